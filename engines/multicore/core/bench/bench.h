@@ -2,8 +2,8 @@
 // pytest-benchmark times them (benchmarks/test_core.py).
 //
 // Laws of a benchmark:
-//  - its work is a function of `n` alone (no thread, no unseeded randomness, no decision that depends on the clock), so
-//    its instruction count repeats exactly;
+//  - its work is a function of `n` alone, so its instruction count repeats exactly: no thread, no unseeded randomness,
+//    no decision that depends on the clock;
 //  - its work is linear in `n`;
 //  - its set-up is outside `measured`;
 //  - it returns a checksum that a few obvious lines (`expected`) compute as well.

@@ -49,8 +49,8 @@ class Checkpoints {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  // `cuts`: in total order, each once. `every`: take a snapshot at each cut if none is under way; otherwise only those
-  // that stop. `stops`: snapshots may stop, so no cut is decided before a mailbox reaches it. Throws
+  // `cuts`: in total order, each once. `every`: take a snapshot at each cut if none is under way; otherwise only
+  // stopping ones. `stops`: snapshots may stop, so no cut is decided before a mailbox reaches it. Throws
   // std::invalid_argument.
   explicit Checkpoints(std::vector<Cut> cuts, bool every = true, bool stops = true);
 

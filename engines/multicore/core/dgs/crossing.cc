@@ -25,8 +25,7 @@ bool Crossing::arrive(std::int32_t participant, std::int64_t latest_stamp, std::
   Participant& one = participants_[static_cast<std::size_t>(participant)];
   one.latest_stamp = latest_stamp;
   one.brought_bytes = brought_bytes;
-  // acq_rel: the release of each arrival publishes the root states that it won and its stamp to the acquire of the
-  // last.
+  // acq_rel: the release of each arrival publishes its won root states and its stamp to the acquire of the last.
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 != participants_.size()) return false;
   // relaxed: program order and the release of `epoch_` order it before the next arrivals.
   arrived_.store(0, std::memory_order_relaxed);

@@ -101,13 +101,11 @@ class CrossingPart {
 
   Crossing& crossing() const noexcept { return *crossing_; }
 
-  // Climbs from all leaves towards their roots, does the participant's share of the joins, and arrives. Never waits.
-  // Returns whether it is the last. Adds the bytes of states from other workers to `moved_bytes`. Throws as
-  // Forest::arrive.
+  // Climbs from all leaves towards their roots, does its share of the joins, and arrives. Never waits. Returns whether
+  // it is the last. Adds the bytes of states from other workers to `moved_bytes`. Throws as Forest::arrive.
   bool arrive(Forest& forest, std::int64_t latest_stamp, std::int64_t& moved_bytes);
 
-  // Continues after the event as far as possible. Returns false until other participants have done their part. Never
-  // waits.
+  // Continues after the event as far as possible. Returns false while others still have to act. Never waits.
   bool go_on(Forest& forest, std::span<Parker> parkers);
 
  private:

@@ -313,8 +313,7 @@ bool DgsRun::turn(std::int32_t place, std::span<Parker> parkers) {
 bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
   if (owned.source->exhausted()) return false;
   if (owned.remote.empty()) {
-    // Only this worker reads it. It publishes when a lane has no event left, so an event waits in the ring as short as
-    // possible.
+    // Only this worker reads it. It publishes when a lane has no event left, so events wait in the ring only briefly.
     const std::uint64_t published = owned.source->ring.published_by_me();
     const auto dry = [published](const Lane* lane) { return lane->next == lane->end && lane->seen == published; };
     const bool wanted = std::any_of(owned.local.begin(), owned.local.end(), dry);

@@ -106,8 +106,7 @@ class alignas(kCacheLine) Mailbox {
   // The most segments (run/sink.h) of its outputs from blocks of `batch` events: one a kernel call.
   std::int64_t most_segments(std::int64_t batch) const noexcept;
 
-  // Does all possible work. Returns whether it did any. Throws Stopped between two kernel calls if the run has ended
-  // early.
+  // Does all possible work. Returns whether it did any. Throws Stopped between two kernel calls if the run ended early.
   bool step(std::span<Parker> parkers);
 
   // Makes the mailbox give part number `part` of each snapshot. Before the run.

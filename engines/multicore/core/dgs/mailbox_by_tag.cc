@@ -2,8 +2,8 @@
 //
 // The mailbox passes lanes in the order of the horizon, as in dgs/mailbox.cc. When it passes an event of a waiting
 // tree, ordinary or ordering, it puts the event into the buffer of the tree. It processes all other events in place.
-// After the release of a tree, or once its lanes have advanced far enough, it processes the tree's buffered events in
-// their total order, as far as possible. A cut or an event across trees waits until no tree waits.
+// Once a tree is released, or its lanes have advanced far enough, it processes the tree's buffered
+// events in total order, as far as possible. A cut or an event across trees waits until no tree waits.
 #include <algorithm>
 
 #include "dgs/mailbox.h"
@@ -99,8 +99,7 @@ bool Mailbox::pass(Lane& lane, bool complete, std::span<Parker> parkers) {
   return true;
 }
 
-// Passes ordinary events before `limit` while trees wait, as long as the buffers have room for the events of these
-// trees.
+// Passes ordinary events before `limit` while trees wait, as far as the buffers have room for their events.
 bool Mailbox::run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parkers) {
   const std::int64_t begin = lane.next;
   const auto number = static_cast<std::size_t>(&lane - lanes.data());

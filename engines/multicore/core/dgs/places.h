@@ -6,8 +6,8 @@
 // last turn: it stores the epoch. From then on the first worker serves the place until the next epoch. So a worker that
 // slept through an even epoch hands over its place again. Each of these steps is a sequentially consistent store,
 // followed by a notify. Threads load these values between Parker::prepare and commit, so no thread sleeps forever for a
-// place (run/parker.h). A worker that has ended has handed over its place permanently. If another header says that an
-// owner or a worker owns some data of a place, it means the thread that serves the place at that time.
+// place (run/parker.h). A worker that has ended has handed over its place permanently. If another header
+// says that a worker or an owner owns data of a place, it means the thread that serves it at that time.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -25,8 +25,7 @@ class Places {
   // `parkers`: the parkers of the workers, by index.
   Places(std::int32_t count, std::span<Parker> parkers) : parkers_(parkers), places_(static_cast<std::size_t>(count)) {}
 
-  // Any worker except the first, before each turn: whether it serves its place. Hands it over while places are
-  // gathered.
+  // Any worker except the first, before each turn: whether it serves its place. Hands over a gathered place.
   bool mine(std::int32_t index) noexcept {
     // acquires the place that comes back; pairs with the stores in `scatter` and `gather`
     const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
@@ -45,8 +44,7 @@ class Places {
     parkers_.front().notify();
   }
 
-  // Stores the number of processed events of a place, which the first worker reads. Called by the thread that serves
-  // it.
+  // Stores the number of processed events of a place for the first worker. Only the serving thread calls it.
   void tell(std::int32_t index, std::int64_t events) noexcept {
     at(index).events.store(events, std::memory_order_relaxed);  // relaxed: statistics
   }
@@ -63,8 +61,7 @@ class Places {
 
   void gather() noexcept { next_epoch(); }
 
-  // Returns all places to their workers. Returns false and changes nothing if a worker has not handed over its place
-  // yet.
+  // Returns all places to their workers. Returns false, without a change, until all workers have handed theirs over.
   bool scatter() noexcept {
     const auto count = static_cast<std::int32_t>(places_.size());
     for (std::int32_t i = 1; i < count; ++i) {

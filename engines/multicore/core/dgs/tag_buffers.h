@@ -8,7 +8,7 @@
 // Laws:
 //  - A tree is *open*, or it waits: for a synchronization (it is parked), or for a lane that has not reached an
 //    ordering event of the tree. All events of an open tree before the mailbox's lanes are processed.
-//  - While a tree waits, the slots of its tags are -1, so the kernels of lanes skip its events. The mailbox puts them
+//  - While a tree waits, the slots of its tags are -1, so kernels skip its events, and the mailbox puts them
 //    into buffers.
 //  - The memory holds `most_runs` runs, and one more for each lane, for use when no other run is free. So the mailbox
 //    can always pass the first of all remaining events: see docs/decisions/0029-mailboxes-by-tag.md.

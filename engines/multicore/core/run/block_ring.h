@@ -87,14 +87,12 @@ class BlockRing {
     return published_.load(std::memory_order_seq_cst);  // pairs with the store in `publish`
   }
 
-  // Block `index`. It must be below a value that `published` returned to this reader, and this reader must not have
-  // released it.
+  // Block `index`. It must be below a value that `published` returned to this reader, which has not released it.
   const Block& at(std::uint64_t index) const noexcept { return slots_[index & mask_]; }
 
   // Releases all blocks below `next`. Only the thread of the reader.
   void advance(std::size_t reader, std::uint64_t next) noexcept {
-    // release: orders the reads of the slots before; pairs with the load in `has_room`. seq_cst for a sleeping
-    // producer.
+    // release: orders the slot reads before it; pairs with the load in `has_room`. seq_cst for a sleeping producer.
     cursors_[reader]->next.store(next, std::memory_order_seq_cst);
   }
 

@@ -16,8 +16,7 @@
 namespace lab {
 namespace {
 
-// A sleep ends 50 to 100 us late on an idle machine (timer and scheduler). With a free core the generator spins for
-// this time.
+// A sleep ends 50 to 100 us late on an idle machine (timer and scheduler). With a free core the generator spins then.
 constexpr std::int64_t kSpinNs = 100'000;
 
 // Without a free core, the generator publishes all events due within this time together. At a million events/s it wakes

@@ -38,8 +38,8 @@ class alignas(kCacheLine) Generator {
   // Adds a source. `readers` are the indices of the parkers of the threads that wait for it. Before `run`.
   void add(Source* source, std::vector<std::int32_t> readers) { fed_.push_back({source, std::move(readers)}); }
 
-  // Publishes all events on schedule, from `start_ns` on. Returns when all sources are exhausted or `stop` is set. One
-  // thread.
+  // Publishes all events on schedule, from `start_ns` on. Returns once all sources are exhausted or `stop` is set.
+  // One thread.
   void run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept;
 
   // For a run that changes its use of the sources while it runs. Before `run`.

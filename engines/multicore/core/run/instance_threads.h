@@ -82,8 +82,7 @@ class InstanceThreads {
   }
   Backoff backoff() const noexcept { return backoff_; }
 
-  // seq_cst, each followed by a notify: a thread about to sleep sees the flag, or the notify sees it asleep
-  // (run/parker.h).
+  // seq_cst, then a notify: a thread about to sleep sees the flag, or the notify sees it asleep (run/parker.h).
   void fail() noexcept { set(failed_); }
   void finish() noexcept { set(over_); }
   bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }  // pairs with `fail`

@@ -20,8 +20,7 @@ static_assert(offsetof(Emit, capacity) == 16 && offsetof(Emit, refused) == 24);
 // tag (null if all events have one tag), payload. With `slots`, event i belongs to the state at
 // `states + 8 * slots[tag[i]]`; a negative slot means that no state here owns the event. Without `slots`, all events
 // belong to `states`. Returns the first event that it did not process. That is below `end` only if the output chunk
-// may lack room for more, and always above `begin`. Compiled code that raises returns 0; the caller treats it as an
-// error.
+// may lack room for more, and always above `begin`. Compiled code that raises returns 0: an error.
 using RunKernel = std::int64_t (*)(void* states, const std::int32_t* slots, const void* const* columns,
                                    std::int64_t begin, std::int64_t end, Emit* out);
 

@@ -10,8 +10,7 @@
 // Compiled code (oplus/window_tables.py) reads the layouts of an entry and of `WindowTable`, so they are law. An entry
 // starts with an int64 stamp. A place for each window that may be alive follows (WindowShape::place). A place holds,
 // for each input: int64 key, int64 left, and the state, padded to 8 bytes. A place whose `left` belongs to another
-// window is empty: the first access for the new window sets `left` and zeroes the states. All keys of an entry are
-// equal.
+// window is empty: the first access for the new window sets `left` and zeroes the states. Its keys are equal.
 #pragma once
 #include <bit>
 #include <cstddef>

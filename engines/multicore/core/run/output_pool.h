@@ -34,12 +34,10 @@ class OutputPool {
   explicit OutputPool(std::vector<std::int32_t> itemsizes, std::int64_t largest = 1,
                       std::size_t chunk_bytes = kChunkBytes);
 
-  // Adds touched chunks for `rows` rows of any buffers, besides the first chunk of each buffer. `unused`: the most rows
-  // that a buffer may leave free at the end of a chunk. These add at most as many chunks again. Before the run; one
-  // thread.
+  // Adds touched chunks for `rows` rows of any buffers, besides each buffer's first chunk. `unused`: the most rows
+  // that a buffer may leave free at the end of a chunk. This at most doubles the chunks. Before the run; one thread.
   void reserve(std::int64_t rows, std::int64_t unused);
-  // Adds touched chunks for `bytes` bytes, up to 256 MiB, of other small data of `buffers` buffers, each in its own
-  // chunks.
+  // Adds touched chunks for `bytes` bytes, up to 256 MiB, of other small data of `buffers` buffers, in separate chunks.
   void reserve_bytes(std::int64_t bytes, std::int64_t buffers);
   void add(std::int64_t chunks);  // adds touched chunks
 

@@ -1,5 +1,4 @@
-// The measurements of one thread: latency histograms, and counts on a 100 ms grid. Each worker and the generator own
-// one.
+// The measurements of one thread, a worker or the generator: latency histograms, and counts on a 100 ms grid.
 //
 // Only the owning thread writes a recorder, and readers come after its end. So it needs no locks, no atomics and no
 // allocation after construction. The owner reads the clock at each hand-over of work and each output. In between,

@@ -74,8 +74,7 @@ class Run {
   virtual const RunSettings& settings() const noexcept = 0;
   // Sets up the data of the threads, once, after the last stream.
   virtual void prepare() = 0;
-  // The work of thread `index`: returns at the end of the run or at `threads().failed()`. A std::exception fails the
-  // run.
+  // The work of thread `index`, until the end of the run or `threads().failed()`. A std::exception fails the run.
   virtual void work(std::int32_t index) = 0;
   // After a failure, wakes the sleepers other than the threads. Any thread.
   virtual void wake_others() noexcept {}

@@ -7,8 +7,7 @@
 // by the position of the first event of the segment. No segment spans an ordering event, so that position decides
 // between dependent rows.
 //
-// Between two operators of a query no merge follows: the next operator takes outputs during the run
-// (oplus/chain_log.h).
+// Between two operators of a query no merge follows: the next one takes outputs during the run (oplus/chain_log.h).
 #pragma once
 #include <cstddef>
 #include <cstdint>

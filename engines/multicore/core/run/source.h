@@ -1,5 +1,5 @@
-// The source of a stream. It cuts the stream into blocks and publishes them to the readers of a run, at most the
-// capacity of the ring ahead of the slowest reader. Blocks are views: the columns stay in place.
+// The source of a stream, which cuts it into blocks and publishes them to the readers of a run. It is ahead of the
+// slowest reader by at most the capacity of the ring. Blocks are views: the columns stay in place.
 //
 // The owner of a source uses one of two modes. At full speed (`pump`) the owner publishes whenever the ring has room.
 // On a schedule (`notice`, `publish`) the source accepts an event at its due time, even if the ring is full. Accepted
@@ -133,8 +133,8 @@ class Source {
   }
 
   // Returns the events that no longer wait for the owner: published ones, those that found the ring full, and those
-  // that became due after these before the ring drained. The other due events wait for the owner. Owner only, after
-  // `publish`.
+  // that became due after these before the ring drained. The other due events wait for the owner. Owner only, after a
+  // call of `publish`.
   Noticed handed() noexcept {
     if (full_) owed_ = noticed_;
     const std::int64_t before = handed_;

@@ -47,8 +47,7 @@ struct StageSpec {
 // Returns the specification. Throws std::invalid_argument if a value is out of range.
 StageSpec checked(StageSpec spec);
 
-// The states of the keys of a partition. It fills whole cache lines: neighbouring partitions belong to different
-// workers.
+// The states of the keys of a partition, in whole cache lines: neighbouring partitions belong to different workers.
 class alignas(kCacheLine) KeyStates {
  public:
   // An entry of the table is a stamp, the key, and the state (run/key_table.h).

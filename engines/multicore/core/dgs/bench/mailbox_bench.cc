@@ -143,8 +143,7 @@ TreeTemplate shape(std::int32_t leaves) {
   return result;
 }
 
-// `leaves` 1: readings are the leaf's own; 2: the two leaves synchronize at each. `direct`: without rings; one leaf
-// only.
+// `leaves` 1: readings are the leaf's own; 2: the two leaves synchronize at each. `direct`: without rings, one leaf.
 std::int64_t run(std::int64_t n, std::int64_t batch, std::int32_t leaves, bool direct = false) {
   std::vector<Events> events;
   for (std::int32_t s = 0; s < leaves; ++s) events.push_back(values(n, s, leaves));

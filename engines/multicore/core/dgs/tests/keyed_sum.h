@@ -173,8 +173,7 @@ inline Schedule schedule(const std::vector<Events>& streams, std::int64_t gap_ns
 }
 
 // A run with one tree a key. Worker s mod workers reads stream s. Reads belong to the roots, and events across keys to
-// no tree. Group g has the keys g, g + groups, ... `replan` changes the number of leaves and shifts the workers of
-// streams.
+// no tree. Group g has the keys g, g + groups, ... `replan` changes the number of leaves and the workers of streams.
 class KeyedSumRun {
  public:
   // `when`: only with `options.load`. `when` and `streams` must outlive the run.

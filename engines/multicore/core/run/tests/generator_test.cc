@@ -197,8 +197,8 @@ bool sleeps_without_a_core_of_its_own() {
   return after.ru_nvcsw - before.ru_nvcsw >= 20 && (lab::test::kSanitized || cpu_ns(after) - cpu_ns(before) < wall / 2);
 }
 
-// A generator that spins never sleeps, so this hangs; a generator that sleeps may wake at ticks, so it may take several
-// tries.
+// A generator that spins never sleeps, so this hangs; a generator that sleeps may wake at ticks, so it may need
+// several tries.
 void a_generator_without_a_core_of_its_own_sleeps() {
   while (!sleeps_without_a_core_of_its_own()) continue;
 }

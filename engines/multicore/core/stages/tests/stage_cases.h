@@ -48,7 +48,8 @@ struct Behaviour {
 };
 constexpr std::size_t kMostOperators = 4;
 inline std::array<Behaviour, kMostOperators> behaviours;  // set before threads start
-inline std::atomic<std::int64_t> divisions{0};  // calls of partition kernels; relaxed: read when threads have ended
+inline std::atomic<std::int64_t> divisions{
+    0};  // calls of partition kernels; relaxed: read after the end of the threads
 
 inline std::int64_t key_in(const Behaviour& how, const Record& record) {
   return (record.key % how.keys + how.keys) % how.keys;
