@@ -1,4 +1,4 @@
-// The right to merge: the first thread takes it, and no other thread waits for it. Movers of feeds and merges use it.
+// The right to merge: the first thread takes it, and movers of feeds and merges never wait for it.
 //
 // Law: a late thread leaves a note (`again`) before it checks the flag again. The holder checks for a note after it
 // releases the flag. That is a store/load pair on both sides, hence sequentially consistent: either the late thread

@@ -4,7 +4,7 @@
 // (commit). A waker first makes the condition true with a sequentially consistent store, then calls notify.
 // Announce-then-look against store-then-check is a store/load pair on both sides, so all four operations are
 // sequentially consistent: either the sleeper sees the condition or the waker sees the sleeper. With acquire/release
-// alone both can miss (another project measured 6 % of adversarial rounds).
+// alone both can miss (measured elsewhere: 6 % of adversarial rounds).
 #pragma once
 #include <atomic>
 #include <cstdint>
