@@ -262,7 +262,7 @@ def test_another_package_of_the_repository_that_is_installed_is_refused(
 
 
 def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
-    for name in ("engines/registry.py", "lab/trial.py", "results/schema.py"):
+    for name in ("__init__.py", "engines/registry.py", "lab/trial.py", "results/schema.py"):
         file = repo.folder / "streamlab" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("")

@@ -68,10 +68,11 @@ def built(clone):
 def arm(tmp_path_factory):
     """What is installed here, laid out as an arm: its packages and the built core."""
     site = tmp_path_factory.mktemp("arm") / "site"
-    for package in ("lab", "workloads", "engines", "results", "reports"):
-        shutil.copytree(
-            ROOT / package, site / package, ignore=shutil.ignore_patterns("__pycache__", "*.cc")
-        )
+    shutil.copytree(
+        ROOT / "streamlab",
+        site / "streamlab",
+        ignore=shutil.ignore_patterns("__pycache__", "*.cc", "runs"),
+    )
     for module in ("_core", "_bench"):
         found = find_spec(f"streamlab.engines.multicore.{module}")
         assert found is not None and found.origin is not None

@@ -107,8 +107,7 @@ def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
     assert call(["run", str(other), "--dry-run"]) == EXIT_OK
     said = capsys.readouterr().err
     assert (
-        "time: not known; no stored run on this machine has completed event_window@small/fake"
-        in said
+        "time: unknown; no stored run on this machine has completed event_window@small/fake" in said
     )
     assert "without the time to generate input: wordcount" in said
 

@@ -125,7 +125,7 @@ def test_event_that_is_not_accounted_for_makes_the_trial_invalid(trial):
 def test_an_answer_that_is_right_by_chance_has_no_number(trial_here):
     row = trial_here("dataflow", workload="ad_enrichment", engine="multicore", soundness="none")
     assert row["status"] == "invalid"
-    assert row["reason"].startswith("right by chance: soundness = none leaves out")
+    assert row["reason"].startswith("right by chance: soundness = none ignores")
     assert row.get("throughput_eps") is None and row.get("outputs_eps") is None
 
 

@@ -112,7 +112,7 @@ def test_a_days_sales_are_refused_where_a_slope_would_not_fit():
         message = refused(bound, events(bound, ("sale", sales)))
         assert (message == "") == fits, message
         if not fits:
-            assert f"row 0 (ts {begin}), net_paid = {paid}: what the category earns" in message
+            assert f"row 0 (ts {begin}), net_paid = {paid}: the sales of the category" in message
 
 
 @pytest.mark.parametrize(
