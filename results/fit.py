@@ -1,4 +1,7 @@
-"""Converts a row's values to the types of their columns, so that one bad value spoils no run."""
+"""Converts a row's values to the types of their columns, and escapes text that is not UTF-8.
+
+A value that does not fit is reported and left out, so that it spoils no run.
+"""
 
 import json
 import math

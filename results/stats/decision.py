@@ -123,7 +123,7 @@ class Decision:
 
 
 def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> tuple[Decision, ...]:
-    """Return the first stage's findings; measure the `suspect` cells again.
+    """Return the first stage's findings. The caller measures the `suspect` cells again.
 
     Args:
         cells: the arms by cell and metric; each has at least one value on both sides.

@@ -13,6 +13,7 @@ def answer(streams: Streams) -> list[Part]:
     for src, stream in streams.bulk:
         if not len(stream) or not len(resets):
             continue
+        # At equal times, events of earlier streams come first.
         last = resets.ts - (resets.src < src)
         first = min(int(last[0]), int(stream.ts[0]))
         span = max(int(last[-1]), int(stream.ts[-1])) - first + 1

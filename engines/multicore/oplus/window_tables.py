@@ -169,7 +169,9 @@ def prefetch_windows(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
 
 @part
 def find_or_make(tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, stride: Any) -> Any:
-    """Return the entry of a key for a tuple; create it if the table has entries and room.
+    """Return a key's entry; create it if the table is neither empty nor full.
+
+    Otherwise return null: the core must create it.
 
     A new entry is zero except for its stamp and its first key.
 

@@ -1,1 +1,1 @@
-"""Inspects users' functions: fingerprints, sources, constants."""
+"""Inspects users' functions: fingerprints, sources, constants, locations, and memoized results."""

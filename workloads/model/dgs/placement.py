@@ -96,7 +96,7 @@ def _shares(events: Sequence[int], workers: int, most: int) -> list[int]:
 def _follow(
     placement: Placement, streams: Sequence[StreamProfile], reading: Sequence[int], keep: Placement
 ) -> Placement:
-    """Place each key, in streams without events of it, on the worker of its heaviest stream.
+    """In streams that have no events of a key, place that key on the worker of its heaviest stream.
 
     That costs nothing and saves a leaf. Returns `keep` instead if it makes too many shapes.
     """

@@ -1,4 +1,4 @@
-// A log-linear latency histogram. Recorders and the generator count latencies in it.
+// A log-linear latency histogram. Recorders, the generator, mailboxes and ordered workers count latencies in it.
 //
 // It is exact below 2,048 ns. Above, each power of two has 1,024 buckets, so a value is exact to within 0.1 %. The
 // layout is that of HdrHistogram with 3 significant digits and a lowest value of 1 ns.
