@@ -102,7 +102,7 @@ pytest: $(INSTALLED)
 	@$(BIN)/python -m compileall -q streamlab lab workloads engines results reports
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --durations=30 $(PYTEST_ARGS)
 
-CXX_SOURCES = $$(git ls-files 'engines/multicore/*.h' 'engines/multicore/*.cc')
+CXX_SOURCES = $$(find engines/multicore -name '*.h' -o -name '*.cc')
 
 format: $(DEPS) ## write the format of Python and C++ sources
 	$(BIN)/ruff check --fix --select I . && $(BIN)/ruff format .

@@ -104,6 +104,8 @@ def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
 
 def _expanded(table: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield a table for each value of `for_each`, with {each} replaced in its texts."""
+    if not isinstance(table.get("for_each", []), list):
+        raise ValueError(f"target {table.get('name')!r}: for_each is no list of values")
     texts = {key: value for key, value in table.items() if key != "for_each"}
     for each in table.get("for_each", [""]):
         yield {

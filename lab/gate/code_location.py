@@ -13,13 +13,16 @@ from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.projects import installed_files
-from streamlab.lab.host.installation import SOURCE
+from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
 from streamlab.lab.matrix.cells import Cell
 from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.registry import places as places_of
 from streamlab.workloads.registry import workload as find_workload
 
-OWN_PACKAGES = ("lab", "workloads", "engines", "results", "reports")
+OWN_FOLDERS = (
+    IMPORT_ROOT / "streamlab",
+    *(SOURCE / name for name in ("lab", "workloads", "engines", "results", "reports")),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,7 @@ class Place:
     @property
     def is_lab(self) -> bool:
         """Whether the part belongs to the running lab."""
-        return self.below(SOURCE / name for name in OWN_PACKAGES)
+        return self.below(OWN_FOLDERS)
 
     def below(self, folders: Iterable[Path]) -> bool:
         """Return whether the file is in any of these folders."""
@@ -67,7 +70,7 @@ def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
         checkout: the user's checkout of the repository.
         projects: names of the projects in it (`streamlab.lab.gate.projects`).
     """
-    installed = (Path(sys.prefix).resolve(), *(SOURCE / name for name in OWN_PACKAGES))
+    installed = (Path(sys.prefix).resolve(), *OWN_FOLDERS)
     copies = installed_files(projects, checkout)
     modules = [
         Place(part=f"module {name!r}", file=_file_of(module))

@@ -25,7 +25,7 @@ from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.source import Revision, check_out
 from streamlab.lab.host.git import GitError, git
-from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
+from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE, is_installed
 from streamlab.lab.isolate.process import run_isolated
 
 SITE, FOLDER = "{site}", "{source}"
@@ -105,7 +105,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     if recipe.command is None or SITE not in recipe.command:
         announce(source, site)
     # Needed for a lab that runs from its source without being installed.
-    lab = [IMPORT_ROOT] if (SOURCE / "pyproject.toml").is_file() else []
+    lab = [] if is_installed() else [IMPORT_ROOT]
     inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     arm = Arm(
         name=folder.name,

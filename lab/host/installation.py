@@ -1,31 +1,42 @@
-"""Locates the lab's own code, and builds the PYTHONPATH for child processes."""
+"""Locates the lab's own code, and lets child processes import the same code."""
 
+import json
 import os
 import site
-import sys
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 SOURCE = Path(__file__).resolve().parents[2]
-"""The folder with `lab`, `workloads`, `engines`, `results` and `reports`: a checkout's root, or the installed package
-`streamlab`."""
+"""Folder of `lab`, `workloads`, `engines`, `results` and `reports`: a checkout, or the installed `streamlab`."""
 
 IMPORT_ROOT = SOURCE if (SOURCE / "streamlab").is_dir() else SOURCE.parent
-"""The folder in which Python finds the package `streamlab`."""
+"""Folder in which Python finds the package `streamlab`."""
+
+
+def is_installed() -> bool:
+    """Return whether this interpreter imports `streamlab` without an entry in PYTHONPATH."""
+    folders = (*site.getsitepackages(), site.getusersitepackages())
+    if IMPORT_ROOT in {Path(folder).resolve() for folder in folders}:
+        return True
+    try:  # an install in editable mode
+        origin = distribution("stream-lab").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return False
+    return (
+        origin is not None
+        and Path(unquote(urlparse(json.loads(origin)["url"]).path)).resolve() == IMPORT_ROOT
+    )
 
 
 def python_path() -> str:
-    """Return the PYTHONPATH that lets a child process import this process's `streamlab`.
+    """Return the PYTHONPATH with which a child process imports this process's `streamlab`.
 
-    An installed lab, also one in editable mode, needs no entry and gets none: a checkout's root holds folders called
-    `results` and `reports`, too, and in PYTHONPATH they would hide a user's modules of these names.
+    An installed lab gets no entry: a checkout's root also holds the folders `results` and `reports`, which would hide a
+    user's modules with these names. An entry that the user has set stays in its place.
     """
     known = os.environ.get("PYTHONPATH", "")
-    installed = {
-        Path(folder).resolve() for folder in (*site.getsitepackages(), site.getusersitepackages())
-    }
-    for folder in map(Path.resolve, map(Path, sys.path)):
-        if folder in installed:
-            break
-        if folder == IMPORT_ROOT:
-            return os.pathsep.join(filter(None, [str(IMPORT_ROOT), known]))
-    return known
+    folders = [Path(folder).resolve() for folder in known.split(os.pathsep) if folder]
+    if is_installed() or IMPORT_ROOT in folders:
+        return known
+    return os.pathsep.join(filter(None, [str(IMPORT_ROOT), known]))

@@ -22,7 +22,7 @@ PARTS = (
 )
 """The part of the source that a trial's result depends on; not documentation, tests and benchmarks."""
 
-_DATA = ("results/runs", "results/baselines", "reports/out")
+_DATA = ("results/runs", "results/figures", "results/baselines", "reports/out")
 _COMPILED = (".pyc", ".so")
 
 

@@ -1,5 +1,6 @@
 // Python bindings of typed dataflow graphs.
 #include "convert.h"
+
 #include "dataflow/dataflow_run.h"
 
 namespace lab::python {

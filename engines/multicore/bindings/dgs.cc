@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "convert.h"
+
 #include "dgs/dgs_run.h"
 
 namespace lab::python {

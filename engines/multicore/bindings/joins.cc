@@ -1,5 +1,6 @@
 // Python bindings of the hand-written band joins.
 #include "convert.h"
+
 #include "joins/joins_run.h"
 
 namespace lab::python {

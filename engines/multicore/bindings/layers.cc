@@ -1,6 +1,7 @@
 // Python bindings of query graphs.
-#include "layers/layers_run.h"
 #include "stages.h"
+
+#include "layers/layers_run.h"
 
 namespace lab::python {
 namespace {

@@ -1,13 +1,14 @@
 // Python bindings of the core: a caller sets up a run from arrays and function addresses, runs it, and reads its
 // results.
 #include "convert.h"
+
 #include "run/core_to_core.h"
 #include "run/generator.h"
 
 using namespace lab::python;
 
 NB_MODULE(_core, m) {
-  m.doc() = "The multicore engine's C++ core. Use engines.multicore.adapter instead of calling it directly.";
+  m.doc() = "The multicore engine's C++ core. Use streamlab.engines.multicore.adapter instead of calling it directly.";
   bind_run(m);
   bind_dgs(m);
   bind_oplus(m);

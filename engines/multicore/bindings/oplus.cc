@@ -1,5 +1,6 @@
 // Python bindings of operators O+.
 #include "convert.h"
+
 #include "oplus/oplus_run.h"
 
 namespace lab::python {

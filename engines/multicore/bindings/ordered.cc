@@ -1,6 +1,7 @@
 // Python bindings of ordered pipelines.
-#include "ordered/ordered_run.h"
 #include "stages.h"
+
+#include "ordered/ordered_run.h"
 
 namespace lab::python {
 namespace {

@@ -1,5 +1,6 @@
 // Python bindings shared by all runs: settings, start to end, results.
 #include "convert.h"
+
 #include "run/settings.h"
 
 namespace lab::python {

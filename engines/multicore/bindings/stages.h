@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "convert.h"
+
 #include "stages/spec.h"
 
 namespace lab::python {

@@ -418,7 +418,9 @@ def test_what_the_core_cannot_run_is_refused_with_a_reason():
     with pytest.raises(UnsupportedError, match="operator wide forwards field a of type"):
         columns(forwards, readings(5, 1, 0))
     keys = PIPELINES["a filter, keys, a total"]
-    with pytest.raises(UnsupportedError, match="operator remember: 100000 partitions times a window"):
+    with pytest.raises(
+        UnsupportedError, match="operator remember: 100000 partitions times a window"
+    ):
         columns(keys, readings(5, 1, 0), partitions=100_000, window=1024)
     with pytest.raises(UnsupportedError, match="at most 64 streams, got 65"):
         columns(PIPELINES["stateless"], readings(1, 65, 0))

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "check.h"
+
 #include "run/run.h"
 
 namespace lab::test {

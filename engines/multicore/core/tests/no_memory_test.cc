@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "check.h"
+#include "starve.h"
+
 #include "dgs/tests/keyed_sum.h"
 #include "joins/joins_run.h"
 #include "oplus/tests/chain_cases.h"
-#include "starve.h"
 
 namespace {
 

@@ -2,10 +2,11 @@
 #include <random>
 
 #include "check.h"
+#include "starve.h"
+
 #include "dataflow/tests/flow_cases.h"
 #include "layers/tests/layers_cases.h"
 #include "ordered/tests/ordered_cases.h"
-#include "starve.h"
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "layers/in.h"
 #include "layers/link.h"
 #include "log/order_log.h"

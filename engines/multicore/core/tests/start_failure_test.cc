@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+
 #include "dgs/tests/keyed_sum.h"
 
 namespace {

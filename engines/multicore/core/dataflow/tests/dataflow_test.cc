@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "counter.h"
+
 #include "dataflow/tests/flow_cases.h"
 
 namespace {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "dataflow/dataflow_run.h"
 #include "stages/tests/stage_cases.h"
 

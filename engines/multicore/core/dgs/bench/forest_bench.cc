@@ -1,8 +1,9 @@
 // Two leaves of a tree synchronize; the last to arrive alternates. One thread plays both.
 #include <vector>
 
-#include "dgs/forest.h"
 #include "registry.h"
+
+#include "dgs/forest.h"
 
 namespace lab::bench {
 namespace {

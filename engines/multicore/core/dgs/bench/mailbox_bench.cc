@@ -6,8 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "dgs/mailbox.h"
 #include "registry.h"
+
+#include "dgs/mailbox.h"
 
 namespace lab::bench {
 namespace {

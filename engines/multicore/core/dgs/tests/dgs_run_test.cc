@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "check.h"
+
 #include "dgs/tests/keyed_sum.h"
 
 namespace {

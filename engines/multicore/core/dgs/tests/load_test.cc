@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "check.h"
+
 #include "dgs/dgs_run.h"
 #include "dgs/tests/keyed_sum.h"
 

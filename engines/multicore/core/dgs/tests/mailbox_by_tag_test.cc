@@ -1,6 +1,7 @@
 // A mailbox by tag: while one of its trees waits for another worker, the other trees continue.
 #include "check.h"
 #include "counter.h"
+
 #include "dgs/tests/keyed_sum.h"
 
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "run/stopped.h"
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "counter.h"
+
 #include "dgs/tests/random_keyed_sum.h"
 
 namespace {

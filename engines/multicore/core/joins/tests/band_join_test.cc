@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "joins/joins_run.h"
 
 namespace {

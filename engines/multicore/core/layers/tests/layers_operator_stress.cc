@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "counter.h"
+
 #include "layers/layers_run.h"
 #include "oplus/tests/operator_run_case.h"
 

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "counter.h"
+
 #include "layers/tests/layers_cases.h"
 
 namespace {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "check.h"
+
 #include "layers/tests/layers_cases.h"
 
 namespace {

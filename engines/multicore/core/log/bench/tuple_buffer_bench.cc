@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "log/tuple_buffer.h"
 #include "registry.h"
+
+#include "log/tuple_buffer.h"
 
 namespace lab::bench {
 namespace {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "log/scale_gate.h"
 
 namespace {

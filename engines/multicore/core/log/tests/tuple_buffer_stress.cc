@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "log/tests/forms.h"
 #include "log/tuple_buffer.h"
 #include "run/parker.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "log/tests/forms.h"
 
 namespace {

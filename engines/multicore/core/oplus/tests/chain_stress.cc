@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "counter.h"
+
 #include "oplus/tests/chain_cases.h"
 
 namespace {

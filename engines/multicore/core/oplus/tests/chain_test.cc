@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "check.h"
+
 #include "oplus/tests/chain_cases.h"
 
 namespace {

@@ -2,6 +2,7 @@
 // operators. Latency ends with them; outputs of instances that left are taken as well.
 #include "check.h"
 #include "counter.h"
+
 #include "oplus/tests/chain_cases.h"
 #include "oplus/tests/queues_cases.h"
 

@@ -2,6 +2,7 @@
 #include "oplus/marks.h"
 
 #include "check.h"
+
 #include "oplus/tests/operator_run_case.h"
 
 namespace {

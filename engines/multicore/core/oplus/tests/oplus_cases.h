@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "oplus/oplus_run.h"
 #include "run/clock.h"
 

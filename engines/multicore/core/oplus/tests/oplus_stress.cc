@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "counter.h"
+
 #include "oplus/tests/operator_run_case.h"
 
 namespace {

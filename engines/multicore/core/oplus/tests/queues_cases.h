@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "check.h"
+
 #include "oplus/queues.h"
 #include "oplus/tests/operator_run_case.h"
 

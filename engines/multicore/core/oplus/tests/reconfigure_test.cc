@@ -1,6 +1,7 @@
 // Tests reconfigurations of operators O+ at named places: before the first tuple, after the last, between tuples of one
 // time, over negative times.
 #include "check.h"
+
 #include "oplus/tests/operator_run_case.h"
 
 namespace {

@@ -5,6 +5,7 @@
 // a pair.
 #pragma once
 #include "check.h"
+
 #include "oplus/tests/operator_run_case.h"
 
 namespace lab::test {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "check.h"
+
 #include "oplus/tests/operator_run_case.h"
 #include "oplus/tests/queues_cases.h"
 

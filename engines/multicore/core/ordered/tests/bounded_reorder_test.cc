@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "ordered/unit.h"
 #include "ordered/worker.h"
 

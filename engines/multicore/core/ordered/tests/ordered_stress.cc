@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "counter.h"
+
 #include "ordered/tests/ordered_cases.h"
 
 namespace {

@@ -7,6 +7,7 @@
 #endif
 
 #include "check.h"
+
 #include "ordered/tests/ordered_cases.h"
 
 namespace {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "check.h"
+
 #include "ordered/groups.h"
 #include "ordered/tests/units.h"
 #include "ordered/worker.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "ordered/unit.h"
 #include "ordered/worker.h"
 #include "run/parker.h"

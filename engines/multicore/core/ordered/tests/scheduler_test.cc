@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "ordered/heuristic.h"
 #include "ordered/idle.h"
 #include "ordered/tests/units.h"

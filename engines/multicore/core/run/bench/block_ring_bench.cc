@@ -1,5 +1,6 @@
 // One producer fills a ring, two readers empty it, in turns.
 #include "registry.h"
+
 #include "run/block_ring.h"
 
 namespace lab::bench {

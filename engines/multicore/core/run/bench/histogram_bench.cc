@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "registry.h"
+
 #include "run/histogram.h"
 
 namespace lab::bench {

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "registry.h"
+
 #include "run/parker.h"
 
 namespace lab::bench {

@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "registry.h"
+
 #include "run/recorder.h"
 
 namespace lab::bench {

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "registry.h"
+
 #include "run/sink.h"
 
 namespace lab::bench {

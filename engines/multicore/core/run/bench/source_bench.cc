@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "registry.h"
+
 #include "run/source.h"
 
 namespace lab::bench {

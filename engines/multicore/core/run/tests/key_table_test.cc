@@ -6,6 +6,7 @@
 #include <set>
 
 #include "check.h"
+
 #include "run/window.h"
 
 namespace {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "check.h"
+
 #include "run/source.h"
 #include "stages/spec.h"
 

@@ -26,10 +26,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dataflow/link.cc"
-#include "model/atomics.h"
 #include "model/kernel.h"
 #include "model/mutants.h"
+
+#include "model/atomics.h"
+
+#include "dataflow/link.cc"
 #include "run/parker.cc"
 
 namespace lab {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "check.h"
+
 #include "model/atomics.h"
 
 namespace {

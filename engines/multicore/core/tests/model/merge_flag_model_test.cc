@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/atomics.h"
 #include "model/mutants.h"
+
+#include "model/atomics.h"
+
 #include "run/merge_flag.h"
 
 namespace {

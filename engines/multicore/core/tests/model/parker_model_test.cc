@@ -13,9 +13,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "model/atomics.h"
 #include "model/kernel.h"
 #include "model/mutants.h"
+
+#include "model/atomics.h"
+
 #include "run/parker.cc"
 
 namespace {

@@ -17,10 +17,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dgs/places.h"
-#include "model/atomics.h"
 #include "model/kernel.h"
 #include "model/mutants.h"
+
+#include "model/atomics.h"
+
+#include "dgs/places.h"
 #include "run/parker.cc"
 
 namespace {

@@ -26,8 +26,10 @@
 #include <cpuid.h>
 #endif
 
-#include "model/atomics.h"
 #include "model/mutants.h"
+
+#include "model/atomics.h"
+
 #include "ordered/reorder.cc"
 
 namespace {
