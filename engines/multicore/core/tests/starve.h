@@ -16,11 +16,11 @@ namespace lab::test {
 constexpr std::int64_t kPlenty = std::numeric_limits<std::int64_t>::max();
 
 // Number of allocations that still succeed, of all threads. relaxed: a count.
-inline std::atomic<std::int64_t> left{kPlenty};
+inline std::atomic<std::int64_t> calls_left{kPlenty};
 
 inline bool none() noexcept {
-  if (left.load(std::memory_order_relaxed) == kPlenty) return false;
-  return left.fetch_sub(1, std::memory_order_relaxed) <= 0;
+  if (calls_left.load(std::memory_order_relaxed) == kPlenty) return false;
+  return calls_left.fetch_sub(1, std::memory_order_relaxed) <= 0;
 }
 
 inline void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
@@ -65,15 +65,15 @@ std::vector<std::string> starve(Make make) {
   for (std::int64_t memory = 0;; memory += kSanitized ? 1 + memory / 64 : 1) {
     auto run = make();
     bool done = false;
-    left.store(memory, std::memory_order_relaxed);
+    calls_left.store(memory, std::memory_order_relaxed);
     try {
       run->run();
       done = true;
     } catch (const std::bad_alloc& error) {
-      left.store(kPlenty, std::memory_order_relaxed);
+      calls_left.store(kPlenty, std::memory_order_relaxed);
       said.emplace_back(error.what());
     }
-    left.store(kPlenty, std::memory_order_relaxed);
+    calls_left.store(kPlenty, std::memory_order_relaxed);
     if (done) break;
     CHECK(said.back().find("out of memory") != std::string::npos);
   }
