@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from streamlab.lab.interrupt import check as check_interrupt
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
 from streamlab.lab.runner.datasets import check_inputs, check_room_for, find_dataset
@@ -94,6 +95,7 @@ def execute(
                 datasets[entry.key] = find_dataset(
                     entry, master=master, progress=progress, say=audience.warn
                 )
+            check_interrupt()  # Spark may have dropped the exception
             record_dataset(meta, entry.key, datasets[entry.key])
         if resume is not None:
             run_dir = resume

@@ -11,17 +11,36 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 
 @contextmanager
 def restore_interrupts() -> Iterator[None]:
-    """Restore the SIGINT handler after the block."""
+    """Restore the SIGINT handler after the block.
+
+    py4j calls Java in weak reference callbacks, where Python drops exceptions.
+
+    Raises:
+        KeyboardInterrupt: a Ctrl-C came in the block, and its exception was dropped.
+    """
     before = signal.getsignal(signal.SIGINT)
+    if not _can_handle() or before is None:
+        yield
+        return
+    received: list[int] = []
+
+    def record(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        before(number, frame)
+
+    if callable(before):
+        signal.signal(signal.SIGINT, record)
     try:
         yield
     finally:
-        if _can_handle() and before is not None:
-            signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, before)
+    if received:
+        raise KeyboardInterrupt
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def alive(group: int) -> list[str]:
 def test_ctrl_c_while_spark_starts_for_a_dataset_is_told_in_a_line(tmp_path):
     matrix, scratch, catalogue = tmp_path / "m.toml", tmp_path / "scratch", tmp_path / "data"
     scratch.mkdir()
-    # Hours of work, should the interrupt be lost.
+    # Minutes of work, should the interrupt be lost.
     matrix.write_text(
         '[run]\nenergy = "none"\n[[workload]]\nname = "event_window"\nevents = 1_000_000_000\n'
         '[[engine]]\nname = "reference"\n'

@@ -1,5 +1,6 @@
 """Ctrl-C around Spark, without Spark: what is raised, and when."""
 
+import contextlib
 import logging
 import signal
 import threading
@@ -61,6 +62,15 @@ def test_a_handler_that_the_block_sets_does_not_stay():
     with restore_interrupts():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_whose_exception_was_dropped_in_the_block_is_raised_at_its_end():
+    done = []
+    with pytest.raises(KeyboardInterrupt), restore_interrupts():
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        done.append("all of it")
+    assert done == ["all of it"]
 
 
 def test_only_an_error_that_comes_of_an_interrupt_is_one():
