@@ -23,7 +23,9 @@ from streamlab.lab.matrix.toml_table import read_text
 from streamlab.lab.runner.datasets import check_entries
 from streamlab.lab.runner.execution import RunRequest, execute
 from streamlab.reports.numbers import number_of
+from streamlab.reports.page import render_tables, write_report
 from streamlab.results.store import Row, Run, read_run
+from streamlab.results.table import as_table
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.progress import Progress
@@ -53,16 +55,12 @@ class MeasuredRun:
         import pandas as pd
         import pyarrow as pa
 
-        from streamlab.results.table import as_table
-
         types = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
         frame: pd.DataFrame = as_table(self._read().rows).to_pandas(types_mapper=types.get)
         return frame
 
     def report(self, out: Path | str | None = None) -> Path:
         """Write the report page and return its path; by default into the run's directory."""
-        from streamlab.reports.page import write_report
-
         return write_report(self.path, None if out is None else Path(out))
 
     def _read(self) -> Run:
@@ -78,8 +76,6 @@ class MeasuredRun:
 
     def _repr_html_(self) -> str:
         """Return the tables of the page in a sandboxed frame, apart from the notebook's styles and scripts."""
-        from streamlab.reports.page import render_tables
-
         run = self._read()
         height = _FRAME_EM + _ROW_EM * len({row["cell"] for row in run.rows})
         page = html.escape(render_tables(run), quote=True)

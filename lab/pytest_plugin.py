@@ -20,12 +20,14 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from streamlab.lab.conform.items import LabConform
+from streamlab.lab.conform.items import LabConform, collect_items
+from streamlab.results import schema
+from streamlab.results.store import read_run
+from streamlab.workloads.default_folders import catalogue
 
 # Environment variable with the folder of datasets.
 DATA_VARIABLE = "LAB_DATA"
@@ -112,8 +114,6 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     """Add the items of `--lab-engine`."""
     engines = session.config.getoption("--lab-engine")
     if engines:
-        from streamlab.lab.conform.items import collect_items
-
         items += collect_items(session, engines, session.config.getoption("--lab-workload"))
 
 
@@ -147,7 +147,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LabTrial:
     """Run one cell in a fresh process and return its row; see `LabTrial`."""
     option: Path | None = request.config.getoption("--lab-data")
-    from streamlab.workloads.default_folders import catalogue  # imported only if needed
 
     data = option or catalogue(request.config.rootpath).path
     return LabTrial(data.absolute(), tmp_path_factory)
@@ -156,10 +155,6 @@ def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 @pytest.fixture
 def lab_conform() -> "LabConform":
     """Run the conformance suite on an engine; see `streamlab.lab.conform.items.LabConform`."""
-    from streamlab.lab.conform.items import (
-        LabConform,
-    )  # slow to import, and this plugin is in every session
-
     return LabConform()
 
 
@@ -186,9 +181,6 @@ def _toml(value: Any) -> str:
 
 def _run(matrix: str, folder: Path, data: Path) -> Row:
     """Run a matrix of one cell; return its row, or fail the test."""
-    from streamlab.results import schema
-    from streamlab.results.store import read_run
-
     path = folder / "matrix.toml"
     path.write_text(matrix, encoding="utf-8")
     process = subprocess.run(

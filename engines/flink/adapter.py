@@ -8,6 +8,7 @@ from streamlab.engines.base import BaseEngine
 from streamlab.engines.conditions import MEMORY, RECORD, Conditions
 from streamlab.engines.flink import results
 from streamlab.engines.flink.build import ENVIRONMENT
+from streamlab.engines.flink.ceiling import measure_ceiling
 from streamlab.engines.flink.options import OPTIONS, option, wrong
 from streamlab.engines.flink.process import FlinkProcess, network_mb
 from streamlab.engines.flink.properties import properties
@@ -84,8 +85,6 @@ class FlinkEngine(BaseEngine):
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Measure the source, which all variants share; `batch` has no effect."""
-        from streamlab.engines.flink.ceiling import measure_ceiling
-
         return measure_ceiling()
 
     def start(self, task: Task) -> "FlinkPrepared":

@@ -18,6 +18,7 @@ from streamlab.lab.figures.verdict import (
     Claim,
     FigureVerdict,
 )
+from streamlab.reports.figures.paper import add_notes, save_as, subtitle
 from streamlab.reports.numbers import number_of
 from streamlab.reports.published import Facts
 from streamlab.results.machines import usable_cores
@@ -75,8 +76,6 @@ def write(made: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[Pat
         folder: target folder, created if missing.
         formats: formats of the drawing, among FORMATS; the record is always written.
     """
-    from streamlab.reports.figures.paper import add_notes, save_as, subtitle
-
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / made.figure.slug
     canvas = made.outcome.draw()

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
 
+from streamlab.engines.errors import EngineError
+from streamlab.engines.registry import engine
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.figure import Figure
 from streamlab.reports.published import Facts
 from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.name_suggestions import suggest_names
+from streamlab.workloads.registry import names
 
 GROUP = "lab.figures"
 
@@ -64,10 +67,6 @@ def facts_of(figure: Figure) -> Facts:
 
 def missing_needs(figure: Figure) -> tuple[str, ...]:
     """Return the figure's needs that this lab lacks, in words; empty if it can run."""
-    from streamlab.engines.errors import EngineError
-    from streamlab.engines.registry import engine
-    from streamlab.workloads.registry import names
-
     missing = []
     for need in figure.needs:
         name, _, variant = need.partition("/")

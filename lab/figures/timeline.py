@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.protocol import Reconfiguration
+from streamlab.lab.measure.elastic import read_reconfigurations
 from streamlab.results.seal import read_sealed
 from streamlab.results.store import Row, Run
 from streamlab.results.table import table_of
@@ -118,7 +119,6 @@ def longest_above(values: Values, bound: float) -> float:
 
 
 def _changes(run: Run, row: Row) -> tuple[Reconfiguration, ...]:
-    from streamlab.lab.measure.elastic import read_reconfigurations
 
     if row["reconfigurations"] is None:
         return ()

@@ -26,6 +26,7 @@ from streamlab.lab.gate.trials import (
     warm_up,
 )
 from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.measure.energy.choose import choose
 from streamlab.results.stats.decision import Rule
 
 
@@ -171,6 +172,5 @@ def _energy(criteria: GateCriteria) -> str:
     """Return the energy provider for the trials: `none` unless energy is gated."""
     if not any(metric is METRICS["energy"] for metric in criteria.metrics):
         return "none"
-    from streamlab.lab.measure.energy.choose import choose
 
     return choose("auto").name

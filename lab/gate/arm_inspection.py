@@ -23,6 +23,9 @@ from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, make_works
 from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import read_matrix
+from streamlab.lab.runner.datasets import check_entries
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.model import ModelError
 
@@ -52,10 +55,6 @@ class PlanRequest:
 
     def answer(self) -> Plan:
         """Expand the matrix and make its inputs."""
-        from streamlab.lab.matrix.cells import expand
-        from streamlab.lab.matrix.matrix import read_matrix
-        from streamlab.lab.runner.datasets import check_entries
-
         matrix = read_matrix(self.matrix)
         check_entries(matrix)
         cells = expand(matrix, self.only)

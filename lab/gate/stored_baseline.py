@@ -15,6 +15,9 @@ from streamlab.lab.gate.trials import Say, find_inputs
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Matrix
 from streamlab.lab.runner.provenance import host
+from streamlab.lab.runner.run_directory import new_meta, record_dataset, start
+from streamlab.lab.runner.session import surroundings
+from streamlab.lab.runner.trials import run as run_trials
 from streamlab.results.compare import CELL
 from streamlab.results.differences import by_cell, describe_differences, differences
 from streamlab.results.machines import compare_machines
@@ -81,10 +84,6 @@ def measure_run(
     Raises:
         KeyboardInterrupt: the run was interrupted; its finished trials are stored.
     """
-    from streamlab.lab.runner.run_directory import new_meta, record_dataset, start
-    from streamlab.lab.runner.session import surroundings
-    from streamlab.lab.runner.trials import run
-
     repeated = [replace(cell, repetitions=n) for cell in cells]
     meta = new_meta(matrix, text, repeated, tuple(cell.id for cell in cells), False)
     meta["name"] = f"gate-{matrix.name}"
@@ -94,7 +93,7 @@ def measure_run(
         record_dataset(meta, key, dataset)
     run_dir = start(root, meta)
     say(f"{len(cells)} cells x {n}: {run_dir}")
-    result = run(run_dir, meta, repeated, datasets, Quiet(), matrix.settings)
+    result = run_trials(run_dir, meta, repeated, datasets, Quiet(), matrix.settings)
     if result.interrupted:
         raise KeyboardInterrupt
     return read_run(run_dir)

@@ -16,6 +16,7 @@ from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.status import is_fault, is_lost, is_verified
 from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.runner.datasets import check_room_for, find_dataset
 from streamlab.lab.trial.spec import EngineTrial, OracleJob
 from streamlab.workloads.datasets.dataset import Dataset
 
@@ -202,8 +203,6 @@ def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Da
     Raises:
         LabError: no cell is given; other errors as for `streamlab.lab.runner.datasets.find_dataset`.
     """
-    from streamlab.lab.runner.datasets import check_room_for, find_dataset
-
     entries = {cell.entry.key: cell.entry for cell in cells}
     check_room_for(list(entries.values()))
     datasets = {}

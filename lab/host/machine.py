@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from streamlab.engines.multicore import _core
+
 # `lab doctor` should take less than two seconds, so no program may take longer than this.
 PROGRAM_TIMEOUT_S = 1.5
 
@@ -63,7 +65,6 @@ def _core_to_core() -> float | None:
     """Measure the distance from the first usable core to others; takes a millisecond for each."""
     if not hasattr(os, "sched_getaffinity"):
         return None
-    from streamlab.engines.multicore import _core
 
     first, *others = sorted(os.sched_getaffinity(0))
     step = -(-len(others) // MOST_PARTNERS) or 1

@@ -24,7 +24,9 @@ If the lab is killed at the same moment, these descendants survive.
 import ctypes
 import os
 import select
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -249,8 +251,6 @@ def main(arguments: Sequence[str]) -> None:
     if _supervise(command, float(timeout_s)) if command else os.read(0, 1):
         return
     # Imported here because they are slow to import.
-    import shutil
-    import subprocess
 
     if folder:
         shutil.rmtree(folder, ignore_errors=True)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hdrh.histogram import HdrHistogram
 
 from streamlab.engines.protocol import Histogram
 
@@ -61,8 +62,6 @@ def read_log(content: bytes) -> dict[str, Histogram]:
 
     Each value is the upper end of its bucket.
     """
-    from hdrh.histogram import HdrHistogram  # not needed by every trial
-
     definitions: dict[str, str] = {}
     histograms: dict[str, Histogram] = {}
     for line in content.decode().splitlines():
@@ -77,7 +76,6 @@ def read_log(content: bytes) -> dict[str, Histogram]:
 
 
 def _encode(histogram: Histogram) -> tuple[str, int]:
-    from hdrh.histogram import HdrHistogram  # imported after the clock has stopped
 
     target = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
     values = np.clip(histogram.values_ns, 0, HIGHEST_NS).tolist()

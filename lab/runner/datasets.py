@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.matrix import DEFAULT_EVENTS, Matrix, WorkloadEntry
+from streamlab.workloads.datasets.builder import ensure, recipe_of
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.disk_space import check_room
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.datasets.limits import limit_violation
@@ -61,8 +63,6 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
         ModelError: a workload is unknown or a parameter is bad.
         DatasetError: the disk is too small; the message has the free and the needed size.
     """
-    from streamlab.workloads.datasets.disk_space import check_room
-
     specs: list[StreamSpec] = []
     for entry in entries:
         if not is_made(entry):
@@ -77,8 +77,6 @@ def is_made(entry: WorkloadEntry) -> bool:
     Raises:
         ModelError: a workload is unknown or a parameter is bad.
     """
-    from streamlab.workloads.datasets.builder import recipe_of
-
     workload = entry.workload()
     if entry.dataset is not None or workload.source is not None:
         return True
@@ -148,7 +146,6 @@ def _generated(
     progress: Progress | None,
     say: Callable[[str], None],
 ) -> Dataset:
-    from streamlab.workloads.datasets.builder import ensure, recipe_of
 
     if workload.source is not None:
         return verify(ensure(workload, entry.params, entry.events, entry.seed, progress=progress))

@@ -19,10 +19,12 @@ from streamlab.engines.protocol import KeepsFolders
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.host.git import environment
 from streamlab.lab.host.installation import SOURCE, python_path
+from streamlab.lab.isolate.container import run_contained
 from streamlab.lab.isolate.errors import DiskFullError
 from streamlab.lab.isolate.isolation import CONTAINER, Isolation
 from streamlab.lab.isolate.process import FileAccess, Outcome, run_isolated
 from streamlab.lab.judge.client import LACKED_SPACE, judge_of
+from streamlab.lab.runner.container_job import FOLDER, translate
 from streamlab.lab.runner.trial_folder import trial_folder
 from streamlab.lab.runner.witness import Witness
 from streamlab.lab.trial.evidence import EVIDENCE
@@ -202,8 +204,6 @@ def _run_contained(
     timeout_s: float,
     isolate: Isolation,
 ) -> Outcome:
-    from streamlab.lab.isolate.container import run_contained
-    from streamlab.lab.runner.container_job import FOLDER, translate
 
     inside = translate(job, folder)
     write_job(_spawned_now(inside.job), folder / SPEC)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.imports.importer import import_files
+from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.progress import Progress
 
 # Two streams of views or edits give work to two workers.
@@ -66,9 +69,6 @@ def import_real_input(
     dataset = _find_imported(real, path)
     if dataset is not None:
         return dataset
-    from streamlab.workloads.datasets.imports.importer import import_files
-    from streamlab.workloads.datasets.imports.kind import ImportOptions
-    from streamlab.workloads.datasets.imports.registry import import_kind
 
     options = ImportOptions(files=(path,), streams=STREAMS, sort=real.sort)
     return import_files(import_kind(real.kind), options, master=master, progress=progress)

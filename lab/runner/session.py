@@ -13,6 +13,7 @@ from typing import Any
 
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.interrupt import pause
+from streamlab.lab.isolate.check import check, check_contains
 from streamlab.lab.isolate.isolation import CONTAINER
 from streamlab.lab.isolate.process import why_unconfined
 from streamlab.lab.matrix.cells import Cell
@@ -86,7 +87,6 @@ def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | 
     """
     if settings.isolation.kind != CONTAINER:
         return None
-    from streamlab.lab.isolate.check import check, check_contains
 
     facts = check(settings.isolation)
     references = dict.fromkeys(cell.entry.found_by for cell in cells)

@@ -23,6 +23,7 @@ from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import Engine, OfferedLoad, Task
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.errors import LoadError
+from streamlab.lab.load.schedule import offer
 from streamlab.lab.measure.series import Track
 from streamlab.lab.trial.collector import collect_from_now_on
 from streamlab.lab.trial.evidence import Evidence, Timed, store_answer, write_evidence
@@ -41,6 +42,7 @@ from streamlab.lab.trial.timed_part import TimedRun, drive, print_traceback
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError
 from streamlab.workloads.datasets.integrity import verify
+from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.model import Workload
 
 Result = dict[str, Any]
@@ -148,7 +150,6 @@ def _offered(
     dataset = verify(spec.dataset)
     if spec.load is None:
         return dataset, None
-    from streamlab.lab.load.schedule import offer
 
     reporter.phase("offer")
     offered = offer(spec.load, dataset, grid=workload.output.grid, program=workload.program)
@@ -187,7 +188,6 @@ def _timed(run: TimedRun, folder: Path) -> Timed:
 
 
 def _prepare_oracle(job: OracleJob, reporter: Reporter) -> None:
-    from streamlab.workloads.datasets.oracle_cache import expected
 
     reporter.phase("oracle")
     collect_from_now_on()

@@ -8,10 +8,13 @@ traceback for each interrupted call, and may raise its own error in place of Key
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
+
+Handler = Callable[[int, FrameType | None], Any]
 
 
 @contextmanager
@@ -28,13 +31,8 @@ def restore_interrupts() -> Iterator[None]:
         yield
         return
     received: list[int] = []
-
-    def record(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        before(number, frame)
-
     if callable(before):
-        signal.signal(signal.SIGINT, record)
+        signal.signal(signal.SIGINT, _record(received, before))
     try:
         yield
     finally:
@@ -82,6 +80,16 @@ def was_interrupted(error: BaseException) -> bool:
             return True
         cause = cause.__cause__ or cause.__context__
     return False
+
+
+def _record(received: list[int], handler: Handler) -> Handler:
+    """Return a handler that records each signal, then calls `handler`."""
+
+    def record(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        handler(number, frame)
+
+    return record
 
 
 def _can_handle() -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from streamlab.engines.spark.layout import Layout
 from streamlab.workloads.model import Alphabet, ModelError, Params, Program, Workload
 from streamlab.workloads.model.code.fingerprint import code_of
+from streamlab.workloads.registry import workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,5 @@ def unreachable(workload: Workload) -> str | None:
 
 
 def _load_program(reference: str, params: Params) -> Program:
-    from streamlab.workloads.registry import workload  # Deferred: only workers need it.
 
     return workload(reference).bound(params).program

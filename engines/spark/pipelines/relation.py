@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from streamlab.workloads.inputs.retail.ids import parse_ids
 from streamlab.workloads.model import Params
 
 PLACE = ("ts", "src", "row")
@@ -38,7 +39,5 @@ class Relation:
 
 def id_filter(params: Params, name: str, column: str) -> str:
     """Return the SQL condition that a column is among the ids of a query parameter, or `true`."""
-    from streamlab.workloads.inputs.retail.ids import parse_ids
-
     ids = parse_ids(name, str(params[name]))
     return "true" if ids.every else f"{column} in ({', '.join(map(str, ids.among))})"

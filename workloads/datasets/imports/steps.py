@@ -7,6 +7,7 @@
 4. `StreamTask`: the rows, in order of time, to streams: one task per stream.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -22,8 +23,6 @@ from streamlab.workloads.datasets.progress import report
 from streamlab.workloads.datasets.rows import RowsWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pyarrow as pa
 
 

@@ -13,17 +13,20 @@ look-ups would be joins.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.errors import DamagedError, DatasetError
+from streamlab.workloads.datasets.integrity import dictionary_texts
+from streamlab.workloads.datasets.remedy import rebuild_command
+from streamlab.workloads.inputs.ads.databases.duckdb_lookup import DUCKDB as SYSTEM_DUCKDB
+from streamlab.workloads.inputs.ads.databases.lookup import System, look_up
+from streamlab.workloads.inputs.ads.databases.sqlite_lookup import SQLITE as SYSTEM_SQLITE
 from streamlab.workloads.inputs.ads.schema import NONE
 from streamlab.workloads.model import ModelError, Parameter, Params
-
-if TYPE_CHECKING:
-    from streamlab.workloads.datasets.dataset import Dataset
-    from streamlab.workloads.inputs.ads.databases.lookup import System
 
 Table = npt.NDArray[np.int32]
 
@@ -125,8 +128,6 @@ def find_location(query: Params) -> Find:
 
 def _find(name: str, table: Table, where: str) -> Find:
     if where in (SQLITE, DUCKDB):
-        from streamlab.workloads.inputs.ads.databases.lookup import look_up
-
         return look_up(_system(where), name, table)
     if where != MEMORY:
         raise ModelError(
@@ -143,10 +144,7 @@ def _find(name: str, table: Table, where: str) -> Find:
 def _system(name: str) -> "System":
     # Imports one module only: a program's code must not include the other databases.
     if name == SQLITE:
-        from streamlab.workloads.inputs.ads.databases.sqlite_lookup import SQLITE as SYSTEM_SQLITE
-
         return SYSTEM_SQLITE
-    from streamlab.workloads.inputs.ads.databases.duckdb_lookup import DUCKDB as SYSTEM_DUCKDB
 
     return SYSTEM_DUCKDB
 
@@ -170,8 +168,6 @@ def _full_dataset_id(prefix: str) -> str:
 
 
 def _dataset(prefix: str) -> "Dataset":
-    from streamlab.workloads.datasets.catalog import Catalog
-    from streamlab.workloads.datasets.errors import DatasetError
 
     try:
         return Catalog.default().get(prefix)
@@ -180,9 +176,6 @@ def _dataset(prefix: str) -> "Dataset":
 
 
 def _dataset_table(name: str, prefix: str) -> Lookup:
-    from streamlab.workloads.datasets.errors import DamagedError
-    from streamlab.workloads.datasets.integrity import dictionary_texts
-    from streamlab.workloads.datasets.remedy import rebuild_command
 
     dataset = _dataset(prefix)
     for dictionary in dataset.dictionaries:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.model.answers.foata_loops import advance, fold
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.streams.stream import Columns, IntArray
 from streamlab.workloads.model.streams.tag import Tag
@@ -128,8 +129,6 @@ class Relation:
 
 def levels(columns: Columns, relation: Relation) -> Iterator[tuple[Columns, IntArray]]:
     """Yield the rows with their levels, in chunks."""
-    from streamlab.workloads.model.answers.foata_loops import advance  # heavy: compiled
-
     k = len(relation.same)
     last = np.zeros((relation.n_keys, k), dtype=np.int64)
     best = np.zeros((k, 3), dtype=np.int64)
@@ -158,8 +157,6 @@ def fingerprint(columns: Columns, relation: Relation) -> tuple[int, int]:
 
 def row_hashes(columns: Columns) -> tuple[HashArray, HashArray]:
     """Return two independent 64-bit hashes of each row, over all columns in order."""
-    from streamlab.workloads.model.answers.foata_loops import fold  # heavy: compiled
-
     n = len(next(iter(columns.values())))
     low = np.full(n, 0x9E3779B97F4A7C15, dtype=np.uint64)
     high = np.full(n, 0xD1B54A32D192ED03, dtype=np.uint64)
