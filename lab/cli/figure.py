@@ -187,8 +187,8 @@ def _options(figure: "Figure", choices: "Options", runs: "list[Run]") -> "Option
     from streamlab.results.machines import usable_cores
 
     for run in runs:
-        stamp = parse_stamp(run.meta)
-        cores = max(1, int(usable_cores(run.meta.get("host") or {}) or choices.cores))
+        stamp = parse_stamp(run.meta.matrix_text)
+        cores = max(1, int(usable_cores(run.meta.host) or choices.cores))
         if stamp is None:
             choices = replace(choices, cores=cores)
             continue

@@ -234,33 +234,33 @@ def _exit_code(result: Any) -> int:
     from streamlab.results import schema
 
     failures = {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}
-    if any(row["status"] == schema.WRONG_OUTPUT for row in result.rows):
+    if any(row.status == schema.WRONG_OUTPUT for row in result.rows):
         return EXIT_WRONG_OUTPUT
-    refused = {row["cell"] for row in result.rows if row["status"] == schema.UNSUPPORTED}
+    refused = {row.cell for row in result.rows if row.status == schema.UNSUPPORTED}
     fruitless = [
         cell
         for cell, state in result.searches.items()
         if state.bracket.r_pass_eps is None and cell not in refused
     ]
-    if fruitless or any(row["status"] in failures and not row["probe"] for row in result.rows):
+    if fruitless or any(row.status in failures and not row.probe for row in result.rows):
         return EXIT_ENGINE_FAILURE
     return EXIT_OK
 
 
 def _stored(run_dir: Path) -> "RunRequest":
     from streamlab.lab.runner.execution import RunRequest
-    from streamlab.results.fit import with_bytes
     from streamlab.results.meta import check_meta
+    from streamlab.results.row_conversion import with_bytes
     from streamlab.results.store import read_meta
 
     meta = read_meta(run_dir)
     check_meta(run_dir, meta, to_resume=True)
     return RunRequest(
-        text=with_bytes(meta["matrix_text"]),
+        text=with_bytes(meta.matrix_text),
         source=str(run_dir / "run.json"),
-        folder=Path(with_bytes(meta.get("matrix_folder", ""))),
-        only=tuple(meta["only"]),
-        keep_outputs=meta["keep_outputs"],
+        folder=Path(with_bytes(meta.matrix_folder)),
+        only=tuple(meta.only),
+        keep_outputs=meta.keep_outputs,
     )
 
 
