@@ -124,6 +124,9 @@ class Variant:
             None: it runs any program of its models.
         source: name of the load generator, where variants of one engine share it; None: not shared.
         conditions: what its rates include at full speed; None: not declared, so its rates have no ratio to others.
+        sequential: whether it always runs on one worker, one event after the other.
+        baseline: its rank as the baseline of ratios: the lowest rank among comparable cells wins; None: it has none.
+        colour: the number of the engine's colour in all reports; None: reports choose a free one.
     """
 
     name: str
@@ -135,6 +138,9 @@ class Variant:
     written_for: frozenset[str] | None = None
     source: str | None = None
     conditions: Declared | None = None
+    sequential: bool = False
+    baseline: int | None = None
+    colour: int | None = None
 
     def lacks(self, workload: Workload) -> str | None:
         """Return why the variant cannot run a workload on any input, as a predicate to its name; or None."""

@@ -28,6 +28,7 @@ class DataframeEngine(TableEngine):
             summary="array operations on one thread; the whole input at once",
             models=(DGSProgram, Query),
             conditions=Conditions(unit=WHOLE, origin=MEMORY),
+            baseline=1,
         ),
     )
     queries = modules_in("streamlab.engines.dataframe.lines")

@@ -63,6 +63,7 @@ _VARIANTS = tuple(
         summary=summary,
         takes_load=True,
         conditions=Conditions(unit=WHOLE, origin=MEMORY),
+        colour=3,
     )
     for name, summary in _SUMMARIES.items()
 )

@@ -20,6 +20,8 @@ SEQUENTIAL = Variant(
     summary="plain Python, one event at a time, in total order",
     takes_load=True,
     conditions=Conditions(unit=RECORD, origin=MEMORY, also_timed=(PYTHON,)),
+    sequential=True,
+    colour=2,
 )
 PLAN = "sequential: one worker, total order"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -64,6 +65,15 @@ _CONF = {
 }
 
 
+_SPARK = Variant(name="", summary="", baseline=2, colour=1)
+_WRITTEN = replace(
+    _SPARK,
+    models=(DGSProgram, Query, Pipeline),
+    lacking=LACKING,
+    written_for=frozenset(WORKLOADS),
+)
+
+
 class SparkEngine:
     """Runs programs of all models on Spark in local mode."""
 
@@ -80,37 +90,30 @@ class SparkEngine:
         without a query.
         """
         return (
-            Variant(
+            replace(
+                _WRITTEN,
                 name="streaming",
                 summary="Structured Streaming in micro-batches",
                 takes_load=True,
-                models=(DGSProgram, Query, Pipeline),
-                lacking=LACKING,
-                written_for=frozenset(WORKLOADS),
                 conditions=streaming,
             ),
-            Variant(
-                name="batch",
-                summary="Spark SQL over the whole input",
-                models=(DGSProgram, Query, Pipeline),
-                lacking=LACKING,
-                written_for=frozenset(WORKLOADS),
-                conditions=BATCH,
+            replace(
+                _WRITTEN, name="batch", summary="Spark SQL over the whole input", conditions=BATCH
             ),
-            Variant(
+            replace(
+                _WRITTEN,
                 name="cached",
                 summary="the batch queries over tables cached in Spark before the clock starts",
-                models=(DGSProgram, Query, Pipeline),
-                lacking=LACKING,
-                written_for=frozenset(WORKLOADS),
                 conditions=CACHED,
             ),
-            Variant(
+            replace(
+                _SPARK,
                 name="generic-streaming",
                 summary="the functions of any program, in stateful operators in Python",
                 conditions=GENERIC_STREAMING,
             ),
-            Variant(
+            replace(
+                _SPARK,
                 name="generic-batch",
                 summary="the functions of any program, in groups over the whole input",
                 conditions=GENERIC_BATCH,

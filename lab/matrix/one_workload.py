@@ -6,13 +6,12 @@ from typing import Any
 
 import tomli_w
 
+from streamlab.engines import registry
+from streamlab.engines.errors import EngineError
 from streamlab.lab.errors import LabError
 from streamlab.workloads import references
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.registry import short_name
-
-SEQUENTIAL_ENGINES = frozenset({"reference"})
-"""Engines that run with one worker only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +78,7 @@ def matrix_text(request: OneWorkload) -> str:
 
 def describe_ignored_workers(request: OneWorkload) -> str | None:
     """Return a text about numbers of workers that a sequential engine ignores; None if none."""
-    sequential = [name for name in _names(request) if name in SEQUENTIAL_ENGINES]
+    sequential = [name for name in _names(request) if _is_sequential(name)]
     if not sequential or set(request.workers) <= {1}:
         return None
     numbers = ", ".join(str(number) for number in dict.fromkeys(request.workers))
@@ -87,6 +86,14 @@ def describe_ignored_workers(request: OneWorkload) -> str | None:
         f"{' and '.join(sequential)} is sequential: it runs with 1 worker and ignores workers = "
         f"{numbers}"
     )
+
+
+def _is_sequential(name: str) -> bool:
+    """Return whether all variants of an engine run on one worker only; False if it cannot be loaded."""
+    try:
+        return all(variant.sequential for variant in registry.engine(name).variants())
+    except EngineError:
+        return False  # Reported when the matrix is expanded.
 
 
 def _names(request: OneWorkload) -> list[str]:
@@ -107,7 +114,7 @@ def _engine(request: OneWorkload, engine: str) -> dict[str, Any]:
         {
             "name": name,
             "variants": [variant] if variant else None,
-            "workers": [] if name in SEQUENTIAL_ENGINES else list(request.workers),
+            "workers": [] if _is_sequential(name) else list(request.workers),
             "batch": list(request.batch),
             "options": options,
         }

@@ -50,6 +50,7 @@ class Family:
             models=self.models,
             source="generator",
             conditions=Conditions(unit=BLOCK, origin=MEMORY),
+            colour=0,
         )
 
     def wrong_options(self, options: Mapping[str, object]) -> str | None:
