@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.engines.dataframe.markers import IntArray, Part, column
-from streamlab.engines.dataframe.streams import Side, Streams
+from streamlab.engines.dataframe.streams import Part, Side, Streams, column
+from streamlab.engines.protocol import IntArray
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 from streamlab.workloads.suite.scale_join.program import BAND
 
@@ -21,11 +21,11 @@ CHUNK = 4096
 Rows = dict[str, npt.NDArray[Any]]
 
 
-def answer(streams: Streams) -> list[Part]:
+def scale_join(streams: Streams) -> list[Part]:
     """Return all pairs, ordered by time."""
     window = int(str(streams.params["ws_ms"]))
     left = _rows(streams.bulk, ("ts", *(LEFT.names or ())))
-    right = _rows(streams.markers, ("ts", *(RIGHT.names or ())))
+    right = _rows(streams.separators, ("ts", *(RIGHT.names or ())))
     pairs = [
         _pairs(left, right, window, begin, min(begin + CHUNK, len(left["ts"])))
         for begin in range(0, len(left["ts"]), CHUNK)

@@ -1,7 +1,7 @@
-"""Sorts markers into total order and splits streams of bulk events at them.
+"""Sorts separators into total order and splits streams of bulk events at them.
 
-All DGS programs here have many bulk events (kind 0: values, views, transactions, increments) and few markers (kind 1:
-barriers, updates, rules, resets).
+All DGS programs here have many bulk events (kind 0: values, views, transactions, increments) and few separators
+(kind 1: barriers, updates, rules, resets).
 """
 
 from dataclasses import dataclass
@@ -10,20 +10,18 @@ import polars as pl
 
 from streamlab.engines.polars.tables import Tables
 
-BULK, MARKER = 0, 1
+BULK, SEPARATOR = 0, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
-    """An input as one data frame per stream, with `ts`, `tag` if the stream has tags, and its fields.
+class Streams:
+    """An input as one data frame per stream, with the stream's index, which breaks ties in event time.
 
-    Attributes:
-        bulk, markers: index of the stream, which breaks ties in event time, and its data frame.
-        kinds: number of kinds: a tag is key x kinds + kind.
+    A tag is key x `kinds` + kind.
     """
 
     bulk: list[tuple[int, pl.DataFrame]]
-    markers: list[tuple[int, pl.DataFrame]]
+    separators: list[tuple[int, pl.DataFrame]]
     kinds: int
 
     def key(self, table: pl.DataFrame) -> pl.Expr:
@@ -31,8 +29,8 @@ class Cut:
         tag = pl.col("tag") // self.kinds if "tag" in table.columns else pl.lit(0)
         return tag.cast(pl.Int32).alias("key")
 
-    def in_order(self, *fields: str) -> pl.DataFrame:
-        """Return all markers in total order, as `ts`, `src`, `key` and fields."""
+    def ordered_separators(self, *fields: str) -> pl.DataFrame:
+        """Return all separators in total order, as `ts`, `src`, `key` and fields."""
         columns = {"ts": pl.Int64, "src": pl.Int16, "key": pl.Int32}
         empty = pl.DataFrame(schema=columns | dict.fromkeys(fields, pl.Int64))
         parts = [
@@ -42,30 +40,32 @@ class Cut:
                 self.key(table),
                 *(pl.col(field).cast(pl.Int64) for field in fields),
             )
-            for src, table in self.markers
+            for src, table in self.separators
         ]
         return pl.concat([empty, *parts]).sort("ts", "src", maintain_order=True)
 
 
-def cut(tables: Tables) -> Cut:
+def read_streams(tables: Tables) -> Streams:
     """Return the streams as data frames; reads files."""
-    kinds = [BULK, MARKER]
+    kinds = [BULK, SEPARATOR]
     every = [(kind, table) for kind in kinds for table in tables.of(kind)]
     frames = pl.collect_all([table.rows for _, table in every])
     by_kind: dict[int, list[tuple[int, pl.DataFrame]]] = {kind: [] for kind in kinds}
     for (kind, table), frame in zip(every, frames, strict=True):
         by_kind[kind].append((table.src, frame))
-    return Cut(bulk=by_kind[BULK], markers=by_kind[MARKER], kinds=tables.kinds)
+    return Streams(bulk=by_kind[BULK], separators=by_kind[SEPARATOR], kinds=tables.kinds)
 
 
 def last(src: int) -> pl.Expr:
-    """Return the expression for the last event time of stream `src` before a marker."""
+    """Return the expression for the last event time of stream `src` before a separator."""
     return pl.col("ts") - (pl.col("src") < src).cast(pl.Int64)
 
 
-def ends(markers: pl.DataFrame, src: int, table: pl.DataFrame) -> pl.Series:
-    """Return how many events of a stream come before each marker."""
-    return table["ts"].search_sorted(markers.select(last(src))["ts"], side="right").cast(pl.Int64)
+def ends(separators: pl.DataFrame, src: int, table: pl.DataFrame) -> pl.Series:
+    """Return how many events of a stream come before each separator."""
+    return (
+        table["ts"].search_sorted(separators.select(last(src))["ts"], side="right").cast(pl.Int64)
+    )
 
 
 def run_sums(values: pl.Series, end: pl.Series) -> pl.Series:
