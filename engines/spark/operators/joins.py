@@ -1,16 +1,19 @@
-"""Joins all pairs that are near in time, by equality of time buckets.
+"""Defines the relations of `forward` and of the joins, which join all pairs near in time by equality of time buckets.
 
 Spark joins streams, and spreads joins over tasks, by equality only. Therefore time is split into buckets, a fixed
 number per window. A left tuple is in one bucket; a right tuple is copied to all buckets that its window reaches.
 Each pair near enough in time meets in exactly one bucket, the left tuple's, where the exact conditions are checked.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from streamlab.engines.spark.operators.relation import Inputs
+from streamlab.engines.spark.operators.relation import Inputs, Relation
+from streamlab.workloads.suite.scale_join.program import BAND
 
 PER_WINDOW = 8
 """Buckets per window in batch: 17 copies of a right tuple, and 6 % more pairs than necessary."""
@@ -30,13 +33,10 @@ class Bins:
 
 
 def near_join(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None) -> DataFrame:
-    """Return the join of the kinds `left` and `right`.
+    """Return the join of the kinds `left` and `right` within `ws_ms`.
 
-    Args:
-        inputs: must have `ws_ms` among the parameters.
-        match: SQL condition of a pair; columns have the prefixes `l_` and `r_`.
-        output: SQL of the output's fields without `ts`.
-        bins: an additional equality; None: all pairs near in time are compared.
+    `match` is the SQL condition of a pair, with prefixes `l_` and `r_`; `output` is the SQL of the output without `ts`;
+    `bins` None compares all pairs near in time.
     """
     size = int(inputs.params["ws_ms"])
     count = PER_WINDOW_STREAMING if inputs.streaming else PER_WINDOW
@@ -71,3 +71,45 @@ def near_join(inputs: Inputs, match: str, output: list[str], bins: Bins | None =
 
 def _add_prefix(frame: DataFrame, side: str) -> DataFrame:
     return frame.select(*(F.col(name).alias(f"{side}_{name}") for name in frame.columns))
+
+
+def _copies(inputs: Inputs) -> DataFrame:
+    tuples = reduce(DataFrame.unionByName, inputs.kinds.values())
+    copies = F.explode(F.expr(f"sequence(1, {inputs.params['copies']})"))
+    return tuples.select((F.col("ts") + 1).alias("ts"), "id", "value", "src", copies).drop("col")
+
+
+_NUM = "(cast(r_price as double) - r_average) * l_average"
+_DEN = "(cast(l_price as double) - l_average) * r_average"
+
+
+def _hedges(inputs: Inputs) -> DataFrame:
+    low, high = (f"{float(inputs.params[name])!r}D * {_DEN}" for name in ("lower", "upper"))
+    match = (
+        "l_id <> r_id and l_average <> 0"
+        f" and (({_DEN} > 0 and {low} <= {_NUM} and {_NUM} <= {high})"
+        f" or ({_DEN} < 0 and {high} <= {_NUM} and {_NUM} <= {low}))"
+    )
+    return near_join(inputs, match, ["l_id", "l_price", "r_id", "r_price"])
+
+
+_MATCH = f"abs(l_x - r_a) <= {BAND} and abs(l_y - r_b) <= {BAND}"
+_OUTPUT = ["l_x as x", "l_y as y", "r_a as a", "r_b as b", "r_c as c", "r_d as d"]
+_BIN = f"cast(floor({{}} / {BAND}) as int)"
+"""A bin is as wide as the band, so that a partner is in the same bin or in a neighbouring bin."""
+_BINS = Bins(
+    left=_BIN.format("l_x"),
+    right=f"sequence({_BIN.format('r_a')} - 1, {_BIN.format('r_a')} + 1)",
+)
+
+
+def _pairs(inputs: Inputs) -> DataFrame:
+    return near_join(inputs, _MATCH, _OUTPUT, _BINS if inputs.form == "bins" else None)
+
+
+RELATIONS: Mapping[str, Relation] = {
+    "forward": Relation(build=_copies, delay_ms=None),
+    # A watermark 1 ms behind: a join drops tuples that are not later, and ties may continue in the next file.
+    "nyse_hedge": Relation(build=_hedges, delay_ms=1, aligned=True),
+    "scale_join": Relation(build=_pairs, delay_ms=1, aligned=True),
+}
