@@ -144,8 +144,9 @@ class FlinkPrepared:
 
     def _plan(self) -> str:
         task, options = self._task, flink_options(self._task)
-        manual = isinstance(options, ManualOptions)
-        setting = f"service {options.service}" if manual else f"state {options.state}"
+        setting = f"state {options.state}"
+        if isinstance(options, ManualOptions):
+            setting = f"service {options.service}"
         return (
             f"{task.variant}, parallelism {task.workers}, {setting}, buffers flushed after "
             f"{options.buffer_timeout_ms} ms, Java {self._process.java}"

@@ -96,7 +96,8 @@ class Counter:
 
     def places(self, table: pa.Table, places: int) -> list[IntArray]:
         """Return the places of all outputs: the place of the record that caused each, then its number."""
-        counts = np.diff(np.array(self._marks, dtype=np.int64))
+        marks = np.array(self._marks, dtype=np.int64)
+        counts = marks[1:] - marks[:-1]
         cause = np.repeat(np.arange(len(counts)), counts)
         nth = np.arange(len(cause)) - np.repeat(np.cumsum(counts) - counts, counts)
         return [*(table[name].to_numpy()[cause] for name in place_names(places)), nth]

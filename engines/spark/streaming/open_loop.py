@@ -159,7 +159,7 @@ class OpenLoop:
         for number, (at_ns, table) in sorted(self._answers.items()):
             processed |= _acknowledgements(table)
             columns = columns_of(table)
-            real = columns["src"] >= 0
+            real = columns["src"].astype(np.int64) >= 0
             done_ns = at_ns - start_ns
             batches.append(
                 Batch(
