@@ -1,6 +1,6 @@
 """Limits how much memory a run may touch before its clock starts."""
 
-from streamlab.workloads.memory import available_bytes
+from streamlab.workloads.control_group import available_bytes
 
 RESERVED_FRACTION = 1 / 4
 """The share of the available memory that may be touched; input, sorted answer and oracle need the rest."""
