@@ -15,7 +15,7 @@ from streamlab.engines.dataframe.scale_join import scale_join
 from streamlab.engines.dataframe.streams import Streams
 from streamlab.engines.protocol import Task, Variant
 from streamlab.engines.tables import TableEngine
-from streamlab.workloads.memory import most_reserved_bytes
+from streamlab.workloads.control_group import most_reserved_bytes
 from streamlab.workloads.model import DGSProgram, Query
 
 TEMPORARIES = 2

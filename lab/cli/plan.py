@@ -82,7 +82,7 @@ def plan(
     """
     from streamlab.workloads.model.dataflow.plan import deploy
     from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
-    from streamlab.workloads.model.program_type import dgs_program
+    from streamlab.workloads.model.workload import dgs_program
 
     target, graph = _load_workload(workload)
     if graph is not None:
@@ -228,7 +228,7 @@ def plan_for_parameters(
     from streamlab.workloads.datasets.generated_input import generate_input
     from streamlab.workloads.model import Alphabet
     from streamlab.workloads.model.dgs.stream_profile import profile, profile_of_specs
-    from streamlab.workloads.model.program_type import dgs_program
+    from streamlab.workloads.model.workload import dgs_program
     from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)
@@ -255,7 +255,7 @@ def plan_for_dataset(
 ) -> "Choice":
     """Return the choice for a dataset, from the counts of its tags."""
     from streamlab.workloads.model.dgs.stream_profile import profile
-    from streamlab.workloads.model.program_type import dgs_program
+    from streamlab.workloads.model.workload import dgs_program
     from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
 
     program = dgs_program(workload)

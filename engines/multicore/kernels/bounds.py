@@ -17,7 +17,7 @@ from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
 from streamlab.engines.multicore.kernels.inline_functions import PartCompiler
-from streamlab.workloads.model.code.location import display_path
+from streamlab.workloads.model.code.source import display_path
 
 # Numba does not type these parts of its extension interface.
 cgutils: Any = _cgutils

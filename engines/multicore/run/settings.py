@@ -9,7 +9,7 @@ import numpy as np
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.protocol import FULL, OfferedLoad, Task
-from streamlab.workloads.memory import most_reserved_bytes
+from streamlab.workloads.control_group import most_reserved_bytes
 
 RING_BLOCKS = 64
 LOAD_RING_BLOCKS = 1 << 14
