@@ -119,7 +119,7 @@ def run(
     from streamlab.lab.matrix.cells import expand
     from streamlab.lab.matrix.matrix import parse_matrix
     from streamlab.lab.runner.datasets import check_entries, check_inputs
-    from streamlab.lab.runner.execution import entries_of
+    from streamlab.lab.runner.run_directory import entries_of
 
     parsed = parse_matrix(request.text, request.source, request.folder)
     check_entries(parsed)
