@@ -25,15 +25,7 @@ ir: Any = _ir
 
 
 class OutOfBoundsError(IndexError):
-    """Reports an index outside an array; compiled code raises it.
-
-    Args:
-        array: name of the array in the function.
-        place: function, file and line.
-        axis: axis of the array.
-        index: value of the index.
-        size: number of elements along the axis.
-    """
+    """Reports an index outside an array; compiled code raises it. `place`: function, file and line."""
 
     def __init__(self, array: str, place: str, axis: int, index: int, size: int) -> None:
         super().__init__(

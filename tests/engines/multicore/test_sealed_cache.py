@@ -20,7 +20,7 @@ from numba import types
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.kernels import compile as compiling
 from streamlab.engines.multicore.kernels import sealed_cache
-from streamlab.engines.multicore.kernels.vector_bits import vector_bits
+from streamlab.engines.multicore.kernels.sealed_cache import vector_bits
 from streamlab.workloads.suite.event_window.program import PROGRAM
 
 ROOT = Path(__file__).parents[3]
