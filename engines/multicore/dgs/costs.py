@@ -59,12 +59,7 @@ def measure_costs(
     """Return the costs of a program's steps, measured on the beginning of an input.
 
     A step that does not occur there costs 0, since a rare step does not decide between plans.
-
-    Args:
-        program: the program.
-        data: its input.
-        time_plan: runs a plan and returns its duration.
-        cores: number of cores available to workers.
+    `cores` is the number of cores available to workers.
     """
     sample = _sample(program, data, time_plan)
     plans = _Plans.of(program, sample)

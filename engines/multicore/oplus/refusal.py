@@ -27,11 +27,7 @@ def check_streams(data: Input | Dataset) -> str | None:
 def check_query(query: Query, data: Input, *, fused: bool, states: int = 1) -> str | None:
     """Return why the core cannot run a query on an input, or None.
 
-    Args:
-        query: the query.
-        data: its input.
-        fused: whether its first operator is a join that runs over columns.
-        states: number of states of each operator, see `check_windows`.
+    `fused`: its first operator is a join that runs over columns. `states`: see `check_windows`.
     """
     for operator in query.operators:
         if operator.stores and operator.lists and not (fused and operator.join is not None):

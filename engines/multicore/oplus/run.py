@@ -23,8 +23,8 @@ from streamlab.engines.multicore.oplus.kernels import (
     columns_of,
     layout_of,
     shapes_of,
+    spec_of,
 )
-from streamlab.engines.multicore.oplus.operator_spec import spec_of
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.refusal import check_query, check_shared_nothing
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
@@ -37,18 +37,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class OplusRun(CoreRun):
-    """Runs a query once.
-
-    Args:
-        query: the query.
-        data: its input.
-        settings: settings of the run; `workers` instances are active at the start.
-        options: options of the variant; None means the defaults.
-
-    Raises:
-        UnsupportedError: the core cannot run this query on this input, or with these options.
-        EngineError: a function does not compile, or an option is out of range.
-    """
+    """Runs a query once; `workers` instances are active at the start."""
 
     def __init__(
         self,
@@ -159,14 +148,8 @@ class OplusRun(CoreRun):
     ) -> Switch | None:
         """Change the number of instances of all operators during `run`; see `ElasticOperator`.
 
-        Args:
-            instances: new number of instances of each operator.
-            mapping: new mapping of the first operator, int64[buckets].
-            others: new mappings of the further operators; None balances them with the fewest moves.
-
-        Returns:
-            The switch of the first operator, once all operators have switched; None if the input
-            ended before.
+        `mapping` is that of the first operator. `others` are those of the further operators; None balances
+        them with the fewest moves. Returns the switch of the first operator, once all have switched.
         """
         core = self._open()
         if others is None:

@@ -57,11 +57,7 @@ class Cuts:
 def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = None) -> Cuts:
     """Return the cuts of an input: before every n-th event of the synchronizing kinds.
 
-    Args:
-        program: the program.
-        data: its input.
-        every: n.
-        most: maximum number of cuts, spread evenly; None means `MOST_CUTS`.
+    There are at most `most` cuts, spread evenly; None means `MOST_CUTS`.
     """
     most = MOST_CUTS if most is None else most
     kinds = sorted(synchronizing_kinds(program))
