@@ -6,7 +6,7 @@ A key's table entry holds its state, followed by its aggregate.
 """
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,6 @@ from streamlab.workloads.model.dataflow.plan import Part, Unit
 _P, _I = types.voidptr, types.int64
 _KERNEL = _I(_P, _I, _I, _P)
 _START = _I(_P, _I)
-
-Functions = dict[str, tuple[str, Callable[..., Any]]]
 
 _Marker = namedtuple("_Marker", ("ts",))
 
@@ -72,22 +70,17 @@ class UnitKernels(KernelSet):
         if operator is None:
             return 0
         if isinstance(operator, OpStateless):
-            functions: Functions = {"on_item": ("on_item", operator.on_item)}
-            return self._compile("items", functions, self._loop(sources.STATELESS), _KERNEL)
+            return self._compile("items", ["on_item"], self._loop(sources.STATELESS), _KERNEL)
         if isinstance(operator, OpKeyedOrdered):
-            functions = {"on_item": ("on_item", operator.on_item)}
-            return self._compile("items", functions, self._loop(sources.ORDERED), _KERNEL)
-        functions = {"combine": ("combine", operator.combine)}
-        add_identity(functions, operator)
-        on_item = ""
+            return self._compile("items", ["on_item"], self._loop(sources.ORDERED), _KERNEL)
+        functions, on_item = ["combine", "identity"], ""
         if self._unit.part is Part.COMBINING:
             names = operator.aggregate.names or ()
             taken = "\n".join(f"        taken.{name} = value.sum_{name}" for name in names)
         else:
-            functions["take"] = ("take", operator.take)
+            functions += ["take", "on_item"]
             taken = "        take(taken, key, value)"
             if operator.on_item is not None:
-                functions["on_item"] = ("on_item", operator.on_item)
                 on_item = "        on_item(state, key, value, out)"
         body = sources.UNORDERED.format(
             state=self._state_source(), taken=taken, on_item=on_item, first=self._first_source()
@@ -97,34 +90,30 @@ class UnitKernels(KernelSet):
     def marks(self) -> int:
         """Return the address of the kernel for markers; 0 means that markers do nothing."""
         unit, operator = self._unit, self._operator
-        functions: Functions = {}
+        if operator is None:
+            return 0
+        functions = ["on_marker"]
         if isinstance(operator, OpStateless):
             if operator.on_marker is None or not unit.marks:
                 return 0
-            functions["on_marker"] = ("on_marker", operator.on_marker)
             body = "        on_marker(m, out)"
         elif isinstance(operator, OpKeyedOrdered):
             if operator.on_marker is None:
                 return 0
-            functions["on_marker"] = ("on_marker", operator.on_marker)
             body = sources.ENTRY + self._state_source() + "        on_marker(state, key, m, out)"
-        elif isinstance(operator, OpKeyedUnordered):
+        else:
             body = sources.ENTRY + sources.AGGREGATE
             if unit.part is Part.PARTIAL:
+                functions = []
                 parts = [f"aggregate.{name}" for name in operator.aggregate.names or ()]
                 key = [] if unit.gives.key is None else ["key"]
                 body += f"        out.emit({', '.join((*key, 'm.ts', *parts))})"
             else:
-                functions["update_state"] = ("update_state", operator.update_state)
-                add_identity(functions, operator)
-                body += self._state_source() + sources.PASS_BLOCK.format(
-                    identity="identity(aggregate)" if "identity" in functions else "pass"
-                )
+                functions += ["update_state", "identity"]
+                body += self._state_source()
+                body += sources.PASS_BLOCK.format(identity=_identity(operator, "aggregate"))
                 if operator.on_marker is not None:
-                    functions["on_marker"] = ("on_marker", operator.on_marker)
                     body += "        on_marker(state, key, m, out)"
-        else:
-            return 0
         source = loop(
             "marks",
             opened=sources.MARKS,
@@ -140,17 +129,13 @@ class UnitKernels(KernelSet):
         operator = self._operator
         if self._state is None or isinstance(operator, OpStateless) or operator is None:
             return 0
-        functions: Functions = {}
-        first = passed = "pass"
+        functions, first, passed = ["initial_state"], "pass", "pass"
         if operator.initial_state is not None:
-            functions["initial_state"] = ("initial_state", operator.initial_state)
             first = "initial_state(state)"
         if isinstance(operator, OpKeyedUnordered):
-            functions["update_state"] = ("update_state", operator.update_state)
-            add_identity(functions, operator)
-            identity = "identity(nothing)" if "identity" in functions else "pass"
-            passed = sources.EMPTY_BLOCK.format(identity=identity)
-        if not functions:
+            functions += ["update_state", "identity"]
+            passed = sources.EMPTY_BLOCK.format(identity=_identity(operator, "nothing"))
+        if first == passed:
             return 0
         source = sources.START.format(first=first, passed=passed)
         return self._compile("start", functions, source, _START)
@@ -199,13 +184,19 @@ class UnitKernels(KernelSet):
             from_begin=True,
         )
 
-    def _compile(self, role: str, functions: Functions, source: str, signature: Any) -> int:
+    def _compile(self, role: str, called: Sequence[str], source: str, signature: Any) -> int:
+        """Return the address of a kernel, which calls some of the operator's functions."""
+        functions = {
+            name: (name, function)
+            for name in called
+            if (function := getattr(self._operator, name)) is not None
+        }
         reads = self._unit.reads
         names: dict[str, Any] = {
             **library(keyset, window_tables),
             "Value": self._value,
             "Marker": _Marker,
-            "OUTPUT": emitter.emitter_type(_emit_dtype(self._unit.gives)),
+            "OUTPUT": emitter.EmitterType(_emit_dtype(self._unit.gives)),
             **{f"TYPE_{name}": reads.value[name].type for name in reads.fields},
             "KEY": window_tables.KEY,
             "HEAD": _core.STATE_AT,
@@ -219,10 +210,9 @@ class UnitKernels(KernelSet):
         return self._address((role,), functions, source, signature, names)
 
 
-def add_identity(functions: Functions, operator: OpKeyedUnordered) -> None:
-    """Add the function that initializes an aggregate to the monoid's identity, if there is one."""
-    if operator.identity is not None:
-        functions["identity"] = ("identity", operator.identity)
+def _identity(operator: OpKeyedUnordered, aggregate: str) -> str:
+    """Return the source that initializes a zeroed aggregate to the monoid's identity."""
+    return "pass" if operator.identity is None else f"identity({aggregate})"
 
 
 def _emit_dtype(link: TraceType) -> np.dtype[np.void]:

@@ -13,7 +13,7 @@ from streamlab.engines.multicore.dgs.kernel_sources import (
     run_source,
 )
 from streamlab.engines.multicore.kernels.compile import KernelSet
-from streamlab.engines.multicore.kernels.emitter import emitter_type
+from streamlab.engines.multicore.kernels.emitter import EmitterType
 from streamlab.engines.multicore.kernels.members import MembersType
 from streamlab.engines.multicore.kernels.memory import record_type
 from streamlab.workloads.model import Across, DGSProgram, ForkJoin, StateType
@@ -67,7 +67,7 @@ class Kernels(KernelSet):
         event: np.dtype[Any] = np.dtype([*head, *payload], align=True)
         return {
             "EVENT": record_type(event),
-            "OUTPUT": emitter_type(self._program.output),
+            "OUTPUT": EmitterType(self._program.output),
             **{f"TYPE_{name}": fields[name].type for name in layout.fields},
         }
 

@@ -131,7 +131,7 @@ class DgsRun(CoreRun):
                 handover=options.handover,
                 mailbox=options.mailbox,
                 buffer_runs=options.buffer_runs,
-                cuts=None if cuts is None else cuts.for_core(),
+                cuts=None if cuts is None else (cuts.ts, cuts.stream, cuts.position),
                 adaptive=self._adapts,
                 checkpoints=recovery is not None,
             )

@@ -134,9 +134,7 @@ def _label(code: Any, variable: Any) -> str:
         definition = code.get_definition(variable)
     except KeyError:  # The function assigns it more than once.
         return "array" if variable.name.startswith("$") else str(variable.unversioned_name)
-    if isinstance(definition, ir.Arg):
-        return str(definition.name)
-    if isinstance(definition, ir.Global | ir.FreeVar):
+    if isinstance(definition, ir.Arg | ir.Global | ir.FreeVar):
         return str(definition.name)
     if isinstance(definition, ir.Expr) and definition.op == "getattr":
         return f"{_label(code, definition.value)}.{definition.attr}"

@@ -33,23 +33,17 @@ class EmitterType(StructType):
     In a *stamped* emitter the kernel sets the first field, the timestamp; `emit` takes the other fields.
     """
 
-    def __init__(self, fields: tuple[tuple[str, str], ...], *, stamped: bool = False) -> None:
-        self.fields = fields
+    def __init__(self, dtype: np.dtype[np.void], *, stamped: bool = False) -> None:
+        self.names = dtype.names or ()
         self.stamped = stamped
-        self.element_types = [from_dtype(np.dtype(code)) for _, code in fields]
+        self.element_types = [from_dtype(dtype[name]) for name in self.names]
         self.members = [(f"c{i}", types.CPointer(t)) for i, t in enumerate(self.element_types)]
         self.members += [
             (name, types.CPointer(types.int64)) for name in ("count", "refused", "stamp")
         ]
         self.members.append(("capacity", types.int64))
+        fields = [(name, dtype[name].str) for name in self.names]
         super().__init__(name=f"Emitter({fields}, {stamped})")
-
-
-def emitter_type(dtype: np.dtype[np.void], *, stamped: bool = False) -> EmitterType:
-    """Return the emitter type for an output dtype."""
-    assert dtype.names is not None
-    fields = tuple((name, dtype[name].str) for name in dtype.names)
-    return EmitterType(fields, stamped=stamped)
 
 
 @intrinsic(lambda address, like: named_type(like)(types.voidptr, like))
@@ -96,7 +90,7 @@ def refuse(code: Code, out: Any, records: Any) -> None:
 
 
 def _append_signature(out: Any, values: Any) -> Any:
-    names = [name for name, _ in out.fields[int(out.stamped) :]]
+    names = out.names[int(out.stamped) :]
     if len(values) != len(names):
         raise TypingError(f"emit takes {len(names)} values ({', '.join(names)}), got {len(values)}")
     return types.void(out, values)
@@ -104,7 +98,7 @@ def _append_signature(out: Any, values: Any) -> Any:
 
 @intrinsic(_append_signature)
 def _append(code: Code, out: Any, values: Any) -> None:
-    builder, (emitter, kinds) = code.builder, code.types
+    builder, (emitter, kinds) = code.builder, code.kinds
     first = int(emitter.stamped)
     count = builder.load(out.count)
     fits = builder.icmp_signed("<", count, out.capacity)

@@ -7,13 +7,16 @@ from types import ModuleType
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils as _cgutils
+from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
 from numba.core.extending import models, register_model
 from numba.extending import _Intrinsic
 from numba.extending import intrinsic as numba_intrinsic
 
+cgutils: Any = _cgutils
+"""Numba does not type this part of its extension interface."""
 WORD, HALF, BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
 BYTES = BYTE.as_pointer()
 
@@ -34,7 +37,7 @@ class StructType(types.Type):
 
 class _StructModel(models.StructModel):
     def __init__(self, dmm: Any, fe_type: StructType) -> None:
-        super().__init__(dmm, fe_type, fe_type.members)
+        super().__init__(dmm, fe_type, fe_type.members)  # type: ignore[no-untyped-call]  # Numba's gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,13 @@ class Code:
     Attributes:
         context: Numba's target context.
         builder: LLVM's builder.
-        types: Numba types of the arguments.
+        kinds: Numba types of the arguments.
         result: Numba type of the result.
     """
 
     context: Any
     builder: Any
-    types: tuple[Any, ...]
+    kinds: tuple[Any, ...]
     result: Any
 
     def struct(self, kind: StructType, value: Any = None) -> Any:

@@ -5,7 +5,11 @@ from typing import Any
 
 from numba.core import types
 
-from streamlab.engines.multicore.kernels.inline_functions import overload_method_part, overload_part
+from streamlab.engines.multicore.kernels.inline_functions import (
+    overload_method_part,
+    overload_part,
+    part,
+)
 from streamlab.engines.multicore.kernels.intrinsics import (
     HALF,
     WORD,
@@ -52,6 +56,12 @@ def _key(code: Code, members: Any, index: Any) -> Any:
     return code.builder.sext(code.builder.load(code.element(members.keys, index, HALF)), WORD)
 
 
+@part
+def _check(members: Any, index: Any) -> None:
+    if index < 0 or index >= _count(members):
+        raise IndexError("members has no such index")
+
+
 @overload_part(len)
 def _len(members: Any) -> Any:
     if not isinstance(members, MembersType):
@@ -69,8 +79,7 @@ def _getitem(members: Any, index: Any) -> Any:
         return None
 
     def getitem(members: Any, index: Any) -> Any:
-        if index < 0 or index >= _count(members):
-            raise IndexError("members has no such index")
+        _check(members, index)
         return _state(members, index)
 
     return getitem
@@ -79,8 +88,7 @@ def _getitem(members: Any, index: Any) -> Any:
 @overload_method_part(MembersType, "key")
 def _key_of(members: Any, index: Any) -> Any:
     def key(members: Any, index: Any) -> Any:
-        if index < 0 or index >= _count(members):
-            raise IndexError("members has no such index")
+        _check(members, index)
         return _key(members, index)
 
     return key

@@ -78,13 +78,13 @@ def _of_one_type(target: Any, source: Any) -> Any:
 @intrinsic(_of_one_type)
 def copy_record(code: Code, target: Any, source: Any) -> None:
     """`copy_record(target, source)`: copy all fields between two records of one type."""
-    cgutils.raw_memcpy(code.builder, target, source, WORD(code.types[0].size), 1)
+    cgutils.raw_memcpy(code.builder, target, source, WORD(code.kinds[0].size), 1)
 
 
 @intrinsic(lambda target: types.void(target))
 def zero_record(code: Code, target: Any) -> None:
     """`zero_record(target)`: set every byte of a record to 0."""
-    cgutils.memset(code.builder, target, WORD(code.types[0].size), 0)
+    cgutils.memset(code.builder, target, WORD(code.kinds[0].size), 0)
 
 
 @intrinsic(lambda address, index, value: types.void(_P, types.intp, _I))

@@ -20,7 +20,7 @@ from streamlab.engines.multicore.oplus.kernels import (
     layout_of,
     spec_of,
 )
-from streamlab.engines.multicore.oplus.refusal import check_query, check_streams
+from streamlab.engines.multicore.oplus.refusal import check_query, check_single, check_streams
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.engines.multicore.run.results import histogram
@@ -246,12 +246,7 @@ def check_graph(query: Query, workers: int, determinism: str) -> str | None:
         return (
             f"{query.name} joins all pairs, which needs an order; do not give determinism = 'none'"
         )
-    if len(query.operators) == 1:
-        return None
-    return (
-        f"query {query.name} has {len(query.operators)} operators; variant layers runs queries of "
-        "one operator; use variant vsn"
-    )
+    return check_single(query, "layers")
 
 
 def _run(program: Pipeline | Query, *arguments: Any) -> Prepared:

@@ -273,7 +273,7 @@ class OperatorKernels(KernelSet):
             "Tuple": self._tuple,
             "WINDOW": self._window_type(),
             "DEQUE": self._deque,
-            "OUTPUT": emitter.emitter_type(operator.output, stamped=True),
+            "OUTPUT": emitter.EmitterType(operator.output, stamped=True),
             "KEYS": self._keys,
             "OWNERS": self._owners,
             "HEAD": window_tables.HEAD_BYTES,

@@ -15,6 +15,7 @@ import numpy as np
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus.kernels import TupleLayout
+from streamlab.engines.multicore.oplus.refusal import check_single
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, InputType, Operator, Query
 
@@ -65,11 +66,8 @@ def carried_columns(
 
 def check_query(query: Query) -> str | None:
     """Return why a query cannot run behind a map stage, or None."""
-    if len(query.operators) > 1:
-        return (
-            f"query {query.name} has {len(query.operators)} operators; variant sn-map runs queries "
-            "of one operator; use variant vsn"
-        )
+    if (reason := check_single(query, "sn-map")) is not None:
+        return reason
     (operator,) = query.operators
     if operator.join is not None:
         return (

@@ -90,12 +90,11 @@ def _scalars(operator: Operator) -> list[tuple[str, np.dtype[Any]]]:
     return [(name, operator.fields[name]) for name in operator.fields.names or ()]
 
 
-def check_shared_nothing(query: Query) -> str | None:
-    """Return why shared-nothing instances cannot run a query, or None: they run one operator."""
-    count = len(query.operators)
-    if count == 1:
+def check_single(query: Query, variant: str) -> str | None:
+    """Return why a variant that runs queries of one operator cannot run a query, or None."""
+    if len(query.operators) == 1:
         return None
     return (
-        f"query {query.name} has {count} operators; variant sn runs queries of one operator; use "
-        "variant vsn"
+        f"query {query.name} has {len(query.operators)} operators; variant {variant} runs queries of "
+        "one operator; use variant vsn"
     )

@@ -26,7 +26,7 @@ from streamlab.engines.multicore.oplus.kernels import (
     spec_of,
 )
 from streamlab.engines.multicore.oplus.options import OplusOptions
-from streamlab.engines.multicore.oplus.refusal import check_query, check_shared_nothing
+from streamlab.engines.multicore.oplus.refusal import check_query, check_single
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.results import elasticity
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
@@ -55,7 +55,7 @@ class OplusRun(CoreRun):
         self._fused = options.fuses(query.operators[0])
         reason = check_query(query, data, fused=self._fused, states=states)
         if reason is None and options.shared_nothing:
-            reason = check_shared_nothing(query)
+            reason = check_single(query, "sn")
         if reason is None and self._maps:
             reason = map_stage.check_query(query) or map_stage.check_maps(self._maps, data)
             if most != instances or controller is not None:

@@ -169,7 +169,7 @@ def _read(context: Any, builder: Any, kind: DequeType, at: Any) -> Any:
 
 @intrinsic(lambda deque: types.int64(deque))
 def _count(code: Code, deque: Any) -> Any:
-    size = WORD(code.types[0].record.itemsize)
+    size = WORD(code.kinds[0].record.itemsize)
     return code.builder.sdiv(_size(code, deque), size, flags=["exact"])
 
 
@@ -180,7 +180,7 @@ def _some(code: Code, deque: Any) -> Any:
 
 @intrinsic(lambda deque, index: deque.tuple_type(deque, types.int64))
 def _item(code: Code, deque: Any, index: Any) -> Any:
-    kind = code.types[0]
+    kind = code.kinds[0]
     away = code.builder.mul(index, WORD(kind.record.itemsize))
     first = code.pointer(deque, STORED.first)
     return _read(code.context, code.builder, kind, code.builder.gep(first, [away]))
@@ -190,12 +190,12 @@ def _item(code: Code, deque: Any, index: Any) -> Any:
 def has_room(code: Code, deque: Any) -> Any:
     """`has_room(deque)`: whether there is room for one more tuple."""
     free = code.builder.sub(code.word(deque, STORED.limit), code.word(deque, STORED.last))
-    return code.builder.icmp_signed(">=", free, WORD(code.types[0].record.itemsize))
+    return code.builder.icmp_signed(">=", free, WORD(code.kinds[0].record.itemsize))
 
 
 @intrinsic(lambda deque, item: types.void(deque, deque.tuple_type))
 def _append(code: Code, deque: Any, item: Any) -> None:
-    context, builder, kind = code.context, code.builder, code.types[0]
+    context, builder, kind = code.context, code.builder, code.kinds[0]
     place = code.element(deque, STORED.last, BYTES)
     at = builder.load(place)
     values = dict(zip(("ts", "input"), (0, 1), strict=True))
@@ -212,7 +212,7 @@ def _append(code: Code, deque: Any, item: Any) -> None:
 @intrinsic(lambda deque: types.void(deque))
 def _drop_first(code: Code, deque: Any) -> None:
     place = code.element(deque, STORED.first, BYTES)
-    size = WORD(code.types[0].record.itemsize)
+    size = WORD(code.kinds[0].record.itemsize)
     code.builder.store(code.builder.gep(code.builder.load(place), [size]), place)
 
 

@@ -89,7 +89,7 @@ class StageKernels(KernelSet):
         names: dict[str, Any] = {
             **library(keyset, window_tables),
             "Tuple": self._tuple,
-            "OUTPUT": emitter.emitter_type(self._stage.output, stamped=True),
+            "OUTPUT": emitter.EmitterType(self._stage.output, stamped=True),
             **{f"TYPE_{name}": fields[name].type for name in fields.names or ()},
             "array": np.array,
             "bounds_below": bounds_below,

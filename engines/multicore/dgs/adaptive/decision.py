@@ -86,8 +86,5 @@ class Patience:
 
 def same_plan(a: Plan, b: Plan) -> bool:
     """Return whether two plans of one program have the same trees, placement and keys."""
-    return _shape(a) == _shape(b)
-
-
-def _shape(plan: Plan) -> tuple[object, ...]:
-    return tuple((tree.root, tree.keys.tobytes()) for tree in plan.trees)
+    shapes = ([(tree.root, tree.keys.tobytes()) for tree in plan.trees] for plan in (a, b))
+    return next(shapes) == next(shapes)

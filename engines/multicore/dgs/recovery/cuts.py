@@ -33,12 +33,6 @@ class Cuts:
     def __len__(self) -> int:
         return len(self.ts)
 
-    def for_core(
-        self,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Return the arrays for the core."""
-        return self.ts, self.stream, self.position
-
     def key(self, cut: int) -> tuple[int, int, int]:
         """Return time, stream and position of the event after a cut."""
         return int(self.ts[cut]), int(self.stream[cut]), int(self.position[cut])
