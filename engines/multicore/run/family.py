@@ -58,7 +58,7 @@ class Family:
         types = {
             **OPTIONS,
             **(COMPILED_OPTIONS if self.compiles else {}),
-            **self.options_type.KINDS,
+            **self.options_type.kinds(),
         }
         for option, value in options.items():
             if option not in types:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-import streamlab.engines.multicore.kernels.widths  # noqa: F401  what int32 means to the compiler
+import streamlab.engines.multicore.kernels.library_functions  # noqa: F401  what int32 means to the compiler
 from streamlab.workloads.model import Input, ModelError, Workload
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dgs.program import DGSProgram

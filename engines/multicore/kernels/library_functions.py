@@ -1,11 +1,13 @@
-"""Implements `streamlab.workloads.model.arrays` in compiled code."""
+"""Implements `streamlab.workloads.model.arrays` and `.widths` in compiled code."""
 
 from typing import Any
 
+import numpy as np
 from numba import types
+from numba.extending import overload
 
 from streamlab.engines.multicore.kernels.inline_functions import overload_part
-from streamlab.workloads.model import arrays
+from streamlab.workloads.model import arrays, widths
 
 
 @overload_part(arrays.copy)
@@ -20,3 +22,11 @@ def _copy(values: Any, others: Any) -> Any:
             others[i] = values[i]
 
     return copy
+
+
+@overload(widths.int32, inline="always")
+def _int32(value: Any) -> Any:
+    def narrow(value: Any) -> Any:
+        return np.int32(value)
+
+    return narrow
