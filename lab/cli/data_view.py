@@ -7,9 +7,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from streamlab.workloads.datasets.added_events import invented_words
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.dataset import Dataset, invented_words
 from streamlab.workloads.datasets.manifest import ID_SHOWN, dictionaries
 from streamlab.workloads.datasets.text.records import NO_QUOTES
 from streamlab.workloads.datasets.times import span_of

@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
-from streamlab.workloads.datasets.builder import build, ensure
+from streamlab.workloads.datasets.builder import SMALLEST_SHARE, build, ensure
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.disk_space import SMALLEST_SHARE
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.model import ListColumn, ModelError
 from streamlab.workloads.registry import names, workload

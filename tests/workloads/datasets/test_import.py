@@ -8,15 +8,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from streamlab.workloads.datasets.added_events import invented_words
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.damage_report import damages
-from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.dataset import Dataset, invented_words
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.importer import import_files
+from streamlab.workloads.datasets.imports.importer import ReadTask, import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.steps import ReadTask
 from streamlab.workloads.datasets.manifest import dictionaries
 from tests.workloads.datasets.files import edit_line, log_file, log_line, real, text_file
 from tests.workloads.suite.streams import in_order

@@ -15,9 +15,8 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
-from streamlab.workloads.datasets.imports.products import product_columns
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.retail import cents
+from streamlab.workloads.datasets.imports.retail import cents, product_columns
 from streamlab.workloads.datasets.manifest import dictionaries
 from streamlab.workloads.model.pipeline.reference import answer
 from streamlab.workloads.registry import workload

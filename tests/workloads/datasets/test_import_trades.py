@@ -12,7 +12,7 @@ from streamlab.workloads.datasets.imports.cells import BadRowError
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.trade_averages import price_in_units
+from streamlab.workloads.datasets.imports.trades import price_in_units
 from streamlab.workloads.datasets.manifest import dictionaries
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload

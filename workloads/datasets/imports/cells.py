@@ -4,6 +4,7 @@ The transform of an import kind maps `Cells` to columns. Each check marks rows: 
 reason for a bad row counts, and a skipped row is not checked further.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -263,3 +264,35 @@ def place_of(place: str, line: int, further: int) -> str:
 def mask_of(column: "pa.Array") -> npt.NDArray[np.bool_]:
     """Return a column of booleans as a mask; nulls are False."""
     return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False))
+
+
+def object_of(line: str) -> dict[str, Any]:
+    """Return the object of a line.
+
+    Raises:
+        BadRowError: not a JSON object.
+    """
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadRowError(f"not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise BadRowError(f"a JSON {type(value).__name__} instead of an object")
+    return value
+
+
+def text_of(fields: dict[str, Any], field: str, *, empty: bool = False) -> str:
+    """Return a field's text; `empty` allows an empty one.
+
+    Raises:
+        BadRowError: the field is missing, empty or not text.
+    """
+    text = fields.get(field)
+    if not isinstance(text, str) or not (text or empty):
+        shown = repr(text) if field in fields else "missing"
+        raise BadRowError(f"field {field} is {shown}, not text")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise BadRowError(f"field {field} has half a surrogate pair, so it is not text") from error
+    return text

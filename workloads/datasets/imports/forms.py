@@ -10,7 +10,7 @@ from streamlab.workloads.datasets.imports.kind import Form, ImportOptions, Setti
 from streamlab.workloads.datasets.imports.raw_files import At, parts
 from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
 from streamlab.workloads.datasets.tables.column_files import arrow_parts, parquet_parts
-from streamlab.workloads.datasets.tables.file_forms import form_of
+from streamlab.workloads.datasets.tables.constructors import form_of
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.tables.text_files import text_part
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter

@@ -18,7 +18,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.ad_rows import campaign_table, import_of_ads, with_lookup
+from streamlab.workloads.datasets.imports.ad_events import (
+    campaign_table,
+    import_of_ads,
+    with_lookup,
+)
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
 from streamlab.workloads.datasets.imports.forms import QUOTES_SETTING, NamedColumns, lookup_cells
 from streamlab.workloads.datasets.imports.kind import ImportOptions, Setting

@@ -10,17 +10,81 @@ Both may be in any order, as archives of tweets are newest first: they are alway
 milliseconds; `text.words` describes how texts become words.
 """
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from streamlab.workloads.datasets.imports import tweet_texts
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, Lines, NamedColumns
-from streamlab.workloads.datasets.imports.kind import TIME_SETTING, ImportKind
+from streamlab.workloads.datasets.imports.kind import (
+    TIME_SETTING,
+    Blocks,
+    Derive,
+    Dictionary,
+    ImportKind,
+    ImportOptions,
+)
+from streamlab.workloads.datasets.rows import select_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
 from streamlab.workloads.datasets.text.csv_text import LINE
-from streamlab.workloads.model import Alphabet
+from streamlab.workloads.datasets.text.words import tokens
+from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DICTIONARIES = (
+    Dictionary(name="words", column="words"),
+    Dictionary(name="hashtags", column="hashtags"),
+    Dictionary(name="users", column="user"),
+)
+
+_DTYPES: dict[str, ColumnType] = {
+    "ts": np.dtype(np.int64),
+    "user": np.dtype(np.int32),
+    "chars": np.dtype(np.int32),
+    "words": ListType(np.dtype(np.int32)),
+    "hashtags": ListType(np.dtype(np.int32)),
+}
+
+
+def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
+    """Return a function that replaces `text` by `chars`, `words` and `hashtags`."""
+    return _tokenised
+
+
+def _tokenised(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    texts = [tokens(text) for text in batch.column("text").to_pylist()]
+    chars, words, hashtags = zip(*texts, strict=True)
+    unchanged = ("row", "ts", "user")
+    list_type = pa.list_(pa.string())
+    return pa.RecordBatch.from_arrays(
+        [
+            *(batch.column(name) for name in unchanged),
+            pa.array(chars, pa.int32()),
+            pa.array(words, list_type),
+            pa.array(hashtags, list_type),
+        ],
+        [*unchanged, "chars", "words", "hashtags"],
+    )
+
+
+def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+    """Return the streams of tweets, in round-robin order of time."""
+    return numbered_streams(options.streams, "tweet", _DTYPES, _share)
+
+
+def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    begin = 0
+    for block in blocks:
+        turn = np.arange(begin, begin + len(block["ts"])) % count
+        begin += len(turn)
+        yield select_rows({**block, "user": block["users"]}, turn == index)
+
 
 _LINE = r"(?s)^[^|]*\|(?P<ts>[^|]*)\|(?P<text>.*)$"
 _MOST_CHARACTERS = 1 << 17
@@ -53,10 +117,10 @@ TWEETS = ImportKind(
     form=NamedColumns(required_roles=("ts", "text"), default_form=Lines(fallback="cp1252")),
     transform=lambda options: _columns,
     columns=(("user", "string"), ("text", "string")),
-    prepare=tweet_texts.prepare,
-    dictionaries=tweet_texts.DICTIONARIES,
+    prepare=prepare,
+    dictionaries=DICTIONARIES,
     keys=None,
-    streams=tweet_texts.streams,
+    streams=streams,
     alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
     roles=("ts", "user", "text"),
     settings=(

@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.imports import tweet_texts
-from streamlab.workloads.datasets.imports.cells import Cells
+from streamlab.workloads.datasets.imports import tweets
+from streamlab.workloads.datasets.imports.cells import Cells, object_of, text_of
 from streamlab.workloads.datasets.imports.forms import Lines
-from streamlab.workloads.datasets.imports.json_lines import object_of, text_of
 from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
 from streamlab.workloads.datasets.rows import BLOCK_ROWS
 from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
@@ -126,9 +125,9 @@ WIKIPEDIA_COMMENTS = ImportKind(
     form=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "user": "user", "text": "comment"}),
     columns=(("user", "string"), ("text", "string")),
-    prepare=tweet_texts.prepare,
-    dictionaries=tweet_texts.DICTIONARIES,
+    prepare=tweets.prepare,
+    dictionaries=tweets.DICTIONARIES,
     keys=None,
-    streams=tweet_texts.streams,
+    streams=tweets.streams,
     alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
 )

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.records import BadRecord
 from streamlab.workloads.datasets.times import check_form
-from streamlab.workloads.datasets.times.units import NAMES
+from streamlab.workloads.datasets.times.recognition import NAMES
 
 if TYPE_CHECKING:
     import numpy as np

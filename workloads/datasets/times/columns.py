@@ -12,8 +12,14 @@ from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.times.fixed_width import fixed_stamps
 from streamlab.workloads.datasets.times.reader import TimeReader, text_form
-from streamlab.workloads.datasets.times.recognition import DAY_TIME, ISO, is_number
-from streamlab.workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
+from streamlab.workloads.datasets.times.recognition import (
+    DAY_TIME,
+    FARTHEST,
+    ISO,
+    NAMES,
+    PER_SECOND,
+    is_number,
+)
 from streamlab.workloads.datasets.times.zones import UtcTimes, utc_times
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
 from streamlab.workloads.datasets.integrity import dictionary_texts
 from streamlab.workloads.datasets.remedy import rebuild_command
-from streamlab.workloads.inputs.ads.databases.duckdb_lookup import DUCKDB as SYSTEM_DUCKDB
+from streamlab.workloads.inputs.ads.databases.duckdb import DUCKDB as SYSTEM_DUCKDB
 from streamlab.workloads.inputs.ads.databases.lookup import System, look_up
-from streamlab.workloads.inputs.ads.databases.sqlite_lookup import SQLITE as SYSTEM_SQLITE
+from streamlab.workloads.inputs.ads.databases.sqlite import SQLITE as SYSTEM_SQLITE
 from streamlab.workloads.inputs.ads.schema import NONE
 from streamlab.workloads.model import ModelError, Parameter, Params
 

@@ -25,8 +25,12 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets.cadence import (
+    numbered_specs,
+    rows_of,
+    typed_columns,
+)
 from streamlab.workloads.datasets.random import Bits, below, below_each, draw_at
-from streamlab.workloads.datasets.stream_assignment import rows_of
 from streamlab.workloads.inputs.linear_road.schema import (
     BALANCE,
     ENTRY_LANE,
@@ -86,11 +90,6 @@ PARAMETERS = {
 segment. With the vehicles' very first records it is 0.340 for a million records."""
 
 
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
-
-
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, with `events` records in all.
 
@@ -117,15 +116,11 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
             f"{longest} feet long, but the road {ROAD_FT}; lower trip_reports or fastest_mph"
         )
     rounds, rest = divmod(events, vehicles)
-    return tuple(
-        StreamSpec(
-            name=f"report-{index}",
-            kinds=(RECORD,),
-            fields=FIELDS,
-            events=rounds * rows_of(vehicles, index, count) + rows_of(rest, index, count),
-        )
+    rows = (
+        rounds * rows_of(vehicles, index, count) + rows_of(rest, index, count)
         for index in range(count)
     )
+    return numbered_specs("report", RECORD, FIELDS, rows)
 
 
 def generate(
@@ -152,7 +147,7 @@ def generate(
             values[is_request] = NONE
     return {
         "ts": turn * PERIOD_MS + vehicle * PERIOD_MS // vehicles // tick * tick,
-        **{name: columns[name].astype(FIELDS[name]) for name in FIELDS.names or ()},
+        **typed_columns(columns, FIELDS),
     }
 
 
