@@ -12,6 +12,7 @@ from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.damage_report import damages
 from streamlab.workloads.datasets.dataset import Dataset, invented_words
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.file_reader import Reading
 from streamlab.workloads.datasets.imports.importer import ReadTask, import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
@@ -161,7 +162,7 @@ BAD_LOG_LINES = {
 def test_a_bad_log_line_is_shown_with_its_number(reason: str, tmp_path: Path):
     file = log_file(tmp_path, log_line(1, "/a", "1"), BAD_LOG_LINES[reason], log_line(2, "/", "1"))
     with pytest.raises(DatasetError, match=rf"log\.tsv:3: {reason}.*--max-bad 1"):
-        ReadTask("access-log", ImportOptions(files=(file,)), tmp_path).read().check(
+        Reading(**ReadTask("access-log", ImportOptions(files=(file,)), tmp_path)(0)).check(
             max_bad=0, sort=False
         )
 
@@ -181,7 +182,7 @@ def test_a_bad_edit_is_shown_with_its_number(reason: str, tmp_path: Path):
     good = edit_line("2020-01-01T00:00:00Z", "a")
     file = text_file(tmp_path / "e.json", good, BAD_EDIT_LINES[reason])
     with pytest.raises(DatasetError, match=rf"e\.json:2: .*{reason}.*--max-bad 1"):
-        ReadTask("wikipedia-edits", ImportOptions(files=(file,)), tmp_path).read().check(
+        Reading(**ReadTask("wikipedia-edits", ImportOptions(files=(file,)), tmp_path)(0)).check(
             max_bad=0, sort=False
         )
 

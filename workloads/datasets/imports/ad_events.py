@@ -11,7 +11,7 @@ purchase), `event_time` (milliseconds since 1970, a number or its text) and `ip_
 - The benchmark's events are up to a minute late, so this kind always sorts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,9 @@ from streamlab.workloads.datasets.imports.cells import (
     text_of,
 )
 from streamlab.workloads.datasets.imports.forms import Lines, lookup_cells
-from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 from streamlab.workloads.datasets.rows import take_rows
 from streamlab.workloads.datasets.stream_table import (
-    StreamTable,
     event_columns,
     numbered_streams,
     share_rows,
@@ -38,7 +37,7 @@ from streamlab.workloads.datasets.stream_table import (
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT, TYPES
 from streamlab.workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
-from streamlab.workloads.model import Alphabet, Block
+from streamlab.workloads.model import Block
 
 COLUMNS = (
     ("user", "string"),
@@ -48,12 +47,6 @@ COLUMNS = (
     ("clicked", "int8"),
 )
 """Columns of a row after `ts`. A clicked row gives an event of its type, and directly after it a click."""
-
-DICTIONARIES = (
-    Dictionary(name=USERS, column="user"),
-    Dictionary(name="pages", column="page"),
-    Dictionary(name=ADS, column="ad"),
-)
 
 
 def with_lookup(role: str, text: str, value: str) -> str:
@@ -94,11 +87,6 @@ def campaign_table(
     return campaigns
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return `options.streams` streams, with the rows in round-robin order."""
-    return numbered_streams(options.streams, EVENT, event_columns(FIELDS), _share)
-
-
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for share in share_rows("row", count, index, blocks):
         clicked = np.asarray(share["clicked"]) != 0
@@ -106,27 +94,18 @@ def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
         is_click = np.zeros(len(rows), dtype=np.bool_)
         is_click[1:] = rows[1:] == rows[:-1]
         events = {name: take_rows(column, rows) for name, column in share.items()}
-        yield {
-            **events,
-            "user": events[USERS],
-            "page": events["pages"],
-            "ad": events[ADS],
-            "type": np.where(is_click, CLICK, np.asarray(events["type"])).astype(np.int8),
-        }
-
-
-def _alphabet(keys: int) -> Alphabet:
-    return Alphabet(kinds=(EVENT,), keys=keys)
+        yield {**events, "type": np.where(is_click, CLICK, np.asarray(events["type"]))}
 
 
 import_of_ads = partial(
     ImportKind,
     workload=INPUT,
     columns=COLUMNS,
-    dictionaries=DICTIONARIES,
-    keys=None,
-    streams=streams,
-    alphabet=_alphabet,
+    dictionaries={USERS: "user", "pages": "page", ADS: "ad"},
+    kinds=(EVENT,),
+    streams=lambda options, entries: numbered_streams(
+        options.streams, EVENT, event_columns(FIELDS), _share
+    ),
 )
 """Makes an import kind of ad events."""
 
@@ -134,12 +113,8 @@ import_of_ads = partial(
 _COLUMNS = {"ts": "", "user": "", "page": "", "ad": "", "type": 0, "clicked": 0}
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return the function that computes user, page, ad, type and clicked of the events.
-
-    Raises:
-        DatasetError: the table of campaigns is missing or cannot be read.
-    """
+def _transform(options: ImportOptions) -> Transform:
+    """Return the function that computes user, page, ad, type and clicked of the events."""
     table = options.settings["campaigns"]
     if not table:
         raise DatasetError(
@@ -203,7 +178,7 @@ AD_EVENTS = import_of_ads(
     name="ad-events",
     help="events of the Yahoo streaming benchmark, one JSON object a line",
     form=Lines(),
-    transform=transform,
+    transform=_transform,
     settings=(
         Setting(
             name="campaigns",

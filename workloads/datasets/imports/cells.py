@@ -213,23 +213,24 @@ class Cells:
 
     def place(self, row: int) -> str:
         """Return the place of a row, for messages."""
-        line, further = self.chunk.line, self.chunk.further
-        if line is None or further is None:
+        if self.chunk.line is None:
             return f"{self.part.place}: row {self.chunk.number(row)}"
-        return place_of(self.part.place, int(line[row]), int(further[row]))
+        return _place_of(self.part.place, int(self.chunk.line[row]), int(self.chunk.further[row]))
 
     def bad_rows(self) -> list[tuple[str, int]]:
         """Return the bad rows in order: place and reason, and the number of lines after the first."""
-        further = (
-            np.zeros(len(self), np.int64) if self.chunk.further is None else self.chunk.further
-        )
-        of_line = np.arange(len(self)) if self.chunk.line is None else self.chunk.line
+        chunk = self.chunk
+        line = np.arange(len(self)) if chunk.line is None else chunk.line
         bad = [
-            (int(of_line[row]), f"{self.place(row)}: {why}: {self._shown(row)}", int(further[row]))
+            (
+                int(line[row]),
+                f"{self.place(row)}: {why}: {self._shown(row)}",
+                int(chunk.further[row]),
+            )
             for row, why in self.bad.items()
         ]
-        for record in self.chunk.bad:
-            place = place_of(self.part.place, record.line, record.further)
+        for record in chunk.bad:
+            place = _place_of(self.part.place, record.line, record.further)
             bad.append((record.line, f"{place}: {record.words()}", record.further))
         return [(words, lines) for _, words, lines in sorted(bad)]
 
@@ -256,7 +257,7 @@ Transform = Callable[[Cells], Mapping[str, Any]]
 """Maps the cells of a chunk to columns of all rows, with event times as `ts`, and marks bad rows."""
 
 
-def place_of(place: str, line: int, further: int) -> str:
+def _place_of(place: str, line: int, further: int) -> str:
     """Return a place with its line numbers."""
     return f"{place}:{line}-{line + further}" if further else f"{place}:{line}"
 

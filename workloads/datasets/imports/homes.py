@@ -27,7 +27,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
 from streamlab.workloads.datasets.imports.forms import Layout
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
-from streamlab.workloads.datasets.imports.tracebase import TRACEBASE, check_mean
+from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
 from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
 from streamlab.workloads.inputs.homes import (
@@ -41,7 +41,7 @@ from streamlab.workloads.inputs.homes import (
     check_slice,
     plugs_per_house,
 )
-from streamlab.workloads.model import Alphabet, Block, ModelError
+from streamlab.workloads.model import Block, ModelError, Parameter
 
 COLUMNS = ("id", "timestamp", "value", "property", "plug_id", "household_id", "house_id")
 WORK_DONE, LOAD_NOW = 0, 1
@@ -58,34 +58,36 @@ def _settings(households_per_house: int, plugs_per_household: int) -> tuple[Sett
     }
     return (
         *(
-            Setting(name=name.replace("_", "-"), default=value, help=f"{LAYOUT[name].help}.")
+            Setting(
+                name=name.replace("_", "-"),
+                default=value,
+                help=f"{LAYOUT[name].help}.",
+                valid=partial(_is_within, LAYOUT[name]),
+                expected=f"{LAYOUT[name].minimum} to {LAYOUT[name].maximum}, the range of the query",
+            )
             for name, value in defaults.items()
         ),
-        Setting(
+        Setting.choice(
             name="ends",
+            choices=tuple(END_KINDS),
             default=ALL,
             help=f"Scope of the end of a slice: {ALL}, every plug, or {HOUSE}, those of one.",
         ),
     )
 
 
-def check(options: ImportOptions) -> None:
-    """Check that the query supports the layout.
-
-    Raises:
-        DatasetError: a setting is out of range.
-    """
-    _layout(options)
+def _is_within(parameter: Parameter, value: int) -> bool:
+    assert parameter.minimum is not None, "each parameter has both bounds"
+    assert parameter.maximum is not None, "each parameter has both bounds"
+    return parameter.minimum <= value <= parameter.maximum
 
 
-def check_homes(options: ImportOptions) -> None:
-    """Check the options of `tracebase` and the layout.
-
-    Raises:
-        DatasetError: a setting is out of range.
-    """
-    check_mean(options)
-    check(options)
+def _check(options: ImportOptions) -> None:
+    """Refuse slices that the query does not support."""
+    try:
+        check_slice(options.settings["slice-s"])
+    except ModelError as error:
+        raise DatasetError(f"--slice-s: {error}") from error
 
 
 def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
@@ -123,7 +125,7 @@ def _milliwatts(text: str) -> int:
     return int(exact.quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def transform_homes(options: ImportOptions) -> Transform:
+def _transform_homes(options: ImportOptions) -> Transform:
     """Return the transform for the columns of `tracebase`; too large loads make a row bad."""
     tracebase = TRACEBASE.transform(options)
 
@@ -137,37 +139,12 @@ def transform_homes(options: ImportOptions) -> Transform:
 
 
 def _layout(options: ImportOptions) -> dict[str, Any]:
-    """Return the settings by the names of the workload's parameters.
-
-    Raises:
-        DatasetError: one is out of range.
-    """
-    layout = {name.replace("-", "_"): value for name, value in options.settings.items()}
-    bounds: dict[str, tuple[float | None, float | None]] = {"houses": (1, None)}
-    bounds |= {name: (each.minimum, each.maximum) for name, each in LAYOUT.items()}
-    for name, (lowest, highest) in bounds.items():
-        assert lowest is not None, "each parameter has a minimum"
-        value = layout.get(name, lowest)
-        if not lowest <= value or (highest is not None and value > highest):
-            most = "or more" if highest is None else f"to {highest}"
-            raise DatasetError(
-                f"--{name.replace('_', '-')} is {value}; give {lowest} {most}, the range of the query"
-            )
-    try:
-        check_slice(layout["slice_s"])
-    except ModelError as error:
-        raise DatasetError(f"--slice-s: {error}") from error
-    if layout["ends"] not in END_KINDS:
-        raise DatasetError(f"--ends is {layout['ends']!r}; give {' or '.join(END_KINDS)}")
-    return layout
+    """Return the settings by the names of the workload's parameters."""
+    return {name.replace("-", "_"): value for name, value in options.settings.items()}
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams of loads, each with complete houses, and the stream of ends.
-
-    Raises:
-        DatasetError: a setting is out of range.
-    """
+def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+    """Return the streams of loads, each with complete houses, and the stream of ends."""
     layout = _layout(options)
     keys: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     kind = END_KINDS[layout["ends"]]
@@ -190,7 +167,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _keys(block: Block) -> npt.NDArray[np.int64]:
-    return np.asarray(block["key" if "key" in block else "plugs"]).astype(np.int64)
+    return np.asarray(block["key" if "key" in block else "plug"]).astype(np.int64)
 
 
 def _loads(per_house: int, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -236,17 +213,22 @@ DEBS_2014 = ImportKind(
     name="debs-2014",
     workload=INPUT,
     help=f"loads of plugs as in the DEBS 2014 Grand Challenge: {','.join(COLUMNS)}",
-    check=check,
+    check=_check,
     form=Layout(names=COLUMNS, delimiter=",", read=COLUMNS[1:]),
     transform=lambda options: partial(_debs_columns, options.settings),
     columns=(("key", "int32"), ("load_mw", "int32")),
-    dictionaries=(),
+    kinds=KINDS,
     keys=_keys_of,
-    streams=streams,
+    streams=_streams,
     unit="s",
-    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
     settings=(
-        Setting(name="houses", default=40, help="Number of houses; later ones are left out."),
+        Setting(
+            name="houses",
+            default=40,
+            help="Number of houses; later ones are left out.",
+            valid=lambda houses: houses >= 1,
+            expected="1 or more, the range of the query",
+        ),
         *_settings(households_per_house=20, plugs_per_household=20),
     ),
     invents=("house_end", "slice_end"),
@@ -257,11 +239,11 @@ TRACEBASE_HOMES = replace(
     name="tracebase-homes",
     workload=INPUT,
     help="tracebase's plugs assigned to homes, with the ends of slices of time",
-    check=check_homes,
-    transform=transform_homes,
+    check=_check,
+    transform=_transform_homes,
+    kinds=KINDS,
     keys="plugs",
-    streams=streams,
-    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
+    streams=_streams,
     settings=(*TRACEBASE.settings, *_settings(households_per_house=4, plugs_per_household=4)),
     invents=("house_end", "slice_end"),
 )

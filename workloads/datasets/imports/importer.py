@@ -9,8 +9,6 @@ Each step is a function of an index that runs in this process or on Spark.
 4. `StreamTask`: the rows, in order of time, to streams: one task per stream.
 """
 
-import hashlib
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,13 +22,14 @@ from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import AUTO, Executor, executor
 from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.kind import Derive, ImportKind, ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.manifest import Content
+from streamlab.workloads.datasets.manifest import Content, file_sha256
 from streamlab.workloads.datasets.progress import Progress, report, watch
 from streamlab.workloads.datasets.rows import Rows, RowsWriter
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_table import StreamTask
+from streamlab.workloads.model import Alphabet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,13 +86,12 @@ def _write(
     progress: Progress | None,
 ) -> Content:
     folder = staging / "dataset"
-    raw = tuple(raw_block(staging, index) for index in range(reading.blocks))
-    derive = kind.prepare and kind.prepare(lambda: map(read_block, raw), options)
-    blocks = raw
+    blocks = tuple(staging / f"{index}.arrow" for index in range(reading.blocks))
+    derive = kind.prepare and kind.prepare(lambda: map(_read, blocks), options)
     if derive is not None:
-        blocks = tuple(derived_block(staging, index) for index in range(reading.blocks))
         with watch(progress, "deriving columns", folder, 0):
-            on.run(DeriveTask(derive, staging), reading.blocks)
+            on.run(DeriveTask(derive, blocks), reading.blocks)
+        blocks = tuple(map(_derived, blocks))
     with watch(progress, "numbering texts", folder, 0):
         (numbered,) = on.run(NumberTask(kind.name, blocks, staging / "rows", folder), 1)
     rows = Rows(folder=staging / "rows", types=numbered["types"], count=numbered["count"])
@@ -103,7 +101,7 @@ def _write(
         keys = kind.keys(options)
     else:
         keys = 1 if kind.keys is None else entries[kind.keys]
-    alphabet = kind.alphabet(keys)
+    alphabet = Alphabet(kinds=kind.kinds, keys=keys)
     if reading.descents:
         on.order(rows.times, rows.order)
     with watch(progress, "writing streams", folder, 0):
@@ -114,11 +112,9 @@ def _write(
         streams=tuple(map(record_of, written)),
         origin={
             "import": kind.name,
-            "files": [{"name": path.name, "sha256": _sha256(path)} for path in options.files],
+            "files": [{"name": path.name, "sha256": file_sha256(path)} for path in options.files],
             "lines": reading.lines,
             **reading.origin(),
-            "sorted_here": bool(reading.descents),
-            "rows_out_of_order": reading.descents,
             "streams": options.streams,
             **reading.times,
             "unit": kind.unit,
@@ -135,9 +131,8 @@ def _write(
 def _invented(kind: ImportKind, written: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the number of events that the import invented, by kind; empty if the kind invents none."""
     counts = dict.fromkeys(kind.invents, 0)
-    names = kind.alphabet(1).kinds
     for stream in written:
-        for name in (names[index] for index in stream["kinds"] if names[index] in counts):
+        for name in counts.keys() & {kind.kinds[index] for index in stream["kinds"]}:
             counts[name] += stream["rows"]  # invented events have their own streams
     return {"invented": counts} if counts else {}
 
@@ -150,50 +145,41 @@ def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
     for setting in kind.settings:
         value = options.settings[setting.name]
         if setting.file and value:
-            value = {"name": Path(value).name, "sha256": _sha256(Path(value))}
+            value = {"name": Path(value).name, "sha256": file_sha256(Path(value))}
         chosen.setdefault("settings", {})[setting.name] = value
     return chosen
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 class ReadTask:
-    """Reads all files into blocks of rows, `raw-<number>.arrow` in a folder; index 0 only."""
+    """Reads all files into blocks of rows, `<number>.arrow` in a folder; index 0 only."""
 
     def __init__(self, kind: str, options: ImportOptions, folder: Path) -> None:
         self.kind, self.options, self.folder = kind, options, folder
 
     def __call__(self, index: int) -> dict[str, Any]:
         """Return the fields of the `Reading`."""
-        return asdict(self.read())
-
-    def read(self) -> Reading:
-        """Read all files and return the findings."""
         reading = Reading()
         kind = import_kind(self.kind)
         progress = self.folder / "reading.done"
         try:
             for batch in read_batches(kind, self.options, reading, partial(report, progress)):
-                _write(raw_block(self.folder, reading.blocks), batch)
+                _save(self.folder / f"{reading.blocks}.arrow", batch)
                 reading.blocks += 1
         except DatasetError as error:
             reading.error = str(error)
-        return reading
+        return asdict(reading)
 
 
 class DeriveTask:
-    """Derives columns of a block of rows, and writes `derived-<number>.arrow` next to it."""
+    """Derives columns of a block of rows, and writes them next to it."""
 
-    def __init__(self, derive: "Callable[[pa.RecordBatch], pa.RecordBatch]", folder: Path) -> None:
-        self.derive, self.folder = derive, folder
+    def __init__(self, derive: Derive, blocks: tuple[Path, ...]) -> None:
+        self.derive, self.blocks = derive, blocks
 
     def __call__(self, index: int) -> None:
         """Derive the block with this number."""
-        batch = read_block(raw_block(self.folder, index))
-        _write(derived_block(self.folder, index), self.derive(batch))
+        block = self.blocks[index]
+        _save(_derived(block), self.derive(_read(block)))
 
 
 class NumberTask:
@@ -205,51 +191,40 @@ class NumberTask:
     def __call__(self, index: int) -> dict[str, Any]:
         """Return the types and count of the rows, and the size and hash of each dictionary."""
         dictionaries = import_kind(self.kind).dictionaries
-        numberings = {dictionary: Numbering() for dictionary in dictionaries}
+        numberings = {column: Numbering() for column in dictionaries.values()}
         with RowsWriter(self.rows) as writer:
             for path in self.blocks:
-                batch = read_block(path)
-                texts = {dictionary.column for dictionary in dictionaries}
+                batch = _read(path)
                 block: dict[str, Column] = {
-                    name: column_of(batch.column(name))
-                    for name in batch.schema.names
-                    if name not in texts
+                    name: numberings[name].ids(texts) if name in numberings else column_of(texts)
+                    for name, texts in zip(batch.schema.names, batch.columns, strict=True)
                 }
-                for dictionary, numbering in numberings.items():
-                    block[dictionary.name] = numbering.ids(batch.column(dictionary.column))
                 writer.append(block)
                 report(self.folder / "numbering.done", writer.rows().count)
             rows = writer.rows()
         return {
             "types": rows.types,
             "count": rows.count,
-            "entries": {entry.name: len(numbering) for entry, numbering in numberings.items()},
+            "entries": {name: len(numberings[column]) for name, column in dictionaries.items()},
             "sha256": {
-                entry.name: numbering.write(self.folder / f"{entry.name}.parquet")
-                for entry, numbering in numberings.items()
+                name: numberings[column].write(self.folder / f"{name}.parquet")
+                for name, column in dictionaries.items()
             },
         }
 
 
-def raw_block(folder: Path, index: int) -> Path:
-    """Return the file of a block of rows as read."""
-    return folder / f"raw-{index}.arrow"
+def _derived(block: Path) -> Path:
+    return block.with_suffix(".derived.arrow")
 
 
-def derived_block(folder: Path, index: int) -> Path:
-    """Return the file of a block of rows with derived columns."""
-    return folder / f"derived-{index}.arrow"
-
-
-def read_block(path: Path) -> "pa.RecordBatch":
-    """Return the block of rows of a file."""
+def _read(path: Path) -> "pa.RecordBatch":
     import pyarrow as pa
 
     with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
         return reader.get_batch(0)
 
 
-def _write(path: Path, batch: "pa.RecordBatch") -> None:
+def _save(path: Path, batch: "pa.RecordBatch") -> None:
     import pyarrow as pa
 
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:

@@ -5,7 +5,7 @@ A kind's form splits files into parts and chunks of cells, like any table
 derived columns and streams define the dataset of these columns.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +18,6 @@ from streamlab.workloads.datasets.split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.tables.table import MOST_STREAMS, Part
 from streamlab.workloads.datasets.times import TimeReader, check_form
-from streamlab.workloads.model import Alphabet
 from streamlab.workloads.registry import workload
 
 if TYPE_CHECKING:
@@ -39,12 +38,22 @@ class Setting:
         default: the default; a value must have the same type.
         help: one line for people.
         file: whether it names a file, which must exist; "" for none.
+        valid: whether a value is in range; None: all are.
+        expected: the valid values in words.
     """
 
     name: str
     default: str | int | float | bool
     help: str
     file: bool = False
+    valid: Callable[[Any], bool] | None = None
+    expected: str = ""
+
+    @classmethod
+    def choice(cls, *, choices: Sequence[str], **others: Any) -> "Setting":
+        """Return a setting with one of several values."""
+        expected = " or ".join(choices) if len(choices) < 3 else f"one of {', '.join(choices)}"
+        return cls(valid=choices.__contains__, expected=expected, **others)
 
 
 TIME_SETTING = Setting(
@@ -94,20 +103,6 @@ class Form(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dictionary:
-    """A dictionary to write next to the dataset: the texts of ids.
-
-    Attributes:
-        name: of the file, without suffix, and of the column of ids that replaces the texts.
-        column: a column of texts, or of lists of texts; ids number its values by first
-            appearance.
-    """
-
-    name: str
-    column: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportKind:
     """One kind of raw file.
 
@@ -126,12 +121,13 @@ class ImportKind:
         prepare: `prepare(blocks, options)` returns a function that derives further columns of a block, or
             removes rows, from `row`, `ts` and the columns of `columns`. `blocks()` yields all
             blocks, for functions that depend on them. It is pickled. None, or a result None: derives nothing.
-        dictionaries: the columns to encode.
+        dictionaries: the dictionaries to write next to the dataset, and the column of each: of texts, or of
+            lists of texts, which ids replace by first appearance.
         keys: the dictionary whose ids are the keys, or a function from complete options to the number of
             keys; None: one key.
         streams: `streams(options, entries)` returns the streams, in order of ties; `entries` is
             the number of texts in each dictionary.
-        alphabet: returns kinds and keys for a number of keys.
+        kinds: of the dataset's events.
         roles: what `--columns` may name, if the kind reads CSV.
         settings: its own options.
         time: the format of times if `settings` has no `time`.
@@ -146,10 +142,10 @@ class ImportKind:
     form: Form
     transform: Callable[[ImportOptions], Transform]
     columns: tuple[tuple[str, str], ...]
-    dictionaries: tuple[Dictionary, ...]
-    keys: str | Callable[[ImportOptions], int] | None
+    kinds: tuple[str, ...]
     streams: Callable[[ImportOptions, Mapping[str, int]], tuple[StreamTable, ...]]
-    alphabet: Callable[[int], Alphabet]
+    dictionaries: Mapping[str, str] = field(default_factory=dict)
+    keys: str | Callable[[ImportOptions], int] | None = None
     check: Callable[[ImportOptions], None] | None = None
     prepare: Callable[[Blocks, ImportOptions], Derive | None] | None = None
     roles: tuple[str, ...] = ()
@@ -182,6 +178,10 @@ class ImportKind:
         if unknown:
             known = f"it has {', '.join(defaults)}" if defaults else "it has none"
             raise DatasetError(f"import {self.name} has no option {', '.join(unknown)}; {known}")
+        for setting in self.settings:
+            value = options.settings.get(setting.name, setting.default)
+            if setting.valid is not None and not setting.valid(value):
+                raise DatasetError(f"--{setting.name} is {value!r}; give {setting.expected}")
         file_settings = {s.name for s in self.settings if s.file}
         settings = {
             name: str(Path(value).absolute()) if name in file_settings and value else value

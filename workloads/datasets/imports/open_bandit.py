@@ -40,19 +40,7 @@ _IMPRESSION = {
 }
 
 
-def check(options: ImportOptions) -> None:
-    """Check that the options name existing features.
-
-    Raises:
-        DatasetError: an option names an unknown feature.
-    """
-    settings = options.settings
-    for name, known in (("campaign", ITEM_FEATURES), ("location", USER_FEATURES)):
-        if settings[name] not in known:
-            raise DatasetError(f"--{name} is {settings[name]!r}; give one of {', '.join(known)}")
-
-
-def transform(options: ImportOptions) -> Transform:
+def _transform(options: ImportOptions) -> Transform:
     """Return the function that computes user, page, ad, type and clicked of the impressions."""
     campaigns = cache(partial(_campaigns, options))
 
@@ -155,9 +143,8 @@ def _without_items(path: Path) -> DatasetError:
 OPEN_BANDIT = import_of_ads(
     name="open-bandit",
     help="Open Bandit's impressions and clicks, with its table of items, as published",
-    check=check,
     form=NamedColumns(role_columns=_IMPRESSION, selects=_has_impressions, refusal=_refusal),
-    transform=transform,
+    transform=_transform,
     settings=(
         QUOTES_SETTING,
         Setting(
@@ -171,13 +158,15 @@ OPEN_BANDIT = import_of_ads(
             file=True,
             help=f"Table of items, if it is not {ITEMS} in the same archive.",
         ),
-        Setting(
+        Setting.choice(
             name="campaign",
+            choices=ITEM_FEATURES,
             default="item_feature_1",
             help="The item's feature to use as its campaign.",
         ),
-        Setting(
+        Setting.choice(
             name="location",
+            choices=USER_FEATURES,
             default="user_feature_2",
             help="The user's feature to use as the location.",
         ),

@@ -10,7 +10,8 @@ Both may be in any order, as archives of tweets are newest first: they are alway
 milliseconds; `text.words` describes how texts become words.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,28 +19,15 @@ import numpy as np
 
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, Lines, NamedColumns
-from streamlab.workloads.datasets.imports.kind import (
-    TIME_SETTING,
-    Blocks,
-    Derive,
-    Dictionary,
-    ImportKind,
-    ImportOptions,
-)
+from streamlab.workloads.datasets.imports.kind import TIME_SETTING, ImportKind
 from streamlab.workloads.datasets.rows import select_rows
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
+from streamlab.workloads.datasets.stream_table import numbered_streams
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.words import tokens
-from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType
+from streamlab.workloads.model import Block, ColumnType, ListType
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-DICTIONARIES = (
-    Dictionary(name="words", column="words"),
-    Dictionary(name="hashtags", column="hashtags"),
-    Dictionary(name="users", column="user"),
-)
 
 _DTYPES: dict[str, ColumnType] = {
     "ts": np.dtype(np.int64),
@@ -50,12 +38,8 @@ _DTYPES: dict[str, ColumnType] = {
 }
 
 
-def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
-    """Return a function that replaces `text` by `chars`, `words` and `hashtags`."""
-    return _tokenised
-
-
-def _tokenised(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+def _tokenize(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Replace `text` by `chars`, `words` and `hashtags`."""
     import pyarrow as pa
 
     texts = [tokens(text) for text in batch.column("text").to_pylist()]
@@ -73,17 +57,25 @@ def _tokenised(batch: "pa.RecordBatch") -> "pa.RecordBatch":
     )
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams of tweets, in round-robin order of time."""
-    return numbered_streams(options.streams, "tweet", _DTYPES, _share)
-
-
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the tweets of a stream, in round-robin order of time."""
     begin = 0
     for block in blocks:
         turn = np.arange(begin, begin + len(block["ts"])) % count
         begin += len(turn)
-        yield select_rows({**block, "user": block["users"]}, turn == index)
+        yield select_rows(block, turn == index)
+
+
+import_of_tweets = partial(
+    ImportKind,
+    workload="tweets",
+    columns=(("user", "string"), ("text", "string")),
+    prepare=lambda blocks, options: _tokenize,
+    dictionaries={"words": "words", "hashtags": "hashtags", "users": "user"},
+    kinds=("tweet",),
+    streams=lambda options, entries: numbered_streams(options.streams, "tweet", _DTYPES, _share),
+)
+"""Makes an import kind of tweets."""
 
 
 _LINE = r"(?s)^[^|]*\|(?P<ts>[^|]*)\|(?P<text>.*)$"
@@ -110,22 +102,12 @@ def _columns(cells: Cells) -> dict[str, Any]:
     return {"ts": ts, "user": user, "text": text}
 
 
-TWEETS = ImportKind(
+TWEETS = import_of_tweets(
     name="tweets",
-    workload="tweets",
     help="tweets: lines of id|time|text, one file for each author, or CSV with --columns",
     form=NamedColumns(required_roles=("ts", "text"), default_form=Lines(fallback="cp1252")),
     transform=lambda options: _columns,
-    columns=(("user", "string"), ("text", "string")),
-    prepare=prepare,
-    dictionaries=DICTIONARIES,
-    keys=None,
-    streams=streams,
-    alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
     roles=("ts", "user", "text"),
-    settings=(
-        *CSV_SETTINGS,
-        TIME_SETTING,
-    ),
+    settings=(*CSV_SETTINGS, TIME_SETTING),
     sorts=True,
 )

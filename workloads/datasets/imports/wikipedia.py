@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.imports import tweets
 from streamlab.workloads.datasets.imports.cells import Cells, object_of, text_of
 from streamlab.workloads.datasets.imports.forms import Lines
-from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.tweets import import_of_tweets
 from streamlab.workloads.datasets.rows import BLOCK_ROWS
 from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
 from streamlab.workloads.datasets.text.csv_text import LINE
-from streamlab.workloads.model import Alphabet, Block
+from streamlab.workloads.model import Block
 
 KINDS = ("increment", "read_reset")
 INCREMENT, READ_RESET = 0, 1
@@ -56,7 +56,7 @@ def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, Any]:
     return columns | {"ts": cells.times_of(columns["ts"])}
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams of increments, and the stream of read-resets."""
     dtypes: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
@@ -72,7 +72,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 def _increments(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for edits in share_rows("row", count, index, blocks):
-        yield {"ts": edits["ts"], "tag": _tags(INCREMENT, np.asarray(edits["pages"]))}
+        yield {"ts": edits["ts"], "tag": _tags(INCREMENT, np.asarray(edits["page"]))}
 
 
 def _resets(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -86,7 +86,7 @@ def _resets(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
             if hour_ms is not None and ends_ms[begin] != hour_ms:
                 yield from _at(hour_ms, edited)
             hour_ms = int(ends_ms[begin])
-            edited[np.asarray(block["pages"])[begin:end]] = True
+            edited[np.asarray(block["page"])[begin:end]] = True
     if hour_ms is not None:
         yield from _at(hour_ms, edited)
 
@@ -109,25 +109,18 @@ WIKIPEDIA_EDITS = ImportKind(
     columns=(("page", "string"),),
     form=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "page": "page"}),
-    dictionaries=(Dictionary(name="pages", column="page"),),
+    dictionaries={"pages": "page"},
+    kinds=KINDS,
     keys="pages",
-    streams=streams,
-    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
+    streams=_streams,
     invents=("read_reset",),
 )
 
 
-WIKIPEDIA_COMMENTS = ImportKind(
+WIKIPEDIA_COMMENTS = import_of_tweets(
     name="wikipedia-comments",
-    workload="tweets",
     help="comments of Wikipedia recent changes, one JSON object a line with `time`, `user` and "
     "`comment`",
     form=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "user": "user", "text": "comment"}),
-    columns=(("user", "string"), ("text", "string")),
-    prepare=tweets.prepare,
-    dictionaries=tweets.DICTIONARIES,
-    keys=None,
-    streams=tweets.streams,
-    alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
 )

@@ -8,6 +8,8 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.file_search import Paths, find_files, resolve_paths
 from streamlab.workloads.datasets.tables.table import Chunk, Part
@@ -113,6 +115,7 @@ def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) ->
             yield Chunk(
                 batch=pa.RecordBatch.from_arrays([batch.column(i) for i in chosen], names),
                 number=partial(add, done + begin + 1),
+                further=np.zeros(batch.num_rows, np.int64),
             )
         done += large_batch.num_rows
 

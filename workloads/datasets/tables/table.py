@@ -35,18 +35,18 @@ class Chunk:
     Attributes:
         batch: the chosen columns, in the requested order.
         number: maps a row's index in the batch to its number in messages.
+        further: int64, the number of lines of each row after its first.
         bad: texts that are not valid rows; the batch does not include them.
         line: int64, the first line of each row; None: rows are not lines.
-        further: int64, the number of lines of each row after its first; None: rows are not lines.
         empty_lines: number of empty lines outside rows.
         header_lines: number of lines of the header.
     """
 
     batch: "pa.RecordBatch"
     number: Callable[[int], int | str]
+    further: "npt.NDArray[np.int64]"
     bad: Sequence[BadRecord] = ()
     line: "npt.NDArray[np.int64] | None" = None
-    further: "npt.NDArray[np.int64] | None" = None
     empty_lines: int = 0
     header_lines: int = 0
 

@@ -191,8 +191,6 @@ def dataset_of(
                 "files": named,
                 "table": table.source.label,
                 **reading.origin(),
-                "sorted_here": bool(reading.descents),
-                "rows_out_of_order": reading.descents,
                 "streams": table.streams,
                 **reading.times,
                 "columns": _columns(table),
