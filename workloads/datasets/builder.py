@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from streamlab.workloads.datasets.catalog import LARGEST_SEED, Catalog, Recipe
@@ -134,7 +135,7 @@ def build(
         content = Content(
             workload=workload.input_name,
             alphabet=Alphabet(kinds=workload.program.kinds, keys=workload.keys(complete)),
-            streams=tuple(map(record_of, written)),
+            streams=msgspec.convert(written, tuple[WrittenStream, ...]),
             origin={
                 "generator": workload.input_name,
                 "generator_version": workload.generator_version,
@@ -146,18 +147,6 @@ def build(
             licence=LICENCE,
         )
         return where.publish(folder, content, recipe_of(workload, complete, events, seed))
-
-
-def record_of(fields: Mapping[str, Any]) -> WrittenStream:
-    """Return the record of a stream from the JSON form that tasks return."""
-    return WrittenStream(
-        **{
-            **fields,
-            "kinds": tuple(fields["kinds"]),
-            "columns": tuple((name, dtype) for name, dtype in fields["columns"]),
-            "heartbeats": tuple(fields["heartbeats"]),
-        }
-    )
 
 
 class _Task:

@@ -14,8 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from streamlab.workloads.datasets.arrow import Column, column_of
-from streamlab.workloads.datasets.builder import record_of
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
@@ -24,7 +25,7 @@ from streamlab.workloads.datasets.executor import AUTO, Executor, executor
 from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
 from streamlab.workloads.datasets.imports.kind import Derive, ImportKind, ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.manifest import Content, file_sha256
+from streamlab.workloads.datasets.manifest import Content, WrittenStream, file_sha256
 from streamlab.workloads.datasets.progress import Progress, report, watch
 from streamlab.workloads.datasets.rows import Rows, RowsWriter
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
@@ -109,7 +110,7 @@ def _write(
     return Content(
         workload=kind.workload,
         alphabet=alphabet,
-        streams=tuple(map(record_of, written)),
+        streams=msgspec.convert(written, tuple[WrittenStream, ...]),
         origin={
             "import": kind.name,
             "files": [{"name": path.name, "sha256": file_sha256(path)} for path in options.files],

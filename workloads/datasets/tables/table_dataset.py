@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.control_group import available_bytes
-from streamlab.workloads.datasets.builder import record_of
 from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import InProcess
-from streamlab.workloads.datasets.manifest import Content, canonical, file_sha256
+from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.split import Share, shares
@@ -185,7 +185,7 @@ def dataset_of(
         content = Content(
             workload=name,
             alphabet=alphabet,
-            streams=tuple(map(record_of, written)),
+            streams=msgspec.convert(written, tuple[WrittenStream, ...]),
             origin={
                 "import": "table",
                 "files": named,

@@ -9,7 +9,13 @@ Event e depends only on the seed and e, not on the number of streams: row i of s
 i * streams + s.
 """
 
-from streamlab.workloads.datasets.cadence import numbered_specs, rows_of, tuples_of, typed_columns
+from streamlab.workloads.datasets.cadence import (
+    numbered_specs,
+    one_key,
+    rows_of,
+    tuples_of,
+    typed_columns,
+)
 from streamlab.workloads.datasets.random import below, below_each, draw_at, zipf
 from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS, TYPES
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
@@ -42,6 +48,8 @@ PARAMETERS = {
         maximum=10.0,
     ),
 }
+
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:

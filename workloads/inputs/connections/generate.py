@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.cadence import (
     numbered_specs,
+    one_key,
     rows_per_stream,
     sync_ticks,
     ticks,
@@ -56,6 +57,8 @@ _VALUES = (3, 16, 8, 2, 2, 2, 2)
 """Number of values of each categorical feature."""
 _RANGE, _SPREAD, _FAR = 2000, 40, 3000
 """Centres are below `_RANGE`, so a feature `_FAR` away lies outside every mixture of them."""
+
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:

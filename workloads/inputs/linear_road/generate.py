@@ -25,11 +25,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.cadence import (
-    numbered_specs,
-    rows_of,
-    typed_columns,
-)
+from streamlab.workloads.datasets.cadence import numbered_specs, one_key, rows_of, typed_columns
 from streamlab.workloads.datasets.random import Bits, below, below_each, draw_at
 from streamlab.workloads.inputs.linear_road.schema import (
     BALANCE,
@@ -88,6 +84,8 @@ PARAMETERS = {
 }
 """With the defaults E[p] = (18 + 59) / 2 / 120, so 0.338 of the records are the first in their
 segment. With the vehicles' very first records it is 0.340 for a million records."""
+
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:

@@ -21,11 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.cadence import (
-    numbered_specs,
-    rows_of,
-    typed_columns,
-)
+from streamlab.workloads.datasets.cadence import numbered_specs, one_key, rows_of, typed_columns
 from streamlab.workloads.datasets.random import below, draw_at
 from streamlab.workloads.inputs.power_readings.schema import (
     FIELDS,
@@ -68,6 +64,8 @@ PARAMETERS = {
         maximum=SECONDS_A_DAY,
     ),
 }  # fmt: skip
+
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:

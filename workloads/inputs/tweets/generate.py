@@ -8,9 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.cadence import (
-    numbered_specs,
-)
+from streamlab.workloads.datasets.cadence import numbered_specs, one_key
 from streamlab.workloads.datasets.random import Bits, below, choose, draw
 from streamlab.workloads.inputs.tweets.choice import (
     hashtags_per_tweet,
@@ -57,6 +55,8 @@ _USER, _WORDS, _HASHTAGS, _WORD, _HASHTAG = 0, 1, 2, 1 << 10, 2 << 10
 """Lanes of random numbers; word j of a tweet is drawn in lane _WORD + j."""
 
 _LETTERS_SEED = 0x7EE7
+
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
