@@ -7,6 +7,7 @@ under the same path. The lab must be installed wherever tasks run.
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,14 +125,12 @@ def build(
     with where.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
-        task = _Task(workload.found_by, complete, seed, specs, str(folder))
+        task = partial(_write, workload.found_by, complete, seed, specs, folder)
         with (
             executor(step, way, small=total <= SMALL_EVENTS, master=master) as on,
             watch(progress, step, folder, total),
         ):
             written = on.run(task, len(specs))
-        for done in folder.glob("*.done"):
-            done.unlink()
         content = Content(
             workload=workload.input_name,
             alphabet=Alphabet(kinds=workload.program.kinds, keys=workload.keys(complete)),
@@ -149,29 +148,22 @@ def build(
         return where.publish(folder, content, recipe_of(workload, complete, events, seed))
 
 
-class _Task:
-    """Generates one stream, by its index."""
+def _write(
+    name: str, params: Params, seed: int, specs: tuple[StreamSpec, ...], folder: Path, index: int
+) -> dict[str, Any]:
+    """Generate one stream, and return the fields of its `WrittenStream`."""
+    workload, spec = workload_named(name), specs[index]
+    first = workload.generate(params, seed, specs, index, 0, 0)
+    dtypes = {name: type_of(column) for name, column in first.items()}
+    kinds = tuple(sorted(workload.program.kind_indices(spec.kinds)))
 
-    def __init__(
-        self, workload: str, params: Params, seed: int, specs: tuple[StreamSpec, ...], folder: str
-    ) -> None:
-        self.workload, self.params, self.seed = workload, params, seed
-        self.specs, self.folder = specs, folder
+    def blocks() -> Iterator[Block]:
+        for begin in range(0, spec.events, BLOCK_ROWS):
+            end = min(begin + BLOCK_ROWS, spec.events)
+            yield workload.generate(params, seed, specs, index, begin, end)
 
-    def __call__(self, index: int) -> dict[str, Any]:
-        workload, spec = workload_named(self.workload), self.specs[index]
-        first = workload.generate(self.params, self.seed, self.specs, index, 0, 0)
-        dtypes = {name: type_of(column) for name, column in first.items()}
-        kinds = tuple(sorted(workload.program.kind_indices(spec.kinds)))
-
-        def blocks() -> Iterator[Block]:
-            for begin in range(0, spec.events, BLOCK_ROWS):
-                end = min(begin + BLOCK_ROWS, spec.events)
-                yield workload.generate(self.params, self.seed, self.specs, index, begin, end)
-
-        alphabet = Alphabet(kinds=workload.program.kinds, keys=workload.keys(self.params))
-        folder = Path(self.folder)
-        return asdict(write_stream(folder, spec.name, kinds, dtypes, blocks(), alphabet))
+    alphabet = Alphabet(kinds=workload.program.kinds, keys=workload.keys(params))
+    return asdict(write_stream(folder, spec.name, kinds, dtypes, blocks(), alphabet))
 
 
 _TS_BYTES = 8
@@ -208,14 +200,7 @@ def _shown(size_bytes: int) -> str:
 
 
 def generate_input(workload: Workload, params: Params, events: int, seed: int) -> Input:
-    """Return the input that a workload generates.
-
-    Args:
-        workload: one with a generator.
-        params: complete and checked, from `Workload.params`.
-        events: approximate number of events.
-        seed: equal seeds give equal input.
-    """
+    """Return the input that a workload generates."""
     specs = workload.streams(params, events)
     streams = []
     for index, spec in enumerate(specs):

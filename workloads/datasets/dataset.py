@@ -106,12 +106,7 @@ class Dataset:
 
 
 def invented_words(origin: Mapping[str, object], events: int) -> str:
-    """Return the share of events that an import invented, in words; "" if it invented none.
-
-    Args:
-        origin: how the dataset was made (`Dataset.origin`).
-        events: number of its events.
-    """
+    """Return the share of events that an import invented, in words; "" if it invented none."""
     invented = origin.get("invented")
     if not isinstance(invented, Mapping) or not invented:
         return ""

@@ -22,12 +22,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 def limit_violation(workload: Workload, dataset: Dataset) -> str:
-    """Describe the first value of a dataset beyond a limit of its workload; "" if none.
-
-    Args:
-        workload: bound to its query parameters.
-        dataset: its input, with intact files.
-    """
+    """Describe the first value of a dataset beyond a limit of its workload, which is bound to its query; "" if none."""
     doubtful = [limit for limit in workload.limits if not _surely_within(limit, dataset.streams)]
     if not doubtful:
         return ""

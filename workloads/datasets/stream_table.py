@@ -31,22 +31,13 @@ class StreamTable:
     blocks: Callable[[Iterator[Block]], Iterator[Block]]
 
 
-class StreamTask:
-    """Writes one stream, by its index."""
-
-    def __init__(
-        self, tables: tuple[StreamTable, ...], rows: Rows, folder: Path, alphabet: Alphabet
-    ) -> None:
-        self.tables, self.rows, self.folder, self.alphabet = tables, rows, folder, alphabet
-
-    def __call__(self, index: int) -> dict[str, Any]:
-        """Return the fields of the `WrittenStream`."""
-        table = self.tables[index]
-        blocks = table.blocks(self.rows.blocks())
-        written = write_stream(
-            self.folder, table.name, table.kinds, table.dtypes, blocks, self.alphabet
-        )
-        return asdict(written)
+def write_table(
+    tables: tuple[StreamTable, ...], rows: Rows, folder: Path, alphabet: Alphabet, index: int
+) -> dict[str, Any]:
+    """Write one stream, by its index, and return the fields of its `WrittenStream`."""
+    table = tables[index]
+    blocks = table.blocks(rows.blocks())
+    return asdict(write_stream(folder, table.name, table.kinds, table.dtypes, blocks, alphabet))
 
 
 def numbered_streams(
@@ -57,15 +48,7 @@ def numbered_streams(
     *,
     kind: int = 0,
 ) -> tuple[StreamTable, ...]:
-    """Return streams of one kind, named `name-0` and so on, that share the rows of an import.
-
-    Args:
-        count: the number of streams.
-        name: prefix of the streams' names.
-        dtypes: see `StreamTable`.
-        share: `share(count, index, blocks)` yields the rows of stream `index`.
-        kind: of the streams.
-    """
+    """Return streams of one kind, named `name-0` and so on; `share(count, index, blocks)` yields the rows of one."""
     return tuple(
         StreamTable(
             name=f"{name}-{index}",

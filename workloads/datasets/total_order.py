@@ -37,11 +37,6 @@ def total_order(
     A stable sort by timestamp of the concatenated streams: ties keep the order of streams, then of
     positions. Needs memory for about two copies of the input.
 
-    Args:
-        data: the input.
-        payload: names and types of the requested columns of single values.
-        lists: element types of the requested columns of lists, by name.
-
     Raises:
         ModelError: a column requested as single values holds lists.
     """

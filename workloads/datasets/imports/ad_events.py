@@ -64,12 +64,7 @@ def with_lookup(role: str, text: str, value: str) -> str:
 def campaign_table(
     tables: Iterable[Cells], pairs_of: Callable[..., Iterable[tuple[str, str]]], *roles: str
 ) -> dict[str, str]:
-    """Return the campaign of each ad.
-
-    Args:
-        tables: the cells of a file.
-        pairs_of: returns the ads of a row, each with its campaign; raises `BadRowError`.
-        roles: the columns whose texts are the arguments of `pairs_of`.
+    """Return the campaign of each ad, by the pairs of each row of tables; roles name the arguments of `pairs_of`.
 
     Raises:
         DatasetError: a row is bad, or an ad is in two campaigns.

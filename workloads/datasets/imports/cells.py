@@ -30,12 +30,6 @@ class BadRowError(Exception):
 class Cells:
     """The cells of some rows.
 
-    Args:
-        part: the text or file of the rows.
-        chunk: the rows, with a column for each role.
-        roles: in the order of the columns.
-        times: reads event times.
-
     Attributes:
         part: the text or file of the rows.
         chunk: the rows.
@@ -164,12 +158,7 @@ class Cells:
         return values.fill_null("" if is_text(kind) else 0).take(coded.indices)
 
     def each(self, make: Callable[..., T], *columns: Iterable[Any]) -> list[T | None]:
-        """Return the results of a function for all rows; None for bad and skipped rows.
-
-        Args:
-            make: raises `BadRowError` for a bad row.
-            columns: its arguments, by row.
-        """
+        """Return the results of a function for all rows; None for bad and skipped rows."""
         results: list[T | None] = [None] * len(self)
         for row, values in enumerate(zip(*columns, strict=True)):
             if self.skipped[row] or row in self.bad:

@@ -81,13 +81,7 @@ class Reading(RowReport):
 def read_batches(
     kind: ImportKind, options: ImportOptions, reading: Reading, at: Callable[[int], None]
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield the good rows of all files: `row`, `ts`, and the columns of the kind.
-
-    Args:
-        kind: of the import.
-        options: complete.
-        reading: counts the lines.
-        at: receives the number of bytes read so far, of all files.
+    """Yield the good rows of all files: `row`, `ts`, and the columns of the kind; tell `at` the bytes read so far.
 
     Raises:
         DatasetError: a file cannot be read, or a column is missing.

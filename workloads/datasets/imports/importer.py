@@ -2,13 +2,14 @@
 
 Each step is a function of an index that runs in this process or on Spark.
 
-1. `ReadTask`: files to blocks of rows. One task, since line numbers and order require reading a file from
+1. Read: files to blocks of rows. One task, since line numbers and order require reading a file from
    its beginning, and compressed files allow nothing else.
-2. `DeriveTask`, if the kind derives columns (words of texts): one task per block.
-3. `NumberTask`: texts to numbers by first appearance, in order, so again one task.
-4. `StreamTask`: the rows, in order of time, to streams: one task per stream.
+2. Derive, if the kind derives columns (words of texts): one task per block.
+3. Number: texts to numbers by first appearance, in order, so again one task.
+4. Write: the rows, in order of time, to streams: one task per stream.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from streamlab.workloads.datasets.manifest import Content, WrittenStream, file_s
 from streamlab.workloads.datasets.progress import Progress, report, watch
 from streamlab.workloads.datasets.rows import Rows, RowsWriter
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
-from streamlab.workloads.datasets.stream_table import StreamTask
+from streamlab.workloads.datasets.stream_table import write_table
 from streamlab.workloads.model import Alphabet
 
 if TYPE_CHECKING:
@@ -65,14 +66,12 @@ def import_files(
         folder = staging / "dataset"
         folder.mkdir()
         with executor(step, way, small=size_bytes <= SMALL_BYTES, master=master) as on:
-            read = ReadTask(kind.name, options, staging)
+            read = partial(_read_files, kind.name, options, staging)
             with watch(progress, f"reading {kind.name} (bytes)", staging, size_bytes):
                 (fields,) = on.run(read, 1)
             reading = Reading(**fields)
             reading.check(options.max_bad, options.sort)
             content = _write(on, kind, options, reading, staging, progress)
-        for done in folder.glob("*.done"):
-            done.unlink()
         return where.restate(
             where.publish(folder, content), options.source, options.licence, content.origin
         )
@@ -91,10 +90,11 @@ def _write(
     derive = kind.prepare and kind.prepare(lambda: map(_read, blocks), options)
     if derive is not None:
         with watch(progress, "deriving columns", folder, 0):
-            on.run(DeriveTask(derive, blocks), reading.blocks)
+            on.run(partial(_derive, derive, blocks), reading.blocks)
         blocks = tuple(map(_derived, blocks))
     with watch(progress, "numbering texts", folder, 0):
-        (numbered,) = on.run(NumberTask(kind.name, blocks, staging / "rows", folder), 1)
+        number = partial(_number, kind.dictionaries, blocks, staging / "rows", folder)
+        (numbered,) = on.run(number, 1)
     rows = Rows(folder=staging / "rows", types=numbered["types"], count=numbered["count"])
     entries = numbered["entries"]
     tables = kind.streams(options, entries)
@@ -106,7 +106,7 @@ def _write(
     if reading.descents:
         on.order(rows.times, rows.order)
     with watch(progress, "writing streams", folder, 0):
-        written = on.run(StreamTask(tables, rows, folder, alphabet), len(tables))
+        written = on.run(partial(write_table, tables, rows, folder, alphabet), len(tables))
     return Content(
         workload=kind.workload,
         alphabet=alphabet,
@@ -151,67 +151,52 @@ def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
     return chosen
 
 
-class ReadTask:
-    """Reads all files into blocks of rows, `<number>.arrow` in a folder; index 0 only."""
-
-    def __init__(self, kind: str, options: ImportOptions, folder: Path) -> None:
-        self.kind, self.options, self.folder = kind, options, folder
-
-    def __call__(self, index: int) -> dict[str, Any]:
-        """Return the fields of the `Reading`."""
-        reading = Reading()
-        kind = import_kind(self.kind)
-        progress = self.folder / "reading.done"
-        try:
-            for batch in read_batches(kind, self.options, reading, partial(report, progress)):
-                _save(self.folder / f"{reading.blocks}.arrow", batch)
-                reading.blocks += 1
-        except DatasetError as error:
-            reading.error = str(error)
-        return asdict(reading)
+def _read_files(kind: str, options: ImportOptions, folder: Path, index: int) -> dict[str, Any]:
+    """Read all files into blocks of rows, `<number>.arrow` in a folder; return the fields of the `Reading`."""
+    reading = Reading()
+    progress = partial(report, folder / "reading.done")
+    try:
+        for batch in read_batches(import_kind(kind), options, reading, progress):
+            _save(folder / f"{reading.blocks}.arrow", batch)
+            reading.blocks += 1
+    except DatasetError as error:
+        reading.error = str(error)
+    return asdict(reading)
 
 
-class DeriveTask:
-    """Derives columns of a block of rows, and writes them next to it."""
-
-    def __init__(self, derive: Derive, blocks: tuple[Path, ...]) -> None:
-        self.derive, self.blocks = derive, blocks
-
-    def __call__(self, index: int) -> None:
-        """Derive the block with this number."""
-        block = self.blocks[index]
-        _save(_derived(block), self.derive(_read(block)))
+def _derive(derive: Derive, blocks: tuple[Path, ...], index: int) -> None:
+    """Derive columns of a block of rows, and write them next to it."""
+    _save(_derived(blocks[index]), derive(_read(blocks[index])))
 
 
-class NumberTask:
-    """Numbers the texts of all blocks, in order; writes `Rows` and dictionaries; index 0 only."""
-
-    def __init__(self, kind: str, blocks: tuple[Path, ...], rows: Path, folder: Path) -> None:
-        self.kind, self.blocks, self.rows, self.folder = kind, blocks, rows, folder
-
-    def __call__(self, index: int) -> dict[str, Any]:
-        """Return the types and count of the rows, and the size and hash of each dictionary."""
-        dictionaries = import_kind(self.kind).dictionaries
-        numberings = {column: Numbering() for column in dictionaries.values()}
-        with RowsWriter(self.rows) as writer:
-            for path in self.blocks:
-                batch = _read(path)
-                block: dict[str, Column] = {
-                    name: numberings[name].ids(texts) if name in numberings else column_of(texts)
-                    for name, texts in zip(batch.schema.names, batch.columns, strict=True)
-                }
-                writer.append(block)
-                report(self.folder / "numbering.done", writer.rows().count)
-            rows = writer.rows()
-        return {
-            "types": rows.types,
-            "count": rows.count,
-            "entries": {name: len(numberings[column]) for name, column in dictionaries.items()},
-            "sha256": {
-                name: numberings[column].write(self.folder / f"{name}.parquet")
-                for name, column in dictionaries.items()
-            },
-        }
+def _number(
+    dictionaries: Mapping[str, str],
+    blocks: tuple[Path, ...],
+    folder: Path,
+    target: Path,
+    index: int,
+) -> dict[str, Any]:
+    """Number the texts of all blocks, in order; write `Rows` and dictionaries; return their sizes and hashes."""
+    numberings = {column: Numbering() for column in dictionaries.values()}
+    with RowsWriter(folder) as writer:
+        for path in blocks:
+            batch = _read(path)
+            block: dict[str, Column] = {
+                name: numberings[name].ids(texts) if name in numberings else column_of(texts)
+                for name, texts in zip(batch.schema.names, batch.columns, strict=True)
+            }
+            writer.append(block)
+            report(target / "numbering.done", writer.rows().count)
+        rows = writer.rows()
+    return {
+        "types": rows.types,
+        "count": rows.count,
+        "entries": {name: len(numberings[column]) for name, column in dictionaries.items()},
+        "sha256": {
+            name: numberings[column].write(target / f"{name}.parquet")
+            for name, column in dictionaries.items()
+        },
+    }
 
 
 def _derived(block: Path) -> Path:

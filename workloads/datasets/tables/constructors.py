@@ -173,17 +173,10 @@ def table_of_files(
     quoted: bool = True,
     **meaning: Unpack[Meaning],
 ) -> Table:
-    """Return a table of files.
+    """Return a table of files, with columns by role: `ts`, `key`, `kind`, or a field of the program.
 
-    Args:
-        paths: files, folders and globs.
-        form: `csv`, `parquet`, `arrow`, or `auto` to recognize the first file by its first bytes.
-        program: reads the table.
-        roles: the columns by role: `ts`, `key`, `kind`, or a field of the program. If a field has the
-            name of a role, the field has precedence.
-        delimiter: between the cells of CSV.
-        quoted: whether CSV has cells in quotes, as for `csv`.
-        **meaning: further attributes of the table.
+    If a field has the name of a role, the field has precedence. Form `auto` recognizes the first file by its first
+    bytes.
 
     Raises:
         DatasetError: a file or the column of times is missing, or a value is out of range.

@@ -21,7 +21,7 @@ from streamlab.workloads.datasets.manifest import Content, WrittenStream, canoni
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.split import Share, shares
-from streamlab.workloads.datasets.stream_table import StreamTable, StreamTask
+from streamlab.workloads.datasets.stream_table import StreamTable, write_table
 from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     check_meaning,
@@ -181,7 +181,11 @@ def dataset_of(
             _check_memory(reading.rows)
             InProcess().order(rows.times, rows.order)
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
-        written = _written(StreamTask(tables, rows, folder, alphabet), progress)
+        written = []
+        for index in range(len(tables)):
+            if progress is not None:
+                progress("writing streams", index, len(tables))
+            written.append(write_table(tables, rows, folder, alphabet, index))
         content = Content(
             workload=name,
             alphabet=alphabet,
@@ -277,14 +281,3 @@ def _blocks(
 
 def _tags(kind: int, kinds: int, keys: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     return (kind + kinds * keys.astype(np.int64)).astype(np.int32)
-
-
-def _written(write: StreamTask, progress: Progress | None) -> list[dict[str, Any]]:
-    written = []
-    for index in range(len(write.tables)):
-        if progress is not None:
-            progress("writing streams", index, len(write.tables))
-        written.append(write(index))
-    for done in write.folder.glob("*.done"):
-        done.unlink()
-    return written

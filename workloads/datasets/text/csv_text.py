@@ -39,10 +39,6 @@ _STAND_INS = bytes({*range(1, 32)} - {*b"\t\n\r"})
 def parse_delimiter(delimiter: object, where: str) -> str:
     r"""Return a delimiter, with `\t` replaced by a tab.
 
-    Args:
-        delimiter: the delimiter to check.
-        where: its name in messages.
-
     Raises:
         DatasetError: it is not one character that can separate cells.
     """

@@ -148,13 +148,7 @@ class RecordScanner:
         return _AT_ENDS.sub(b"", _EACH_RUN.sub(b" ", data))
 
     def _scan(self, data: bytes, row: int, line: int) -> tuple[Records, int]:
-        """Return the records of whole lines, and the bytes they take; the rest is an incomplete record.
-
-        Args:
-            data: begins at a record.
-            row: number of the first record.
-            line: number of the first line.
-        """
+        """Return the records of whole lines, and the bytes they take; the rest is an incomplete record."""
         quotes = self._quoted and b'"' in data
         text = np.frombuffer(data, np.uint8)
         ends = np.flatnonzero(text == _LF)
@@ -216,13 +210,7 @@ class RecordScanner:
         ), used
 
     def _record(self, data: bytes, begin: int, line: int) -> tuple[int | None, str]:
-        """Return the end of a record (None: not in the data), and why it is bad ("": it is good).
-
-        Args:
-            data: whole lines.
-            begin: start of the record.
-            line: number of the first line of the data.
-        """
+        """Return the end of a record (None: not in the data), and why it is bad ("": it is good)."""
         if strict := self._strict.match(data, begin):
             return strict.end(), ""
         loose = self._loose.match(data, begin)

@@ -39,10 +39,6 @@ _TWITTER = re.compile(
 def check_form(form: object, where: str) -> None:
     """Refuse an invalid form of times.
 
-    Args:
-        form: the form; None: to be recognized.
-        where: its name in messages.
-
     Raises:
         DatasetError: the form is invalid.
     """

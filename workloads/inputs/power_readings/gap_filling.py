@@ -59,10 +59,6 @@ def fill(columns: Columns, longest_gap_s: int) -> Filled:
 
     Of several readings in a second, the smallest ends the line before and the largest begins the
     next line. Gaps above `longest_gap_s` stay empty.
-
-    Args:
-        columns: `ts` and the fields of readings, in any order.
-        longest_gap_s: the longest gap that is filled.
     """
     names = ("plug", "ts", "watts", "device")
     plug, ts, watts, device = (np.asarray(columns[name]).astype(np.int64) for name in names)

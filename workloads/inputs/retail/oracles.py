@@ -47,15 +47,9 @@ def closed_sessions(user: Ints, ts: Ints, gap_ms: int) -> Sessions:
 
 
 def lists_so_far(pairs: Iterable[tuple[int, int]], *, item: int, top: int, hour_ms: int) -> Columns:
-    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank.
+    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank, of pairs (time, other item) in time order.
 
     A list has the time of the first pair in a later hour. The last hour has no list.
-
-    Args:
-        pairs: (time, other item), in time order.
-        item: the first item of all pairs.
-        top: maximum length of a list.
-        hour_ms: length of an hour.
     """
     rows, counts, hour = [], Counter[int](), None
     for ts, other in pairs:

@@ -118,13 +118,7 @@ def sizes(params: Params) -> Sizes:
 
 
 def bought_items(params: Params, which: Bits, choice: Bits) -> Ints:
-    """Return an item for each pair of random bits.
-
-    Args:
-        params: see `PARAMETERS`.
-        which: selects fixed, popular or uniform.
-        choice: selects the item.
-    """
+    """Return an item for each pair of random bits; `which` selects fixed, popular or uniform."""
     scaled = sizes(params)
     fixed = int(params["fixed_percent"])
     percent = below(which, _PERCENT)

@@ -103,10 +103,6 @@ def config(**options: str) -> int:
 class Database:
     """An open database with a connection, for Python; `with` closes both.
 
-    Args:
-        path: path of the file.
-        configuration: address from `config`.
-
     Raises:
         DuckdbError: the database cannot be opened.
     """
