@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.imports.access_log import COLUMNS
@@ -17,6 +18,8 @@ from streamlab.workloads.datasets.imports.file_reader import Reading, read_batch
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.model import Columns, Input, Workload
+from streamlab.workloads.model.answers.trace import compare
 
 REAL = Path(os.environ.get("LAB_REAL_DATA") or Path(__file__).parents[4] / "shared" / "data")
 
@@ -40,12 +43,22 @@ def texts(dataset: Dataset, name: str) -> list[str]:
     return table["text"]
 
 
-def rows(dataset: Dataset, *names: str) -> list[list[tuple[int, ...]]]:
+def rows(data: Dataset | Input, *names: str) -> list[list[tuple[int, ...]]]:
     """Return `ts` and these columns of each stream, by row."""
     return [
         list(zip(stream.ts.tolist(), *(stream.payload[n].tolist() for n in names), strict=True))
-        for stream in dataset.load().streams
+        for stream in (data.load() if isinstance(data, Dataset) else data).streams
     ]
+
+
+def expected_answer(bound: Workload, data: Input) -> Columns:
+    """Return the oracle's answer, after comparing it with that of the reference engine."""
+    prepared = PreparedReference(bound.program, data)
+    prepared.run()
+    expected = bound.oracle(data)
+    difference = compare(expected, prepared.answer(), bound.output)
+    assert difference.equal, difference.render()
+    return expected
 
 
 def rows_of(kind: str, *files: Path, **options: Any) -> tuple[Reading, list[tuple[Any, ...]]]:

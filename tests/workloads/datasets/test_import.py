@@ -90,15 +90,6 @@ def test_a_reset_of_every_page_seen_at_each_full_hour(catalog: Catalog, tmp_path
     assert texts(dataset, "pages") == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("name", ["log.tsv", "log.tsv.gz", "log.tsv.xz"])
-def test_compression_is_recognised_and_does_not_change_the_dataset(
-    name: str, catalog: Catalog, tmp_path: Path
-):
-    dataset = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/a", "1"), name=name))
-    plain = log_file(tmp_path, log_line(1, "/a", "1"), header=False, name="plain")
-    assert imported(catalog, "access-log", plain).id == dataset.id
-
-
 def test_other_texts_with_the_same_ids_are_another_dataset(catalog: Catalog, tmp_path: Path):
     one = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/a", "1"), name="1"))
     two = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/b", "1"), name="2"))
@@ -190,16 +181,6 @@ def test_truncated_and_damaged_files_are_told_apart_from_bad_rows(
     assert_refused(catalog, "access-log", file, "is damaged after line", max_bad=10**6)
     file.write_bytes(whole)
     assert imported(catalog, "access-log", file).streams[0].rows == 20_000
-
-
-def test_a_pointer_of_git_lfs_is_no_data(catalog: Catalog, tmp_path: Path):
-    pointer = "version https://git-lfs.github.com/spec/v1", "oid sha256:4d7a", "size 12345"
-    for name in ("log", "log.gz"):
-        file = text_file(tmp_path / name)
-        file.write_text("\n".join(pointer) + "\n")
-        assert_refused(
-            catalog, "access-log", file, f"{name} is a Git LFS pointer .* `git lfs pull`"
-        )
 
 
 def test_files_without_content_are_refused(catalog: Catalog, tmp_path: Path):

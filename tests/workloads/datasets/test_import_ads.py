@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.matrix import WorkloadEntry
 from streamlab.lab.runner.datasets import find_dataset
@@ -20,9 +19,8 @@ from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.inputs.ads import tables
 from streamlab.workloads.inputs.ads.tables import campaign_of_ad, location_of_user
 from streamlab.workloads.model import ModelError
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
-from tests.workloads.datasets.files import imported, real, rows, text_file, texts
+from tests.workloads.datasets.files import expected_answer, imported, real, rows, text_file, texts
 
 IMPRESSIONS = (
     ",timestamp,item_id,position,click,user_feature_0,user_feature_1,user_feature_2,user_feature_3"
@@ -130,11 +128,7 @@ class TestOpenBandit:
         chosen = workload(name)
         query = {key: value for key, value in hour.items() if key in chosen.query}
         bound = chosen.bound({**query, "tables": dataset.id[:8]})
-        data = dataset.load()
-        prepared = PreparedReference(bound.program, data)
-        prepared.run()
-        difference = compare(bound.oracle(data), prepared.answer(), bound.output)
-        assert difference.equal, difference.render()
+        expected_answer(bound, dataset.load())
         assert campaign_of_ad({"ads": 1, "campaigns": 1, "tables": dataset.id}).count == 12
         assert location_of_user({"users": 1, "locations": 1, "tables": dataset.id}).count == 8
 

@@ -2,13 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.inputs.linear_road.schema import FIELDS
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
-from tests.workloads.datasets.files import imported, real, rows_of, text_file
+from tests.workloads.datasets.files import expected_answer, imported, real, rows, rows_of, text_file
 from tests.workloads.suite.streams import generated
 
 HEADER = "Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos,QID"
@@ -16,16 +14,7 @@ WORKLOADS = [workload(name) for name in ("linear_road_pos_rep", "linear_road_new
 
 
 def records(data: Input) -> list[list[tuple[int, ...]]]:
-    return [
-        list(
-            zip(
-                stream.ts.tolist(),
-                *(stream.payload[name].tolist() for name in FIELDS.names or ()),
-                strict=True,
-            )
-        )
-        for stream in data.streams
-    ]
+    return rows(data, *(FIELDS.names or ()))
 
 
 class TestImport:
@@ -58,14 +47,7 @@ class TestImport:
         dataset = imported(catalog, "linear-road", file, streams=3)
         data = dataset.load()
         assert dataset.events == 16_384
-        forwarded = {}
-        for chosen in WORKLOADS:
-            prepared = PreparedReference(chosen.program, data)
-            prepared.run()
-            expected = chosen.oracle(data)
-            difference = compare(expected, prepared.answer(), chosen.output)
-            assert difference.equal, difference.render()
-            forwarded[chosen.name] = len(expected["ts"])
+        forwarded = {of.name: len(expected_answer(of, data)["ts"]) for of in WORKLOADS}
         # docs/data.md says so.
         assert forwarded == {"linear_road_pos_rep": 16_384, "linear_road_new_seg": 5_032}
 

@@ -26,8 +26,13 @@ from streamlab.workloads.datasets.imports.cells import (
     object_of,
     text_of,
 )
-from streamlab.workloads.datasets.imports.forms import Lines, lookup_cells
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
+from streamlab.workloads.datasets.imports.kind import (
+    ImportKind,
+    ImportOptions,
+    Lines,
+    Setting,
+    lookup_cells,
+)
 from streamlab.workloads.datasets.rows import take_rows
 from streamlab.workloads.datasets.stream_table import (
     event_columns,
@@ -105,7 +110,7 @@ import_of_ads = partial(
 """Makes an import kind of ad events."""
 
 
-_COLUMNS = {"ts": "", "user": "", "page": "", "ad": "", "type": 0, "clicked": 0}
+_DEFAULTS = {"ts": "", "user": "", "page": "", "ad": "", "type": 0, "clicked": 0}
 
 
 def _transform(options: ImportOptions) -> Transform:
@@ -123,16 +128,11 @@ def _transform(options: ImportOptions) -> Transform:
 def _columns(campaigns: dict[str, str], locations: dict[str, str], cells: Cells) -> dict[str, Any]:
     import pyarrow as pa
 
-    event = partial(_event, campaigns, locations)
-    rows = cells.each(event, cells.texts(LINE).to_pylist())
-    columns: dict[str, Any] = {
-        name: [default if row is None else row[name] for row in rows]
-        for name, default in _COLUMNS.items()
-    }
+    columns: dict[str, Any] = cells.parse_lines(partial(_event, campaigns, locations), _DEFAULTS)
     return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
 
 
-def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> dict[str, Any]:
+def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> tuple[Any, ...]:
     fields = object_of(line)
     user, ad, kind = (text_of(fields, name) for name in ("user_id", "ad_id", "event_type"))
     if kind not in TYPES:
@@ -141,14 +141,8 @@ def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> d
         raise BadRowError(f"ad {ad!r} is in no campaign of --campaigns")
     ts = _time(fields.get("event_time"))
     page, address = text_of(fields, "page_id"), text_of(fields, "ip_address")
-    return {
-        "ts": ts,
-        "user": with_lookup("user", user, locations.setdefault(user, address)),
-        "page": page,
-        "ad": with_lookup("ad", ad, campaigns[ad]),
-        "type": TYPES.index(kind),
-        "clicked": 0,
-    }
+    user = with_lookup("user", user, locations.setdefault(user, address))
+    return ts, user, page, with_lookup("ad", ad, campaigns[ad]), TYPES.index(kind), 0
 
 
 def _time(value: Any) -> str:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain
 from streamlab.workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.times import ColumnTimes
 
 if TYPE_CHECKING:
@@ -118,15 +119,14 @@ class Cells:
         wrong[list(cells.bad)] = True
         wrong &= ~missing
         values = np.where(wrong, default, values) if wrong.any() else values
-        for row in np.flatnonzero(wrong):
-            text = str(column[int(row)].as_py() or "")
-            above = text.isascii() and text.isdigit() and int(text) > highest
-            why = (
-                f"{text}, above {highest}"
-                if above
-                else f"{text!r}, not a whole number from {lowest}"
-            )
-            self.note(int(row), f"column {role} is {why}")
+
+        def why(row: int) -> str:
+            text = str(column[row].as_py() or "")
+            if text.isascii() and text.isdigit() and int(text) > highest:
+                return f"column {role} is {text}, above {highest}"
+            return f"column {role} is {text!r}, not a whole number from {lowest}"
+
+        self.mark(wrong, why)
         return values
 
     def parse_texts(
@@ -150,10 +150,8 @@ class Cells:
             except BadRowError as error:
                 wrong[code] = str(error)
                 results.append(None)
-        if wrong:
-            codes = np.asarray(coded.indices)
-            for row in np.flatnonzero(np.isin(codes, list(wrong))).tolist():
-                self.note(row, wrong[int(codes[row])])
+        codes = np.asarray(coded.indices)
+        self.mark(np.isin(codes, list(wrong)), lambda row: wrong[int(codes[row])])
         values = pa.array(results, kind)
         return values.fill_null("" if is_text(kind) else 0).take(coded.indices)
 
@@ -168,6 +166,16 @@ class Cells:
             except BadRowError as error:
                 self.note(row, str(error))
         return results
+
+    def parse_lines(
+        self, parse: Callable[[str], Sequence[Any]], defaults: Mapping[str, Any]
+    ) -> dict[str, list[Any]]:
+        """Return columns from a function of lines; bad and skipped rows have the defaults."""
+        rows = self.each(parse, self.texts(LINE).to_pylist())
+        return {
+            name: [default if row is None else row[at] for row in rows]
+            for at, (name, default) in enumerate(defaults.items())
+        }
 
     def times(self, role: str) -> npt.NDArray[np.int64]:
         """Return a column of event times; rows without one are bad."""
@@ -190,15 +198,21 @@ class Cells:
         if not self.skipped[row]:
             self.bad.setdefault(row, why)
 
-    def mark(self, rows: npt.NDArray[np.bool_], why: str) -> None:
+    def mark(self, rows: npt.NDArray[np.bool_], why: str | Callable[[int], str]) -> None:
         """Record all rows of a mask as bad."""
         for row in np.flatnonzero(rows).tolist():
-            self.note(row, why)
+            self.note(row, why if isinstance(why, str) else why(row))
 
     def skip(self, rows: npt.NDArray[np.bool_]) -> None:
         """Skip the rows of a mask that are not bad."""
         self.skipped |= rows
         self.skipped[list(self.bad)] = False
+
+    def good(self) -> npt.NDArray[np.bool_]:
+        """Return the mask of the rows that are neither bad nor skipped."""
+        good = ~self.skipped
+        good[list(self.bad)] = False
+        return good
 
     def place(self, row: int) -> str:
         """Return the place of a row, for messages."""

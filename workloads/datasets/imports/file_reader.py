@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
-from streamlab.workloads.datasets.imports.forms import cells_of
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, cells_of
 from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.times import ColumnTimes
 
@@ -113,8 +112,7 @@ def _batch(
     reading.passed_over += chunk.header_lines + int((1 + chunk.further)[cells.skipped].sum())
     for words, lines in cells.bad_rows():
         reading.bad_row(words, lines)
-    good = ~cells.skipped
-    good[list(cells.bad)] = False
+    good = cells.good()
     rows = np.flatnonzero(good)
     types = {"ts": pa.int64()} | {name: pa.type_for_alias(alias) for name, alias in kind.columns}
     arrays = [pa.array(columns[name], dtype) for name, dtype in types.items()]

@@ -25,8 +25,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
-from streamlab.workloads.datasets.imports.forms import Layout
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
 from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
 from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
@@ -110,9 +109,7 @@ def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
     cells.skip((measured == WORK_DONE) | (house >= settings["houses"]))
     key = house * settings["households-per-house"] + places["household_id"]
     key = key * settings["plugs-per-household"] + places["plug_id"]
-    good = ~cells.skipped
-    good[list(cells.bad)] = False
-    return {"ts": ts, "key": np.where(good, key, 0), "load_mw": load_mw}
+    return {"ts": ts, "key": np.where(cells.good(), key, 0), "load_mw": load_mw}
 
 
 def _milliwatts(text: str) -> int:
@@ -131,8 +128,8 @@ def _transform_homes(options: ImportOptions) -> Transform:
 
     def columns(cells: Cells) -> Mapping[str, Any]:
         readings = tracebase(cells)
-        for row in np.flatnonzero(readings["watts"] > _MOST_MW // 1000).tolist():
-            cells.note(row, f"{readings['watts'][row]} W is above {_MOST_MW // 1000}")
+        watts, most = readings["watts"], _MOST_MW // 1000
+        cells.mark(watts > most, lambda row: f"{watts[row]} W is above {most}")
         return readings
 
     return columns

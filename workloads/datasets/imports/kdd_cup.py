@@ -17,8 +17,7 @@ import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
-from streamlab.workloads.datasets.imports.forms import Layout
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
 from streamlab.workloads.datasets.stream_table import (
     StreamTable,
     event_columns,

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
-from streamlab.workloads.datasets.imports.forms import Lines
-from streamlab.workloads.datasets.imports.kind import ImportKind
+from streamlab.workloads.datasets.imports.kind import ImportKind, Lines
 from streamlab.workloads.datasets.stream_table import (
     event_columns,
     numbered_streams,

@@ -24,8 +24,13 @@ from streamlab.workloads.datasets.imports.ad_events import (
     with_lookup,
 )
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
-from streamlab.workloads.datasets.imports.forms import QUOTES_SETTING, NamedColumns, lookup_cells
-from streamlab.workloads.datasets.imports.kind import ImportOptions, Setting
+from streamlab.workloads.datasets.imports.kind import (
+    QUOTES_SETTING,
+    ImportOptions,
+    NamedColumns,
+    Setting,
+    lookup_cells,
+)
 from streamlab.workloads.inputs.ads.schema import VIEW
 
 ITEMS = "item_context.csv"

@@ -22,12 +22,14 @@ import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
-from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns, lookup_cells
 from streamlab.workloads.datasets.imports.kind import (
+    CSV_SETTINGS,
     TIME_SETTING,
     ImportKind,
     ImportOptions,
+    NamedColumns,
     Setting,
+    lookup_cells,
 )
 from streamlab.workloads.datasets.stream_table import (
     StreamTable,

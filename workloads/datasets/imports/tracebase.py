@@ -19,8 +19,7 @@ import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
-from streamlab.workloads.datasets.imports.forms import Layout
-from streamlab.workloads.datasets.imports.kind import ImportKind, Setting
+from streamlab.workloads.datasets.imports.kind import ImportKind, Layout, Setting
 from streamlab.workloads.datasets.stream_table import (
     event_columns,
     numbered_streams,

@@ -27,14 +27,16 @@ import numpy as np
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, mask_of
 from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
-from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns, lookup_cells
 from streamlab.workloads.datasets.imports.kind import (
+    CSV_SETTINGS,
     TIME_SETTING,
     Blocks,
     Derive,
     ImportKind,
     ImportOptions,
+    NamedColumns,
     Setting,
+    lookup_cells,
 )
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.times import TimeReader

@@ -18,8 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streamlab.workloads.datasets.imports.cells import Cells
-from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, Lines, NamedColumns
-from streamlab.workloads.datasets.imports.kind import TIME_SETTING, ImportKind
+from streamlab.workloads.datasets.imports.kind import (
+    CSV_SETTINGS,
+    TIME_SETTING,
+    ImportKind,
+    Lines,
+    NamedColumns,
+)
 from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.stream_table import numbered_streams
 from streamlab.workloads.datasets.text.csv_text import LINE
@@ -96,9 +101,11 @@ def _columns(cells: Cells) -> dict[str, Any]:
             cells.add(role, pc.struct_field(fields, role))
         user = pa.repeat(Path(cells.part.file).stem, len(cells))
     ts, text = cells.times("ts"), cells.texts("text")
-    for row in np.flatnonzero(np.asarray(pc.utf8_length(text)) > _MOST_CHARACTERS).tolist():
-        length = len(text[row].as_py())
-        cells.note(row, f"a text of {length:,} characters, above {_MOST_CHARACTERS:,}")
+    length = np.asarray(pc.utf8_length(text))
+    cells.mark(
+        length > _MOST_CHARACTERS,
+        lambda row: f"a text of {length[row]:,} characters, above {_MOST_CHARACTERS:,}",
+    )
     return {"ts": ts, "user": user, "text": text}
 
 

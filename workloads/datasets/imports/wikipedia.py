@@ -23,12 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.imports.cells import Cells, object_of, text_of
-from streamlab.workloads.datasets.imports.forms import Lines
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Lines
 from streamlab.workloads.datasets.imports.tweets import import_of_tweets
 from streamlab.workloads.datasets.rows import BLOCK_ROWS
 from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
-from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.model import Block
 
 KINDS = ("increment", "read_reset")
@@ -48,12 +46,8 @@ def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, Any]:
         edit = object_of(line)
         return [text_of(edit, field, empty=field in _EMPTY) for field in fields.values()]
 
-    rows = cells.each(texts_of, cells.texts(LINE).to_pylist())
-    columns = {
-        name: pa.array(["" if row is None else row[at] for row in rows], pa.string())
-        for at, name in enumerate(fields)
-    }
-    return columns | {"ts": cells.times_of(columns["ts"])}
+    columns = cells.parse_lines(texts_of, dict.fromkeys(fields, ""))
+    return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
 
 
 def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
