@@ -57,6 +57,13 @@ def total_order(
     )
 
 
+def final_watermark(data: Input, ts: npt.NDArray[np.int64]) -> int:
+    """Return the final watermark of an input: the last of its event times, or the last one before its cut."""
+    if data.until_ts is not None:
+        return data.until_ts - 1
+    return int(ts[-1]) if len(ts) else 0
+
+
 def concatenate_lists(data: Input, name: str, dtype: np.dtype[Any]) -> ListColumn:
     """Return a column of lists of all streams, concatenated; empty lists for streams without it."""
     parts = []

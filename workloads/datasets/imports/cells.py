@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain
-from streamlab.workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.text.csv_text import LINE
+from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import ColumnTimes
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.file_search import Paths, find_files, resolve_paths
-from streamlab.workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.datasets.tables.table import Part
+from streamlab.workloads.datasets.text.records import Chunk
 
 if TYPE_CHECKING:
     import pyarrow as pa

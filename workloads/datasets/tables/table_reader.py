@@ -22,8 +22,9 @@ from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     choose,
 )
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
+from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, Part, Table
 from streamlab.workloads.datasets.text.csv_text import row_words
+from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader

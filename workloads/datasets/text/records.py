@@ -7,15 +7,18 @@ lines is read as a record.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.decoding import LONGEST_LINE_BYTES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BLANKS = " "
 """This delimiter stands for any run of blanks and tabs."""
@@ -55,6 +58,29 @@ class BadRecord(NamedTuple):
         """Return why the lines are no record, and their beginning."""
         start = self.start[:_SHOWN_BYTES].decode("utf-8", errors="replace")
         return f"{self.reason}: {start!r}" if start else self.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some rows of a part.
+
+    Attributes:
+        batch: the chosen columns, in the requested order.
+        number: maps a row's index in the batch to its number in messages.
+        further: int64, the number of lines of each row after its first.
+        bad: texts that are not valid rows; the batch does not include them.
+        line: int64, the first line of each row; None: rows are not lines.
+        empty_lines: number of empty lines outside rows.
+        header_lines: number of lines of the header.
+    """
+
+    batch: "pa.RecordBatch"
+    number: Callable[[int], int | str]
+    further: npt.NDArray[np.int64]
+    bad: Sequence[BadRecord] = ()
+    line: npt.NDArray[np.int64] | None = None
+    empty_lines: int = 0
+    header_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

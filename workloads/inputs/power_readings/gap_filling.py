@@ -44,16 +44,6 @@ def readings(data: Input) -> Columns:
     }
 
 
-def final_watermark(data: Input, ts: Ints) -> int:
-    """Return the final watermark of an input.
-
-    Args:
-        data: the input.
-        ts: times of all its events, ascending, at least one.
-    """
-    return int(ts[-1]) if data.until_ts is None else data.until_ts - 1
-
-
 def fill(columns: Columns, longest_gap_s: int) -> Filled:
     """Return a value for every second from each plug's first reading to its last.
 

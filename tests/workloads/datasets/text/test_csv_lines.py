@@ -82,12 +82,9 @@ def read_account(
             text = CsvText(part, delimiter, quoted=quoted, header=False)
             count = columns or len(text.names())
             for rows in text.rows(count, range(count)):
-                cells = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+                cells = zip(*(column.to_pylist() for column in rows.batch.columns), strict=True)
                 lines = zip(rows.line.tolist(), rows.further.tolist(), cells, strict=True)
-                account.good += [
-                    (line, line + further, [cell.decode() for cell in row])
-                    for line, further, row in lines
-                ]
+                account.good += [(line, line + further, list(row)) for line, further, row in lines]
                 account.bad += [(bad.line, bad.line + bad.further) for bad in rows.bad]
                 account.empty += rows.empty_lines
         except DatasetError as error:
