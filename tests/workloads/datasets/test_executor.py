@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from streamlab.workloads.datasets import rows
+from streamlab.workloads.datasets import stream_table
 from streamlab.workloads.datasets.builder import build
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
@@ -60,7 +60,7 @@ def test_the_size_of_blocks_changes_no_import(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     whole = imported(kind, tmp_path, "whole", "process")
-    monkeypatch.setattr(rows, "BLOCK_ROWS", 17)
+    monkeypatch.setattr(stream_table, "BLOCK_ROWS", 17)
     monkeypatch.setattr(decoding, "BLOCK_BYTES", 100)
     monkeypatch.setattr(decoding, "_PIECE_BYTES", 100)
     assert imported(kind, tmp_path, "cut", "process") == whole

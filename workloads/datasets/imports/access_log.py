@@ -23,8 +23,12 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout
-from streamlab.workloads.datasets.rows import select_rows
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    numbered_streams,
+    select_rows,
+    share_rows,
+)
 from streamlab.workloads.model import Block
 
 COLUMNS = (

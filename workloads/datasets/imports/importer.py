@@ -28,9 +28,8 @@ from streamlab.workloads.datasets.imports.kind import Derive, ImportKind, Import
 from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, file_sha256
 from streamlab.workloads.datasets.progress import Progress, report, watch
-from streamlab.workloads.datasets.rows import Rows, RowsWriter
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
-from streamlab.workloads.datasets.stream_table import write_table
+from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, write_table
 from streamlab.workloads.model import Alphabet
 
 if TYPE_CHECKING:

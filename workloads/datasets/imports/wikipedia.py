@@ -25,8 +25,12 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.imports.cells import Cells, object_of, text_of
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Lines
 from streamlab.workloads.datasets.imports.tweets import import_of_tweets
-from streamlab.workloads.datasets.rows import BLOCK_ROWS
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
+from streamlab.workloads.datasets.stream_table import (
+    BLOCK_ROWS,
+    StreamTable,
+    numbered_streams,
+    share_rows,
+)
 from streamlab.workloads.model import Block
 
 KINDS = ("increment", "read_reset")

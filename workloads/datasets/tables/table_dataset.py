@@ -19,9 +19,8 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import InProcess
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress
-from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.split import Share, shares
-from streamlab.workloads.datasets.stream_table import StreamTable, write_table
+from streamlab.workloads.datasets.stream_table import StreamTable, select_rows, write_table
 from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     check_meaning,

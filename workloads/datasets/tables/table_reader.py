@@ -12,7 +12,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.rows import Rows, RowsWriter, take_rows
+from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, take_rows
 from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain, shown
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from functools import partial
 
 from streamlab.workloads.inputs.ads import generate
-from streamlab.workloads.inputs.ads.fit import unfit
 from streamlab.workloads.inputs.ads.schema import INPUT, SECOND_MS
-from streamlab.workloads.inputs.ads.tables import with_full_tables_id
+from streamlab.workloads.inputs.ads.tables import unfit, with_full_tables_id
 from streamlab.workloads.inputs.query_workload import choose_form, declare_workload
 from streamlab.workloads.model import (
     Bound,
