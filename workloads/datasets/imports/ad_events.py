@@ -9,6 +9,9 @@ purchase), `event_time` (milliseconds since 1970, a number or its text) and `ip_
 - The benchmark has no locations. The import uses the address of a user's first event, in the order of
   the files.
 - The benchmark's events are up to a minute late, so this kind always sorts.
+
+A text of the dictionary `ads` is an ad and its campaign, one of `users` a user and the location,
+separated by a tab: the tables for the queries' look-ups (`streamlab.workloads.inputs.ads.tables`).
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -20,6 +20,7 @@ is about 1 / trip_reports + (1 - 1 / trip_reports) E[p], plus the vehicles' very
 `PARAMETERS`.
 """
 
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from streamlab.workloads.inputs.linear_road.schema import (
     ENTRY_LANE,
     EXIT_LANE,
     FIELDS,
+    INPUT,
     MILE_FT,
     NONE,
     PERIOD_MS,
@@ -41,7 +43,8 @@ from streamlab.workloads.inputs.linear_road.schema import (
     TRAVEL_LANES,
     TYPES,
 )
-from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+from streamlab.workloads.inputs.query_workload import output_per_key
+from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec, Workload
 
 IntArray = npt.NDArray[np.int64]
 Feet = TypeVar("Feet", int, IntArray)
@@ -188,3 +191,20 @@ def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dic
 def _longest_ft(params: Params, pace: Feet) -> Feet:
     """Return the maximum length in feet of a trip at a pace in feet a period."""
     return pace * (int(params["trip_reports"]) - 1) + _JITTER_FT + 1
+
+
+declare_linear_road_workload = partial(
+    Workload,
+    output=output_per_key("report", key_field="vid"),
+    parameters=PARAMETERS,
+    keys=keys,
+    streams=streams,
+    generate=generate,
+    input=INPUT,
+    small={"vehicles": 40},
+)
+"""Declares a workload on Linear Road's records.
+
+By default, outputs leave in time order, and outputs of one vehicle keep their order. Ties between vehicles
+are free, so each instance of an operator may process its own vehicles.
+"""
