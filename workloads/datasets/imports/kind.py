@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells, Transform
 from streamlab.workloads.datasets.imports.raw_files import At, check_readable, parts
-from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
 from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
@@ -130,7 +129,7 @@ class Lines:
     def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
         """Yield the parts of a raw file; call `at` with the number of bytes read."""
         for raw in parts(path):
-            yield text_part(raw, LineText(raw, fallback=self.fallback), _reporter(at, raw))
+            yield text_part(raw, LineText(raw, fallback=self.fallback), at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +154,7 @@ class Layout:
         """As `Lines.parts`."""
         for raw in parts(path):
             text = CsvText(raw, self.delimiter, quoted=False, layout=self.names)
-            yield text_part(raw, text, _reporter(at, raw))
+            yield text_part(raw, text, at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +208,7 @@ class NamedColumns:
         for raw in parts(path):
             if self.selects is None or self.selects(raw.place, options):
                 text = CsvText(raw, delimiter, quoted=quoted, header=header)
-                yield text_part(raw, text, _reporter(at, raw))
+                yield text_part(raw, text, at)
                 others = None
             elif others is not None:
                 others.append(raw.place)
@@ -354,7 +353,3 @@ def _chosen(part: Part, columns: Mapping[str, str]) -> list[int]:
                 "header"
             )
     return [part.names.index(column) for column in columns.values()]
-
-
-def _reporter(at: At, raw: RawPart) -> Callable[[], None]:
-    return lambda: at(raw.at())

@@ -7,7 +7,6 @@ lines; messages add line numbers where they differ.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 
 from streamlab.workloads.datasets.errors import DatasetError
@@ -70,27 +69,22 @@ class TextFiles:
                     member = raw.place.removeprefix(f"{path}!")
                     if fnmatchcase(member, pattern):
                         matched = True
-                        yield self._part(raw, partial(_report, at, raw, done))
+                        text = CsvText(raw, self.delimiter, quoted=self.quoted, header=self.header)
+                        yield text_part(raw, text, at, done)
                 if not matched:
                     raise DatasetError(f"{path} has no member {pattern}")
                 done += path.stat().st_size
 
-    def _part(self, raw: RawPart, at: Callable[[], None]) -> Part:
-        text = CsvText(raw, self.delimiter, quoted=self.quoted, header=self.header)
-        return text_part(raw, text, at)
 
-
-def text_part(raw: RawPart, text: CsvText | LineText, at: Callable[[], None]) -> Part:
-    """Return a text as a part; `at` is called after each of its chunks."""
+def text_part(
+    raw: RawPart, text: CsvText | LineText, at: Callable[[int], None], done: int = 0
+) -> Part:
+    """Return a text as a part; `at` gets the bytes read, after `done` before, after each of its chunks."""
     names = text.names()
 
     def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
         for chunk in text.rows(len(names), chosen):
             yield chunk
-            at()
+            at(done + raw.at())
 
     return Part(place=raw.place, file=raw.name, names=names, chunks=chunks)
-
-
-def _report(at: Callable[[int], None], raw: RawPart, done: int) -> None:
-    at(done + raw.at())
