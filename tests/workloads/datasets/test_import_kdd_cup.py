@@ -26,13 +26,15 @@ def line(label: str = "normal.", **changed: object) -> str:
 def test_rows_are_dealt_to_streams_with_a_check_after_each_period(catalog: Catalog, tmp_path: Path):
     rows = [
         line(),
+        line() + ",more",  # bad, so without a time
         line(service="smtp", src_bytes=3, serror_rate="0.29"),
         line("smurf."),
         line(),
         line(),
     ]
     file = text_file(tmp_path / "kdd.gz", *rows)
-    dataset = imported(catalog, "kdd-cup", file, streams=2, settings={"check-every": 2})
+    settings = {"check-every": 2}
+    dataset = imported(catalog, "kdd-cup", file, streams=2, max_bad=1, settings=settings)
     first, second, checks = dataset.load().streams
     assert first.payload["row"].tolist() == first.ts.tolist() == [0, 2, 4]
     assert second.ts.tolist() == [1, 3]
