@@ -201,10 +201,6 @@ def _end(number: int, slice_s: int, kind: int, houses: set[int]) -> Block:
     }
 
 
-def _keys_of(options: ImportOptions) -> int:
-    return int(options.settings["houses"]) * plugs_per_house(_layout(options))
-
-
 DEBS_2014 = ImportKind(
     name="debs-2014",
     workload=INPUT,
@@ -214,7 +210,7 @@ DEBS_2014 = ImportKind(
     transform=lambda options: partial(_debs_columns, options.settings),
     columns=(("key", "int32"), ("load_mw", "int32")),
     kinds=KINDS,
-    keys=_keys_of,
+    keys=lambda options: int(options.settings["houses"]) * plugs_per_house(_layout(options)),
     streams=_streams,
     unit="s",
     settings=(

@@ -97,7 +97,7 @@ def _campaigns(options: ImportOptions, raw: str) -> dict[str, str]:
     path = Path(settings["items"] or raw)
     form = NamedColumns(
         role_columns={"item": "item_id", "campaign": settings["campaign"]},
-        selects=_has_items if str(path) == raw else _in_folder,
+        selects=_is_table if str(path) == raw else _in_folder,
         refusal=_refusal,
     )
     campaigns = campaign_table(lookup_cells(form, path, options), _pair, "item", "campaign")
@@ -117,12 +117,8 @@ def _in_folder(place: str, options: ImportOptions) -> bool:
     return "!" not in place or _parent(place).endswith("/" + options.settings["folder"].strip("/"))
 
 
-def _has_items(place: str, options: ImportOptions) -> bool:
+def _is_table(place: str, options: ImportOptions) -> bool:
     return PurePosixPath(place).name == ITEMS and _in_folder(place, options)
-
-
-def _has_impressions(place: str, options: ImportOptions) -> bool:
-    return PurePosixPath(place).name != ITEMS and _in_folder(place, options)
 
 
 def _parent(place: str) -> str:
@@ -148,7 +144,11 @@ def _without_items(path: Path) -> DatasetError:
 OPEN_BANDIT = import_of_ads(
     name="open-bandit",
     help="Open Bandit's impressions and clicks, with its table of items, as published",
-    form=NamedColumns(role_columns=_IMPRESSION, selects=_has_impressions, refusal=_refusal),
+    form=NamedColumns(
+        role_columns=_IMPRESSION,
+        selects=lambda place, options: _in_folder(place, options) and not _is_table(place, options),
+        refusal=_refusal,
+    ),
     transform=_transform,
     settings=(
         QUOTES_SETTING,

@@ -274,9 +274,6 @@ def _blocks(
         rows = select_rows(block, mask(np.asarray(block["kind"])))
         columns: dict[str, Any] = {"ts": rows["ts"]}
         if "tag" in names:
-            columns["tag"] = _tags(share.kind, kinds, keys.lookup(np.asarray(rows["key"])))
+            key = keys.lookup(np.asarray(rows["key"])).astype(np.int64)
+            columns["tag"] = (share.kind + kinds * key).astype(np.int32)
         yield {**columns, **{name: rows[f".{name}"] for name in names if name not in columns}}
-
-
-def _tags(kind: int, kinds: int, keys: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    return (kind + kinds * keys.astype(np.int64)).astype(np.int32)

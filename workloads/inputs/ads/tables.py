@@ -141,12 +141,8 @@ def _find(name: str, table: Table, where: str) -> Find:
     return find
 
 
-def _system(name: str) -> "System":
-    # Imports one module only: a program's code must not include the other databases.
-    if name == SQLITE:
-        return SYSTEM_SQLITE
-
-    return SYSTEM_DUCKDB
+def _system(name: str) -> System:
+    return SYSTEM_SQLITE if name == SQLITE else SYSTEM_DUCKDB
 
 
 @lru_cache(maxsize=8)
@@ -167,8 +163,7 @@ def _full_dataset_id(prefix: str) -> str:
     return _dataset(prefix).id
 
 
-def _dataset(prefix: str) -> "Dataset":
-
+def _dataset(prefix: str) -> Dataset:
     try:
         return Catalog.default().get(prefix)
     except DatasetError as error:
@@ -176,7 +171,6 @@ def _dataset(prefix: str) -> "Dataset":
 
 
 def _dataset_table(name: str, prefix: str) -> Lookup:
-
     dataset = _dataset(prefix)
     for dictionary in dataset.dictionaries:
         if dictionary.name == name:
