@@ -238,7 +238,7 @@ class ImportKind:
         columns: columns of a row after `ts`, as (name, Arrow type name).
         prepare: `prepare(blocks, options)` returns a function that derives further columns of a block, or
             removes rows, from `row`, `ts` and the columns of `columns`. `blocks()` yields all
-            blocks, for functions that depend on them. It is pickled. None, or a result None: derives nothing.
+            blocks, for functions that depend on them. It is pickled. None: derives nothing.
         dictionaries: the dictionaries to write next to the dataset, and the column of each: of texts, or of
             lists of texts, which ids replace by first appearance.
         keys: the dictionary whose ids are the keys, or a function from complete options to the number of
@@ -265,7 +265,7 @@ class ImportKind:
     dictionaries: Mapping[str, str] = field(default_factory=dict)
     keys: str | Callable[[ImportOptions], int] | None = None
     check: Callable[[ImportOptions], None] | None = None
-    prepare: Callable[[Blocks, ImportOptions], Derive | None] | None = None
+    prepare: Callable[[Blocks, ImportOptions], Derive] | None = None
     roles: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     time: str = "iso"
