@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,18 +33,8 @@ _SORTED_ROWS = 1 << 20
 _TASKS_PER_CORE = 4
 
 
-class Executor(Protocol):
-    """Runs the steps of a pipeline."""
-
-    def run(self, task: Task, count: int) -> list[Any]:
-        """Call `task` with 0 to `count` - 1 and return the results in that order."""
-
-    def order(self, times: Path, target: Path) -> None:
-        """Sort rows by time, ties by row: reads int64 times from a file and writes int64 row numbers."""
-
-
 @contextmanager
-def executor(step: str, way: str, *, small: bool, master: str) -> Iterator[Executor]:
+def executor(step: str, way: str, *, small: bool, master: str) -> Iterator["Executor"]:
     """Yield an executor for the steps.
 
     Args:
@@ -72,11 +62,14 @@ class InProcess:
     """Runs one task after another in this process."""
 
     def run(self, task: Task, count: int) -> list[Any]:
-        """As `Executor.run`."""
+        """Call `task` with 0 to `count` - 1 and return the results in that order."""
         return [task(index) for index in range(count)]
 
     def order(self, times: Path, target: Path) -> None:
-        """As `Executor.order`; takes about 24 bytes of memory a row."""
+        """Sort rows by time, ties by row: reads int64 times from a file and writes int64 row numbers.
+
+        Takes about 24 bytes of memory a row.
+        """
         np.argsort(np.memmap(times, np.int64, "r"), kind="stable").tofile(target)
 
 
@@ -87,13 +80,13 @@ class OnSpark:
         self._session = session
 
     def run(self, task: Task, count: int) -> list[Any]:
-        """As `Executor.run`."""
+        """As `InProcess.run`."""
         work = self._tasks(count).mapInArrow(partial(_work, task), "task long, result string")
         results = {row.task: json.loads(row.result) for row in work.collect()}
         return [results[index] for index in range(count)]
 
     def order(self, times: Path, target: Path) -> None:
-        """As `Executor.order`; memory does not depend on the number of rows."""
+        """As `InProcess.order`; memory does not depend on the number of rows."""
         rows = times.stat().st_size // np.dtype(np.int64).itemsize
         parts = -(-rows // _SORTED_ROWS)
         read = self._tasks(parts).mapInArrow(partial(_read_times, times), "ts long, row long")
@@ -109,6 +102,10 @@ class OnSpark:
         cores = self._session.sparkContext.defaultParallelism
         partitions = max(1, min(count, _TASKS_PER_CORE * cores))
         return self._session.range(0, count, 1, numPartitions=partitions)
+
+
+Executor = InProcess | OnSpark
+"""Runs the steps of a pipeline."""
 
 
 def _work(task: Task, batches: "Batches") -> "Batches":
