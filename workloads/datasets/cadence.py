@@ -7,13 +7,13 @@ at every tick. Synchronizing row k is at the last tick of period k. It ties with
 rows of its period and comes after them, because its stream is declared last.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.model import Columns, Params, StreamSpec
+from streamlab.workloads.model import Params, StreamSpec
 
 
 def rows_per_stream(events: int, streams: int, period: int) -> int:
@@ -46,7 +46,9 @@ def numbered_specs(
     )
 
 
-def typed_columns(columns: Columns, fields: np.dtype[np.void]) -> dict[str, npt.NDArray[Any]]:
+def typed_columns(
+    columns: Mapping[str, npt.NDArray[Any]], fields: np.dtype[np.void]
+) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of a stream's fields, in their order and of their types."""
     return {name: columns[name].astype(fields[name]) for name in fields.names or ()}
 
