@@ -17,9 +17,8 @@ import psutil
 
 from streamlab.engines.protocol import Engine, Measured, Task
 from streamlab.engines.small_dataset import SEED, write_dataset
-from streamlab.workloads.datasets.builder import ensure
+from streamlab.workloads.datasets.builder import ensure, generate_input
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.generated_input import generate_input
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import (
     Columns,

@@ -13,8 +13,7 @@ import duckdb
 from streamlab.engines.protocol import Task
 from streamlab.engines.tables import no_events
 from streamlab.workloads.datasets.dataset import DatasetStream
-from streamlab.workloads.inputs.retail.days import day_number
-from streamlab.workloads.inputs.retail.ids import parse_ids
+from streamlab.workloads.inputs.retail.parameters import day_number, parse_ids
 
 
 def open_database(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:

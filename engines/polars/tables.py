@@ -8,8 +8,8 @@ import polars as pl
 from streamlab.engines.protocol import Task
 from streamlab.engines.tables import no_events
 from streamlab.workloads.datasets.dataset import DatasetStream
-from streamlab.workloads.inputs.retail.ids import parse_ids
-from streamlab.workloads.inputs.tweets import counts_bag
+from streamlab.workloads.inputs.retail.parameters import parse_ids
+from streamlab.workloads.inputs.tweets.declaration import counts_bag
 from streamlab.workloads.model import Params
 
 

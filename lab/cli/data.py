@@ -101,7 +101,7 @@ def list_(as_json: bool, root: Path | None) -> None:
     for reason in listing.damaged:
         click.echo(f"damaged: {reason}", err=True)
     if as_json:
-        shown = [as_record(dataset, catalog) for dataset in listing.datasets]
+        shown = [as_record(dataset) for dataset in listing.datasets]
         click.echo(json.dumps(shown, indent=2))
         return
     if not listing.datasets:
@@ -139,7 +139,7 @@ def show(dataset_id: str, as_json: bool, root: Path | None) -> None:
     catalog = catalog_at(root)
     dataset = catalog.get(dataset_id)
     if as_json:
-        click.echo(json.dumps(as_record(dataset, catalog), indent=2))
+        click.echo(json.dumps(as_record(dataset), indent=2))
         return
     print_dataset(dataset, catalog)
 

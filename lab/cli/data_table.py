@@ -118,7 +118,7 @@ def table(
     Rows are sorted by time. Each kind of the program gets its own streams.
     """
     from streamlab.workloads.datasets.tables import dataset_of
-    from streamlab.workloads.datasets.tables.file_forms import table_of_files
+    from streamlab.workloads.datasets.tables.constructors import table_of_files
     from streamlab.workloads.registry import workload
 
     target = workload(reference)

@@ -7,10 +7,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from streamlab.workloads.datasets.added_events import invented_words
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.manifest import ID_SHOWN, dictionaries
+from streamlab.workloads.datasets.dataset import Dataset, invented_words
+from streamlab.workloads.datasets.manifest import ID_SHOWN
 from streamlab.workloads.datasets.text.records import NO_QUOTES
 from streamlab.workloads.datasets.times import span_of
 
@@ -69,7 +68,7 @@ def print_times(dataset: Dataset, console: Console) -> None:
         console.print(f"warning: {warning}", markup=False)
 
 
-def as_record(dataset: Dataset, catalog: Catalog) -> dict[str, object]:
+def as_record(dataset: Dataset) -> dict[str, object]:
     """Return a dataset as a JSON record, with all that another tool needs to read it."""
     kinds = dataset.alphabet.kinds
     return {
@@ -95,9 +94,7 @@ def as_record(dataset: Dataset, catalog: Catalog) -> dict[str, object]:
             }
             for stream in dataset.streams
         ],
-        "dictionaries": {
-            name: str(path) for name, path in dictionaries(catalog.folder(dataset.id)).items()
-        },
+        "dictionaries": {file.name: str(file.path) for file in dataset.dictionaries},
         "origin": dict(dataset.origin),
         "source": dataset.source,
         "licence": dataset.licence,

@@ -225,7 +225,7 @@ def plan_for_parameters(
     For a program with events across keys, from a sample of the input, because the sizes do not
     show the keys of a stream.
     """
-    from streamlab.workloads.datasets.generated_input import generate_input
+    from streamlab.workloads.datasets.builder import generate_input
     from streamlab.workloads.model import Alphabet
     from streamlab.workloads.model.dgs.stream_profile import profile, profile_of_specs
     from streamlab.workloads.model.workload import dgs_program

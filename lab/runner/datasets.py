@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.matrix import DEFAULT_EVENTS, Matrix, WorkloadEntry
-from streamlab.workloads.datasets.builder import ensure, recipe_of
+from streamlab.workloads.datasets.builder import check_room, ensure, recipe_of
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.disk_space import check_room
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.datasets.limits import limit_violation

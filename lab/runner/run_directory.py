@@ -28,8 +28,7 @@ from streamlab.results.row_conversion import encodable
 from streamlab.results.schema import TrialRow
 from streamlab.results.seal import compact, seal_files, seal_old_run, verify_run
 from streamlab.results.store import read_meta, read_trials, write_meta, write_table, write_trial
-from streamlab.workloads.datasets.added_events import invented_words
-from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.dataset import Dataset, invented_words
 
 LOCK = ".lock"
 """File in a run directory; the process that works on the run holds a lock on it."""

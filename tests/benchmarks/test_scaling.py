@@ -76,7 +76,7 @@ def test_a_machine_that_lacks_a_package_gets_the_command_that_installs_it(packag
 
 
 def test_the_keyed_count_is_what_a_dictionary_counts():
-    from streamlab.workloads.datasets.generated_input import generate_input
+    from streamlab.workloads.datasets.builder import generate_input
 
     params = WORKLOAD.params({"keys": 7, "streams": 3})
     data = generate_input(WORKLOAD, params, 700_000, seed=3)

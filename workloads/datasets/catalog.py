@@ -207,6 +207,8 @@ class Catalog:
         If the catalogue has an equal dataset, return that one and leave `folder` in place.
         `restate` then updates its source, licence and origin.
         """
+        for report in folder.glob("*.done"):
+            report.unlink()
         dataset_id = manifest.write(folder, content)
         folder.chmod(0o755)
         target = self.folder(dataset_id)

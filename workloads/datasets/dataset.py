@@ -103,3 +103,13 @@ class Dataset:
 
         streams: tuple[Stream, ...] = tuple(load_stream(stream) for stream in self.streams)
         return Input(alphabet=self.alphabet, streams=streams, until_ts=self.until_ts)
+
+
+def invented_words(origin: Mapping[str, object], events: int) -> str:
+    """Return the share of events that an import invented, in words; "" if it invented none."""
+    invented = origin.get("invented")
+    if not isinstance(invented, Mapping) or not invented:
+        return ""
+    each = ", ".join(f"{count:,} of kind {kind}" for kind, count in invented.items())
+    total = sum(invented.values())
+    return f"{total / max(1, events):.1%} of {events:,} events were invented by the import ({each})"

@@ -35,18 +35,11 @@ def _eras(streams: int, stream: int) -> IntArray:
 
 
 def awake_ticks(begin: int, end: int, streams: int, stream: int, era: int) -> IntArray:
-    """Return the event times of rows [begin, end) of a stream that is awake in some eras only.
+    """Return the event times of rows [begin, end) of one of at least 3 streams, awake in some eras only.
 
     In each era two of the streams have an event each tick and the others none; all pairs take
     turns. So all streams have equally many events. However three or more streams are placed on two
     workers, one worker is idle in some eras.
-
-    Args:
-        begin: first row.
-        end: one past the last.
-        streams: number of streams, at least 3.
-        stream: index of the stream.
-        era: length of an era in ticks.
     """
     row = np.arange(begin, end, dtype=np.int64)
     awake = _eras(streams, stream)

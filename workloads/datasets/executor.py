@@ -8,8 +8,9 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from streamlab.workloads.datasets.session import DEFAULT_MASTER, spark
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+    Batches = Iterator[pa.RecordBatch]
 
 Task = Callable[[int], Any]
 """A step's work on one index; its result must fit JSON. May be called twice for an index."""
@@ -30,18 +33,8 @@ _SORTED_ROWS = 1 << 20
 _TASKS_PER_CORE = 4
 
 
-class Executor(Protocol):
-    """Runs the steps of a pipeline."""
-
-    def run(self, task: Task, count: int) -> list[Any]:
-        """Call `task` with 0 to `count` - 1 and return the results in that order."""
-
-    def order(self, times: Path, target: Path) -> None:
-        """Sort rows by time, ties by row: reads int64 times from a file and writes int64 row numbers."""
-
-
 @contextmanager
-def executor(step: str, way: str, *, small: bool, master: str) -> Iterator[Executor]:
+def executor(step: str, way: str, *, small: bool, master: str) -> Iterator["Executor"]:
     """Yield an executor for the steps.
 
     Args:
@@ -69,11 +62,14 @@ class InProcess:
     """Runs one task after another in this process."""
 
     def run(self, task: Task, count: int) -> list[Any]:
-        """As `Executor.run`."""
+        """Call `task` with 0 to `count` - 1 and return the results in that order."""
         return [task(index) for index in range(count)]
 
     def order(self, times: Path, target: Path) -> None:
-        """As `Executor.order`; takes about 24 bytes of memory a row."""
+        """Sort rows by time, ties by row: reads int64 times from a file and writes int64 row numbers.
+
+        Takes about 24 bytes of memory a row.
+        """
         np.argsort(np.memmap(times, np.int64, "r"), kind="stable").tofile(target)
 
 
@@ -84,17 +80,17 @@ class OnSpark:
         self._session = session
 
     def run(self, task: Task, count: int) -> list[Any]:
-        """As `Executor.run`."""
-        work = self._tasks(count).mapInArrow(_Worker(task), "task long, result string")
+        """As `InProcess.run`."""
+        work = self._tasks(count).mapInArrow(partial(_work, task), "task long, result string")
         results = {row.task: json.loads(row.result) for row in work.collect()}
         return [results[index] for index in range(count)]
 
     def order(self, times: Path, target: Path) -> None:
-        """As `Executor.order`; memory does not depend on the number of rows."""
+        """As `InProcess.order`; memory does not depend on the number of rows."""
         rows = times.stat().st_size // np.dtype(np.int64).itemsize
         parts = -(-rows // _SORTED_ROWS)
-        read = self._tasks(parts).mapInArrow(_TimesReader(times), "ts long, row long")
-        written = read.orderBy("ts", "row").mapInArrow(_RowsWriter(target), "part int")
+        read = self._tasks(parts).mapInArrow(partial(_read_times, times), "ts long, row long")
+        written = read.orderBy("ts", "row").mapInArrow(partial(_write_rows, target), "part int")
         with target.open("wb") as combined:
             for index in sorted(row.part for row in written.collect()):
                 part = _part(target, index)
@@ -108,52 +104,43 @@ class OnSpark:
         return self._session.range(0, count, 1, numPartitions=partitions)
 
 
-class _Worker:
-    """Runs a task in Spark's Python processes."""
+Executor = InProcess | OnSpark
+"""Runs the steps of a pipeline."""
 
-    def __init__(self, task: Task) -> None:
-        self._task = task
 
-    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
+def _work(task: Task, batches: "Batches") -> "Batches":
+    """Run a task in Spark's Python processes."""
+    import pyarrow as pa
 
+    for batch in batches:
+        for index in batch.column(0).to_pylist():
+            result = json.dumps(task(index))
+            yield pa.RecordBatch.from_pydict({"task": [index], "result": [result]})
+
+
+def _read_times(times: Path, batches: "Batches") -> "Batches":
+    import pyarrow as pa
+
+    ts = np.memmap(times, np.int64, "r")
+    for batch in batches:
+        for index in batch.column(0).to_pylist():
+            begin = index * _SORTED_ROWS
+            part = np.array(ts[begin : begin + _SORTED_ROWS])
+            rows = np.arange(begin, begin + len(part))
+            yield pa.RecordBatch.from_pydict({"ts": part, "row": rows})
+
+
+def _write_rows(target: Path, batches: "Batches") -> "Batches":
+    import pyarrow as pa
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    part = context.partitionId()
+    with _part(target, part).open("wb") as file:
         for batch in batches:
-            for index in batch.column(0).to_pylist():
-                result = json.dumps(self._task(index))
-                yield pa.RecordBatch.from_pydict({"task": [index], "result": [result]})
-
-
-class _TimesReader:
-    def __init__(self, times: Path) -> None:
-        self._times = times
-
-    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-
-        ts = np.memmap(self._times, np.int64, "r")
-        for batch in batches:
-            for index in batch.column(0).to_pylist():
-                begin = index * _SORTED_ROWS
-                part = np.array(ts[begin : begin + _SORTED_ROWS])
-                rows = np.arange(begin, begin + len(part))
-                yield pa.RecordBatch.from_pydict({"ts": part, "row": rows})
-
-
-class _RowsWriter:
-    def __init__(self, target: Path) -> None:
-        self._target = target
-
-    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        assert context is not None
-        part = context.partitionId()
-        with _part(self._target, part).open("wb") as file:
-            for batch in batches:
-                batch.column(1).to_numpy().tofile(file)
-        yield pa.RecordBatch.from_pydict({"part": pa.array([part], pa.int32())})
+            batch.column(1).to_numpy().tofile(file)
+    yield pa.RecordBatch.from_pydict({"part": pa.array([part], pa.int32())})
 
 
 def _part(target: Path, index: int) -> Path:

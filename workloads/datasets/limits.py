@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.datasets.total_order import total_order
@@ -18,16 +17,9 @@ from streamlab.workloads.model.streams.limits import IntArray, Limit
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
-Bools = npt.NDArray[np.bool_]
-
 
 def limit_violation(workload: Workload, dataset: Dataset) -> str:
-    """Describe the first value of a dataset beyond a limit of its workload; "" if none.
-
-    Args:
-        workload: bound to its query parameters.
-        dataset: its input, with intact files.
-    """
+    """Describe the first value of a dataset beyond a limit of its workload, which is bound to its query; "" if none."""
     doubtful = [limit for limit in workload.limits if not _surely_within(limit, dataset.streams)]
     if not doubtful:
         return ""
@@ -47,7 +39,8 @@ def first_violation(limit: Limit, data: Input) -> str:
         terms = np.ones(len(events.ts), dtype=np.int64)
     groups = np.arange(len(terms)) if limit.groups is None else limit.groups(events)
     positive, negative = (_sums(part(terms, 0), groups) for part in (np.maximum, np.minimum))
-    over = np.flatnonzero(_above(positive, limit.highest) | _below(negative, limit.lowest))
+    above, below = _excess(positive, limit.highest) > 0, _excess(negative, limit.lowest) < 0
+    over = np.flatnonzero(above | below)
     if not len(over):
         return ""
     row = int(over[0])
@@ -106,16 +99,10 @@ def _sums(terms: IntArray, groups: IntArray) -> tuple[IntArray, IntArray]:
     return high + (low >> _HALF), low & _LOW
 
 
-def _above(sums: tuple[IntArray, IntArray], bound: int) -> Bools:
+def _excess(sums: tuple[IntArray, IntArray], bound: int) -> IntArray:
+    """Return numbers with the sign of each sum minus a bound."""
     high, low = sums
-    above: Bools = (high > bound >> _HALF) | ((high == bound >> _HALF) & (low > bound & _LOW))
-    return above
-
-
-def _below(sums: tuple[IntArray, IntArray], bound: int) -> Bools:
-    high, low = sums
-    below: Bools = (high < bound >> _HALF) | ((high == bound >> _HALF) & (low < bound & _LOW))
-    return below
+    return np.where(high == bound >> _HALF, low - (bound & _LOW), high - (bound >> _HALF))
 
 
 def _place(data: Input, row: int) -> str:

@@ -21,9 +21,12 @@ import json
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypedDict
+
+import msgspec
+from msgspec import Meta
 
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
 from streamlab.workloads.datasets.errors import DatasetError
@@ -35,8 +38,11 @@ FORMAT = 1
 ID_SHOWN = 16
 """Leading hex digits of the id that name the folder."""
 
-_COLUMN_TYPE = re.compile(r"(list:)?(bool|u?int(8|16|32|64)|float(16|32|64))")
-_T = TypeVar("_T")
+_Sha256 = Annotated[str, Meta(pattern=r"\A(?!0{64})[0-9a-f]{64}\Z")]
+"""A SHA-256 in hex; all zeros is not, since it was never computed."""
+_FileName = Annotated[str, Meta(pattern=r"\A(?!\.\Z)[^/\0]+\Z")]
+"""A file in the record's folder, not a path elsewhere."""
+_ColumnType = Annotated[str, Meta(pattern=r"\A(list:)?(bool|u?int(8|16|32|64)|float(16|32|64))\Z")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +51,17 @@ class WrittenStream:
 
     name: str
     kinds: tuple[int, ...]
-    file: str
+    file: _FileName
     bytes: int
     rows: int
     ts_min: int
     ts_max: int
-    columns: tuple[tuple[str, str], ...]
-    sha256: str
+    columns: tuple[tuple[str, _ColumnType], ...]
+    sha256: _Sha256
     heartbeats: tuple[int, ...] = ()
+
+
+_SHARED_FIELDS = sorted(set(WrittenStream.__slots__) & set(DatasetStream.__slots__))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +71,11 @@ class Content:
     workload: str
     alphabet: Alphabet
     streams: tuple[WrittenStream, ...]
-    origin: Mapping[str, object]
+    dictionaries: Mapping[str, _FileName] = field(default_factory=dict)
+    dictionary_sha256: Mapping[str, _Sha256] = field(default_factory=dict)
+    origin: Mapping[str, Any]
     source: str
     licence: str
-    dictionaries: Mapping[str, str] = field(default_factory=dict)
-    dictionary_sha256: Mapping[str, str] = field(default_factory=dict)
 
     def id(self) -> str:
         """Return the SHA-256 of the content, in hex."""
@@ -93,17 +102,7 @@ def write(folder: Path, content: Content) -> str:
     record = {
         "format": FORMAT,
         "id": content.id(),
-        "workload": content.workload,
-        "alphabet": {"kinds": content.alphabet.kinds, "keys": content.alphabet.keys},
-        "streams": [
-            {name: getattr(part, name) for name in WrittenStream.__slots__}
-            for part in content.streams
-        ],
-        "dictionaries": dict(content.dictionaries),
-        "dictionary_sha256": dict(content.dictionary_sha256),
-        "origin": dict(content.origin),
-        "source": content.source,
-        "licence": content.licence,
+        **asdict(content),
         "files": {
             name: file_sha256(folder / name)
             for name in (*(part.file for part in content.streams), *content.dictionaries.values())
@@ -194,25 +193,10 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
     sums = record.get("files")
     if (sums is not None or "checksum" in record) and record["checksum"] != _checksum(record):
         raise ValueError("its content does not match its checksum")
-    content = Content(
-        workload=_typed(str, record["workload"]),
-        alphabet=Alphabet(
-            kinds=tuple(_typed(str, kind) for kind in record["alphabet"]["kinds"]),
-            keys=_typed(int, record["alphabet"]["keys"]),
-        ),
-        streams=tuple(_stream(stream) for stream in record["streams"]),
-        origin=_origin(record["origin"]),
-        source=_typed(str, record["source"]),
-        licence=_typed(str, record["licence"]),
-        dictionaries={
-            _typed(str, name): _file_name(file) for name, file in record["dictionaries"].items()
-        },
-        dictionary_sha256={
-            _typed(str, name): _sha256(texts)
-            for name, texts in record.get("dictionary_sha256", {}).items()
-        },
-    )
-    if content.id() != _sha256(record["id"]):
+    content = msgspec.convert(record, Content)
+    msgspec.convert(content.origin, _Origin)
+    sums = msgspec.convert(sums, dict[str, _Sha256] | None)
+    if content.id() != msgspec.convert(record["id"], _Sha256):
         raise ValueError(f"its id is {record['id']!r:.80}, but its content has id {content.id()}")
     here = folder.absolute()
     return Dataset(
@@ -221,16 +205,9 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
         alphabet=content.alphabet,
         streams=tuple(
             DatasetStream(
-                name=part.name,
-                kinds=part.kinds,
                 path=here / part.file,
-                rows=part.rows,
-                ts_min=part.ts_min,
-                ts_max=part.ts_max,
-                columns=part.columns,
-                sha256=part.sha256,
-                heartbeats=part.heartbeats,
-                file_sha256=None if sums is None else _sha256(sums[part.file]),
+                file_sha256=None if sums is None else sums[part.file],
+                **{name: getattr(part, name) for name in _SHARED_FIELDS},
             )
             for part in content.streams
         ),
@@ -238,7 +215,7 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
             DictionaryFile(
                 name=name,
                 path=here / file,
-                file_sha256=None if sums is None else _sha256(sums[file]),
+                file_sha256=None if sums is None else sums[file],
             )
             for name, file in content.dictionaries.items()
         ),
@@ -248,68 +225,22 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
     )
 
 
-def _stream(record: Mapping[str, Any]) -> WrittenStream:
-    columns = tuple((_typed(str, name), _typed(str, dtype)) for name, dtype in record["columns"])
-    for _, dtype in columns:
-        if _COLUMN_TYPE.fullmatch(dtype) is None:
-            raise ValueError(f"{dtype!r:.60} is not a column type")
-    return WrittenStream(
-        name=_typed(str, record["name"]),
-        kinds=tuple(_typed(int, kind) for kind in record["kinds"]),
-        file=_file_name(record["file"]),
-        bytes=_typed(int, record["bytes"]),
-        rows=_typed(int, record["rows"]),
-        ts_min=_typed(int, record["ts_min"]),
-        ts_max=_typed(int, record["ts_max"]),
-        columns=columns,
-        sha256=_sha256(record["sha256"]),
-        heartbeats=tuple(_typed(int, at) for at in record["heartbeats"]),
-    )
+class _File(TypedDict):
+    name: str
 
 
-def _origin(origin: object) -> dict[str, object]:
-    """Return how a dataset was made; checks only the fields that readers rely on."""
-    fields: dict[str, object] = _typed(dict, origin)
-    for file in _typed(list, fields.get("files", [])):
-        _typed(str, _typed(dict, file)["name"])
-    _typed(dict, fields.get("params", {}))
-    return fields
+class _Origin(TypedDict, total=False):
+    """The fields that readers of how a dataset was made rely on."""
 
-
-def _typed(kind: type[_T], value: object) -> _T:
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{value!r:.60} is not of type {kind.__name__}")
-    return value
-
-
-def _file_name(value: object) -> str:
-    """Return the name of a file in the record's folder; rejects paths elsewhere."""
-    name = _typed(str, value)
-    if not name or Path(name).name != name or "\0" in name:
-        raise ValueError(f"{name!r:.60} is not a file name")
-    return name
+    files: list[_File]
+    params: dict[str, Any]
 
 
 def is_id(text: str) -> bool:
     """Return whether a text is a SHA-256 in hex; all zeros is not, since it was never computed."""
-    return re.fullmatch("[0-9a-f]{64}", text) is not None and set(text) != {"0"}
+    return re.fullmatch("(?!0{64})[0-9a-f]{64}", text) is not None
 
 
 def is_folder_name(name: str) -> bool:
     """Return whether a dataset's folder may have this name."""
     return re.fullmatch(f"[0-9a-f]{{{ID_SHOWN}}}", name) is not None
-
-
-def _sha256(value: object) -> str:
-    text = _typed(str, value)
-    if not is_id(text):
-        raise ValueError(f"{text!r:.80} is not a SHA-256")
-    return text
-
-
-def dictionaries(dataset_folder: Path) -> dict[str, Path]:
-    """Return the dictionary files (ids to text) of a dataset, by name."""
-    record = json.loads((dataset_folder / NAME).read_text(encoding="utf-8"))
-    return {
-        name: (dataset_folder / file).absolute() for name, file in record["dictionaries"].items()
-    }

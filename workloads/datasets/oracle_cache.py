@@ -40,10 +40,6 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
 
     For a truncated dataset, return the answer for the complete one, truncated likewise (`time_cutoff`).
     Reads the input only if no answer is cached.
-
-    Args:
-        workload: with the oracle.
-        dataset: the input; the answer is cached next to it.
     """
     if dataset.until_ts is not None:
         complete = expected(workload, dataset.complete())

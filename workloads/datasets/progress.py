@@ -6,18 +6,17 @@ its output, and the driver reads that file periodically.
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 _PERIOD_S = 0.2
 
 
-class Progress(Protocol):
-    """A callback with the step in words, the work done, and the total (0 if unknown)."""
+Progress = Callable[[str, int, int], None]
+"""Shows the step in words, the work done, and the total (0 if unknown).
 
-    def __call__(self, step: str, done: int, total: int) -> None:
-        """Show the progress. Called from another thread, a few times a second."""
+Called from another thread, a few times a second.
+"""
 
 
 def report(path: Path, done: int) -> None:

@@ -5,8 +5,10 @@ values of a counter, so any range of rows can be drawn without the rows before i
 arithmetic modulo 2^64 is used, so the numbers are the same on every machine. Not for secrets.
 """
 
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +20,7 @@ _GAMMA = 0x9E3779B97F4A7C15
 _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _FINAL_SHIFT = 31
 _RESOLUTION_BITS = 63
-"""Thresholds of `zipf_thresholds` are multiples of 2^-63 of the unit interval."""
+"""Thresholds are multiples of 2^-63 of the unit interval."""
 
 
 def draw(seed: int, stream: int, lane: int, begin: int, end: int) -> Bits:
@@ -81,9 +83,7 @@ def zipf(bits: Bits, keys: int, exponent: float) -> npt.NDArray[np.int64]:
         return np.zeros(len(bits), dtype=np.int64)
     if exponent == 0.0:
         return below(bits, keys)
-    thresholds = zipf_thresholds(keys, exponent)
-    chosen = np.searchsorted(thresholds, bits >> np.uint64(64 - _RESOLUTION_BITS), side="right")
-    return chosen.astype(np.int64, copy=False)
+    return choose(bits, zipf_thresholds(keys, exponent))
 
 
 @lru_cache(maxsize=8)
@@ -97,11 +97,19 @@ def zipf_thresholds(keys: int, exponent: float) -> Bits:
     power = Decimal(repr(-exponent))
     scale = Decimal(10) ** 18
     weights = [int(context.power(Decimal(key), power) * scale) for key in range(1, keys + 1)]
+    return thresholds(weights)
+
+
+def thresholds(weights: Sequence[int]) -> Bits:
+    """Return the upper bounds of all choices but the last, in units of 2^-63; read-only."""
     total = sum(weights)
-    bounds = np.empty(keys - 1, dtype=np.uint64)
-    cumulated = 0
-    for key in range(keys - 1):
-        cumulated += weights[key]
-        bounds[key] = (cumulated << _RESOLUTION_BITS) // total
-    bounds.flags.writeable = False
-    return bounds
+    bounds = [(upto << _RESOLUTION_BITS) // total for upto in accumulate(weights[:-1])]
+    table = np.array(bounds, dtype=np.uint64)
+    table.flags.writeable = False
+    return table
+
+
+def choose(bits: Bits, bounds: Bits) -> npt.NDArray[np.int64]:
+    """Map random bits to choices, given their `thresholds`."""
+    chosen = np.searchsorted(bounds, bits >> np.uint64(64 - _RESOLUTION_BITS), side="right")
+    return chosen.astype(np.int64, copy=False)

@@ -111,10 +111,6 @@ class RateScript:
 def parse_rates(text: str, where: str) -> RateScript:
     """Return the script that a parameter's text describes.
 
-    Args:
-        text: one of the forms above.
-        where: the parameter's name, for messages.
-
     Raises:
         ModelError: the form is unknown, or a number is out of range.
     """

@@ -28,13 +28,7 @@ def event_times(dataset: Dataset) -> tuple[IntArray, ...]:
 
 
 def truncate(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Dataset:
-    """Return the dataset without the events at or after an event time.
-
-    Args:
-        dataset: a complete one.
-        times: its timestamps, from `event_times`.
-        until_ts: the first event time to leave out.
-    """
+    """Return a complete dataset without the events at or after an event time; `times` from `event_times`."""
     streams = []
     for stream, ts in zip(dataset.streams, times, strict=True):
         rows = int(np.searchsorted(ts, until_ts, side="left"))
@@ -52,12 +46,7 @@ def truncate(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Data
 
 
 def truncate_answer(answer: Columns, until_ts: int, output: OutputType) -> Columns:
-    """Return the records of an answer that belong to a dataset truncated at `until_ts`, in order.
-
-    Args:
-        answer: for the complete dataset.
-        until_ts: the cutoff of the dataset.
-        output: of the workload.
+    """Return the records of a complete answer that belong to a dataset truncated at `until_ts`, in order.
 
     Raises:
         DatasetError: the output cannot be truncated at that time.

@@ -37,11 +37,6 @@ def total_order(
     A stable sort by timestamp of the concatenated streams: ties keep the order of streams, then of
     positions. Needs memory for about two copies of the input.
 
-    Args:
-        data: the input.
-        payload: names and types of the requested columns of single values.
-        lists: element types of the requested columns of lists, by name.
-
     Raises:
         ModelError: a column requested as single values holds lists.
     """
@@ -60,6 +55,13 @@ def total_order(
             for name, dtype in (lists or {}).items()
         },
     )
+
+
+def final_watermark(data: Input, ts: npt.NDArray[np.int64]) -> int:
+    """Return the final watermark of an input: the last of its event times, or the last one before its cut."""
+    if data.until_ts is not None:
+        return data.until_ts - 1
+    return int(ts[-1]) if len(ts) else 0
 
 
 def concatenate_lists(data: Input, name: str, dtype: np.dtype[Any]) -> ListColumn:

@@ -79,13 +79,7 @@ def dataset_of_source(
 ) -> Dataset:
     """Return the input of a workload with a source, from the catalogue or newly made.
 
-    Args:
-        workload: with a source.
-        params: complete; empty for a table.
-        events: the number to request from a function; ignored for a table.
-        seed: for a function; ignored for a table.
-        catalog: stores the dataset.
-        progress: receives progress reports.
+    A table needs no `params`, `events` and `seed`.
 
     Raises:
         DatasetError: the input cannot be read or made, or does not fit the program.

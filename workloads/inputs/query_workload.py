@@ -1,14 +1,19 @@
-"""Declares workloads with query parameters from a generator and a `bind` function."""
+"""Declares workloads with query parameters from a generator and a `bind` function.
+
+A program may have two forms: a typed dataflow graph, or the same by hand in another model.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol
 
 from streamlab.workloads.model import (
     Block,
     Bound,
+    ModelError,
     OutputType,
     Parameter,
     Params,
+    Program,
     StreamSpec,
     Workload,
 )
@@ -82,3 +87,31 @@ def output_per_key(kind: str, key_field: str) -> OutputType:
     return OutputType(
         kinds=(kind,), depends=lambda a, b: a.key == b.key, key_field=key_field, sorted=True
     )
+
+
+TYPED, HANDCRAFTED = "typed", "handcrafted"
+
+FORM = {
+    "form": Parameter(
+        default=TYPED,
+        help=f"{TYPED}: a typed dataflow graph; {HANDCRAFTED}: written directly in another model",
+    )
+}
+"""Query parameter of workloads with two forms; both give the same answer."""
+
+Arguments = ParamSpec("Arguments")
+
+
+def choose_form(
+    query: Params, *, typed: Callable[Arguments, Program], handcrafted: Callable[Arguments, Program]
+) -> Callable[Arguments, Program]:
+    """Return the function that makes the program in the form that the query selects.
+
+    Raises:
+        ModelError: query parameter `form` has an unknown value.
+    """
+    forms = {TYPED: typed, HANDCRAFTED: handcrafted}
+    form = str(query["form"])
+    if form not in forms:
+        raise ModelError(f"query parameter form is {form!r}; give {' or '.join(forms)}")
+    return forms[form]

@@ -4,7 +4,7 @@ import polars as pl
 
 from streamlab.engines.polars.ranking import hours_of, top_lists
 from streamlab.engines.polars.tables import Tables
-from streamlab.workloads.inputs.retail.days import day_number
+from streamlab.workloads.inputs.retail.parameters import day_number
 from streamlab.workloads.inputs.retail.schema import DAY_MS
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.spark.operators.relation import Inputs, Relation
-from streamlab.workloads.inputs.tweets import counts_bag
+from streamlab.workloads.inputs.tweets.declaration import counts_bag
 from streamlab.workloads.suite.paircount.program import FIRST
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from streamlab.workloads.inputs.retail.ids import parse_ids
+from streamlab.workloads.inputs.retail.parameters import parse_ids
 from streamlab.workloads.model import Params
 
 PLACE = ("ts", "src", "row")

@@ -14,7 +14,7 @@ from streamlab.engines.spark.pipelines.relation import (
     id_filter,
 )
 from streamlab.engines.spark.pipelines.stateful import by_key, in_one_group
-from streamlab.workloads.inputs.retail.days import day_number
+from streamlab.workloads.inputs.retail.parameters import day_number
 from streamlab.workloads.inputs.retail.schema import DAY_MS
 from streamlab.workloads.model import Params
 

@@ -11,7 +11,7 @@ from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.workloads.datasets.generated_input import generate_input
+from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.registry import workload
 
 TASKS = Path("/proc/self/task")

@@ -15,7 +15,7 @@ from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.protocol import Task
-from streamlab.workloads.datasets.generated_input import generate_input
+from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.model import (
     Alphabet,
     DGSProgram,

@@ -7,12 +7,19 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from streamlab.engines.reference.adapter import PreparedReference
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.imports.access_log import COLUMNS
 from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
+from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.model import Columns, Input, Workload
+from streamlab.workloads.model.answers.trace import compare
 
 REAL = Path(os.environ.get("LAB_REAL_DATA") or Path(__file__).parents[4] / "shared" / "data")
 
@@ -22,6 +29,36 @@ def real(name: str) -> Path:
     if not path.is_file():
         pytest.skip(f"real input {path} is not on this machine; LAB_REAL_DATA says where it is")
     return path
+
+
+def imported(catalog: Catalog, kind: str, *files: Path, **options: Any) -> Dataset:
+    return import_files(import_kind(kind), ImportOptions(files=files, **options), catalog=catalog)
+
+
+def texts(dataset: Dataset, name: str) -> list[str]:
+    """Return the texts of a dictionary, by id."""
+    (path,) = (file.path for file in dataset.dictionaries if file.name == name)
+    table = pq.read_table(path).to_pydict()
+    assert table["id"] == list(range(len(table["id"])))
+    return table["text"]
+
+
+def rows(data: Dataset | Input, *names: str) -> list[list[tuple[int, ...]]]:
+    """Return `ts` and these columns of each stream, by row."""
+    return [
+        list(zip(stream.ts.tolist(), *(stream.payload[n].tolist() for n in names), strict=True))
+        for stream in (data.load() if isinstance(data, Dataset) else data).streams
+    ]
+
+
+def expected_answer(bound: Workload, data: Input) -> Columns:
+    """Return the oracle's answer, after comparing it with that of the reference engine."""
+    prepared = PreparedReference(bound.program, data)
+    prepared.run()
+    expected = bound.oracle(data)
+    difference = compare(expected, prepared.answer(), bound.output)
+    assert difference.equal, difference.render()
+    return expected
 
 
 def rows_of(kind: str, *files: Path, **options: Any) -> tuple[Reading, list[tuple[Any, ...]]]:

@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
-from streamlab.workloads.datasets.builder import build, ensure
+from streamlab.workloads.datasets.builder import SMALLEST_SHARE, build, ensure
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.disk_space import SMALLEST_SHARE
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.model import ListColumn, ModelError
 from streamlab.workloads.registry import names, workload
@@ -21,6 +20,15 @@ from tests.processes import Popen
 from tests.workloads.suite.streams import generated
 
 ROOT = Path(__file__).parents[3]
+
+
+BUILD = [sys.executable, "-m", "streamlab", "data", "build", "event_window"]
+
+
+def run_apart(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
+    )
 
 
 def plain(values: np.ndarray | ListColumn) -> list:
@@ -130,16 +138,8 @@ def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int
 )
 def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Catalog):
     """In a process of its own, whose files may not grow: a full disk says the same."""
-    command = [sys.executable, "-m", "streamlab", "data", "build", "event_window"]
-    command += ["--events", "1000000", "--with", way, "--root", str(catalog.root)]
-    told = subprocess.run(
-        ["sh", "-c", 'ulimit -f 2000; exec "$@"', "sh", *command],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    command = [*BUILD, "--events", "1000000", "--with", way, "--root", str(catalog.root)]
+    told = run_apart("sh", "-c", 'ulimit -f 2000; exec "$@"', "sh", *command)
     assert told.returncode == EXIT_USER_ERROR
     (line,) = filter(None, told.stderr.splitlines())
     assert line.startswith(f"lab: {begin}")
@@ -150,24 +150,7 @@ def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Cat
 @pytest.mark.spark
 def test_a_master_that_is_none_is_told_in_the_words_of_spark(catalog: Catalog):
     """In a process of its own: pyspark leaves a pipe to a Java that did not start."""
-    command = [
-        sys.executable,
-        "-m",
-        "streamlab",
-        "data",
-        "build",
-        "event_window",
-        "--master",
-        "foo",
-    ]
-    told = subprocess.run(
-        [*command, "--root", str(catalog.root)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    told = run_apart(*BUILD, "--master", "foo", "--root", str(catalog.root))
     assert told.returncode == EXIT_USER_ERROR
     (line,) = filter(None, told.stderr.splitlines())
     assert line.startswith("lab: Spark does not start with master 'foo': ")
@@ -184,14 +167,7 @@ def test_a_machine_that_cannot_talk_to_itself_is_told_how_to():
     if tried.returncode:
         pytest.skip("this user may not make a network namespace")
     program = "from streamlab.workloads.datasets.session import spark_session; spark_session('x', conf={})"
-    told = subprocess.run(
-        [*apart, sys.executable, "-c", program],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    told = run_apart(*apart, sys.executable, "-c", program)
     last = told.stderr.strip().splitlines()[-1]
     assert "Spark does not start with master 'local[*]'" in last
     assert last.endswith("whose interface is down: ip link set lo up")
@@ -203,8 +179,7 @@ def test_a_machine_that_cannot_talk_to_itself_is_told_how_to():
 )
 def test_an_interrupt_leaves_nothing_behind(way: str, catalog: Catalog):
     """In a process of its own, with a size that takes minutes, interrupted when it has begun."""
-    command = [sys.executable, "-m", "streamlab", "data", "build", "event_window"]
-    command += ["--events", "1000000000", "--with", way, "--root", str(catalog.root)]
+    command = [*BUILD, "--events", "1000000000", "--with", way, "--root", str(catalog.root)]
     process = Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     deadline = time.monotonic() + 600
     while not list(catalog.root.glob(".building-*/dataset/*.done")):

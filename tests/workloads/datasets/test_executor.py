@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from streamlab.workloads.datasets import rows
+from streamlab.workloads.datasets import stream_table
 from streamlab.workloads.datasets.builder import build
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
@@ -16,7 +16,6 @@ from streamlab.workloads.datasets.executor import InProcess, OnSpark, executor
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
-from streamlab.workloads.datasets.manifest import dictionaries
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.files import text_file
@@ -41,8 +40,7 @@ def imported(kind: str, folder: Path, name: str, way: str) -> tuple[str, dict[st
     dataset = import_files(import_kind(kind), chosen, catalog=catalog, way=way)
     assert dataset.events > LINES // 3
     assert dataset.origin["rows_out_of_order"] or kind == "kdd-cup"  # whose rows are their times
-    texts = dictionaries(catalog.folder(dataset.id))
-    return dataset.id, {name: path.read_bytes() for name, path in texts.items()}
+    return dataset.id, {file.name: file.path.read_bytes() for file in dataset.dictionaries}
 
 
 def test_every_kind_of_import_is_tried():
@@ -62,7 +60,7 @@ def test_the_size_of_blocks_changes_no_import(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     whole = imported(kind, tmp_path, "whole", "process")
-    monkeypatch.setattr(rows, "BLOCK_ROWS", 17)
+    monkeypatch.setattr(stream_table, "BLOCK_ROWS", 17)
     monkeypatch.setattr(decoding, "BLOCK_BYTES", 100)
     monkeypatch.setattr(decoding, "_PIECE_BYTES", 100)
     assert imported(kind, tmp_path, "cut", "process") == whole

@@ -5,33 +5,24 @@ from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
-from streamlab.workloads.datasets.added_events import invented_words
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.damage_report import damages
-from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.dataset import invented_words
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.imports.steps import ReadTask
-from streamlab.workloads.datasets.manifest import dictionaries
-from tests.workloads.datasets.files import edit_line, log_file, log_line, real, text_file
+from tests.workloads.datasets.files import (
+    edit_line,
+    imported,
+    log_file,
+    log_line,
+    real,
+    text_file,
+    texts,
+)
 from tests.workloads.suite.streams import in_order
-
-
-def imported(catalog: Catalog, kind: str, *files: Path, **options: object) -> Dataset:
-    chosen = ImportOptions(files=files, **options)  # type: ignore[arg-type]  # tests only
-    return import_files(import_kind(kind), chosen, catalog=catalog)
-
-
-def texts(catalog: Catalog, dataset: Dataset, name: str) -> list[str]:
-    path = dictionaries(catalog.folder(dataset.id))[name]
-    table = pq.read_table(path).to_pydict()
-    assert table["id"] == list(range(len(table["id"])))
-    return table["text"]
 
 
 def assert_refused(catalog: Catalog, kind: str, file: Path, match: str, **options: object) -> None:
@@ -66,8 +57,8 @@ def test_a_view_for_each_line_and_an_update_whenever_the_size_changes(
     assert updates.tag is not None
     assert updates.tag.tolist() == [1, 1, 3, 1]
     assert updates.payload["meta"].tolist() == [100, 120, 5, 100]
-    assert texts(catalog, dataset, "pages") == ["/a", "/b"]
-    assert texts(catalog, dataset, "users") == ["x", "y", "h"]
+    assert texts(dataset, "pages") == ["/a", "/b"]
+    assert texts(dataset, "users") == ["x", "y", "h"]
 
 
 def test_several_view_streams_hold_the_views_of_disjoint_hosts(catalog: Catalog, tmp_path: Path):
@@ -96,24 +87,15 @@ def test_a_reset_of_every_page_seen_at_each_full_hour(catalog: Catalog, tmp_path
     assert hours == [1, 1, 2, 2, 6, 6, 6]
     assert resets.tag is not None
     assert resets.tag.tolist() == [1, 3, 1, 3, 1, 3, 5]
-    assert texts(catalog, dataset, "pages") == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize("name", ["log.tsv", "log.tsv.gz", "log.tsv.xz"])
-def test_compression_is_recognised_and_does_not_change_the_dataset(
-    name: str, catalog: Catalog, tmp_path: Path
-):
-    dataset = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/a", "1"), name=name))
-    plain = log_file(tmp_path, log_line(1, "/a", "1"), header=False, name="plain")
-    assert imported(catalog, "access-log", plain).id == dataset.id
+    assert texts(dataset, "pages") == ["a", "b", "c"]
 
 
 def test_other_texts_with_the_same_ids_are_another_dataset(catalog: Catalog, tmp_path: Path):
     one = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/a", "1"), name="1"))
     two = imported(catalog, "access-log", log_file(tmp_path, log_line(1, "/b", "1"), name="2"))
     assert one.id != two.id
-    assert texts(catalog, one, "pages") == ["/a"]
-    assert texts(catalog, two, "pages") == ["/b"]
+    assert texts(one, "pages") == ["/a"]
+    assert texts(two, "pages") == ["/b"]
     assert len(catalog.list().datasets) == 2
 
 
@@ -148,46 +130,6 @@ def test_a_number_of_streams_that_no_engine_takes_is_refused(streams: int, tmp_p
         import_kind("access-log").complete(ImportOptions(files=(file,), streams=streams))
 
 
-BAD_LOG_LINES = {
-    "3 columns instead of 9": "a\tb\tc",
-    "column time is 'x'": log_line(1, "/a", "1").replace("\t1\t", "\tx\t", 1),
-    "column bytes is '-5'": log_line(1, "/a", "-5"),
-    "column bytes is 2147483648, above": log_line(1, "/a", "2147483648"),
-    "column time is 9223372036854775808, above": log_line(2**63, "/a", "1"),
-    "column url is empty": log_line(1, "", "1"),
-    "column response is 2000": log_line(1, "/a", "1", response=2000),
-}
-
-
-@pytest.mark.parametrize("reason", BAD_LOG_LINES)
-def test_a_bad_log_line_is_shown_with_its_number(reason: str, tmp_path: Path):
-    file = log_file(tmp_path, log_line(1, "/a", "1"), BAD_LOG_LINES[reason], log_line(2, "/", "1"))
-    with pytest.raises(DatasetError, match=rf"log\.tsv:3: {reason}.*--max-bad 1"):
-        ReadTask("access-log", ImportOptions(files=(file,)), tmp_path).read().check(
-            max_bad=0, sort=False
-        )
-
-
-BAD_EDIT_LINES = {
-    "not JSON": '{"time": ',
-    "a JSON list instead of an object": "[1]",
-    "field page is missing": '{"time": "2020-01-01T00:00:00Z"}',
-    "field page is 5": '{"time": "2020-01-01T00:00:00Z", "page": 5}',
-    "'noon' is not an ISO 8601 time": edit_line("noon", "a"),
-    "half a surrogate pair": '{"time": "2020-01-01T00:00:00Z", "page": "\\ud800"}',
-}
-
-
-@pytest.mark.parametrize("reason", BAD_EDIT_LINES)
-def test_a_bad_edit_is_shown_with_its_number(reason: str, tmp_path: Path):
-    good = edit_line("2020-01-01T00:00:00Z", "a")
-    file = text_file(tmp_path / "e.json", good, BAD_EDIT_LINES[reason])
-    with pytest.raises(DatasetError, match=rf"e\.json:2: .*{reason}.*--max-bad 1"):
-        ReadTask("wikipedia-edits", ImportOptions(files=(file,)), tmp_path).read().check(
-            max_bad=0, sort=False
-        )
-
-
 def test_as_many_bad_lines_as_allowed_are_left_out_and_told(catalog: Catalog, tmp_path: Path):
     file = log_file(tmp_path, "bad", log_line(1, "/a", "1"), "worse", log_line(2, "/a", "1"))
     assert_refused(catalog, "access-log", file, "2 of 5 lines are bad.*--max-bad 2", max_bad=1)
@@ -213,7 +155,7 @@ def test_text_that_is_not_utf8_is_a_bad_row(catalog: Catalog, tmp_path: Path):
         log_line(1, "/\xe9", "1").encode("latin-1") + b"\n" + f"{log_line(2, '/é', '1')}\n".encode()
     )
     dataset = imported(catalog, "access-log", file, max_bad=1)
-    assert texts(catalog, dataset, "pages") == ["/é"]
+    assert texts(dataset, "pages") == ["/é"]
     assert dataset.origin["bad_rows"] == 1
 
 
@@ -241,16 +183,6 @@ def test_truncated_and_damaged_files_are_told_apart_from_bad_rows(
     assert imported(catalog, "access-log", file).streams[0].rows == 20_000
 
 
-def test_a_pointer_of_git_lfs_is_no_data(catalog: Catalog, tmp_path: Path):
-    pointer = "version https://git-lfs.github.com/spec/v1", "oid sha256:4d7a", "size 12345"
-    for name in ("log", "log.gz"):
-        file = text_file(tmp_path / name)
-        file.write_text("\n".join(pointer) + "\n")
-        assert_refused(
-            catalog, "access-log", file, f"{name} is a Git LFS pointer .* `git lfs pull`"
-        )
-
-
 def test_files_without_content_are_refused(catalog: Catalog, tmp_path: Path):
     assert_refused(catalog, "access-log", tmp_path / "none", "none: no such file")
     assert_refused(catalog, "access-log", tmp_path, "is not a file")
@@ -265,7 +197,7 @@ def test_the_nasa_log_becomes_one_view_per_request(catalog: Catalog):
     dataset = imported(catalog, "access-log", real("pageviews/nasa_19950801.tsv.xz"))
     assert dataset.streams[0].rows == 30_969
     assert dataset.alphabet.keys == 2_088
-    assert len(texts(catalog, dataset, "users")) == 2_365
+    assert len(texts(dataset, "users")) == 2_365
     with lzma.open(real("pageviews/nasa_19950801.tsv.xz"), "rt") as file:
         lines = [line.rstrip("\n").split("\t") for line in file][1:]
     size: dict[str, int] = defaultdict(int)
@@ -274,7 +206,7 @@ def test_the_nasa_log_becomes_one_view_per_request(catalog: Catalog):
         if response == "200" and method != "HEAD" and int(carried) != size[url]:
             size[url] = int(carried)
             updates.append((int(ts), url, int(carried)))
-    pages = texts(catalog, dataset, "pages")
+    pages = texts(dataset, "pages")
     found = [
         (ts, pages[page], payload["meta"])
         for ts, kind, page, payload in in_order(dataset.load())
@@ -296,7 +228,7 @@ def test_the_wikipedia_file_is_refused_unsorted_and_complete_when_sorted(catalog
     increments = dataset.load().streams[0].tag
     assert increments is not None
     counted: dict[str, int] = defaultdict(int)
-    pages = texts(catalog, dataset, "pages")
+    pages = texts(dataset, "pages")
     for tag in increments.tolist():
         counted[pages[tag // 2]] += 1
     assert counted == edits

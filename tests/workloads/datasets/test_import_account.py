@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.forms import NamedColumns
+from streamlab.workloads.datasets.imports.kind import NamedColumns
 from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.datasets.text.decoding import text_blocks

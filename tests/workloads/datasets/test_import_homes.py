@@ -6,12 +6,9 @@ import pytest
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.importer import import_files
-from streamlab.workloads.datasets.imports.kind import ImportOptions
-from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.model import Input
 from streamlab.workloads.registry import workload
-from tests.workloads.datasets.files import real, text_file
+from tests.workloads.datasets.files import imported, real, text_file
 from tests.workloads.datasets.test_import_tracebase import DAY, WEEK, at, day_file
 
 HOUR = 1_379_880_000 // 3600
@@ -20,8 +17,7 @@ HOUR = 1_379_880_000 // 3600
 
 def debs(catalog: Catalog, folder: Path, *lines: str, **options: object) -> Dataset:
     file = text_file(folder / "sorted.csv", *lines)
-    given = ImportOptions(files=(file,), **options)
-    return import_files(import_kind("debs-2014"), given, catalog=catalog)
+    return imported(catalog, "debs-2014", file, **options)
 
 
 def line(second: int, value: object, plug: object = 0, household: object = 0, house: object = 0):
@@ -85,52 +81,6 @@ def test_houses_that_have_loads_end_the_slice_each_for_itself(catalog: Catalog, 
     assert dataset.streams[-1].name == "house_end"
 
 
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        ("1,2,3,1,0,0", "6 columns instead of 7"),
-        ("1,x,3,1,0,0,0", "column timestamp is 'x', not a whole number"),
-        (line(0, "-1"), "column value is '-1', not a number from 0"),
-        (line(0, "nan"), "column value is 'nan', not a number"),
-        (line(0, "2147484"), "column value is 2147484, above 2147483"),
-        (line(0, 1).replace(",1,1,", ",1,2,"), "column property is 2, above 1"),
-        (line(0, 1, plug=5), "column plug_id is 5, and --plugs-per-household 5"),
-        (line(0, 1, household=2), "column household_id is 2, and --households-per-house 2"),
-        (line(0, 1, house="h"), "column house_id is 'h', not a whole number"),
-    ],
-)
-def test_a_bad_line_is_told_and_can_be_left_out(
-    bad: str, words: str, catalog: Catalog, tmp_path: Path
-):
-    with pytest.raises(DatasetError, match=f"sorted.csv:2: {words}"):
-        debs(catalog, tmp_path, line(0, 1), bad, settings=LAYOUT)
-    dataset = debs(catalog, tmp_path, line(0, 1), bad, settings=LAYOUT, max_bad=1)
-    assert (dataset.events, dataset.origin["bad_rows"]) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"houses": 0}, "--houses is 0; give 1 or more"),
-        ({"plugs-per-household": -1}, "--plugs-per-household is -1; give 1 to 10000"),
-        ({"plugs-per-household": 10_001}, "--plugs-per-household is 10001; give 1 to 10000"),
-        ({"slice-s": 12}, "--slice-s is 12; give 60 to 43200, the range of the query"),
-        ({"slice-s": 86_400}, "--slice-s is 86400; give 60 to 43200"),
-        ({"slice-s": 77}, "--slice-s: slice_s is 77, which does not divide a day"),
-        ({"ends": "plug"}, "--ends is 'plug'; give all or house"),
-    ],
-)
-def test_a_setting_out_of_range_is_refused(settings, words: str, catalog: Catalog, tmp_path: Path):
-    with pytest.raises(DatasetError, match=words):
-        debs(catalog, tmp_path, line(0, 1), settings=LAYOUT | settings)
-    assert not catalog.root.exists(), "nothing was begun"
-
-
-def tracebase(catalog: Catalog, *files: Path, **options: object) -> Dataset:
-    given = ImportOptions(files=files, **options)
-    return import_files(import_kind("tracebase-homes"), given, catalog=catalog)
-
-
 def test_plugs_of_tracebase_are_dealt_to_homes(catalog: Catalog, tmp_path: Path):
     files = [
         day_file(
@@ -139,7 +89,7 @@ def test_plugs_of_tracebase_are_dealt_to_homes(catalog: Catalog, tmp_path: Path)
         for plug in range(3)
     ]
     layout = {"households-per-house": 1, "plugs-per-household": 2}
-    dataset = tracebase(catalog, *files, streams=2, settings=layout)
+    dataset = imported(catalog, "tracebase-homes", *files, streams=2, settings=layout)
     one, two, ends = dataset.load().streams
     assert (one.tag // 3).tolist() == [0, 1, 0, 1]
     assert (two.tag // 3).tolist() == [2, 2]
@@ -153,14 +103,14 @@ def test_plugs_of_tracebase_are_dealt_to_homes(catalog: Catalog, tmp_path: Path)
 def test_a_reading_whose_milliwatts_do_not_fit_is_bad(catalog: Catalog, tmp_path: Path):
     file = day_file(tmp_path, at(0, 1, 2), at(1, 2_147_484, 3), "x", at(2, 2_147_483, 4))
     with pytest.raises(DatasetError, match=r"csv:2: 2147484 W is above 2147483: .*; 2 of 4 lines"):
-        tracebase(catalog, file)
-    dataset = tracebase(catalog, file, max_bad=2)
+        imported(catalog, "tracebase-homes", file)
+    dataset = imported(catalog, "tracebase-homes", file, max_bad=2)
     assert dataset.load().streams[0].payload["load_mw"].tolist() == [1000, 2_147_483_000]
 
 
 @pytest.mark.full
 def test_the_real_week_has_all_its_readings_and_an_end_each_hour(catalog: Catalog):
-    dataset = tracebase(catalog, real(WEEK), streams=2)
+    dataset = imported(catalog, "tracebase-homes", real(WEEK), streams=2)
     *loads, ends = dataset.load().streams
     assert (sum(map(len, loads)), dataset.origin["bad_rows"]) == (9_384_839, 0)  # docs/data.md
     assert dataset.alphabet.keys == 51

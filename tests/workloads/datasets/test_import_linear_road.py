@@ -2,40 +2,19 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.importer import import_files
-from streamlab.workloads.datasets.imports.kind import ImportOptions
-from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.inputs.linear_road.schema import FIELDS
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
-from tests.workloads.datasets.files import real, rows_of, text_file
+from tests.workloads.datasets.files import expected_answer, imported, real, rows, rows_of, text_file
 from tests.workloads.suite.streams import generated
 
-KIND = import_kind("linear-road")
 HEADER = "Type,Time,VID,Spd,XWay,Lane,Dir,Seg,Pos,QID"
 WORKLOADS = [workload(name) for name in ("linear_road_pos_rep", "linear_road_new_seg")]
 
 
-def imported(catalog: Catalog, *files: Path, **options: object) -> Dataset:
-    return import_files(KIND, ImportOptions(files=files, **options), catalog=catalog)
-
-
 def records(data: Input) -> list[list[tuple[int, ...]]]:
-    return [
-        list(
-            zip(
-                stream.ts.tolist(),
-                *(stream.payload[name].tolist() for name in FIELDS.names or ()),
-                strict=True,
-            )
-        )
-        for stream in data.streams
-    ]
+    return rows(data, *(FIELDS.names or ()))
 
 
 class TestImport:
@@ -47,7 +26,7 @@ class TestImport:
         in_order = sorted(row for stream in wanted for row in stream)
         commas = [",".join(map(str, (kind, ts // 1000, *more, -1))) for ts, kind, *more in in_order]
         file = text_file(tmp_path / "road.csv.gz", HEADER, *commas)
-        dataset = imported(catalog, file, streams=2)
+        dataset = imported(catalog, "linear-road", file, streams=2)
         assert dataset.workload == "linear_road"
         assert [stream.name for stream in dataset.streams] == ["report-0", "report-1"]
         assert [sorted(stream) for stream in records(dataset.load())] == [
@@ -58,54 +37,28 @@ class TestImport:
             f"{ts // 1000}\t\t{vid} {speed}  {xway}\t{lane} {way} {pos} "
             for ts, _, vid, speed, xway, lane, way, _, pos in reports
         ]
-        dataset = imported(catalog, text_file(tmp_path / "road.txt", *blanks))
+        dataset = imported(catalog, "linear-road", text_file(tmp_path / "road.txt", *blanks))
         assert records(dataset.load()) == [reports]
 
     def test_imported_records_are_answered_as_the_oracle_says(
         self, catalog: Catalog, tmp_path: Path
     ):
         file = real("linearroad/lrb-data-small-ht.txt.xz")
-        dataset = imported(catalog, file, streams=3)
+        dataset = imported(catalog, "linear-road", file, streams=3)
         data = dataset.load()
         assert dataset.events == 16_384
-        forwarded = {}
-        for chosen in WORKLOADS:
-            prepared = PreparedReference(chosen.program, data)
-            prepared.run()
-            expected = chosen.oracle(data)
-            difference = compare(expected, prepared.answer(), chosen.output)
-            assert difference.equal, difference.render()
-            forwarded[chosen.name] = len(expected["ts"])
+        forwarded = {of.name: len(expected_answer(of, data)["ts"]) for of in WORKLOADS}
         # docs/data.md says so.
         assert forwarded == {"linear_road_pos_rep": 16_384, "linear_road_new_seg": 5_032}
 
     def test_a_vehicle_is_in_one_stream_only(self, catalog: Catalog, tmp_path: Path):
         lines = [f"{second} {second % 7} 30 0 1 0 {5280 * second}" for second in range(50)]
-        dataset = imported(catalog, text_file(tmp_path / "road.txt", *lines), streams=3)
+        dataset = imported(
+            catalog, "linear-road", text_file(tmp_path / "road.txt", *lines), streams=3
+        )
         assert sum(stream.rows for stream in dataset.streams) == 50
         for index, stream in enumerate(dataset.load().streams):
             assert {vid % 3 for vid in stream.payload["vid"].tolist()} == {index}
-
-    def test_a_bad_line_is_told_with_its_file_and_can_be_left_out(
-        self, catalog: Catalog, tmp_path: Path
-    ):
-        file = text_file(
-            tmp_path / "road.txt", "1 1 30 0 1 0 0", "31 1 30 0 9 0 0", "61 1 2 0 1 0 9"
-        )
-        with pytest.raises(
-            DatasetError, match=r"road\.txt:2: column Lane is 9, above 4.*--max-bad"
-        ):
-            imported(catalog, file)
-        assert imported(catalog, file, max_bad=1).events == 2
-
-    def test_records_out_of_order_are_refused_and_sorted_on_request(
-        self, catalog: Catalog, tmp_path: Path
-    ):
-        file = text_file(tmp_path / "road.txt", "31 1 30 0 1 0 9", "1 1 30 0 1 0 0")
-        with pytest.raises(DatasetError, match=r"road\.txt:2: time 1000 is before 31000"):
-            imported(catalog, file)
-        dataset = imported(catalog, file, sort=True)
-        assert dataset.load().streams[0].ts.tolist() == [1000, 31_000]
 
 
 def parsed(folder: Path, *lines: str) -> tuple[list[tuple[int, ...]], list[str]]:
@@ -139,28 +92,3 @@ def test_a_header_is_skipped_in_the_first_line_only(header: str, tmp_path: Path)
     rows, (bad,) = parsed(tmp_path, good, header)
     assert len(rows) == 1
     assert f"road:2: column Type is '{header[:4]}', not a whole number from 0" in bad
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("1 2 3", "3 columns instead of 7 (Time VID Spd"),
-        ("1 2 3 0 1 0 77 8", "8 columns instead of 7"),
-        ("x 2 3 0 1 0 77", "column Time is 'x', not a whole number from 0"),
-        ("1 -2 3 0 1 0 77", "column VID is '-2'"),
-        ("1 2147483648 3 0 1 0 77", "column VID is 2147483648, above 2147483647"),
-        ("1 2 3 0 5 0 77", "column Lane is 5, above 4"),
-        ("1 2 3 0 1 2 77", "column Dir is 2, above 1"),
-        ("1 2 3 0 1 0 528000", "column Pos is 528000, above 527999"),
-        ("0,1,2,3", "4 columns instead of 9 (Type,Time,VID"),
-        ("1,1,2,3,0,1,0,0,77", "column Type is 1; there are 0, 2, 3, 4"),
-        ("0,1,2,3,0,1,0,100,77", "column Seg is 100, above 99"),
-        ("0,1,2,3,0,1,0,-1,77", "column Seg is '' or '-1', not a whole number"),
-        ("0,1.5,2,3,0,1,0,1,77", "column Time is '1.5'"),
-        ("2,1,2,nan,0,1,0,1,77", "column Spd is 'nan'"),
-    ],
-)
-def test_a_line_that_is_no_record_says_why(text: str, message: str, tmp_path: Path):
-    rows, (bad,) = parsed(tmp_path, text)
-    assert not rows
-    assert message in bad

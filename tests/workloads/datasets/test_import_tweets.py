@@ -8,7 +8,6 @@ from collections import Counter
 from io import BytesIO, StringIO
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -16,35 +15,19 @@ from streamlab.lab.cli.data import data as data_command
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.importer import import_files
-from streamlab.workloads.datasets.imports.kind import ImportOptions
-from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.datasets.manifest import dictionaries
 from streamlab.workloads.model import ListColumn
-from streamlab.workloads.model.answers.trace import compare
-from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.registry import workload
-from tests.workloads.datasets.files import real, text_file
+from tests.workloads.datasets.files import expected_answer, imported, real, text_file, texts
 
 APRIL = "Thu Apr 09 01:31:{:02} +0000 2015"
 APRIL_MS = 1_428_543_060_000
 
 
-def imported(catalog: Catalog, kind: str, *files: Path, **options: object) -> Dataset:
-    chosen = ImportOptions(files=files, **options)  # type: ignore[arg-type]  # tests only
-    return import_files(import_kind(kind), chosen, catalog=catalog)
-
-
-def texts(catalog: Catalog, dataset: Dataset, name: str) -> list[str]:
-    path = dictionaries(catalog.folder(dataset.id))[name]
-    return [str(text) for text in pq.read_table(path).to_pydict()["text"]]
-
-
-def tokens(catalog: Catalog, dataset: Dataset, name: str) -> list[list[str]]:
+def tokens(dataset: Dataset, name: str) -> list[list[str]]:
     """Return the words or hashtags of all tweets of the first stream, as text."""
     column = dataset.load().streams[0].payload[name]
     assert isinstance(column, ListColumn)
-    known = texts(catalog, dataset, name)
+    known = texts(dataset, name)
     return [[known[value] for value in row] for row in column.rows()]
 
 
@@ -75,14 +58,14 @@ def test_an_archive_of_mixed_encodings_newest_first(catalog: Catalog, tmp_path: 
     dataset = imported(catalog, "tweets", archive(tmp_path / "t.tar.xz", members))
     stream = dataset.load().streams[0]
     assert (stream.ts - APRIL_MS).tolist() == [3000, 5000, 9000]
-    assert tokens(catalog, dataset, "words") == [
+    assert tokens(dataset, "words") == [
         ["x"],
         ["\u4f60\u597d", "na\u00efve", "don't"],
         ["it's", "a", "b"],
     ]
-    assert tokens(catalog, dataset, "hashtags") == [[], [], ["caf\u00e9"]]
-    assert texts(catalog, dataset, "words")[:2] == ["it's", "a"]  # by first appearance
-    users = texts(catalog, dataset, "users")
+    assert tokens(dataset, "hashtags") == [[], [], ["caf\u00e9"]]
+    assert texts(dataset, "words")[:2] == ["it's", "a"]  # by first appearance
+    users = texts(dataset, "users")
     assert [users[user] for user in stream.payload["user"]] == ["new", "old", "new"]
     assert stream.payload["chars"].tolist() == [1, 14, 14]
     assert dataset.workload == "tweets"
@@ -105,7 +88,7 @@ def test_links_in_an_archive_are_passed_over(catalog: Catalog, tmp_path: Path):
             info.size = len(content) if kind == tarfile.REGTYPE else 0
             made.addfile(info, BytesIO(content))
     dataset = imported(catalog, "tweets", path)
-    assert texts(catalog, dataset, "users") == ["a"]
+    assert texts(dataset, "users") == ["a"]
     assert dataset.events == 1
 
 
@@ -116,8 +99,8 @@ def test_every_tweet_has_its_length_words_and_hashtags(catalog: Catalog, tmp_pat
     file.write_bytes(b"".join(tweet(i, text) for i, text in enumerate(told)))
     dataset = imported(catalog, "tweets", file)
     assert dataset.load().streams[0].payload["chars"].tolist() == [16, 8, 0, 5]
-    assert tokens(catalog, dataset, "words") == [["two", "blanks"], ["i", "you"], [], []]
-    assert tokens(catalog, dataset, "hashtags") == [["tag"], [], [], ["only"]]
+    assert tokens(dataset, "words") == [["two", "blanks"], ["i", "you"], [], []]
+    assert tokens(dataset, "hashtags") == [["tag"], [], [], ["only"]]
 
 
 @pytest.mark.parametrize("packed", ["t.csv", "t.csv.gz", "t.zip"])
@@ -141,7 +124,7 @@ def test_csv_with_named_columns_and_text_of_several_lines(
     columns = {"ts": "when", "user": "who", "text": "body"}
     dataset = imported(catalog, "tweets", path, columns=columns)
     assert (dataset.load().streams[0].ts - APRIL_MS).tolist() == [1000, 2500, 5000]
-    assert tokens(catalog, dataset, "words")[-1] == ["two", "lines", "quoted"]
+    assert tokens(dataset, "words")[-1] == ["two", "lines", "quoted"]
     assert dataset.origin["columns"] == columns
 
 
@@ -208,7 +191,7 @@ def test_comments_of_edits_in_two_streams(catalog: Catalog, tmp_path: Path):
     dataset = imported(catalog, "wikipedia-comments", file, streams=2)
     one, two = dataset.load().streams
     assert ((one.ts - APRIL_MS).tolist(), (two.ts - APRIL_MS).tolist()) == ([0, 2000], [1000])
-    assert tokens(catalog, dataset, "words") == [["first"], ["second", "second"]]
+    assert tokens(dataset, "words") == [["first"], ["second", "second"]]
 
 
 def test_the_command_has_the_options_of_the_kind(tmp_path: Path):
@@ -266,11 +249,8 @@ def test_real_texts_are_counted_as_the_reference_engine_counts_them(
     assert data.events == rows
     assert dataset.origin["bad_rows"] == 0
     if kind == "tweets":
-        users = texts(catalog, dataset, "users")
+        users = texts(dataset, "users")
         authors = data.streams[0].payload["user"]
         assert not isinstance(authors, ListColumn)
         assert Counter(users[user] for user in authors.tolist()) == tweets_by_user(real(name))
-    program = workload(chosen)
-    expected = program.oracle(data)
-    difference = compare(expected, answer(program.program, data), program.output)
-    assert difference.equal, difference
+    expected_answer(workload(chosen), data)

@@ -10,6 +10,7 @@ import pytest
 
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.oracle_cache import expected, expected_rows
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate, truncate_answer
@@ -19,6 +20,12 @@ from tests.workloads.datasets.test_catalog import publish
 from tests.workloads.suite.streams import generated
 
 EVENT_WINDOW = workload("event_window")
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
+    return write_dataset(data, "event_window", tmp_path)
 
 
 def kept(catalog: Catalog):
@@ -38,10 +45,8 @@ def test_the_second_answer_comes_from_the_file(catalog: Catalog):
 
 
 @pytest.mark.parametrize("damage", ["garbage", "truncated", "flipped", "other"])
-def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str):
-    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
-    dataset = write_dataset(data, "event_window", tmp_path)
-    wanted = EVENT_WINDOW.oracle(data)
+def test_a_damaged_file_is_computed_again(dataset: Dataset, tmp_path: Path, damage: str):
+    wanted = EVENT_WINDOW.oracle(dataset.load())
     expected(EVENT_WINDOW, dataset)
     (path,) = tmp_path.glob("**/expected/*.parquet")
     good = path.read_bytes()
@@ -62,12 +67,12 @@ def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str):
     assert path.read_bytes() == good
 
 
-def test_an_answer_that_is_none_of_its_types_is_refused_and_not_kept(tmp_path: Path):
+def test_an_answer_that_is_none_of_its_types_is_refused_and_not_kept(
+    dataset: Dataset, tmp_path: Path
+):
     def halves(data):
         return {name: values + 0.5 for name, values in EVENT_WINDOW.oracle(data).items()}
 
-    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
-    dataset = write_dataset(data, "event_window", tmp_path)
     with pytest.raises(ProgramError, match=r"output field ts is of type int64 and was given .*\.5"):
         expected(replace(EVENT_WINDOW, oracle=halves), dataset)
     assert not list(tmp_path.glob("**/expected/*"))
@@ -152,29 +157,15 @@ def test_an_answer_cannot_be_cut_off_its_grid():
         truncate_answer(answer, 3, output)
 
 
-def test_the_number_of_records_is_known_once_the_answer_is_kept(tmp_path: Path):
-    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
-    dataset = write_dataset(data, "event_window", tmp_path)
+def test_the_number_of_records_is_known_while_the_answer_is_kept(dataset: Dataset, tmp_path: Path):
     assert expected_rows(EVENT_WINDOW, dataset) is None
     assert expected_rows(EVENT_WINDOW, dataset) is None  # and it computed nothing
     answer = expected(EVENT_WINDOW, dataset)
     assert expected_rows(EVENT_WINDOW, dataset) == len(answer["ts"]) == 9
-
-
-def test_of_a_cut_dataset_the_number_of_records_is_that_of_the_cut(tmp_path: Path):
-    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
-    whole = write_dataset(data, "event_window", tmp_path)
-    expected(EVENT_WINDOW, whole)
-    times = event_times(whole)
+    times = event_times(dataset)
     for share in (0.0, 0.3, 0.7):
-        cut = truncate(whole, times, int(times[0][int(share * len(times[0]))]))
+        cut = truncate(dataset, times, int(times[0][int(share * len(times[0]))]))
         assert expected_rows(EVENT_WINDOW, cut) == len(expected(EVENT_WINDOW, cut)["ts"])
-
-
-def test_no_number_of_records_comes_from_a_file_that_cannot_be_read(tmp_path: Path):
-    data = generated(EVENT_WINDOW, {"values_per_barrier": 5}, 100, 1)
-    dataset = write_dataset(data, "event_window", tmp_path)
-    expected(EVENT_WINDOW, dataset)
     (path,) = tmp_path.glob("**/expected/*.parquet")
     path.write_bytes(b"not Parquet")
     assert expected_rows(EVENT_WINDOW, dataset) is None

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from streamlab.workloads.datasets.generated_input import generate_input
+from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.model import Alphabet, Columns, Input, Stream, Workload
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.reference import answer_of

@@ -15,10 +15,10 @@ import pytest
 from streamlab.engines.conformance import CASES, Setting, run_case
 from streamlab.engines.duckdb.adapter import DuckdbEngine
 from streamlab.engines.registry import engine
-from streamlab.workloads.inputs.ads.databases import duckdb, sqlite, sqlite_lookup
-from streamlab.workloads.inputs.ads.databases.duckdb_lookup import DUCKDB
+from streamlab.workloads.inputs.ads.databases import duckdb, sqlite
+from streamlab.workloads.inputs.ads.databases.duckdb import DUCKDB
 from streamlab.workloads.inputs.ads.databases.lookup import FOLDER, System, look_up
-from streamlab.workloads.inputs.ads.databases.sqlite_lookup import SQLITE
+from streamlab.workloads.inputs.ads.databases.sqlite import SQLITE
 from streamlab.workloads.model import Dataflow, ModelError, Pipeline, Query
 from streamlab.workloads.registry import workload
 from tests.engines.own_environment import made
@@ -208,7 +208,7 @@ def test_a_file_of_another_version_of_duckdb_is_refused(root: Path, version: int
 
 
 def test_a_locked_sqlite_database_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sqlite_lookup, "_LOCK_S", 0.0)
+    monkeypatch.setattr(sqlite, "_LOCK_S", 0.0)
     other = sqlite3.connect(database(SQLITE, root), isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     try:

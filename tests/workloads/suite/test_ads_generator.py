@@ -10,9 +10,8 @@ from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.matrix import WorkloadEntry
 from streamlab.lab.runner.datasets import find_dataset
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
-from streamlab.workloads.inputs.ads.fit import unfit
 from streamlab.workloads.inputs.ads.schema import FIELDS
-from streamlab.workloads.inputs.ads.tables import campaign_of_ad, location_of_user
+from streamlab.workloads.inputs.ads.tables import campaign_of_ad, location_of_user, unfit
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from streamlab.workloads.datasets.random import draw
-from streamlab.workloads.inputs.retail.days import midnight_ms
+from streamlab.workloads.inputs.retail.parameters import midnight_ms
 from streamlab.workloads.inputs.retail.scale import popular_ids, sizes_of
 from streamlab.workloads.inputs.retail.schema import HOUR_MS, PAGES
 from streamlab.workloads.model import Columns

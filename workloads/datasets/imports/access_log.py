@@ -22,11 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
-from streamlab.workloads.datasets.imports.forms import Layout
-from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from streamlab.workloads.datasets.rows import select_rows
-from streamlab.workloads.datasets.stream_table import StreamTable
-from streamlab.workloads.model import Alphabet, Block
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    numbered_streams,
+    select_rows,
+    share_rows,
+)
+from streamlab.workloads.model import Block
 
 COLUMNS = (
     "host", "logname", "time", "method", "url", "response", "bytes", "referer", "useragent",
@@ -59,19 +62,11 @@ def _columns(count: int, cells: Cells) -> dict[str, Any]:
     }
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams of views, and the stream of updates."""
     keys: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
-        *(
-            StreamTable(
-                name=f"view-{index}",
-                kinds=(VIEW,),
-                dtypes={**keys, "user": np.dtype(np.int32)},
-                blocks=partial(_views, index),
-            )
-            for index in range(options.streams)
-        ),
+        *numbered_streams(options.streams, "view", {**keys, "user": np.dtype(np.int32)}, _views),
         StreamTable(
             name="update",
             kinds=(UPDATE,),
@@ -81,23 +76,22 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
     )
 
 
-def _views(stream: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for block in blocks:
-        view = select_rows(block, np.asarray(block["stream"]) == stream)
-        yield {"ts": view["ts"], "tag": _tags(VIEW, view), "user": view["users"]}
+def _views(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for view in share_rows("stream", count, index, blocks):
+        yield {"ts": view["ts"], "tag": _tags(VIEW, view), "user": view["host"]}
 
 
 def _updates(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
     last = np.zeros(pages, dtype=np.int32)
     for block in blocks:
         sized = select_rows(block, np.asarray(block["size"]) != NO_SIZE)
-        page, size = np.asarray(sized["pages"]), np.asarray(sized["size"])
+        page, size = np.asarray(sized["url"]), np.asarray(sized["size"])
         update = select_rows(sized, size != _before(page, size, last))
         yield {"ts": update["ts"], "tag": _tags(UPDATE, update), "meta": update["size"]}
 
 
 def _tags(kind: int, block: Block) -> npt.NDArray[np.int32]:
-    return kind + len(KINDS) * np.asarray(block["pages"], dtype=np.int32)
+    return kind + len(KINDS) * np.asarray(block["url"], dtype=np.int32)
 
 
 def _before(
@@ -127,13 +121,10 @@ ACCESS_LOG = ImportKind(
     ),
     transform=lambda options: partial(_columns, options.streams),
     columns=(("host", "string"), ("url", "string"), ("size", "int32"), ("stream", "int32")),
-    dictionaries=(
-        Dictionary(name="pages", column="url"),
-        Dictionary(name="users", column="host"),
-    ),
+    dictionaries={"pages": "url", "users": "host"},
+    kinds=KINDS,
     keys="pages",
-    streams=streams,
+    streams=_streams,
     unit="s",
-    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
     invents=("update",),
 )

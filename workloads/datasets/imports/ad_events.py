@@ -9,30 +9,115 @@ purchase), `event_time` (milliseconds since 1970, a number or its text) and `ip_
 - The benchmark has no locations. The import uses the address of a user's first event, in the order of
   the files.
 - The benchmark's events are up to a minute late, so this kind always sorts.
+
+A text of the dictionary `ads` is an ad and its campaign, one of `users` a user and the location,
+separated by a tab: the tables for the queries' look-ups (`streamlab.workloads.inputs.ads.tables`).
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.ad_rows import campaign_table, import_of_ads, with_lookup
-from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
-from streamlab.workloads.datasets.imports.forms import Lines, lookup_cells
-from streamlab.workloads.datasets.imports.json_lines import object_of, text_of
-from streamlab.workloads.datasets.imports.kind import ImportOptions, Setting
+from streamlab.workloads.datasets.imports.cells import (
+    BadRowError,
+    Cells,
+    Transform,
+    object_of,
+    text_of,
+)
+from streamlab.workloads.datasets.imports.kind import (
+    ImportKind,
+    ImportOptions,
+    Lines,
+    Setting,
+    lookup_cells,
+)
+from streamlab.workloads.datasets.stream_table import (
+    event_columns,
+    numbered_streams,
+    share_rows,
+    take_rows,
+)
 from streamlab.workloads.datasets.text.csv_text import LINE
-from streamlab.workloads.inputs.ads.schema import TYPES
+from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT, TYPES
+from streamlab.workloads.inputs.ads.tables import ADS, SEPARATOR, USERS
+from streamlab.workloads.model import Block
 
-_COLUMNS = {"ts": "", "user": "", "page": "", "ad": "", "type": 0, "clicked": 0}
+COLUMNS = (
+    ("user", "string"),
+    ("page", "string"),
+    ("ad", "string"),
+    ("type", "int8"),
+    ("clicked", "int8"),
+)
+"""Columns of a row after `ts`. A clicked row gives an event of its type, and directly after it a click."""
 
 
-def transform(options: ImportOptions) -> Transform:
-    """Return the function that computes user, page, ad, type and clicked of the events.
+def with_lookup(role: str, text: str, value: str) -> str:
+    """Return an entry of a dictionary: a text and the value to look up for it.
 
     Raises:
-        DatasetError: the table of campaigns is missing or cannot be read.
+        BadRowError: one of them has a tab.
     """
+    for part in (text, value):
+        if SEPARATOR in part:
+            raise BadRowError(f"{role} {part!r} has a tab, which separates ids from look-ups here")
+    return f"{text}{SEPARATOR}{value}"
+
+
+def campaign_table(
+    tables: Iterable[Cells], pairs_of: Callable[..., Iterable[tuple[str, str]]], *roles: str
+) -> dict[str, str]:
+    """Return the campaign of each ad, by the pairs of each row of tables; roles name the arguments of `pairs_of`.
+
+    Raises:
+        DatasetError: a row is bad, or an ad is in two campaigns.
+    """
+    campaigns: dict[str, str] = {}
+
+    def add(*texts: str) -> None:
+        for ad, campaign in pairs_of(*texts):
+            if campaigns.setdefault(ad, campaign) != campaign:
+                raise BadRowError(f"ad {ad!r} is in campaign {campaigns[ad]!r} above")
+
+    for cells in tables:
+        cells.each(add, *(cells.texts(role).to_pylist() for role in roles))
+        cells.check()
+    return campaigns
+
+
+def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    for share in share_rows("row", count, index, blocks):
+        clicked = np.asarray(share["clicked"]) != 0
+        rows = np.repeat(np.arange(len(clicked)), 1 + clicked)
+        is_click = np.zeros(len(rows), dtype=np.bool_)
+        is_click[1:] = rows[1:] == rows[:-1]
+        events = {name: take_rows(column, rows) for name, column in share.items()}
+        yield {**events, "type": np.where(is_click, CLICK, np.asarray(events["type"]))}
+
+
+import_of_ads = partial(
+    ImportKind,
+    workload=INPUT,
+    columns=COLUMNS,
+    dictionaries={USERS: "user", "pages": "page", ADS: "ad"},
+    kinds=(EVENT,),
+    streams=lambda options, entries: numbered_streams(
+        options.streams, EVENT, event_columns(FIELDS), _share
+    ),
+)
+"""Makes an import kind of ad events."""
+
+
+_DEFAULTS = {"ts": "", "user": "", "page": "", "ad": "", "type": 0, "clicked": 0}
+
+
+def _transform(options: ImportOptions) -> Transform:
+    """Return the function that computes user, page, ad, type and clicked of the events."""
     table = options.settings["campaigns"]
     if not table:
         raise DatasetError(
@@ -46,16 +131,11 @@ def transform(options: ImportOptions) -> Transform:
 def _columns(campaigns: dict[str, str], locations: dict[str, str], cells: Cells) -> dict[str, Any]:
     import pyarrow as pa
 
-    event = partial(_event, campaigns, locations)
-    rows = cells.each(event, cells.texts(LINE).to_pylist())
-    columns: dict[str, Any] = {
-        name: [default if row is None else row[name] for row in rows]
-        for name, default in _COLUMNS.items()
-    }
+    columns: dict[str, Any] = cells.parse_lines(partial(_event, campaigns, locations), _DEFAULTS)
     return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
 
 
-def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> dict[str, Any]:
+def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> tuple[Any, ...]:
     fields = object_of(line)
     user, ad, kind = (text_of(fields, name) for name in ("user_id", "ad_id", "event_type"))
     if kind not in TYPES:
@@ -64,14 +144,8 @@ def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> d
         raise BadRowError(f"ad {ad!r} is in no campaign of --campaigns")
     ts = _time(fields.get("event_time"))
     page, address = text_of(fields, "page_id"), text_of(fields, "ip_address")
-    return {
-        "ts": ts,
-        "user": with_lookup("user", user, locations.setdefault(user, address)),
-        "page": page,
-        "ad": with_lookup("ad", ad, campaigns[ad]),
-        "type": TYPES.index(kind),
-        "clicked": 0,
-    }
+    user = with_lookup("user", user, locations.setdefault(user, address))
+    return ts, user, page, with_lookup("ad", ad, campaigns[ad]), TYPES.index(kind), 0
 
 
 def _time(value: Any) -> str:
@@ -96,7 +170,7 @@ AD_EVENTS = import_of_ads(
     name="ad-events",
     help="events of the Yahoo streaming benchmark, one JSON object a line",
     form=Lines(),
-    transform=transform,
+    transform=_transform,
     settings=(
         Setting(
             name="campaigns",

@@ -4,6 +4,7 @@ The transform of an import kind maps `Cells` to columns. Each check marks rows: 
 reason for a bad row counts, and a skipped row is not checked further.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +13,9 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain
-from streamlab.workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.datasets.tables.table import Part
+from streamlab.workloads.datasets.text.csv_text import LINE
+from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import ColumnTimes
 
 if TYPE_CHECKING:
@@ -28,12 +31,6 @@ class BadRowError(Exception):
 
 class Cells:
     """The cells of some rows.
-
-    Args:
-        part: the text or file of the rows.
-        chunk: the rows, with a column for each role.
-        roles: in the order of the columns.
-        times: reads event times.
 
     Attributes:
         part: the text or file of the rows.
@@ -123,15 +120,14 @@ class Cells:
         wrong[list(cells.bad)] = True
         wrong &= ~missing
         values = np.where(wrong, default, values) if wrong.any() else values
-        for row in np.flatnonzero(wrong):
-            text = str(column[int(row)].as_py() or "")
-            above = text.isascii() and text.isdigit() and int(text) > highest
-            why = (
-                f"{text}, above {highest}"
-                if above
-                else f"{text!r}, not a whole number from {lowest}"
-            )
-            self.note(int(row), f"column {role} is {why}")
+
+        def why(row: int) -> str:
+            text = str(column[row].as_py() or "")
+            if text.isascii() and text.isdigit() and int(text) > highest:
+                return f"column {role} is {text}, above {highest}"
+            return f"column {role} is {text!r}, not a whole number from {lowest}"
+
+        self.mark(wrong, why)
         return values
 
     def parse_texts(
@@ -155,20 +151,13 @@ class Cells:
             except BadRowError as error:
                 wrong[code] = str(error)
                 results.append(None)
-        if wrong:
-            codes = np.asarray(coded.indices)
-            for row in np.flatnonzero(np.isin(codes, list(wrong))).tolist():
-                self.note(row, wrong[int(codes[row])])
+        codes = np.asarray(coded.indices)
+        self.mark(np.isin(codes, list(wrong)), lambda row: wrong[int(codes[row])])
         values = pa.array(results, kind)
         return values.fill_null("" if is_text(kind) else 0).take(coded.indices)
 
     def each(self, make: Callable[..., T], *columns: Iterable[Any]) -> list[T | None]:
-        """Return the results of a function for all rows; None for bad and skipped rows.
-
-        Args:
-            make: raises `BadRowError` for a bad row.
-            columns: its arguments, by row.
-        """
+        """Return the results of a function for all rows; None for bad and skipped rows."""
         results: list[T | None] = [None] * len(self)
         for row, values in enumerate(zip(*columns, strict=True)):
             if self.skipped[row] or row in self.bad:
@@ -178,6 +167,16 @@ class Cells:
             except BadRowError as error:
                 self.note(row, str(error))
         return results
+
+    def parse_lines(
+        self, parse: Callable[[str], Sequence[Any]], defaults: Mapping[str, Any]
+    ) -> dict[str, list[Any]]:
+        """Return columns from a function of lines; bad and skipped rows have the defaults."""
+        rows = self.each(parse, self.texts(LINE).to_pylist())
+        return {
+            name: [default if row is None else row[at] for row in rows]
+            for at, (name, default) in enumerate(defaults.items())
+        }
 
     def times(self, role: str) -> npt.NDArray[np.int64]:
         """Return a column of event times; rows without one are bad."""
@@ -200,35 +199,42 @@ class Cells:
         if not self.skipped[row]:
             self.bad.setdefault(row, why)
 
-    def mark(self, rows: npt.NDArray[np.bool_], why: str) -> None:
+    def mark(self, rows: npt.NDArray[np.bool_], why: str | Callable[[int], str]) -> None:
         """Record all rows of a mask as bad."""
         for row in np.flatnonzero(rows).tolist():
-            self.note(row, why)
+            self.note(row, why if isinstance(why, str) else why(row))
 
     def skip(self, rows: npt.NDArray[np.bool_]) -> None:
         """Skip the rows of a mask that are not bad."""
         self.skipped |= rows
         self.skipped[list(self.bad)] = False
 
+    def good(self) -> npt.NDArray[np.bool_]:
+        """Return the mask of the rows that are neither bad nor skipped."""
+        good = ~self.skipped
+        good[list(self.bad)] = False
+        return good
+
     def place(self, row: int) -> str:
         """Return the place of a row, for messages."""
-        line, further = self.chunk.line, self.chunk.further
-        if line is None or further is None:
+        if self.chunk.line is None:
             return f"{self.part.place}: row {self.chunk.number(row)}"
-        return place_of(self.part.place, int(line[row]), int(further[row]))
+        return _place_of(self.part.place, int(self.chunk.line[row]), int(self.chunk.further[row]))
 
     def bad_rows(self) -> list[tuple[str, int]]:
         """Return the bad rows in order: place and reason, and the number of lines after the first."""
-        further = (
-            np.zeros(len(self), np.int64) if self.chunk.further is None else self.chunk.further
-        )
-        of_line = np.arange(len(self)) if self.chunk.line is None else self.chunk.line
+        chunk = self.chunk
+        line = np.arange(len(self)) if chunk.line is None else chunk.line
         bad = [
-            (int(of_line[row]), f"{self.place(row)}: {why}: {self._shown(row)}", int(further[row]))
+            (
+                int(line[row]),
+                f"{self.place(row)}: {why}: {self._shown(row)}",
+                int(chunk.further[row]),
+            )
             for row, why in self.bad.items()
         ]
-        for record in self.chunk.bad:
-            place = place_of(self.part.place, record.line, record.further)
+        for record in chunk.bad:
+            place = _place_of(self.part.place, record.line, record.further)
             bad.append((record.line, f"{place}: {record.words()}", record.further))
         return [(words, lines) for _, words, lines in sorted(bad)]
 
@@ -255,7 +261,7 @@ Transform = Callable[[Cells], Mapping[str, Any]]
 """Maps the cells of a chunk to columns of all rows, with event times as `ts`, and marks bad rows."""
 
 
-def place_of(place: str, line: int, further: int) -> str:
+def _place_of(place: str, line: int, further: int) -> str:
     """Return a place with its line numbers."""
     return f"{place}:{line}-{line + further}" if further else f"{place}:{line}"
 
@@ -263,3 +269,35 @@ def place_of(place: str, line: int, further: int) -> str:
 def mask_of(column: "pa.Array") -> npt.NDArray[np.bool_]:
     """Return a column of booleans as a mask; nulls are False."""
     return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False))
+
+
+def object_of(line: str) -> dict[str, Any]:
+    """Return the object of a line.
+
+    Raises:
+        BadRowError: not a JSON object.
+    """
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadRowError(f"not JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise BadRowError(f"a JSON {type(value).__name__} instead of an object")
+    return value
+
+
+def text_of(fields: dict[str, Any], field: str, *, empty: bool = False) -> str:
+    """Return a field's text; `empty` allows an empty one.
+
+    Raises:
+        BadRowError: the field is missing, empty or not text.
+    """
+    text = fields.get(field)
+    if not isinstance(text, str) or not (text or empty):
+        shown = repr(text) if field in fields else "missing"
+        raise BadRowError(f"field {field} is {shown}, not text")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise BadRowError(f"field {field} has half a surrogate pair, so it is not text") from error
+    return text

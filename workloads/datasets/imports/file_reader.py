@@ -1,7 +1,7 @@
 """Reads the raw files of an import into columns, and accounts for every line."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
-from streamlab.workloads.datasets.imports.forms import cells_of
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, cells_of
 from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.times import ColumnTimes
 
@@ -24,41 +23,33 @@ class Reading(RowReport):
 
     Attributes:
         blocks: number of blocks of rows.
-        times: how times were read (`TimeReader.report`).
-        descents: number of rows with an earlier time than the row before.
-        first_descent: the first of these, in words.
-        last_ts: time of the last row.
-        last_place: place of the last row.
+        first_descent: the first row with an earlier time than the row before, in words.
+        last_place: time and place of the last row, in words.
         error: why a file could not be read to its end.
     """
 
     blocks: int = 0
-    times: dict[str, Any] = field(default_factory=dict)
-    descents: int = 0
     first_descent: str = ""
-    last_ts: int | None = None
     last_place: str = ""
     error: str = ""
 
     def note_order(
         self, cells: Cells, rows: npt.NDArray[np.int64], ts: npt.NDArray[np.int64]
     ) -> None:
-        """Count the rows with an earlier time than the row before.
+        """Count the rows with an earlier time than the row before; `rows` are good rows of a chunk."""
 
-        Args:
-            cells: the cells of a chunk.
-            rows: indices of its good rows, at least one.
-            ts: their times.
-        """
-        before = ts[0] if self.last_ts is None else self.last_ts
-        for at in np.flatnonzero(np.diff(ts, prepend=before) < 0).tolist():
-            self.descents += 1
-            if not self.first_descent:
-                earlier = cells.place(int(rows[at - 1])) if at else self.last_place
-                place = cells.place(int(rows[at]))
-                last = int(ts[at - 1]) if at else self.last_ts
-                self.first_descent = f"{place}: time {ts[at]} is before {last} at {earlier}"
-        self.last_ts, self.last_place = int(ts[-1]), cells.place(int(rows[-1]))
+        def place(at: int) -> str:
+            return f"{ts[at]} at {cells.place(int(rows[at]))}"
+
+        late = self.late_rows(ts)
+        if len(late) and not self.first_descent:
+            at = int(late[0])
+            self.first_descent = (
+                f"{cells.place(int(rows[at]))}: time {ts[at]} is before "
+                f"{place(at - 1) if at else self.last_place}"
+            )
+        if len(rows):
+            self.last_place = place(-1)
 
     def check(self, max_bad: int, sort: bool) -> None:
         """Refuse files that the options do not allow.
@@ -89,13 +80,7 @@ class Reading(RowReport):
 def read_batches(
     kind: ImportKind, options: ImportOptions, reading: Reading, at: Callable[[int], None]
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield the good rows of all files: `row`, `ts`, and the columns of the kind.
-
-    Args:
-        kind: of the import.
-        options: complete.
-        reading: counts the lines.
-        at: receives the number of bytes read so far, of all files.
+    """Yield the good rows of all files: `row`, `ts`, and the columns of the kind; tell `at` the bytes read so far.
 
     Raises:
         DatasetError: a file cannot be read, or a column is missing.
@@ -123,22 +108,17 @@ def _batch(
     import pyarrow as pa
 
     chunk = cells.chunk
-    further = np.zeros(len(cells), np.int64) if chunk.further is None else chunk.further
     reading.empty_lines += chunk.empty_lines
-    reading.passed_over += chunk.header_lines + int((1 + further)[cells.skipped].sum())
+    reading.passed_over += chunk.header_lines + int((1 + chunk.further)[cells.skipped].sum())
     for words, lines in cells.bad_rows():
         reading.bad_row(words, lines)
-    good = ~cells.skipped
-    good[list(cells.bad)] = False
+    good = cells.good()
     rows = np.flatnonzero(good)
-    for row in rows[further[rows] > 0].tolist():
-        reading.row_of_lines(cells.place(row), int(further[row]))
     types = {"ts": pa.int64()} | {name: pa.type_for_alias(alias) for name, alias in kind.columns}
     arrays = [pa.array(columns[name], dtype) for name, dtype in types.items()]
     if len(rows) < len(good):
         arrays = [array.take(pa.array(rows)) for array in arrays]
-    if len(rows):
-        reading.note_order(cells, rows, arrays[0].to_numpy())
+    reading.note_order(cells, rows, arrays[0].to_numpy())
     number = pa.array(np.arange(reading.rows, reading.rows + len(rows)))
-    reading.rows += len(rows)
+    reading.good_rows(rows, chunk.further, cells.place)
     return pa.RecordBatch.from_arrays([number, *arrays], ["row", *types])

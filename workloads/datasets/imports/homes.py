@@ -25,11 +25,9 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
-from streamlab.workloads.datasets.imports.forms import Layout
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
-from streamlab.workloads.datasets.imports.tracebase import TRACEBASE, check_mean
-from streamlab.workloads.datasets.rows import select_rows
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
+from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, select_rows
 from streamlab.workloads.inputs.homes import (
     ALL,
     END_KINDS,
@@ -41,7 +39,7 @@ from streamlab.workloads.inputs.homes import (
     check_slice,
     plugs_per_house,
 )
-from streamlab.workloads.model import Alphabet, Block, ModelError
+from streamlab.workloads.model import Block, ModelError, Parameter
 
 COLUMNS = ("id", "timestamp", "value", "property", "plug_id", "household_id", "house_id")
 WORK_DONE, LOAD_NOW = 0, 1
@@ -58,34 +56,36 @@ def _settings(households_per_house: int, plugs_per_household: int) -> tuple[Sett
     }
     return (
         *(
-            Setting(name=name.replace("_", "-"), default=value, help=f"{LAYOUT[name].help}.")
+            Setting(
+                name=name.replace("_", "-"),
+                default=value,
+                help=f"{LAYOUT[name].help}.",
+                valid=partial(_is_within, LAYOUT[name]),
+                expected=f"{LAYOUT[name].minimum} to {LAYOUT[name].maximum}, the range of the query",
+            )
             for name, value in defaults.items()
         ),
-        Setting(
+        Setting.choice(
             name="ends",
+            choices=tuple(END_KINDS),
             default=ALL,
             help=f"Scope of the end of a slice: {ALL}, every plug, or {HOUSE}, those of one.",
         ),
     )
 
 
-def check(options: ImportOptions) -> None:
-    """Check that the query supports the layout.
-
-    Raises:
-        DatasetError: a setting is out of range.
-    """
-    _layout(options)
+def _is_within(parameter: Parameter, value: int) -> bool:
+    assert parameter.minimum is not None, "each parameter has both bounds"
+    assert parameter.maximum is not None, "each parameter has both bounds"
+    return parameter.minimum <= value <= parameter.maximum
 
 
-def check_homes(options: ImportOptions) -> None:
-    """Check the options of `tracebase` and the layout.
-
-    Raises:
-        DatasetError: a setting is out of range.
-    """
-    check_mean(options)
-    check(options)
+def _check(options: ImportOptions) -> None:
+    """Refuse slices that the query does not support."""
+    try:
+        check_slice(options.settings["slice-s"])
+    except ModelError as error:
+        raise DatasetError(f"--slice-s: {error}") from error
 
 
 def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
@@ -108,9 +108,7 @@ def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
     cells.skip((measured == WORK_DONE) | (house >= settings["houses"]))
     key = house * settings["households-per-house"] + places["household_id"]
     key = key * settings["plugs-per-household"] + places["plug_id"]
-    good = ~cells.skipped
-    good[list(cells.bad)] = False
-    return {"ts": ts, "key": np.where(good, key, 0), "load_mw": load_mw}
+    return {"ts": ts, "key": np.where(cells.good(), key, 0), "load_mw": load_mw}
 
 
 def _milliwatts(text: str) -> int:
@@ -123,51 +121,26 @@ def _milliwatts(text: str) -> int:
     return int(exact.quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def transform_homes(options: ImportOptions) -> Transform:
+def _transform_homes(options: ImportOptions) -> Transform:
     """Return the transform for the columns of `tracebase`; too large loads make a row bad."""
     tracebase = TRACEBASE.transform(options)
 
     def columns(cells: Cells) -> Mapping[str, Any]:
         readings = tracebase(cells)
-        for row in np.flatnonzero(readings["watts"] > _MOST_MW // 1000).tolist():
-            cells.note(row, f"{readings['watts'][row]} W is above {_MOST_MW // 1000}")
+        watts, most = readings["watts"], _MOST_MW // 1000
+        cells.mark(watts > most, lambda row: f"{watts[row]} W is above {most}")
         return readings
 
     return columns
 
 
 def _layout(options: ImportOptions) -> dict[str, Any]:
-    """Return the settings by the names of the workload's parameters.
-
-    Raises:
-        DatasetError: one is out of range.
-    """
-    layout = {name.replace("-", "_"): value for name, value in options.settings.items()}
-    bounds: dict[str, tuple[float | None, float | None]] = {"houses": (1, None)}
-    bounds |= {name: (each.minimum, each.maximum) for name, each in LAYOUT.items()}
-    for name, (lowest, highest) in bounds.items():
-        assert lowest is not None, "each parameter has a minimum"
-        value = layout.get(name, lowest)
-        if not lowest <= value or (highest is not None and value > highest):
-            most = "or more" if highest is None else f"to {highest}"
-            raise DatasetError(
-                f"--{name.replace('_', '-')} is {value}; give {lowest} {most}, the range of the query"
-            )
-    try:
-        check_slice(layout["slice_s"])
-    except ModelError as error:
-        raise DatasetError(f"--slice-s: {error}") from error
-    if layout["ends"] not in END_KINDS:
-        raise DatasetError(f"--ends is {layout['ends']!r}; give {' or '.join(END_KINDS)}")
-    return layout
+    """Return the settings by the names of the workload's parameters."""
+    return {name.replace("-", "_"): value for name, value in options.settings.items()}
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams of loads, each with complete houses, and the stream of ends.
-
-    Raises:
-        DatasetError: a setting is out of range.
-    """
+def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+    """Return the streams of loads, each with complete houses, and the stream of ends."""
     layout = _layout(options)
     keys: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     kind = END_KINDS[layout["ends"]]
@@ -190,7 +163,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 
 def _keys(block: Block) -> npt.NDArray[np.int64]:
-    return np.asarray(block["key" if "key" in block else "plugs"]).astype(np.int64)
+    return np.asarray(block["key" if "key" in block else "plug"]).astype(np.int64)
 
 
 def _loads(per_house: int, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -228,25 +201,26 @@ def _end(number: int, slice_s: int, kind: int, houses: set[int]) -> Block:
     }
 
 
-def _keys_of(options: ImportOptions) -> int:
-    return int(options.settings["houses"]) * plugs_per_house(_layout(options))
-
-
 DEBS_2014 = ImportKind(
     name="debs-2014",
     workload=INPUT,
     help=f"loads of plugs as in the DEBS 2014 Grand Challenge: {','.join(COLUMNS)}",
-    check=check,
+    check=_check,
     form=Layout(names=COLUMNS, delimiter=",", read=COLUMNS[1:]),
     transform=lambda options: partial(_debs_columns, options.settings),
     columns=(("key", "int32"), ("load_mw", "int32")),
-    dictionaries=(),
-    keys=_keys_of,
-    streams=streams,
+    kinds=KINDS,
+    keys=lambda options: int(options.settings["houses"]) * plugs_per_house(_layout(options)),
+    streams=_streams,
     unit="s",
-    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
     settings=(
-        Setting(name="houses", default=40, help="Number of houses; later ones are left out."),
+        Setting(
+            name="houses",
+            default=40,
+            help="Number of houses; later ones are left out.",
+            valid=lambda houses: houses >= 1,
+            expected="1 or more, the range of the query",
+        ),
         *_settings(households_per_house=20, plugs_per_household=20),
     ),
     invents=("house_end", "slice_end"),
@@ -257,11 +231,11 @@ TRACEBASE_HOMES = replace(
     name="tracebase-homes",
     workload=INPUT,
     help="tracebase's plugs assigned to homes, with the ends of slices of time",
-    check=check_homes,
-    transform=transform_homes,
+    check=_check,
+    transform=_transform_homes,
+    kinds=KINDS,
     keys="plugs",
-    streams=streams,
-    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
+    streams=_streams,
     settings=(*TRACEBASE.settings, *_settings(households_per_house=4, plugs_per_household=4)),
     invents=("house_end", "slice_end"),
 )

@@ -1,28 +1,39 @@
-"""Runs the steps of an import: check, read, derive, number, sort, write, publish."""
+"""Runs the steps of an import: check, read, derive, number, sort, write, publish.
 
-import hashlib
+Each step is a function of an index that runs in this process or on Spark.
+
+1. Read: files to blocks of rows. One task, since line numbers and order require reading a file from
+   its beginning, and compressed files allow nothing else.
+2. Derive, if the kind derives columns (words of texts): one task per block.
+3. Number: texts to numbers by first appearance, in order, so again one task.
+4. Write: the rows, in order of time, to streams: one task per stream.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from streamlab.workloads.datasets.builder import record_of
+import msgspec
+
+from streamlab.workloads.datasets.arrow import Column, column_of
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
+from streamlab.workloads.datasets.dictionary import Numbering
+from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import AUTO, Executor, executor
-from streamlab.workloads.datasets.imports.file_reader import Reading
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
-from streamlab.workloads.datasets.imports.steps import (
-    DeriveTask,
-    NumberTask,
-    ReadTask,
-    derived_block,
-    raw_block,
-    read_block,
-)
-from streamlab.workloads.datasets.manifest import Content
-from streamlab.workloads.datasets.progress import Progress, watch
-from streamlab.workloads.datasets.rows import Rows
+from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
+from streamlab.workloads.datasets.imports.kind import Derive, ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.manifest import Content, WrittenStream, file_sha256
+from streamlab.workloads.datasets.progress import Progress, report, watch
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
-from streamlab.workloads.datasets.stream_table import StreamTask
+from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, write_table
+from streamlab.workloads.model import Alphabet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SMALL_BYTES = 256 << 20
 """Up to this size, one process is faster than Spark. It is about ten million lines, because files are
@@ -54,14 +65,12 @@ def import_files(
         folder = staging / "dataset"
         folder.mkdir()
         with executor(step, way, small=size_bytes <= SMALL_BYTES, master=master) as on:
-            read = ReadTask(kind.name, options, staging)
+            read = partial(_read_files, kind.name, options, staging)
             with watch(progress, f"reading {kind.name} (bytes)", staging, size_bytes):
                 (fields,) = on.run(read, 1)
             reading = Reading(**fields)
             reading.check(options.max_bad, options.sort)
             content = _write(on, kind, options, reading, staging, progress)
-        for done in folder.glob("*.done"):
-            done.unlink()
         return where.restate(
             where.publish(folder, content), options.source, options.licence, content.origin
         )
@@ -76,15 +85,15 @@ def _write(
     progress: Progress | None,
 ) -> Content:
     folder = staging / "dataset"
-    raw = tuple(raw_block(staging, index) for index in range(reading.blocks))
-    derive = kind.prepare and kind.prepare(lambda: map(read_block, raw), options)
-    blocks = raw
+    blocks = tuple(staging / f"{index}.arrow" for index in range(reading.blocks))
+    derive = kind.prepare and kind.prepare(lambda: map(_read, blocks), options)
     if derive is not None:
-        blocks = tuple(derived_block(staging, index) for index in range(reading.blocks))
         with watch(progress, "deriving columns", folder, 0):
-            on.run(DeriveTask(derive, staging), reading.blocks)
+            on.run(partial(_derive, derive, blocks), reading.blocks)
+        blocks = tuple(map(_derived, blocks))
     with watch(progress, "numbering texts", folder, 0):
-        (numbered,) = on.run(NumberTask(kind.name, blocks, staging / "rows", folder), 1)
+        number = partial(_number, kind.dictionaries, blocks, staging / "rows", folder)
+        (numbered,) = on.run(number, 1)
     rows = Rows(folder=staging / "rows", types=numbered["types"], count=numbered["count"])
     entries = numbered["entries"]
     tables = kind.streams(options, entries)
@@ -92,22 +101,20 @@ def _write(
         keys = kind.keys(options)
     else:
         keys = 1 if kind.keys is None else entries[kind.keys]
-    alphabet = kind.alphabet(keys)
+    alphabet = Alphabet(kinds=kind.kinds, keys=keys)
     if reading.descents:
         on.order(rows.times, rows.order)
     with watch(progress, "writing streams", folder, 0):
-        written = on.run(StreamTask(tables, rows, folder, alphabet), len(tables))
+        written = on.run(partial(write_table, tables, rows, folder, alphabet), len(tables))
     return Content(
         workload=kind.workload,
         alphabet=alphabet,
-        streams=tuple(map(record_of, written)),
+        streams=msgspec.convert(written, tuple[WrittenStream, ...]),
         origin={
             "import": kind.name,
-            "files": [{"name": path.name, "sha256": _sha256(path)} for path in options.files],
+            "files": [{"name": path.name, "sha256": file_sha256(path)} for path in options.files],
             "lines": reading.lines,
             **reading.origin(),
-            "sorted_here": bool(reading.descents),
-            "rows_out_of_order": reading.descents,
             "streams": options.streams,
             **reading.times,
             "unit": kind.unit,
@@ -124,9 +131,8 @@ def _write(
 def _invented(kind: ImportKind, written: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the number of events that the import invented, by kind; empty if the kind invents none."""
     counts = dict.fromkeys(kind.invents, 0)
-    names = kind.alphabet(1).kinds
     for stream in written:
-        for name in (names[index] for index in stream["kinds"] if names[index] in counts):
+        for name in counts.keys() & {kind.kinds[index] for index in stream["kinds"]}:
             counts[name] += stream["rows"]  # invented events have their own streams
     return {"invented": counts} if counts else {}
 
@@ -139,11 +145,72 @@ def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
     for setting in kind.settings:
         value = options.settings[setting.name]
         if setting.file and value:
-            value = {"name": Path(value).name, "sha256": _sha256(Path(value))}
+            value = {"name": Path(value).name, "sha256": file_sha256(Path(value))}
         chosen.setdefault("settings", {})[setting.name] = value
     return chosen
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _read_files(kind: str, options: ImportOptions, folder: Path, index: int) -> dict[str, Any]:
+    """Read all files into blocks of rows, `<number>.arrow` in a folder; return the fields of the `Reading`."""
+    reading = Reading()
+    progress = partial(report, folder / "reading.done")
+    try:
+        for batch in read_batches(import_kind(kind), options, reading, progress):
+            _save(folder / f"{reading.blocks}.arrow", batch)
+            reading.blocks += 1
+    except DatasetError as error:
+        reading.error = str(error)
+    return asdict(reading)
+
+
+def _derive(derive: Derive, blocks: tuple[Path, ...], index: int) -> None:
+    """Derive columns of a block of rows, and write them next to it."""
+    _save(_derived(blocks[index]), derive(_read(blocks[index])))
+
+
+def _number(
+    dictionaries: Mapping[str, str],
+    blocks: tuple[Path, ...],
+    folder: Path,
+    target: Path,
+    index: int,
+) -> dict[str, Any]:
+    """Number the texts of all blocks, in order; write `Rows` and dictionaries; return their sizes and hashes."""
+    numberings = {column: Numbering() for column in dictionaries.values()}
+    with RowsWriter(folder) as writer:
+        for path in blocks:
+            batch = _read(path)
+            block: dict[str, Column] = {
+                name: numberings[name].ids(texts) if name in numberings else column_of(texts)
+                for name, texts in zip(batch.schema.names, batch.columns, strict=True)
+            }
+            writer.append(block)
+            report(target / "numbering.done", writer.rows().count)
+        rows = writer.rows()
+    return {
+        "types": rows.types,
+        "count": rows.count,
+        "entries": {name: len(numberings[column]) for name, column in dictionaries.items()},
+        "sha256": {
+            name: numberings[column].write(target / f"{name}.parquet")
+            for name, column in dictionaries.items()
+        },
+    }
+
+
+def _derived(block: Path) -> Path:
+    return block.with_suffix(".derived.arrow")
+
+
+def _read(path: Path) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        return reader.get_batch(0)
+
+
+def _save(path: Path, batch: "pa.RecordBatch") -> None:
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write_batch(batch)

@@ -17,8 +17,7 @@ import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
-from streamlab.workloads.datasets.imports.forms import Layout
-from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
 from streamlab.workloads.datasets.stream_table import (
     StreamTable,
     event_columns,
@@ -38,7 +37,7 @@ from streamlab.workloads.inputs.connections.schema import (
     TEXTS,
     scaled,
 )
-from streamlab.workloads.model import Alphabet, Block
+from streamlab.workloads.model import Block
 
 NUMBERS = tuple(name for name in COLUMNS if name not in TEXTS)
 _INT16_MAX, _MOST = 2**15 - 1, 2**62
@@ -96,15 +95,8 @@ def _hundredths(name: str, text: str) -> int:
     return round(100 * rate)
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams of connections, and the stream of checks.
-
-    Raises:
-        DatasetError: too many combinations, or --check-every is out of range.
-    """
-    every = options.settings["check-every"]
-    if every < 1:
-        raise DatasetError(f"--check-every is {every}; give 1 or more")
+def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+    """Return the streams of connections, and the stream of checks; refuse too many combinations."""
     if entries["combination"] > COMBINATIONS:
         raise DatasetError(
             f"the rows have {entries['combination']} combinations of {', '.join(CATEGORICAL)}; "
@@ -118,15 +110,14 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
             name="check",
             kinds=(CHECK,),
             dtypes={"ts": np.dtype(np.int64)},
-            blocks=partial(_checks, every),
+            blocks=partial(_checks, options.settings["check-every"]),
         ),
     )
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for share in share_rows("row", count, index, blocks):
-        typed = {n: np.asarray(share[n]).astype(FIELDS[n]) for n in FIELDS.names or ()}
-        yield {"ts": share["row"], **typed}
+        yield {**share, "ts": share["row"]}
 
 
 def _checks(every: int, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -139,24 +130,28 @@ def _checks(every: int, blocks: Iterator[Block]) -> Iterator[Block]:
         yield {"ts": np.array([rows - 1])}
 
 
-def _columns() -> Iterator[tuple[str, str]]:
-    yield "combination", "string"
-    yield from ((name, "string") for name in (*TEXTS, "label"))
-    yield from ((name, "int16") for name in NUMBERS)
-
-
 KDD_CUP = ImportKind(
     name="kdd-cup",
     workload=INPUT,
     help="connections of the KDD Cup of 1999: 41 features and a label, separated by commas",
-    columns=tuple(_columns()),
+    columns=(
+        *((name, "string") for name in ("combination", *TEXTS, "label")),
+        *((name, "int16") for name in NUMBERS),
+    ),
     form=Layout(names=(*COLUMNS, "label"), delimiter=","),
     transform=lambda options: _of_cells,
-    dictionaries=tuple(Dictionary(name=n, column=n) for n in ("combination", *TEXTS, "label")),
-    keys=None,
-    streams=streams,
+    dictionaries={name: name for name in ("combination", *TEXTS, "label")},
+    kinds=KINDS,
+    streams=_streams,
     unit=None,
-    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
-    settings=(Setting(name="check-every", default=20_000, help="Rows between two checks."),),
+    settings=(
+        Setting(
+            name="check-every",
+            default=20_000,
+            help="Rows between two checks.",
+            valid=lambda every: every >= 1,
+            expected="1 or more",
+        ),
+    ),
     invents=("check",),
 )

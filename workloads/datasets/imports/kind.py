@@ -5,20 +5,23 @@ A kind's form splits files into parts and chunks of cells, like any table
 derived columns and streams define the dataset of these columns.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.cells import Transform
-from streamlab.workloads.datasets.imports.raw_files import At, check_readable
+from streamlab.workloads.datasets.imports.cells import Cells, Transform
+from streamlab.workloads.datasets.imports.raw_files import At, check_readable, parts
 from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
+from streamlab.workloads.datasets.tables.column_files import arrow_parts, parquet_parts
+from streamlab.workloads.datasets.tables.constructors import form_of
 from streamlab.workloads.datasets.tables.table import MOST_STREAMS, Part
-from streamlab.workloads.datasets.times import TimeReader, check_form
-from streamlab.workloads.model import Alphabet
+from streamlab.workloads.datasets.tables.text_files import text_part
+from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
+from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_form
 from streamlab.workloads.registry import workload
 
 if TYPE_CHECKING:
@@ -39,12 +42,22 @@ class Setting:
         default: the default; a value must have the same type.
         help: one line for people.
         file: whether it names a file, which must exist; "" for none.
+        valid: whether a value is in range; None: all are.
+        expected: the valid values in words.
     """
 
     name: str
     default: str | int | float | bool
     help: str
     file: bool = False
+    valid: Callable[[Any], bool] | None = None
+    expected: str = ""
+
+    @classmethod
+    def choice(cls, *, choices: Sequence[str], **others: Any) -> "Setting":
+        """Return a setting with one of several values."""
+        expected = " or ".join(choices) if len(choices) < 3 else f"one of {', '.join(choices)}"
+        return cls(valid=choices.__contains__, expected=expected, **others)
 
 
 TIME_SETTING = Setting(
@@ -83,28 +96,128 @@ class ImportOptions:
     times: TimeReader = field(default_factory=TimeReader)
 
 
-class Form(Protocol):
-    """The format of raw files."""
-
-    def columns(self, options: ImportOptions) -> Mapping[str, str]:
-        """Return the column of each role; raises `DatasetError` if one is missing."""
-
-    def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
-        """Yield the parts of a raw file; call `at` with the number of bytes read."""
+QUOTES_SETTING = Setting(
+    name="no-quotes",
+    default=False,
+    help="In CSV, read a quote as a plain character, and every line as a row.",
+)
+CSV_SETTINGS = (
+    Setting(
+        name="delimiter",
+        default=",",
+        help=r"Character between CSV columns (or \t); a blank: any run of blanks and tabs.",
+    ),
+    QUOTES_SETTING,
+)
+"""Settings of kinds that read CSV."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dictionary:
-    """A dictionary to write next to the dataset: the texts of ids.
+class Lines:
+    """Texts whose lines are rows with one column.
 
     Attributes:
-        name: of the file, without suffix, and of the column of ids that replaces the texts.
-        column: a column of texts, or of lists of texts; ids number its values by first
-            appearance.
+        fallback: the encoding of lines that are not UTF-8; "": such lines are bad rows.
     """
 
-    name: str
-    column: str
+    fallback: str = ""
+
+    def columns(self, options: ImportOptions) -> Mapping[str, str]:
+        """Return the column of each role; raises `DatasetError` if one is missing."""
+        return {LINE: LINE}
+
+    def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
+        """Yield the parts of a raw file; call `at` with the number of bytes read."""
+        for raw in parts(path):
+            yield text_part(raw, LineText(raw, fallback=self.fallback), at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Texts with the same columns in the same order; quotes are plain characters.
+
+    Attributes:
+        names: of the columns; a first line with these names is skipped.
+        delimiter: between cells.
+        read: the columns to read; (): all.
+    """
+
+    names: tuple[str, ...]
+    delimiter: str
+    read: tuple[str, ...] = ()
+
+    def columns(self, options: ImportOptions) -> Mapping[str, str]:
+        """As `Lines.columns`."""
+        return {name: name for name in self.read or self.names}
+
+    def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
+        """As `Lines.parts`."""
+        for raw in parts(path):
+            text = CsvText(raw, self.delimiter, quoted=False, layout=self.names)
+            yield text_part(raw, text, at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedColumns:
+    """CSV, Parquet or Arrow, recognized by a file's first bytes, with columns chosen by name.
+
+    In CSV, columns may be numbers; then the first record is a row. Every text in an archive has
+    its own first record.
+
+    Attributes:
+        role_columns: the column of each role; None: `--columns` names them.
+        required_roles: roles that `--columns` must name.
+        default_form: the form of files if `--columns` is missing; None: `--columns` is required.
+        selects: whether to read a text, given the options.
+        refusal: the error for a raw file without any selected text, given the places of all texts.
+    """
+
+    role_columns: Mapping[str, str] | None = None
+    required_roles: tuple[str, ...] = ()
+    default_form: "Lines | None" = None
+    selects: Callable[[str, ImportOptions], bool] | None = None
+    refusal: Callable[[Path, ImportOptions, list[str]], DatasetError] | None = None
+
+    def columns(self, options: ImportOptions) -> Mapping[str, str]:
+        """As `Lines.columns`."""
+        if self.default_form is not None and not options.columns:
+            return self.default_form.columns(options)
+        if self.role_columns is not None:
+            return self.role_columns
+        missing = [role for role in self.required_roles if role not in options.columns]
+        if missing:
+            raise DatasetError(
+                f"--columns does not say which column is {', '.join(missing)}; give "
+                f"--columns {','.join(f'{role}=...' for role in self.required_roles)}"
+            )
+        return options.columns
+
+    def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
+        """As `Lines.parts`."""
+        if self.default_form is not None and not options.columns:
+            yield from self.default_form.parts(path, options, at)
+            return
+        form = form_of(path)
+        if form != "csv":
+            yield from (parquet_parts if form == "parquet" else arrow_parts)(path)
+            return
+        delimiter = parse_delimiter(options.settings.get("delimiter", ","), "--delimiter")
+        quoted = not options.settings.get("no-quotes", False)
+        header = not all(name.isdecimal() for name in self.columns(options).values())
+        others: list[str] | None = []
+        for raw in parts(path):
+            if self.selects is None or self.selects(raw.place, options):
+                text = CsvText(raw, delimiter, quoted=quoted, header=header)
+                yield text_part(raw, text, at)
+                others = None
+            elif others is not None:
+                others.append(raw.place)
+        if others and self.refusal is not None:
+            raise self.refusal(path, options, others)
+
+
+Form = Lines | Layout | NamedColumns
+"""The format of raw files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +238,14 @@ class ImportKind:
         columns: columns of a row after `ts`, as (name, Arrow type name).
         prepare: `prepare(blocks, options)` returns a function that derives further columns of a block, or
             removes rows, from `row`, `ts` and the columns of `columns`. `blocks()` yields all
-            blocks, for functions that depend on them. It is pickled. None, or a result None: derives nothing.
-        dictionaries: the columns to encode.
+            blocks, for functions that depend on them. It is pickled. None: derives nothing.
+        dictionaries: the dictionaries to write next to the dataset, and the column of each: of texts, or of
+            lists of texts, which ids replace by first appearance.
         keys: the dictionary whose ids are the keys, or a function from complete options to the number of
             keys; None: one key.
         streams: `streams(options, entries)` returns the streams, in order of ties; `entries` is
             the number of texts in each dictionary.
-        alphabet: returns kinds and keys for a number of keys.
+        kinds: of the dataset's events.
         roles: what `--columns` may name, if the kind reads CSV.
         settings: its own options.
         time: the format of times if `settings` has no `time`.
@@ -146,12 +260,12 @@ class ImportKind:
     form: Form
     transform: Callable[[ImportOptions], Transform]
     columns: tuple[tuple[str, str], ...]
-    dictionaries: tuple[Dictionary, ...]
-    keys: str | Callable[[ImportOptions], int] | None
+    kinds: tuple[str, ...]
     streams: Callable[[ImportOptions, Mapping[str, int]], tuple[StreamTable, ...]]
-    alphabet: Callable[[int], Alphabet]
+    dictionaries: Mapping[str, str] = field(default_factory=dict)
+    keys: str | Callable[[ImportOptions], int] | None = None
     check: Callable[[ImportOptions], None] | None = None
-    prepare: Callable[[Blocks, ImportOptions], Derive | None] | None = None
+    prepare: Callable[[Blocks, ImportOptions], Derive] | None = None
     roles: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     time: str = "iso"
@@ -182,6 +296,10 @@ class ImportKind:
         if unknown:
             known = f"it has {', '.join(defaults)}" if defaults else "it has none"
             raise DatasetError(f"import {self.name} has no option {', '.join(unknown)}; {known}")
+        for setting in self.settings:
+            value = options.settings.get(setting.name, setting.default)
+            if setting.valid is not None and not setting.valid(value):
+                raise DatasetError(f"--{setting.name} is {value!r}; give {setting.expected}")
         file_settings = {s.name for s in self.settings if s.file}
         settings = {
             name: str(Path(value).absolute()) if name in file_settings and value else value
@@ -202,3 +320,36 @@ class ImportKind:
         )
         sort = options.sort or self.sorts
         return replace(complete, files=files, sort=sort, times=times)
+
+
+def cells_of(
+    form: Form, path: Path, options: ImportOptions, at: At, times: ColumnTimes
+) -> Iterator[Cells]:
+    """Yield all cells of a raw file.
+
+    Raises:
+        DatasetError: a column is missing, or the file is damaged or cannot be read.
+    """
+    columns = form.columns(options)
+    for part in form.parts(path, options, at):
+        index = _chosen(part, columns)
+        for chunk in part.chunks(index):
+            yield Cells(part, chunk, tuple(columns), times)
+
+
+def lookup_cells(form: Form, path: Path, options: ImportOptions) -> Iterator[Cells]:
+    """Yield the cells of a look-up table; call `Cells.check` on each."""
+    yield from cells_of(form, path, options, lambda position: None, ColumnTimes(options.times))
+
+
+def _chosen(part: Part, columns: Mapping[str, str]) -> list[int]:
+    """Return the index of the column of each role."""
+    for role, column in columns.items():
+        if part.names.count(column) != 1:
+            wrong = "several columns" if column in part.names else "no column"
+            raise DatasetError(
+                f"{part.place}: {wrong} {column} for {role}; there are {', '.join(part.names)}; "
+                "--columns names columns by the first line, or by number from 1 if it is not a "
+                "header"
+            )
+    return [part.names.index(column) for column in columns.values()]

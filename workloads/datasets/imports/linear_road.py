@@ -10,7 +10,6 @@ A line with a comma is of the first format. Times are whole seconds, event time 
 With several streams, a vehicle's records go to stream vehicle modulo their number.
 """
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -18,10 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
-from streamlab.workloads.datasets.imports.forms import Lines
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.kind import ImportKind, Lines
 from streamlab.workloads.datasets.stream_table import (
-    StreamTable,
     event_columns,
     numbered_streams,
     share_rows,
@@ -39,7 +36,6 @@ from streamlab.workloads.inputs.linear_road.schema import (
     SEGMENTS,
     TYPES,
 )
-from streamlab.workloads.model import Alphabet
 
 COMMAS = ("Type", "Time", "VID", "Spd", "XWay", "Lane", "Dir", "Seg", "Pos")
 BLANKS = ("Time", "VID", "Spd", "XWay", "Lane", "Dir", "Pos")
@@ -112,13 +108,6 @@ def _header(cells: Cells) -> npt.NDArray[np.bool_]:
     return np.asarray(mask_of(names) & (line == 1), np.bool_)
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams, each with the records of its vehicles."""
-    return numbered_streams(
-        options.streams, "report", event_columns(FIELDS), partial(share_rows, "vid")
-    )
-
-
 LINEAR_ROAD = ImportKind(
     name="linear-road",
     workload=INPUT,
@@ -127,9 +116,9 @@ LINEAR_ROAD = ImportKind(
     form=Lines(),
     transform=lambda options: _columns,
     columns=tuple((name, FIELDS[name].name) for name in FIELDS.names or ()),
-    dictionaries=(),
-    keys=None,
-    streams=streams,
+    kinds=(RECORD,),
+    streams=lambda options, entries: numbered_streams(
+        options.streams, "report", event_columns(FIELDS), partial(share_rows, "vid")
+    ),
     unit=None,
-    alphabet=lambda keys: Alphabet(kinds=(RECORD,), keys=keys),
 )

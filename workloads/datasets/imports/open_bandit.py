@@ -18,10 +18,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.ad_rows import campaign_table, import_of_ads, with_lookup
+from streamlab.workloads.datasets.imports.ad_events import (
+    campaign_table,
+    import_of_ads,
+    with_lookup,
+)
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
-from streamlab.workloads.datasets.imports.forms import QUOTES_SETTING, NamedColumns, lookup_cells
-from streamlab.workloads.datasets.imports.kind import ImportOptions, Setting
+from streamlab.workloads.datasets.imports.kind import (
+    QUOTES_SETTING,
+    ImportOptions,
+    NamedColumns,
+    Setting,
+    lookup_cells,
+)
 from streamlab.workloads.inputs.ads.schema import VIEW
 
 ITEMS = "item_context.csv"
@@ -36,19 +45,7 @@ _IMPRESSION = {
 }
 
 
-def check(options: ImportOptions) -> None:
-    """Check that the options name existing features.
-
-    Raises:
-        DatasetError: an option names an unknown feature.
-    """
-    settings = options.settings
-    for name, known in (("campaign", ITEM_FEATURES), ("location", USER_FEATURES)):
-        if settings[name] not in known:
-            raise DatasetError(f"--{name} is {settings[name]!r}; give one of {', '.join(known)}")
-
-
-def transform(options: ImportOptions) -> Transform:
+def _transform(options: ImportOptions) -> Transform:
     """Return the function that computes user, page, ad, type and clicked of the impressions."""
     campaigns = cache(partial(_campaigns, options))
 
@@ -100,7 +97,7 @@ def _campaigns(options: ImportOptions, raw: str) -> dict[str, str]:
     path = Path(settings["items"] or raw)
     form = NamedColumns(
         role_columns={"item": "item_id", "campaign": settings["campaign"]},
-        selects=_has_items if str(path) == raw else _in_folder,
+        selects=_is_table if str(path) == raw else _in_folder,
         refusal=_refusal,
     )
     campaigns = campaign_table(lookup_cells(form, path, options), _pair, "item", "campaign")
@@ -120,12 +117,8 @@ def _in_folder(place: str, options: ImportOptions) -> bool:
     return "!" not in place or _parent(place).endswith("/" + options.settings["folder"].strip("/"))
 
 
-def _has_items(place: str, options: ImportOptions) -> bool:
+def _is_table(place: str, options: ImportOptions) -> bool:
     return PurePosixPath(place).name == ITEMS and _in_folder(place, options)
-
-
-def _has_impressions(place: str, options: ImportOptions) -> bool:
-    return PurePosixPath(place).name != ITEMS and _in_folder(place, options)
 
 
 def _parent(place: str) -> str:
@@ -151,9 +144,12 @@ def _without_items(path: Path) -> DatasetError:
 OPEN_BANDIT = import_of_ads(
     name="open-bandit",
     help="Open Bandit's impressions and clicks, with its table of items, as published",
-    check=check,
-    form=NamedColumns(role_columns=_IMPRESSION, selects=_has_impressions, refusal=_refusal),
-    transform=transform,
+    form=NamedColumns(
+        role_columns=_IMPRESSION,
+        selects=lambda place, options: _in_folder(place, options) and not _is_table(place, options),
+        refusal=_refusal,
+    ),
+    transform=_transform,
     settings=(
         QUOTES_SETTING,
         Setting(
@@ -167,13 +163,15 @@ OPEN_BANDIT = import_of_ads(
             file=True,
             help=f"Table of items, if it is not {ITEMS} in the same archive.",
         ),
-        Setting(
+        Setting.choice(
             name="campaign",
+            choices=ITEM_FEATURES,
             default="item_feature_1",
             help="The item's feature to use as its campaign.",
         ),
-        Setting(
+        Setting.choice(
             name="location",
+            choices=USER_FEATURES,
             default="user_feature_2",
             help="The user's feature to use as the location.",
         ),

@@ -132,12 +132,7 @@ def _decompressed(raw: BinaryIO, start: bytes) -> IO[bytes]:
 
 @contextmanager
 def readable(path: Path | str, last_good: Callable[[], str]) -> Iterator[None]:
-    """Convert errors from reading a broken file into a `DatasetError` with the last good place.
-
-    Args:
-        path: the file's name in the message.
-        last_good: returns the last good place in words, such as `line 7`.
-    """
+    """Convert errors from reading a broken file into a `DatasetError` with the last good place."""
     try:
         yield
     except (EOFError, tarfile.ReadError) as error:

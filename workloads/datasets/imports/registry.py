@@ -38,10 +38,8 @@ def import_kind(name: str) -> ImportKind:
     Raises:
         DatasetError: no kind has this name.
     """
-    for kind in KINDS:
-        if kind.name == name:
-            return kind
-    raise DatasetError(
-        f"no import kind {name!r}; "
-        f"{suggest_names(name, (kind.name for kind in KINDS), 'lab data import --help')}"
-    )
+    kinds = {kind.name: kind for kind in KINDS}
+    if name not in kinds:
+        remedy = suggest_names(name, kinds, "lab data import --help")
+        raise DatasetError(f"no import kind {name!r}; {remedy}")
+    return kinds[name]

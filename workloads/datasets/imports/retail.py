@@ -12,31 +12,80 @@
 - Files may be in any order: they are always sorted by time (ties: by file and line).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
-from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
 from streamlab.workloads.datasets.imports.kind import (
+    CSV_SETTINGS,
     TIME_SETTING,
-    Dictionary,
     ImportKind,
     ImportOptions,
+    NamedColumns,
     Setting,
+    lookup_cells,
 )
-from streamlab.workloads.datasets.imports.products import (
-    UNKNOWN,
-    known_categories,
-    product_columns,
-    text_or_unknown,
+from streamlab.workloads.datasets.stream_table import (
+    StreamTable,
+    event_columns,
+    numbered_streams,
+    share_rows,
 )
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
-from streamlab.workloads.model import Alphabet, Block
+from streamlab.workloads.inputs.retail.schema import SALE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UNKNOWN = "unknown"
+"""Category of items that are not in the table, or have none in it."""
+
+
+def product_columns(text: str) -> dict[str, str]:
+    """Return the columns of a table of products from `item=...,category=...`."""
+    parts = [part.partition("=") for part in text.split(",")]
+    pairs = {role: column for role, _, column in parts}
+    if set(pairs) != {"item", "category"} or not all(pairs.values()):
+        raise DatasetError(
+            f"--product-columns is {text!r}; give item=COLUMN,category=COLUMN of --products"
+        )
+    return pairs
+
+
+def _text_or_unknown(cells: Cells, role: str) -> "pa.Array":
+    """Return a column of categories, with empty ones as unknown."""
+    import pyarrow.compute as pc
+
+    texts = cells.stripped(role)
+    return pc.if_else(pc.equal(texts, ""), UNKNOWN, texts)
+
+
+def _known_categories(options: ImportOptions) -> dict[int, str]:
+    """Return the categories of items in `--products`; empty without this option."""
+    if not options.settings["products"]:
+        return {}
+    path = Path(options.settings["products"])
+    form = NamedColumns(role_columns=product_columns(options.settings["product-columns"]))
+    known: dict[int, str] = {}
+    for cells in lookup_cells(form, path, options):
+        items = cells.integers("item", 2**31 - 1).tolist()
+        categories = _text_or_unknown(cells, "category").to_pylist()
+        cells.check()
+        for row, (item, category) in enumerate(zip(items, categories, strict=True)):
+            if known.setdefault(item, category) != category:
+                raise DatasetError(
+                    f"{cells.place(row)}: item {item} is in category {category!r}, and in "
+                    f"{known[item]!r} above"
+                )
+    if not known:
+        raise DatasetError(f"{path} has no products")
+    return known
+
 
 NEEDED = ("ts", "ticket", "item", "net_paid")
 ROLES = (*NEEDED, "store", "quantity", "category")
@@ -46,12 +95,8 @@ _CENTS_BELOW = 2**53
 """Sums of a few hundred such amounts fit 64 bits, and each is exact as a double."""
 
 
-def check(options: ImportOptions) -> None:
-    """Refuse options that contradict each other.
-
-    Raises:
-        DatasetError: options contradict each other.
-    """
+def _check(options: ImportOptions) -> None:
+    """Refuse options that contradict each other."""
     settings = options.settings
     if settings["products"] and "category" in options.columns:
         raise DatasetError("give a column of categories or --products, not both")
@@ -69,7 +114,7 @@ def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
     ts = cells.times("ts")
     item = cells.integers("item", INT32_MAX)
     if "category" in cells:
-        category = text_or_unknown(cells, "category")
+        category = _text_or_unknown(cells, "category")
     else:
         category = pa.array([known.get(id_, UNKNOWN) for id_ in item.tolist()], pa.string())
     store, quantity = np.zeros(rows, np.int64), np.ones(rows, np.int64)
@@ -89,11 +134,7 @@ def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
 
 
 def cents(role: str, text: str) -> int:
-    """Return an amount of money in cents, rounded half up (away from 0); it may be negative.
-
-    Raises:
-        BadRowError: the text is not a number, or beyond 2^53 cents.
-    """
+    """Return an amount of money in cents, rounded half up (away from 0); it may be negative."""
     try:
         value = int((Decimal(text.strip()) * 100).quantize(Decimal(1), ROUND_HALF_UP))
     except (InvalidOperation, ValueError, OverflowError) as error:
@@ -103,41 +144,25 @@ def cents(role: str, text: str) -> int:
     return value
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return `options.streams` streams, with the lines in round-robin order.
-
-    Raises:
-        DatasetError: too many categories.
-    """
+def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+    """Return the streams, with the lines in round-robin order; refuse too many categories."""
     count = entries["categories"]
     if count > _MOST_CATEGORIES:
         raise DatasetError(
             f"{count} categories; at most {_MOST_CATEGORIES}: is that column one of items?"
         )
-    dtypes: dict[str, np.dtype[Any]] = {
-        "ts": np.dtype(np.int64),
-        "ticket": np.dtype(np.int64),
-        "item": np.dtype(np.int32),
-        "category": np.dtype(np.int16),
-        "store": np.dtype(np.int32),
-        "quantity": np.dtype(np.int32),
-        "net_paid": np.dtype(np.int64),
-    }
-    return numbered_streams(options.streams, "sale", dtypes, _share)
-
-
-def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for sales in share_rows("row", count, index, blocks):
-        yield {**sales, "category": sales["categories"]}
+    return numbered_streams(
+        options.streams, "sale", event_columns(SALE), partial(share_rows, "row")
+    )
 
 
 RETAIL = ImportKind(
     name="retail",
     workload="store_sales",
     help="lines of tickets of stores, CSV or Parquet, with a time, a ticket, an item and a price",
-    check=check,
+    check=_check,
     form=NamedColumns(required_roles=NEEDED),
-    transform=lambda options: partial(_columns, known_categories(options)),
+    transform=lambda options: partial(_columns, _known_categories(options)),
     columns=(
         ("ticket", "int64"),
         ("item", "int32"),
@@ -146,10 +171,9 @@ RETAIL = ImportKind(
         ("quantity", "int32"),
         ("net_paid", "int64"),
     ),
-    dictionaries=(Dictionary(name="categories", column="category"),),
-    keys=None,
-    streams=streams,
-    alphabet=lambda keys: Alphabet(kinds=("sale",), keys=keys),
+    dictionaries={"categories": "category"},
+    kinds=("sale",),
+    streams=_streams,
     roles=ROLES,
     settings=(
         *CSV_SETTINGS,

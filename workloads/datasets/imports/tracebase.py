@@ -10,7 +10,7 @@ files do not locate plugs: units and buildings follow from the plug's number (`s
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -19,10 +19,8 @@ import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
-from streamlab.workloads.datasets.imports.forms import Layout
-from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions, Setting
+from streamlab.workloads.datasets.imports.kind import ImportKind, Layout, Setting
 from streamlab.workloads.datasets.stream_table import (
-    StreamTable,
     event_columns,
     numbered_streams,
     share_rows,
@@ -34,23 +32,12 @@ from streamlab.workloads.inputs.power_readings.schema import (
     READING,
     UNITS_PER_BUILDING,
 )
-from streamlab.workloads.model import Alphabet, Block
+from streamlab.workloads.model import Block
 
 MEANS = ("1s", "8s")
 _NAME = re.compile(r"(?:dev|device)?_(?P<plug>[^_]+)_\d{4}\.\d{2}\.\d{2}\.csv")
 _PATH = "<appliance>/dev_<plug>_<yyyy.mm.dd>.csv"
 _MOST_WATTS = 999_999_999
-
-
-def check_mean(options: ImportOptions) -> None:
-    """Refuse an unknown mean.
-
-    Raises:
-        DatasetError: the mean is unknown.
-    """
-    mean = options.settings["mean"]
-    if mean not in MEANS:
-        raise DatasetError(f"--mean is {mean!r}; give {' or '.join(MEANS)}")
 
 
 def _columns(mean: str, cells: Cells) -> dict[str, Any]:
@@ -79,23 +66,11 @@ def _plug(place: str) -> tuple[str, str]:
     return path.parent.name, f"{path.parent.name}/{parts['plug']}"
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
-    """Return the streams, each with the readings of its plugs."""
-    return numbered_streams(options.streams, "reading", event_columns(FIELDS), _share)
-
-
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    for share in share_rows("plugs", count, index, blocks):
-        plug = np.asarray(share["plugs"])
-        unit = plug // PLUGS_PER_UNIT
-        yield {
-            "ts": share["ts"],
-            "plug": plug,
-            "device": np.asarray(share["appliances"]).astype(FIELDS["device"]),
-            "unit": unit,
-            "building": unit // UNITS_PER_BUILDING,
-            "watts": share["watts"],
-        }
+    for share in share_rows("plug", count, index, blocks):
+        unit = np.asarray(share["plug"]) // PLUGS_PER_UNIT
+        building = unit // UNITS_PER_BUILDING
+        yield {**share, "device": share["appliance"], "unit": unit, "building": building}
 
 
 TRACEBASE = ImportKind(
@@ -103,21 +78,23 @@ TRACEBASE = ImportKind(
     workload=INPUT,
     help="readings of plugs as in tracebase: lines of dd/mm/yyyy HH:MM:SS;watts;watts in files "
     f"{_PATH}",
-    check=check_mean,
     form=Layout(names=("time", *MEANS), delimiter=";"),
     transform=lambda options: partial(_columns, options.settings["mean"]),
     time="%d/%m/%Y %H:%M:%S",
     columns=(("appliance", "string"), ("plug", "string"), ("watts", "int32")),
-    dictionaries=(
-        Dictionary(name="plugs", column="plug"),
-        Dictionary(name="appliances", column="appliance"),
+    dictionaries={"plugs": "plug", "appliances": "appliance"},
+    kinds=(READING,),
+    streams=lambda options, entries: numbered_streams(
+        options.streams, "reading", event_columns(FIELDS), _share
     ),
-    keys=None,
-    streams=streams,
     unit="s",
-    alphabet=lambda keys: Alphabet(kinds=(READING,), keys=keys),
     settings=(
-        Setting(name="mean", default="1s", help="Which number to use: the mean of 1s or of 8s."),
+        Setting.choice(
+            name="mean",
+            choices=MEANS,
+            default="1s",
+            help="Which number to use: the mean of 1s or of 8s.",
+        ),
     ),
     sorts=True,
 )

@@ -8,60 +8,154 @@
   (2: cents), rounded half up. A price that is not above 0, or does not fit 32 bits, is a bad row.
 - `--symbols` keeps only the named symbols, `--top` those with the most trades.
 - Several files are merged by time; ties keep the order of files and rows.
-- The average price of a symbol (`trade_averages`) comes from `--averages`, a table, from
+- The average price of a symbol is the unweighted mean of the prices of all trades, rounded half up to the
+  unit of prices. It comes from `--averages`, a table, from
   `--previous`, the file of the day before, or else from the imported trades.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.cells import Cells, mask_of
-from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, NamedColumns
+from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, mask_of
+from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
 from streamlab.workloads.datasets.imports.kind import (
+    CSV_SETTINGS,
     TIME_SETTING,
     Blocks,
     Derive,
-    Dictionary,
     ImportKind,
     ImportOptions,
+    NamedColumns,
     Setting,
-)
-from streamlab.workloads.datasets.imports.trade_averages import (
-    Tally,
-    add_averages,
-    averages,
-    price_in_units,
+    lookup_cells,
 )
 from streamlab.workloads.datasets.stream_table import StreamTable
-from streamlab.workloads.model import Alphabet, Block
+from streamlab.workloads.datasets.times import TimeReader
+from streamlab.workloads.model import Block
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_TABLE = NamedColumns(role_columns={"symbol": "symbol", "average": "average"})
+_INT32_MAX = 2**31 - 1
+
+
+class _Tally:
+    """The number of trades of each symbol, and the sum of their prices."""
+
+    def __init__(self) -> None:
+        self._count: dict[str, int] = defaultdict(int)
+        self._sum: dict[str, int] = defaultdict(int)
+
+    def add(self, batch: "pa.RecordBatch") -> None:
+        """Count the trades of a block (symbol, price)."""
+        import pyarrow as pa
+
+        groups = pa.Table.from_batches([batch]).group_by("symbol")
+        for row in groups.aggregate([("price", "count"), ("price", "sum")]).to_pylist():
+            self._count[row["symbol"]] += row["price_count"]
+            self._sum[row["symbol"]] += row["price_sum"]
+
+    def top(self, number: int) -> dict[str, int]:
+        """Return the rounded mean prices of the `number` symbols with the most trades; 0: of all."""
+        by_trades = sorted(self._count, key=lambda symbol: (-self._count[symbol], symbol))
+        return {symbol: self._mean(symbol) for symbol in by_trades[: number or None]}
+
+    def _mean(self, symbol: str) -> int:
+        count = self._count[symbol]
+        return (2 * self._sum[symbol] + count) // (2 * count)
+
+
+def _averages(traded: Mapping[str, int], options: ImportOptions) -> dict[str, int]:
+    """Return the average price of each symbol: that of a table, or of the day before, or else of `traded`."""
+    table, previous = options.settings["averages"], options.settings["previous"]
+    if table and previous:
+        raise DatasetError("give --averages or --previous, not both")
+    if not table and not previous:
+        return dict(traded)
+    path = Path(table or previous)
+    known = _of_table(path, options) if table else _of_trades(path, options)
+    missing = sorted(set(traded) - set(known))
+    if missing:
+        raise DatasetError(
+            f"{path} has no average price of {', '.join(missing)}; leave them out with --symbols, "
+            "or add them"
+        )
+    return {symbol: known[symbol] for symbol in traded}
+
+
+def _add_averages(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Return the rows whose symbol has an average, with the average in an int32 column `average`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    symbols = pa.array(list(averages), pa.string())
+    batch = batch.filter(pc.is_in(batch.column("symbol"), symbols))
+    places = pc.index_in(batch.column("symbol"), symbols)
+    prices = pa.array(list(averages.values()), pa.int32())
+    return batch.append_column("average", prices.take(places))
+
+
+def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
+    import pyarrow as pa
+
+    plain = ImportOptions(files=(path,))
+    price = partial(price_in_units, scale=1.0, decimals=options.settings["decimals"])
+    means: dict[str, int] = {}
+    for cells in lookup_cells(_TABLE, path, plain):
+        average = cells.parse_texts("average", price, pa.int64())
+        cells.check()
+        rows = zip(cells.stripped("symbol").to_pylist(), average.to_pylist(), strict=True)
+        for row, (symbol, mean) in enumerate(rows):
+            if symbol.upper() in means:
+                raise DatasetError(f"{cells.place(row)}: symbol {symbol} has an average already")
+            means[symbol.upper()] = mean
+    return means
+
+
+def _of_trades(path: Path, options: ImportOptions) -> dict[str, int]:
+    # The other day's times are recognized separately.
+    times = TimeReader(options.times.form, unit=options.times.unit)
+    tally, reading = _Tally(), Reading()
+    previous = replace(options, files=(path,), times=times)
+    for batch in read_batches(TRADES, previous, reading, lambda position: None):
+        tally.add(batch)
+    reading.check(options.max_bad, sort=True)
+    return tally.top(0)
+
+
+def price_in_units(text: str, scale: float, decimals: int) -> int:
+    """Return a price, given times `scale`, as a number of units of its last decimal, rounded half up."""
+    try:
+        price = Decimal(text.strip()) / Decimal(repr(scale)) * 10**decimals
+        units = int(price.quantize(Decimal(1), ROUND_HALF_UP))
+    except (InvalidOperation, ValueError) as error:
+        raise BadRowError(f"column price is {text!r}, not a price") from error
+    if not 0 < units <= _INT32_MAX:
+        raise BadRowError(
+            f"column price is {text!r}: {units} in units of 10^-{decimals}; it must be above 0 "
+            f"and at most {_INT32_MAX}"
+        )
+    return units
+
 
 KINDS = ("left", "right")
 _MOST_DECIMALS = 6
 
 
-def check(options: ImportOptions) -> None:
-    """Check the range of the settings.
-
-    Raises:
-        DatasetError: a setting is out of range.
-    """
-    settings = options.settings
-    if settings["price-scale"] <= 0:
-        raise DatasetError(f"--price-scale is {settings['price-scale']}; give one above 0")
-    if not 0 <= settings["decimals"] <= _MOST_DECIMALS:
-        raise DatasetError(f"--decimals is {settings['decimals']}; give 0 to {_MOST_DECIMALS}")
-    if settings["top"] < 0:
-        raise DatasetError(f"--top is {settings['top']}; give 0 (all) or more")
+def _check(options: ImportOptions) -> None:
+    """Refuse an invalid pattern."""
     try:
-        re.compile(settings["symbol-pattern"])
+        re.compile(options.settings["symbol-pattern"])
     except re.error as error:
         raise DatasetError(f"--symbol-pattern is not a regular expression: {error}") from error
 
@@ -99,19 +193,15 @@ def _symbols(cells: Cells, pattern: str) -> "pa.Array":
     return pa.repeat("" if match is None else match[match.re.groups and 1].upper(), len(cells))
 
 
-def prepare(blocks: Blocks, options: ImportOptions) -> Derive:
-    """Return a function that keeps the symbols with the most trades and adds their average prices.
-
-    Raises:
-        DatasetError: average prices cannot be read, or a symbol lacks one.
-    """
-    tally = Tally()
+def _prepare(blocks: Blocks, options: ImportOptions) -> Derive:
+    """Return a function that keeps the symbols with the most trades and adds their average prices."""
+    tally = _Tally()
     for batch in blocks():
         tally.add(batch)
-    return partial(add_averages, averages(tally.top(options.settings["top"]), options, TRADES))
+    return partial(_add_averages, _averages(tally.top(options.settings["top"]), options))
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return both sides, with all trades each."""
     dtypes: dict[str, np.dtype[Any]] = {
         "ts": np.dtype(np.int64),
@@ -125,22 +215,21 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 def _side(blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
-        yield {**block, "id": block["symbols"]}
+        yield {**block, "id": block["symbol"]}
 
 
 TRADES = ImportKind(
     name="trades",
     workload="nyse_hedge",
     help="trades in CSV, with a time, a price and a symbol each",
-    check=check,
+    check=_check,
     form=NamedColumns(required_roles=("ts", "price")),
     transform=lambda options: partial(_columns, options.settings),
     columns=(("symbol", "string"), ("price", "int32")),
-    prepare=prepare,
-    dictionaries=(Dictionary(name="symbols", column="symbol"),),
-    keys=None,
-    streams=streams,
-    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
+    prepare=_prepare,
+    dictionaries={"symbols": "symbol"},
+    kinds=KINDS,
+    streams=_streams,
     roles=("ts", "price", "symbol"),
     settings=(
         *CSV_SETTINGS,
@@ -149,15 +238,29 @@ TRADES = ImportKind(
             name="price-scale",
             default=1.0,
             help="Factor of prices in the file; 10000 in several layouts.",
+            valid=lambda scale: scale > 0,
+            expected="one above 0",
         ),
-        Setting(name="decimals", default=2, help="Decimals of a price to keep."),
+        Setting(
+            name="decimals",
+            default=2,
+            help="Decimals of a price to keep.",
+            valid=range(_MOST_DECIMALS + 1).__contains__,
+            expected=f"0 to {_MOST_DECIMALS}",
+        ),
         Setting(
             name="symbol-pattern",
             default="[A-Za-z]+",
             help="Finds the symbol in a file's name (its first group, if it has one).",
         ),
         Setting(name="symbols", default="", help="Keep these symbols only: A,B,..."),
-        Setting(name="top", default=0, help="Number of symbols to keep, by trades; 0: all."),
+        Setting(
+            name="top",
+            default=0,
+            help="Number of symbols to keep, by trades; 0: all.",
+            valid=lambda count: count >= 0,
+            expected="0 (all) or more",
+        ),
         Setting(
             name="averages",
             default="",

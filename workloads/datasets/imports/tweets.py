@@ -10,17 +10,77 @@ Both may be in any order, as archives of tweets are newest first: they are alway
 milliseconds; `text.words` describes how texts become words.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from streamlab.workloads.datasets.imports import tweet_texts
 from streamlab.workloads.datasets.imports.cells import Cells
-from streamlab.workloads.datasets.imports.forms import CSV_SETTINGS, Lines, NamedColumns
-from streamlab.workloads.datasets.imports.kind import TIME_SETTING, ImportKind
+from streamlab.workloads.datasets.imports.kind import (
+    CSV_SETTINGS,
+    TIME_SETTING,
+    ImportKind,
+    Lines,
+    NamedColumns,
+)
+from streamlab.workloads.datasets.stream_table import numbered_streams, select_rows
 from streamlab.workloads.datasets.text.csv_text import LINE
-from streamlab.workloads.model import Alphabet
+from streamlab.workloads.datasets.text.words import tokens
+from streamlab.workloads.model import Block, ColumnType, ListType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_DTYPES: dict[str, ColumnType] = {
+    "ts": np.dtype(np.int64),
+    "user": np.dtype(np.int32),
+    "chars": np.dtype(np.int32),
+    "words": ListType(np.dtype(np.int32)),
+    "hashtags": ListType(np.dtype(np.int32)),
+}
+
+
+def _tokenize(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Replace `text` by `chars`, `words` and `hashtags`."""
+    import pyarrow as pa
+
+    texts = [tokens(text) for text in batch.column("text").to_pylist()]
+    chars, words, hashtags = zip(*texts, strict=True)
+    unchanged = ("row", "ts", "user")
+    list_type = pa.list_(pa.string())
+    return pa.RecordBatch.from_arrays(
+        [
+            *(batch.column(name) for name in unchanged),
+            pa.array(chars, pa.int32()),
+            pa.array(words, list_type),
+            pa.array(hashtags, list_type),
+        ],
+        [*unchanged, "chars", "words", "hashtags"],
+    )
+
+
+def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the tweets of a stream, in round-robin order of time."""
+    begin = 0
+    for block in blocks:
+        turn = np.arange(begin, begin + len(block["ts"])) % count
+        begin += len(turn)
+        yield select_rows(block, turn == index)
+
+
+import_of_tweets = partial(
+    ImportKind,
+    workload="tweets",
+    columns=(("user", "string"), ("text", "string")),
+    prepare=lambda blocks, options: _tokenize,
+    dictionaries={"words": "words", "hashtags": "hashtags", "users": "user"},
+    kinds=("tweet",),
+    streams=lambda options, entries: numbered_streams(options.streams, "tweet", _DTYPES, _share),
+)
+"""Makes an import kind of tweets."""
+
 
 _LINE = r"(?s)^[^|]*\|(?P<ts>[^|]*)\|(?P<text>.*)$"
 _MOST_CHARACTERS = 1 << 17
@@ -40,28 +100,20 @@ def _columns(cells: Cells) -> dict[str, Any]:
             cells.add(role, pc.struct_field(fields, role))
         user = pa.repeat(Path(cells.part.file).stem, len(cells))
     ts, text = cells.times("ts"), cells.texts("text")
-    for row in np.flatnonzero(np.asarray(pc.utf8_length(text)) > _MOST_CHARACTERS).tolist():
-        length = len(text[row].as_py())
-        cells.note(row, f"a text of {length:,} characters, above {_MOST_CHARACTERS:,}")
+    length = np.asarray(pc.utf8_length(text))
+    cells.mark(
+        length > _MOST_CHARACTERS,
+        lambda row: f"a text of {length[row]:,} characters, above {_MOST_CHARACTERS:,}",
+    )
     return {"ts": ts, "user": user, "text": text}
 
 
-TWEETS = ImportKind(
+TWEETS = import_of_tweets(
     name="tweets",
-    workload="tweets",
     help="tweets: lines of id|time|text, one file for each author, or CSV with --columns",
     form=NamedColumns(required_roles=("ts", "text"), default_form=Lines(fallback="cp1252")),
     transform=lambda options: _columns,
-    columns=(("user", "string"), ("text", "string")),
-    prepare=tweet_texts.prepare,
-    dictionaries=tweet_texts.DICTIONARIES,
-    keys=None,
-    streams=tweet_texts.streams,
-    alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
     roles=("ts", "user", "text"),
-    settings=(
-        *CSV_SETTINGS,
-        TIME_SETTING,
-    ),
+    settings=(*CSV_SETTINGS, TIME_SETTING),
     sorts=True,
 )

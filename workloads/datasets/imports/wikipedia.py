@@ -22,15 +22,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.imports import tweet_texts
-from streamlab.workloads.datasets.imports.cells import Cells
-from streamlab.workloads.datasets.imports.forms import Lines
-from streamlab.workloads.datasets.imports.json_lines import object_of, text_of
-from streamlab.workloads.datasets.imports.kind import Dictionary, ImportKind, ImportOptions
-from streamlab.workloads.datasets.rows import BLOCK_ROWS
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
-from streamlab.workloads.datasets.text.csv_text import LINE
-from streamlab.workloads.model import Alphabet, Block
+from streamlab.workloads.datasets.imports.cells import Cells, object_of, text_of
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Lines
+from streamlab.workloads.datasets.imports.tweets import import_of_tweets
+from streamlab.workloads.datasets.stream_table import (
+    BLOCK_ROWS,
+    StreamTable,
+    numbered_streams,
+    share_rows,
+)
+from streamlab.workloads.model import Block
 
 KINDS = ("increment", "read_reset")
 INCREMENT, READ_RESET = 0, 1
@@ -49,15 +50,11 @@ def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, Any]:
         edit = object_of(line)
         return [text_of(edit, field, empty=field in _EMPTY) for field in fields.values()]
 
-    rows = cells.each(texts_of, cells.texts(LINE).to_pylist())
-    columns = {
-        name: pa.array(["" if row is None else row[at] for row in rows], pa.string())
-        for at, name in enumerate(fields)
-    }
-    return columns | {"ts": cells.times_of(columns["ts"])}
+    columns = cells.parse_lines(texts_of, dict.fromkeys(fields, ""))
+    return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
 
 
-def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
+def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return the streams of increments, and the stream of read-resets."""
     dtypes: dict[str, np.dtype[Any]] = {"ts": np.dtype(np.int64), "tag": np.dtype(np.int32)}
     return (
@@ -73,7 +70,7 @@ def streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamT
 
 def _increments(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for edits in share_rows("row", count, index, blocks):
-        yield {"ts": edits["ts"], "tag": _tags(INCREMENT, np.asarray(edits["pages"]))}
+        yield {"ts": edits["ts"], "tag": _tags(INCREMENT, np.asarray(edits["page"]))}
 
 
 def _resets(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -87,7 +84,7 @@ def _resets(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
             if hour_ms is not None and ends_ms[begin] != hour_ms:
                 yield from _at(hour_ms, edited)
             hour_ms = int(ends_ms[begin])
-            edited[np.asarray(block["pages"])[begin:end]] = True
+            edited[np.asarray(block["page"])[begin:end]] = True
     if hour_ms is not None:
         yield from _at(hour_ms, edited)
 
@@ -110,25 +107,18 @@ WIKIPEDIA_EDITS = ImportKind(
     columns=(("page", "string"),),
     form=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "page": "page"}),
-    dictionaries=(Dictionary(name="pages", column="page"),),
+    dictionaries={"pages": "page"},
+    kinds=KINDS,
     keys="pages",
-    streams=streams,
-    alphabet=lambda keys: Alphabet(kinds=KINDS, keys=keys),
+    streams=_streams,
     invents=("read_reset",),
 )
 
 
-WIKIPEDIA_COMMENTS = ImportKind(
+WIKIPEDIA_COMMENTS = import_of_tweets(
     name="wikipedia-comments",
-    workload="tweets",
     help="comments of Wikipedia recent changes, one JSON object a line with `time`, `user` and "
     "`comment`",
     form=Lines(),
     transform=lambda options: partial(_columns, {"ts": "time", "user": "user", "text": "comment"}),
-    columns=(("user", "string"), ("text", "string")),
-    prepare=tweet_texts.prepare,
-    dictionaries=tweet_texts.DICTIONARIES,
-    keys=None,
-    streams=tweet_texts.streams,
-    alphabet=lambda keys: Alphabet(kinds=("tweet",), keys=keys),
 )

@@ -24,7 +24,7 @@ LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
+class Numbers:
     """The cells of a column as numbers.
 
     Attributes:
@@ -38,7 +38,7 @@ class Cells:
     bad: dict[int, str]
 
 
-def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
+def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
     """Return the cells of a column.
 
     Raises:
@@ -52,7 +52,7 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
     if is_text(kind) and not column.null_count:
         quick_values = _quick(column, dtype)
         if quick_values is not None:
-            return Cells(values=quick_values, empty=np.zeros(len(column), np.bool_), bad={})
+            return Numbers(values=quick_values, empty=np.zeros(len(column), np.bool_), bad={})
     if is_text(kind):
         column = pc.utf8_trim_whitespace(column)
         column = pc.if_else(pc.equal(column, ""), None, column)
@@ -67,7 +67,7 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
     empty = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
     quick_values = _quick(column, dtype)
     if quick_values is not None:
-        return Cells(values=quick_values, empty=empty, bad={})
+        return Numbers(values=quick_values, empty=empty, bad={})
     values, bad = np.zeros(len(column), dtype), {}
     for row, value in enumerate(column.to_pylist()):
         if value is None:
@@ -77,7 +77,7 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Cells:
             bad[row] = f"{shown(value)} {_why_not(value, dtype)}"
         else:
             values[row] = exact_value
-    return Cells(values=values, empty=empty, bad=bad)
+    return Numbers(values=values, empty=empty, bad=bad)
 
 
 def plain(column: "pa.Array") -> "pa.Array":

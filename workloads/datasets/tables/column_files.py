@@ -2,15 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.file_search import Paths, find_files, resolve_paths
-from streamlab.workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.datasets.tables.table import Part
+from streamlab.workloads.datasets.text.records import Chunk
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,23 +117,18 @@ def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) ->
             yield Chunk(
                 batch=pa.RecordBatch.from_arrays([batch.column(i) for i in chosen], names),
                 number=partial(add, done + begin + 1),
+                further=np.zeros(batch.num_rows, np.int64),
             )
         done += large_batch.num_rows
 
 
-class _reading:  # noqa: N801 - used as a statement
-    """Converts errors from reading a broken file into a `DatasetError`."""
+@contextmanager
+def _reading(path: Path, form: str) -> Iterator[None]:
+    """Convert errors from reading a broken file into a `DatasetError`."""
+    import pyarrow as pa
 
-    def __init__(self, path: Path, form: str) -> None:
-        self._path, self._form = path, form
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        import pyarrow as pa
-
-        if isinstance(error, pa.ArrowException | OSError):
-            raise DatasetError(
-                f"{self._path} cannot be read as {self._form}: {str(error).rstrip('.')}"
-            ) from error
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        why = str(error).rstrip(".")
+        raise DatasetError(f"{path} cannot be read as {form}: {why}") from error

@@ -39,9 +39,7 @@ def resolve_paths(paths: Paths, folder: Path) -> Paths:
 def find_files(paths: Paths, *, folders: str | None) -> tuple[Path, ...]:
     """Return all files, in order of the paths; those of a folder or a glob in order of name.
 
-    Args:
-        paths: as the user wrote them.
-        folders: suffix of the files to take from a folder; None: folders are an error.
+    `folders` is the suffix of the files to take from a folder; None: folders are an error.
 
     Raises:
         DatasetError: a path matches no file, or a file cannot be read.

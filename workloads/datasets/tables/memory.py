@@ -12,7 +12,8 @@ import numpy as np
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.column_files import ROWS, chunk_batches
-from streamlab.workloads.datasets.tables.table import Chunk, Part
+from streamlab.workloads.datasets.tables.table import Part
+from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.model import ListColumn
 
 if TYPE_CHECKING:

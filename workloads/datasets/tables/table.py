@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.text.records import BadRecord
+from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
-from streamlab.workloads.datasets.times.units import NAMES
+from streamlab.workloads.datasets.times.recognition import NAMES
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
+    pass
 
 MOST_STREAMS = 1024
 """The same maximum as for generators: each stream is a file, and a thread or a task in engines."""
@@ -26,29 +24,6 @@ NO_COLUMN = "-"
 FILE, ROW = "@file", "@row"
 """Columns of every table: the name of a row's file (or archive member), and its number from 1 over
 all files."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
-    """Some rows of a part.
-
-    Attributes:
-        batch: the chosen columns, in the requested order.
-        number: maps a row's index in the batch to its number in messages.
-        bad: texts that are not valid rows; the batch does not include them.
-        line: int64, the first line of each row; None: rows are not lines.
-        further: int64, the number of lines of each row after its first; None: rows are not lines.
-        empty_lines: number of empty lines outside rows.
-        header_lines: number of lines of the header.
-    """
-
-    batch: "pa.RecordBatch"
-    number: Callable[[int], int | str]
-    bad: Sequence[BadRecord] = ()
-    line: "npt.NDArray[np.int64] | None" = None
-    further: "npt.NDArray[np.int64] | None" = None
-    empty_lines: int = 0
-    header_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,34 +1,92 @@
 """Makes the dataset of a table, or finds it by the table's content."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.control_group import available_bytes
-from streamlab.workloads.datasets.builder import record_of
 from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
+from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import InProcess
-from streamlab.workloads.datasets.manifest import Content, canonical, file_sha256
+from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress
-from streamlab.workloads.datasets.rows import select_rows
 from streamlab.workloads.datasets.split import Share, shares
-from streamlab.workloads.datasets.stream_table import StreamTable, StreamTask
-from streamlab.workloads.datasets.tables.keys import Keys, keys_of
+from streamlab.workloads.datasets.stream_table import StreamTable, select_rows, write_table
 from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     check_meaning,
     required_columns,
 )
 from streamlab.workloads.datasets.tables.table import FILE, Table
-from streamlab.workloads.datasets.tables.table_reader import Reading, read
+from streamlab.workloads.datasets.tables.table_reader import KEYS, Reading, read
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
+
+_SPARSEST = 4
+_FEW = 1024
+"""Numbers stay unchanged if all are below this, or below four times the number of distinct keys."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """The mapping from keys to numbers.
+
+    Attributes:
+        count: number of the alphabet's keys.
+        numberings: the dictionaries to store.
+        values: the key of each number by first appearance; None: the number itself is the key.
+    """
+
+    count: int
+    numberings: Mapping[str, Numbering]
+    values: npt.NDArray[np.int32] | None = None
+
+    def lookup(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Return the keys of numbers by first appearance."""
+        return numbers if self.values is None else self.values[numbers]
+
+
+def keys_of(numberings: Mapping[str, Numbering], kinds: int, label: str) -> Keys:
+    """Return the mapping of keys, from all dictionaries that reading the table made.
+
+    Raises:
+        DatasetError: more keys than tags can hold.
+    """
+    numbering = numberings.get(KEYS)
+    if numbering is None:
+        return Keys(count=1, numberings=numberings)
+    distinct = len(numbering)
+    if distinct * kinds > 2**31 - 1:
+        raise DatasetError(
+            f"{label}: {distinct:,} keys x {kinds} kinds do not fit the 31 bits of a tag"
+        )
+    values = _dense_numbers(numbering, max(_FEW, _SPARSEST * distinct))
+    if values is None or (int(values.max()) + 1) * kinds > 2**31 - 1:
+        return Keys(count=distinct, numberings=numberings)
+    others = {name: entry for name, entry in numberings.items() if name != KEYS}
+    return Keys(count=int(values.max()) + 1, numberings=others, values=values)
+
+
+def _dense_numbers(numbering: Numbering, below: int) -> npt.NDArray[np.int32] | None:
+    """Return the texts as numbers; None if one is not a number or not below the limit."""
+    digits = len(str(below))
+    values = np.empty(len(numbering), np.int32)
+    for index, text in enumerate(numbering.texts()):
+        if not (text.isascii() and text.isdecimal()) or len(text) > digits:
+            return None
+        if str(int(text)) != text or int(text) >= below:
+            return None
+        values[index] = int(text)
+    return values
+
 
 VERSION = 3
 """Increased when the same table becomes a different dataset."""
@@ -122,18 +180,20 @@ def dataset_of(
             _check_memory(reading.rows)
             InProcess().order(rows.times, rows.order)
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
-        written = _written(StreamTask(tables, rows, folder, alphabet), progress)
+        written = []
+        for index in range(len(tables)):
+            if progress is not None:
+                progress("writing streams", index, len(tables))
+            written.append(write_table(tables, rows, folder, alphabet, index))
         content = Content(
             workload=name,
             alphabet=alphabet,
-            streams=tuple(map(record_of, written)),
+            streams=msgspec.convert(written, tuple[WrittenStream, ...]),
             origin={
                 "import": "table",
                 "files": named,
                 "table": table.source.label,
                 **reading.origin(),
-                "sorted_here": bool(reading.descents),
-                "rows_out_of_order": reading.descents,
                 "streams": table.streams,
                 **reading.times,
                 "columns": _columns(table),
@@ -214,20 +274,6 @@ def _blocks(
         rows = select_rows(block, mask(np.asarray(block["kind"])))
         columns: dict[str, Any] = {"ts": rows["ts"]}
         if "tag" in names:
-            columns["tag"] = _tags(share.kind, kinds, keys.lookup(np.asarray(rows["key"])))
+            key = keys.lookup(np.asarray(rows["key"])).astype(np.int64)
+            columns["tag"] = (share.kind + kinds * key).astype(np.int32)
         yield {**columns, **{name: rows[f".{name}"] for name in names if name not in columns}}
-
-
-def _tags(kind: int, kinds: int, keys: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    return (kind + kinds * keys.astype(np.int64)).astype(np.int32)
-
-
-def _written(write: StreamTask, progress: Progress | None) -> list[dict[str, Any]]:
-    written = []
-    for index in range(len(write.tables)):
-        if progress is not None:
-            progress("writing streams", index, len(write.tables))
-        written.append(write(index))
-    for done in write.folder.glob("*.done"):
-        done.unlink()
-    return written

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.rows import Rows, RowsWriter, take_rows
+from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, take_rows
 from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain, shown
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
@@ -22,8 +22,9 @@ from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     choose,
 )
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, Chunk, Part, Table
+from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, Part, Table
 from streamlab.workloads.datasets.text.csv_text import row_words
+from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
@@ -42,8 +43,6 @@ class Reading(RowReport):
     """The findings of reading a table.
 
     Attributes:
-        descents: number of rows with an earlier time than the row before.
-        times: how times were read (`TimeReader.report`).
         of_kind: number of good rows of each kind.
         empty: number of rows in which a field is empty, by kind and field.
         first_empty: the first of these rows, in words, by kind and field.
@@ -51,8 +50,6 @@ class Reading(RowReport):
         no_numbers: fields of whole numbers with a value that is not one.
     """
 
-    descents: int = 0
-    times: dict[str, Any] = field(default_factory=dict)
     of_kind: list[int] = field(default_factory=list)
     empty: dict[tuple[int, str], int] = field(default_factory=dict)
     first_empty: dict[tuple[int, str], str] = field(default_factory=dict)
@@ -115,19 +112,15 @@ def _read(
         table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
     )
     times = ColumnTimes(reader)
-    before: int | None = None
     with RowsWriter(folder) as writer:
         for part in table.source.parts(at):
             chosen = choose(table, required, part.names, part.place)
             for chunk in part.chunks(list(chosen.index.values()) or [0]):
                 block = _Block(table, required, chosen, chunk, part, reading, times).columns()
                 ts = np.asarray(block["ts"])
+                reading.late_rows(ts)
                 if len(ts):
-                    late = np.diff(ts, prepend=ts[0] if before is None else before) < 0
-                    reading.descents += int(np.count_nonzero(late))
-                    before = int(ts[-1])
                     writer.append(block)
-                reading.rows += len(ts)
                 reading.empty_lines += chunk.empty_lines
                 reading.passed_over += chunk.header_lines
                 if not reading.rows and reading.bad > table.max_bad:
@@ -199,17 +192,14 @@ class _Block:
         # Invalid rows come last, because they do not show whether columns are declared wrongly.
         further = self._chunk.further
         for row in sorted(self._bad):
-            lines = 0 if further is None else int(further[row])
-            self._reading.bad_row(f"{self._row(row)}{self._bad[row]}", lines)
+            self._reading.bad_row(f"{self._row(row)}{self._bad[row]}", int(further[row]))
         for record in self._chunk.bad:
             number = row_words(record.row, record.line, record.further)
             self._reading.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
         is_good = np.ones(rows, np.bool_)
         is_good[list(self._bad)] = False
         good = np.flatnonzero(is_good)
-        if further is not None:
-            for row in good[further[good] > 0].tolist():
-                self._reading.row_of_lines(self._row(row), int(further[row]))
+        self._reading.good_rows(good, further, self._row)
         self._count(kind, good)
         return {name: self._good(name, column, good) for name, column in read.items()}
 

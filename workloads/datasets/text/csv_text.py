@@ -4,17 +4,16 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.raw_files import Part, readable
 from streamlab.workloads.datasets.text.decoding import NO_UTF8, text_blocks
-from streamlab.workloads.datasets.text.records import BadRecord, Records, RecordScanner
+from streamlab.workloads.datasets.text.records import BadRecord, Chunk, Records, RecordScanner
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,10 +38,6 @@ _STAND_INS = bytes({*range(1, 32)} - {*b"\t\n\r"})
 def parse_delimiter(delimiter: object, where: str) -> str:
     r"""Return a delimiter, with `\t` replaced by a tab.
 
-    Args:
-        delimiter: the delimiter to check.
-        where: its name in messages.
-
     Raises:
         DatasetError: it is not one character that can separate cells.
     """
@@ -51,29 +46,6 @@ def parse_delimiter(delimiter: object, where: str) -> str:
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not _DELIMITER.fullmatch(delimiter):
         raise DatasetError(f"{where} is {delimiter!r}; give one character, such as ';'")
     return delimiter
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CsvRows:
-    """Records of a text, in order.
-
-    Attributes:
-        columns: the chosen cells of the good records, as Arrow arrays of bytes.
-        row: int64, the number of each good record in the text, from 1, counting the header.
-        line: int64, the first line of each, from 1.
-        further: int64, the number of lines after the first, within quoted cells.
-        bad: lines that are no records, in order.
-        empty_lines: number of empty lines outside records.
-        header_lines: number of lines of the header; 0 except with a text's first records.
-    """
-
-    columns: "list[pa.Array]"
-    row: npt.NDArray[np.int64]
-    line: npt.NDArray[np.int64]
-    further: npt.NDArray[np.int64]
-    bad: tuple[BadRecord, ...]
-    empty_lines: int
-    header_lines: int = 0
 
 
 def row_words(row: int, line: int, further: int) -> str:
@@ -167,7 +139,7 @@ class CsvText:
             return self._layout or names
         return tuple(str(number) for number in range(1, len(cells) + 1))
 
-    def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[CsvRows]:
+    def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield all records after the header.
 
         Args:
@@ -184,7 +156,7 @@ class CsvText:
                 yield replace(self._parsed(records, columns, chosen), header_lines=header_lines)
                 header_lines = 0
 
-    def _parsed(self, records: Records, columns: int, chosen: Sequence[int]) -> CsvRows:
+    def _parsed(self, records: Records, columns: int, chosen: Sequence[int]) -> Chunk:
         skipped: list[int] = []
         ragged: list[BadRecord] = []
 
@@ -210,13 +182,11 @@ class CsvText:
         row = records.row[good]
         assert table.num_rows == len(row), "Arrow and the scanner find the same records"
         bad = tuple(sorted((*records.bad, *ragged)))
-        return CsvRows(
-            columns=[_column(table, str(index), stand_in, encoding) for index in chosen],
-            row=row,
-            line=records.line[good],
-            further=records.further[good],
-            bad=bad,
-            empty_lines=records.empty_lines,
+        return _chunk(
+            [_column(table, str(index), stand_in, encoding) for index in chosen],
+            replace(
+                records, row=row, line=records.line[good], further=records.further[good], bad=bad
+            ),
         )
 
     def _table(
@@ -263,7 +233,7 @@ class LineText:
         """Return the name of the only column."""
         return (LINE,)
 
-    def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[CsvRows]:
+    def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield all lines: as `CsvText.rows`."""
         import pyarrow as pa
 
@@ -274,14 +244,7 @@ class LineText:
                 line += records.lines
                 texts = (raw.removesuffix(b"\r") for raw in records.data.split(b"\n"))
                 cells = [self._utf8(text) for text in texts if text]
-                yield CsvRows(
-                    columns=[pa.array(cells, pa.binary())] * len(chosen),
-                    row=records.row,
-                    line=records.line,
-                    further=records.further,
-                    bad=records.bad,
-                    empty_lines=records.empty_lines,
-                )
+                yield _chunk([pa.array(cells, pa.binary())] * len(chosen), records)
 
     def _utf8(self, line: bytes) -> bytes:
         if not self._fallback or line.isascii():
@@ -292,6 +255,45 @@ class LineText:
             with suppress(UnicodeDecodeError):
                 return line.decode(self._fallback).encode()
         return line
+
+
+def _chunk(columns: "list[pa.Array]", rows: Records) -> Chunk:
+    """Return records and their cells as a chunk; those with cells that are not UTF-8 become bad ones."""
+    import pyarrow as pa
+
+    texts, wrong = [], np.zeros(len(rows.row), np.bool_)
+    for column in columns:
+        try:
+            texts.append(column.cast(pa.string()))
+        except pa.ArrowInvalid:
+            decoded = [_decoded(cell) for cell in column.to_pylist()]
+            wrong |= np.array([text is None for text in decoded], np.bool_)
+            texts.append(pa.array(decoded, pa.string()))
+    row, line, further = rows.row, rows.line, rows.further
+    bad = list(rows.bad)
+    if wrong.any():
+        numbers = (each[wrong].tolist() for each in (row, line, further))
+        for first, second, third in zip(*numbers, strict=True):
+            bad.append(BadRecord(first, second, third, "it is not UTF-8", b""))
+        bad.sort()
+        texts = [column.filter(pa.array(~wrong)) for column in texts]
+        row, line, further = row[~wrong], line[~wrong], further[~wrong]
+    names = [str(index) for index in range(len(texts))]
+    return Chunk(
+        batch=pa.RecordBatch.from_arrays(texts, names),
+        number=lambda index: row_words(*(int(each[index]) for each in (row, line, further))),
+        bad=bad,
+        line=line,
+        further=further,
+        empty_lines=rows.empty_lines,
+    )
+
+
+def _decoded(cell: bytes) -> str | None:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -7,15 +7,18 @@ lines is read as a record.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.decoding import LONGEST_LINE_BYTES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BLANKS = " "
 """This delimiter stands for any run of blanks and tabs."""
@@ -55,6 +58,29 @@ class BadRecord(NamedTuple):
         """Return why the lines are no record, and their beginning."""
         start = self.start[:_SHOWN_BYTES].decode("utf-8", errors="replace")
         return f"{self.reason}: {start!r}" if start else self.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some rows of a part.
+
+    Attributes:
+        batch: the chosen columns, in the requested order.
+        number: maps a row's index in the batch to its number in messages.
+        further: int64, the number of lines of each row after its first.
+        bad: texts that are not valid rows; the batch does not include them.
+        line: int64, the first line of each row; None: rows are not lines.
+        empty_lines: number of empty lines outside rows.
+        header_lines: number of lines of the header.
+    """
+
+    batch: "pa.RecordBatch"
+    number: Callable[[int], int | str]
+    further: npt.NDArray[np.int64]
+    bad: Sequence[BadRecord] = ()
+    line: npt.NDArray[np.int64] | None = None
+    empty_lines: int = 0
+    header_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,13 +174,7 @@ class RecordScanner:
         return _AT_ENDS.sub(b"", _EACH_RUN.sub(b" ", data))
 
     def _scan(self, data: bytes, row: int, line: int) -> tuple[Records, int]:
-        """Return the records of whole lines, and the bytes they take; the rest is an incomplete record.
-
-        Args:
-            data: begins at a record.
-            row: number of the first record.
-            line: number of the first line.
-        """
+        """Return the records of whole lines, and the bytes they take; the rest is an incomplete record."""
         quotes = self._quoted and b'"' in data
         text = np.frombuffer(data, np.uint8)
         ends = np.flatnonzero(text == _LF)
@@ -216,13 +236,7 @@ class RecordScanner:
         ), used
 
     def _record(self, data: bytes, begin: int, line: int) -> tuple[int | None, str]:
-        """Return the end of a record (None: not in the data), and why it is bad ("": it is good).
-
-        Args:
-            data: whole lines.
-            begin: start of the record.
-            line: number of the first line of the data.
-        """
+        """Return the end of a record (None: not in the data), and why it is bad ("": it is good)."""
         if strict := self._strict.match(data, begin):
             return strict.end(), ""
         loose = self._loose.match(data, begin)

@@ -1,10 +1,17 @@
 """Counts the good and bad rows of an import, and their lines."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from streamlab.workloads.datasets.text.records import NO_QUOTES
 
 _MOST_NAMED = 10
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,6 +31,9 @@ class RowReport:
         several: the first ten rows of several lines, in words.
         empty_lines: number of empty lines outside rows.
         passed_over: number of lines of headers, and of lines that the import does not need.
+        descents: number of rows with an earlier time than the row before.
+        last_ts: time of the last row.
+        times: how times were read (`TimeReader.report`).
     """
 
     rows: int = 0
@@ -35,6 +45,9 @@ class RowReport:
     several: list[str] = field(default_factory=list)
     empty_lines: int = 0
     passed_over: int = 0
+    descents: int = 0
+    last_ts: int | None = None
+    times: dict[str, Any] = field(default_factory=dict)
 
     @property
     def lines(self) -> int:
@@ -49,12 +62,25 @@ class RowReport:
         if len(self.bad_lines) < _MOST_NAMED:
             self.bad_lines.append(words)
 
-    def row_of_lines(self, place: str, further: int) -> None:
-        """Count the lines of a good row after its first; `rows` counts the row."""
-        self.of_lines += 1
-        self.lines_in_rows += further
-        if len(self.several) < _MOST_NAMED:
-            self.several.append(place)
+    def good_rows(self, rows: Ints, further: Ints, place: Callable[[int], str]) -> None:
+        """Count good rows, given their indices in a chunk, and the lines of all its rows after their first."""
+        self.rows += len(rows)
+        for row in rows[further[rows] > 0].tolist():
+            self.of_lines += 1
+            self.lines_in_rows += int(further[row])
+            if len(self.several) < _MOST_NAMED:
+                self.several.append(place(row))
+
+    def late_rows(self, ts: Ints) -> Ints:
+        """Return which of the next good rows have an earlier time than the row before them, and count them."""
+        if not len(ts):
+            return ts
+        late = np.flatnonzero(
+            np.diff(ts, prepend=ts[0] if self.last_ts is None else self.last_ts) < 0
+        )
+        self.descents += len(late)
+        self.last_ts = int(ts[-1])
+        return late
 
     def excess(self) -> str:
         """Return the end of an error about bad rows: their lines, and how to skip them."""
@@ -76,4 +102,6 @@ class RowReport:
             "several_lines": self.several,
             "empty_lines": self.empty_lines,
             "lines_passed_over": self.passed_over,
+            "sorted_here": bool(self.descents),
+            "rows_out_of_order": self.descents,
         }

@@ -1,6 +1,7 @@
 """Reads times from Arrow columns."""
 
 import itertools
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -10,10 +11,15 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.times.fixed_width import fixed_stamps
 from streamlab.workloads.datasets.times.reader import TimeReader, text_form
-from streamlab.workloads.datasets.times.recognition import DAY_TIME, ISO, is_number
-from streamlab.workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
+from streamlab.workloads.datasets.times.recognition import (
+    DAY_TIME,
+    FARTHEST,
+    ISO,
+    NAMES,
+    PER_SECOND,
+    is_number,
+)
 from streamlab.workloads.datasets.times.zones import UtcTimes, utc_times
 
 if TYPE_CHECKING:
@@ -23,6 +29,9 @@ _MOST_CACHED = 1 << 20
 """The most texts with cached times; times in minutes and days repeat."""
 _MOST_EXACT = 2.0**24
 """Whole numbers of a float of 32 bits are exact up to here."""
+
+_DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"[0-5]\d"}
+"""Fields of patterns with a fixed number of digits."""
 
 Times = tuple[npt.NDArray[np.int64], dict[int, str]]
 """Times of all rows (0 for a bad row), and why rows are bad."""
@@ -40,11 +49,6 @@ class ColumnTimes:
 
     def read(self, column: "pa.Array", place: str, row: RowWords) -> Times:
         """Return the times of a column.
-
-        Args:
-            column: timestamps, dates, numbers or texts.
-            place: names the column in messages.
-            row: names a row in messages.
 
         Raises:
             DatasetError: a column of this type cannot hold times, or not in the reader's form.
@@ -140,7 +144,7 @@ class ColumnTimes:
     def _texts(self, column: "pa.Array", row: RowWords) -> Times:
         import pyarrow.compute as pc
 
-        stamps = fixed_stamps(column, self.reader.form) if self.reader.form else None
+        stamps = _fixed_stamps(column, self.reader.form) if self.reader.form else None
         if stamps is not None:
             self.reader.note_zone(str(column[0]), named=False)
             return self._stamps(stamps, row, column)
@@ -270,6 +274,33 @@ class ColumnTimes:
             bad.setdefault(int(at), f"{values[at]} is beyond 2^61 {NAMES[self.reader.unit]}")
         values = np.where(far, 0, values)
         return values // (before // after) if after <= before else values * (after // before), bad
+
+
+def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
+    """Return texts as timestamps in seconds; None if a field of the pattern is not of digits, or a text not exact.
+
+    Arrow's `strptime` accepts fewer digits, and days beyond the end of a month.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = re.findall("%(.)", pattern)
+    if not {"Y", "m", "d"} <= set(names) <= set(_DIGITS) or len(names) > len(set(names)):
+        return None
+    if not pa.types.is_string(texts.type) or texts.null_count or not len(texts):
+        return None
+    shape = re.sub("%(.)", lambda name: _DIGITS[name[1]], re.escape(pattern))
+    if not pc.all(pc.match_substring_regex(texts, f"^{shape}$")).as_py():
+        return None
+    stamps = pc.strptime(texts, format=pattern, unit="s", error_is_null=True)
+    at = pattern.index("%d") + 2 * ("%Y" in pattern.partition("%d")[0])  # %Y stands for four digits
+    days = pc.utf8_slice_codeunits(texts, at, at + 2).cast(pa.int64())
+    exact = (
+        not stamps.null_count
+        and pc.day(stamps).equals(days)
+        and pc.min(pc.year(stamps)).as_py() > 0
+    )
+    return stamps if exact else None
 
 
 def _whole_numbers(texts: "pa.Array") -> npt.NDArray[np.int64] | None:

@@ -12,11 +12,13 @@ from streamlab.workloads.datasets.times.recognition import (
     AS_IS,
     DATES,
     DAY_TIME,
+    FARTHEST,
     ISO,
+    NAMES,
+    PER_SECOND,
     Recognition,
     is_number,
 )
-from streamlab.workloads.datasets.times.units import FARTHEST, NAMES, PER_SECOND
 from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, missing_words
 
 HHMMSS = "hhmmss"
@@ -36,10 +38,6 @@ _TWITTER = re.compile(
 
 def check_form(form: object, where: str) -> None:
     """Refuse an invalid form of times.
-
-    Args:
-        form: the form; None: to be recognized.
-        where: its name in messages.
 
     Raises:
         DatasetError: the form is invalid.

@@ -20,7 +20,12 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.times.units import NAMES
+PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+
+FARTHEST = 2**61
+"""The limit of event times, because engines add windows to them in 64 bits."""
+
 
 AS_IS, ISO, DAY_TIME, DATES = "", "iso", "time of day", "dates as numbers"
 """Forms other than the units; AS_IS: numbers that count the unit of event time."""

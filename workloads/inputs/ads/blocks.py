@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.datasets.total_order import final_watermark, total_order
 from streamlab.workloads.inputs.ads.schema import FIELDS
 from streamlab.workloads.model import Input
 
@@ -25,18 +25,6 @@ def closed_blocks(data: Input, markers_ms: int) -> "pd.DataFrame":
     marker = (events.ts // markers_ms + 1) * markers_ms
     frame = pd.DataFrame({"ts": events.ts, "marker": marker, **events.payload})
     return frame[marker <= final_watermark(data, events.ts)]
-
-
-def final_watermark(data: Input, ts: npt.NDArray[np.int64]) -> int:
-    """Return the final watermark of an input: the last event time, or that before its cut.
-
-    Args:
-        data: the input.
-        ts: times of all its events, ascending.
-    """
-    if data.until_ts is not None:
-        return data.until_ts - 1
-    return int(ts[-1]) if len(ts) else 0
 
 
 def look_up_ids(ids: "pd.Series[int]", table: npt.NDArray[np.int32]) -> "pd.Series[int]":

@@ -9,8 +9,14 @@ Event e depends only on the seed and e, not on the number of streams: row i of s
 i * streams + s.
 """
 
+from streamlab.workloads.datasets.cadence import (
+    numbered_specs,
+    one_key,
+    rows_of,
+    tuples_of,
+    typed_columns,
+)
 from streamlab.workloads.datasets.random import below, below_each, draw_at, zipf
-from streamlab.workloads.datasets.stream_assignment import rows_of, tuples_of
 from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS, TYPES
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
@@ -43,10 +49,7 @@ PARAMETERS = {
     ),
 }
 
-
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
@@ -60,15 +63,8 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
         raise ModelError(
             f"ads: {ads} ads for {campaigns} campaigns; give at least one ad a campaign"
         )
-    return tuple(
-        StreamSpec(
-            name=f"{EVENT}-{index}",
-            kinds=(EVENT,),
-            fields=FIELDS,
-            events=rows_of(events, index, count),
-        )
-        for index in range(count)
-    )
+    rows = (rows_of(events, index, count) for index in range(count))
+    return numbered_specs(EVENT, EVENT, FIELDS, rows)
 
 
 def generate(
@@ -86,7 +82,4 @@ def generate(
         "ad": turn * campaigns + campaign,
         "type": below(draw_at(seed, _ALL, _TYPE, event), len(TYPES)),
     }
-    return {
-        "ts": event * SECOND_MS // int(params["rate"]),
-        **{name: columns[name].astype(FIELDS[name]) for name in FIELDS.names or ()},
-    }
+    return {"ts": event * SECOND_MS // int(params["rate"]), **typed_columns(columns, FIELDS)}

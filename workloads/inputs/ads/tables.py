@@ -22,9 +22,9 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
 from streamlab.workloads.datasets.integrity import dictionary_texts
 from streamlab.workloads.datasets.remedy import rebuild_command
-from streamlab.workloads.inputs.ads.databases.duckdb_lookup import DUCKDB as SYSTEM_DUCKDB
+from streamlab.workloads.inputs.ads.databases.duckdb import DUCKDB as SYSTEM_DUCKDB
 from streamlab.workloads.inputs.ads.databases.lookup import System, look_up
-from streamlab.workloads.inputs.ads.databases.sqlite_lookup import SQLITE as SYSTEM_SQLITE
+from streamlab.workloads.inputs.ads.databases.sqlite import SQLITE as SYSTEM_SQLITE
 from streamlab.workloads.inputs.ads.schema import NONE
 from streamlab.workloads.model import ModelError, Parameter, Params
 
@@ -141,12 +141,8 @@ def _find(name: str, table: Table, where: str) -> Find:
     return find
 
 
-def _system(name: str) -> "System":
-    # Imports one module only: a program's code must not include the other databases.
-    if name == SQLITE:
-        return SYSTEM_SQLITE
-
-    return SYSTEM_DUCKDB
+def _system(name: str) -> System:
+    return SYSTEM_SQLITE if name == SQLITE else SYSTEM_DUCKDB
 
 
 @lru_cache(maxsize=8)
@@ -167,8 +163,7 @@ def _full_dataset_id(prefix: str) -> str:
     return _dataset(prefix).id
 
 
-def _dataset(prefix: str) -> "Dataset":
-
+def _dataset(prefix: str) -> Dataset:
     try:
         return Catalog.default().get(prefix)
     except DatasetError as error:
@@ -176,7 +171,6 @@ def _dataset(prefix: str) -> "Dataset":
 
 
 def _dataset_table(name: str, prefix: str) -> Lookup:
-
     dataset = _dataset(prefix)
     for dictionary in dataset.dictionaries:
         if dictionary.name == name:
@@ -200,3 +194,58 @@ def _dataset_table(name: str, prefix: str) -> Lookup:
 def _read_only(table: Table) -> Table:
     table.flags.writeable = False
     return table
+
+
+def unfit(query: Params, dataset: Dataset) -> str:
+    """Return the reason why a dataset cannot be the input of a query, or "" if it can.
+
+    Reads the column of ids, unless the dataset has its own tables, which are complete.
+    """
+    if "tables" not in query:  # the query has no look-ups
+        return ""
+    selected = str(query["tables"])
+    own = {dictionary.name for dictionary in dataset.dictionaries} & {ADS, USERS}
+    if own and not (selected and dataset.id.startswith(selected)):
+        actual = f"those of {selected}" if selected else "generated tables"
+        return (
+            f"dataset {dataset.id[:8]} has its own tables, but the query uses {actual}; give it "
+            f"query parameter tables={dataset.id[:8]}"
+        )
+    if own:
+        return ""
+    if ADS in query:
+        missing = _missing_id(dataset, "ad", len(campaign_of_ad(query).values))
+        if missing is not None:
+            return _message(query, dataset, f"ad {missing}", ADS, missing)
+    if USERS in query:
+        missing = _missing_id(dataset, "user", len(location_of_user(query).values))
+        if missing is not None:
+            return _message(query, dataset, f"user {missing}", USERS, missing)
+    return ""
+
+
+def _message(query: Params, dataset: Dataset, item: str, parameter: str, missing: int) -> str:
+    remedy = f"give query parameter {parameter}={missing + 1} or more"
+    if query["tables"]:
+        remedy = "give the tables of that dataset"
+    elif missing < 0:
+        remedy = "ids must be 0 or more"
+    rows = f"the table of {parameter} has rows from 0 to {int(query[parameter]) - 1}"
+    if query["tables"]:
+        rows = f"the tables of dataset {query['tables']} have no such row"
+    return f"dataset {dataset.id[:8]} has {item}, but {rows}; {remedy}"
+
+
+def _missing_id(dataset: Dataset, column: str, rows: int) -> int | None:
+    """Return an id outside a table of `rows` rows: the lowest below 0, or else the highest."""
+    import pyarrow.compute as pc  # heavy
+    import pyarrow.parquet as pq
+
+    lowest, highest = 0, -1
+    for stream in dataset.streams:
+        if stream.rows:
+            ends = pc.min_max(pq.read_table(stream.path, columns=[column]).column(column)).as_py()
+            lowest, highest = min(lowest, ends["min"]), max(highest, ends["max"])
+    if lowest < 0:
+        return lowest
+    return highest if highest >= rows else None

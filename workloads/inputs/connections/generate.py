@@ -9,11 +9,18 @@ values of its profile, but every second continuous feature lies far from all cen
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.cadence import rows_per_stream, sync_ticks, ticks
+from streamlab.workloads.datasets.cadence import (
+    numbered_specs,
+    one_key,
+    rows_per_stream,
+    sync_ticks,
+    ticks,
+)
 from streamlab.workloads.datasets.random import below, draw, draw_at, zipf
 from streamlab.workloads.inputs.connections.schema import (
     CATEGORICAL,
     COMBINATIONS,
+    CONNECTION,
     CONTINUOUS,
     FIELDS,
     KINDS,
@@ -51,10 +58,7 @@ _VALUES = (3, 16, 8, 2, 2, 2, 2)
 _RANGE, _SPREAD, _FAR = 2000, 40, 3000
 """Centres are below `_RANGE`, so a feature `_FAR` away lies outside every mixture of them."""
 
-
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
@@ -62,10 +66,7 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     count, period = int(params["streams"]), int(params["connections_per_check"])
     rows = rows_per_stream(events, count, period)
     return (
-        *(
-            StreamSpec(name=f"connection-{index}", kinds=KINDS[:1], fields=FIELDS, events=rows)
-            for index in range(count)
-        ),
+        *numbered_specs("connection", KINDS[CONNECTION], FIELDS, [rows] * count),
         StreamSpec(name="check", kinds=KINDS[1:], fields=np.dtype([]), events=rows // period),
     )
 

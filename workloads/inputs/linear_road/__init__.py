@@ -1,1 +1,1 @@
-"""Input of the Linear Road workloads, with their common declaration."""
+"""Input of the Linear Road workloads, with their common declaration (`generate`)."""

@@ -20,18 +20,20 @@ is about 1 / trip_reports + (1 - 1 / trip_reports) E[p], plus the vehicles' very
 `PARAMETERS`.
 """
 
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets.cadence import numbered_specs, one_key, rows_of, typed_columns
 from streamlab.workloads.datasets.random import Bits, below, below_each, draw_at
-from streamlab.workloads.datasets.stream_assignment import rows_of
 from streamlab.workloads.inputs.linear_road.schema import (
     BALANCE,
     ENTRY_LANE,
     EXIT_LANE,
     FIELDS,
+    INPUT,
     MILE_FT,
     NONE,
     PERIOD_MS,
@@ -41,7 +43,8 @@ from streamlab.workloads.inputs.linear_road.schema import (
     TRAVEL_LANES,
     TYPES,
 )
-from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+from streamlab.workloads.inputs.query_workload import output_per_key
+from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec, Workload
 
 IntArray = npt.NDArray[np.int64]
 Feet = TypeVar("Feet", int, IntArray)
@@ -85,10 +88,7 @@ PARAMETERS = {
 """With the defaults E[p] = (18 + 59) / 2 / 120, so 0.338 of the records are the first in their
 segment. With the vehicles' very first records it is 0.340 for a million records."""
 
-
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
@@ -117,15 +117,11 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
             f"{longest} feet long, but the road {ROAD_FT}; lower trip_reports or fastest_mph"
         )
     rounds, rest = divmod(events, vehicles)
-    return tuple(
-        StreamSpec(
-            name=f"report-{index}",
-            kinds=(RECORD,),
-            fields=FIELDS,
-            events=rounds * rows_of(vehicles, index, count) + rows_of(rest, index, count),
-        )
+    rows = (
+        rounds * rows_of(vehicles, index, count) + rows_of(rest, index, count)
         for index in range(count)
     )
+    return numbered_specs("report", RECORD, FIELDS, rows)
 
 
 def generate(
@@ -152,7 +148,7 @@ def generate(
             values[is_request] = NONE
     return {
         "ts": turn * PERIOD_MS + vehicle * PERIOD_MS // vehicles // tick * tick,
-        **{name: columns[name].astype(FIELDS[name]) for name in FIELDS.names or ()},
+        **typed_columns(columns, FIELDS),
     }
 
 
@@ -195,3 +191,20 @@ def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dic
 def _longest_ft(params: Params, pace: Feet) -> Feet:
     """Return the maximum length in feet of a trip at a pace in feet a period."""
     return pace * (int(params["trip_reports"]) - 1) + _JITTER_FT + 1
+
+
+declare_linear_road_workload = partial(
+    Workload,
+    output=output_per_key("report", key_field="vid"),
+    parameters=PARAMETERS,
+    keys=keys,
+    streams=streams,
+    generate=generate,
+    input=INPUT,
+    small={"vehicles": 40},
+)
+"""Declares a workload on Linear Road's records.
+
+By default, outputs leave in time order, and outputs of one vehicle keep their order. Ties between vehicles
+are free, so each instance of an operator may process its own vehicles.
+"""

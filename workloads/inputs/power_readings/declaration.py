@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.forms import FORM
 from streamlab.workloads.inputs.power_readings import generate
 from streamlab.workloads.inputs.power_readings.schema import INPUT
-from streamlab.workloads.inputs.query_workload import declare_workload
+from streamlab.workloads.inputs.query_workload import FORM, declare_workload
 from streamlab.workloads.model import Parameter
 from streamlab.workloads.model.streams.limits import INT64, IntArray, Limit, group_by_field
 

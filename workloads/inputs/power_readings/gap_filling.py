@@ -44,25 +44,11 @@ def readings(data: Input) -> Columns:
     }
 
 
-def final_watermark(data: Input, ts: Ints) -> int:
-    """Return the final watermark of an input.
-
-    Args:
-        data: the input.
-        ts: times of all its events, ascending, at least one.
-    """
-    return int(ts[-1]) if data.until_ts is None else data.until_ts - 1
-
-
 def fill(columns: Columns, longest_gap_s: int) -> Filled:
     """Return a value for every second from each plug's first reading to its last.
 
     Of several readings in a second, the smallest ends the line before and the largest begins the
     next line. Gaps above `longest_gap_s` stay empty.
-
-    Args:
-        columns: `ts` and the fields of readings, in any order.
-        longest_gap_s: the longest gap that is filled.
     """
     names = ("plug", "ts", "watts", "device")
     plug, ts, watts, device = (np.asarray(columns[name]).astype(np.int64) for name in names)

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets.cadence import numbered_specs, one_key, rows_of, typed_columns
 from streamlab.workloads.datasets.random import below, draw_at
-from streamlab.workloads.datasets.stream_assignment import rows_of
 from streamlab.workloads.inputs.power_readings.schema import (
     FIELDS,
     PLUGS_PER_UNIT,
@@ -65,10 +65,7 @@ PARAMETERS = {
     ),
 }  # fmt: skip
 
-
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
@@ -83,15 +80,10 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
             f"power_readings: {count} streams for {plugs} plugs; give at most one stream a plug"
         )
     turns, rest = divmod(events, plugs)
-    return tuple(
-        StreamSpec(
-            name=f"reading-{index}",
-            kinds=(READING,),
-            fields=FIELDS,
-            events=turns * rows_of(plugs, index, count) + rows_of(rest, index, count),
-        )
-        for index in range(count)
+    rows = (
+        turns * rows_of(plugs, index, count) + rows_of(rest, index, count) for index in range(count)
     )
+    return numbered_specs("reading", READING, FIELDS, rows)
 
 
 def generate(
@@ -109,10 +101,7 @@ def generate(
         "building": unit // UNITS_PER_BUILDING,
         "watts": drawn.watts,
     }
-    return {
-        "ts": drawn.ts,
-        **{name: columns[name].astype(FIELDS[name]) for name in FIELDS.names or ()},
-    }
+    return {"ts": drawn.ts, **typed_columns(columns, FIELDS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

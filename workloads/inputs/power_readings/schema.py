@@ -8,6 +8,8 @@ Event times are in seconds, as in the challenge and in most logs of plugs. A plu
 readings in one second, and gaps without any.
 """
 
+from typing import Any
+
 import numpy as np
 
 INPUT = "power_readings"
@@ -31,3 +33,8 @@ UNITS_PER_BUILDING = 4
 """For sources without locations: plug p is in unit p // 4, unit u in building u // 4."""
 
 SECONDS_A_DAY = 86_400
+
+
+def interpolate_load(before: Any, after: Any, second: Any, seconds: Any) -> Any:
+    """Interpolate linearly from load `before` to load `after`, `seconds` later, at `second`."""
+    return (2 * (before * seconds + second * (after - before)) + seconds) // (2 * seconds)

@@ -6,6 +6,6 @@ package also has the operators that several queries share.
 """
 
 from streamlab.workloads.inputs.retail import store_sales, web_clickstreams
-from streamlab.workloads.inputs.retail.declaration import STRICT
+from streamlab.workloads.inputs.retail.parameters import STRICT
 
 __all__ = ["STRICT", "store_sales", "web_clickstreams"]

@@ -1,4 +1,4 @@
-"""Computes the numbers of items, customers and stores, and draws popular ones.
+"""Computes numbers of items, customers and stores, draws bought items, and assigns rows to streams.
 
 As in the benchmark's published data model, scale factor SF gives 18,000 sqrt(SF) items,
 100,000 sqrt(SF) customers and 12 sqrt(SF) stores. Popular ones follow a normal distribution around
@@ -13,7 +13,10 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.random import Bits
+from streamlab.workloads.datasets.cadence import numbered_specs, rows_of
+from streamlab.workloads.datasets.random import Bits, below, choose, thresholds
+from streamlab.workloads.inputs.retail.parameters import FIRST_DAY_PARAMETER, midnight_ms
+from streamlab.workloads.model import ModelError, Parameter, Params, StreamSpec
 
 Ints = npt.NDArray[np.int64]
 
@@ -24,7 +27,6 @@ _DEVIATIONS = 6
 _STRIDES = (1_000_003, 1_000_033)
 """Two primes: at least one is coprime to any number of ids."""
 
-_RESOLUTION_BITS = 63
 _CONTEXT = Context(prec=40)
 
 
@@ -60,25 +62,102 @@ def category_of(items: Ints) -> Ints:
 
 def popular_ids(bits: Bits, count: int, deviation: int) -> Ints:
     """Map random bits to ids in [0, count), popular ones most often."""
-    chosen = np.searchsorted(_normal(deviation), bits >> np.uint64(1), side="right")
-    place = count // 2 - _DEVIATIONS * deviation + chosen.astype(np.int64)
+    place = count // 2 - _DEVIATIONS * deviation + choose(bits, _normal(deviation))
     stride = next(prime for prime in _STRIDES if count % prime)
     return place * stride % count
 
 
 @lru_cache(maxsize=8)
 def _normal(deviation: int) -> Bits:
-    """Return upper bounds, in units of 2^-63, of all offsets within six deviations but the last.
+    """Return the thresholds of all offsets within six deviations.
 
     Decimal arithmetic, because `exp` on two machines may differ in the last bit.
     """
     twice = Decimal(2 * deviation * deviation)
     span = range(-_DEVIATIONS * deviation, _DEVIATIONS * deviation + 1)
     weights = [int(_CONTEXT.exp(_CONTEXT.divide(Decimal(-k * k), twice)) * 10**24) for k in span]
-    total, cumulated = sum(weights), 0
-    bounds = np.empty(len(weights) - 1, dtype=np.uint64)
-    for index, weight in enumerate(weights[:-1]):
-        cumulated += weight
-        bounds[index] = (cumulated << _RESOLUTION_BITS) // total
-    bounds.flags.writeable = False
-    return bounds
+    return thresholds(weights)
+
+
+FIRST_FIXED, FIXED = 10_000, 4
+"""Items 10,000 to 10,003, which are often bought together."""
+
+_PERCENT = 100
+
+PARAMETERS = {
+    "scale": Parameter(
+        default=1.0,
+        help="scale factor: numbers of items, customers and stores grow with its square root",
+        minimum=1.0,
+        maximum=1_000_000.0,
+    ),
+    "fixed_percent": Parameter(
+        default=5, help="percentage of bought items that are 10000 to 10003", minimum=0, maximum=100
+    ),
+    "popular_percent": Parameter(
+        default=40,
+        help="percentage of bought items from a normal distribution; the rest is uniform",
+        minimum=0,
+        maximum=100,
+    ),
+}
+
+
+def sizes(params: Params) -> Sizes:
+    """Return the sizes of the scale factor.
+
+    Raises:
+        ModelError: the percentages of fixed and popular items exceed 100.
+    """
+    fixed, popular = int(params["fixed_percent"]), int(params["popular_percent"])
+    if fixed + popular > _PERCENT:
+        raise ModelError(
+            f"fixed_percent is {fixed} and popular_percent {popular}; give at most 100 together"
+        )
+    return sizes_of(float(params["scale"]))
+
+
+def bought_items(params: Params, which: Bits, choice: Bits) -> Ints:
+    """Return an item for each pair of random bits; `which` selects fixed, popular or uniform."""
+    scaled = sizes(params)
+    fixed = int(params["fixed_percent"])
+    percent = below(which, _PERCENT)
+    items = below(choice, scaled.items)
+    rows = np.flatnonzero(percent < fixed + int(params["popular_percent"]))
+    items[rows] = popular_ids(choice[rows], scaled.items, scaled.items_deviation)
+    rows = np.flatnonzero(percent < fixed)
+    items[rows] = FIRST_FIXED + below(choice[rows], FIXED)
+    return items
+
+
+def parameters(unit: str) -> dict[str, Parameter]:
+    """Return the parameters of both generators except rates; `unit` names the assigned units."""
+    return {
+        **PARAMETERS,
+        "first_day": FIRST_DAY_PARAMETER,
+        "streams": Parameter(
+            default=1,
+            help=f"physical streams; {unit} are assigned in turn",
+            minimum=1,
+            maximum=512,
+        ),
+    }
+
+
+def assign_streams(
+    params: Params, events: int, *, kind: str, fields: np.dtype[np.void], unit: int
+) -> tuple[StreamSpec, ...]:
+    """Return the streams, with `events` rows in all, assigned in units of `unit` rows.
+
+    Raises:
+        ModelError: parameters contradict each other.
+    """
+    sizes(params)
+    midnight_ms(str(params["first_day"]))
+    count = int(params["streams"])
+    units, rest = divmod(events, unit)
+    rows = (
+        unit * rows_of(units, index, count) + rest * (units % count == index)
+        for index in range(count)
+    )
+    return numbered_specs(kind, kind, fields, rows)

@@ -5,7 +5,7 @@
   is uniform.
 - Orders are evenly spaced in time, around the clock. The published model draws a day and a second
   for each. All lines of an order have its time and its store, which is uniform.
-- 40 % of the items are popular, 5 % fixed, and the rest uniform, see `purchases` and `scale`. An
+- 40 % of the items are popular, 5 % fixed, and the rest uniform, see `scale`. An
   item's category is 1 + item mod 10; the published model draws it.
 - Prices: wholesale 1.00 to 100.00, markup 0 to 100 %, discount 0 to 100 %, quantity 1 to 100. One
   line in five has a coupon for 0 to 100 % of the amount. Amounts are rounded to cents, halves up.
@@ -16,12 +16,18 @@ number of streams.
 
 import numpy as np
 
+from streamlab.workloads.datasets.cadence import one_key as keys
 from streamlab.workloads.datasets.random import below, draw_at
-from streamlab.workloads.inputs.retail import purchases
-from streamlab.workloads.inputs.retail.days import midnight_ms
-from streamlab.workloads.inputs.retail.scale import Ints, category_of
+from streamlab.workloads.inputs.retail.parameters import midnight_ms
+from streamlab.workloads.inputs.retail.scale import (
+    Ints,
+    assign_streams,
+    bought_items,
+    category_of,
+    parameters,
+    sizes,
+)
 from streamlab.workloads.inputs.retail.schema import HOUR_MS, SALE, STORE_SALES
-from streamlab.workloads.inputs.retail.stream_assignment import assign_streams, keys, parameters
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "MOST_LINES", "PARAMETERS", "generate", "keys", "streams"]
@@ -66,10 +72,10 @@ def generate(
     lines = 1 + below(draw_at(seed, _SALES, _LENGTH, pair), MOST_LINES)
     order = 2 * pair + (place >= lines)
     line = pair * PAIR_ROWS + place
-    items = purchases.bought_items(
+    items = bought_items(
         params, draw_at(seed, _SALES, _WHICH, line), draw_at(seed, _SALES, _ITEM, line)
     )
-    stores = below(draw_at(seed, _SALES, _STORE, order), purchases.sizes(params).stores)
+    stores = below(draw_at(seed, _SALES, _STORE, order), sizes(params).stores)
     quantity, net_paid = _paid(seed, line)
     return {
         "ts": midnight_ms(str(params["first_day"]))

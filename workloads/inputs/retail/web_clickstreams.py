@@ -25,13 +25,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from streamlab.workloads.datasets.cadence import one_key as keys
 from streamlab.workloads.datasets.random import Bits, below, draw_at
-from streamlab.workloads.inputs.retail import purchases
-from streamlab.workloads.inputs.retail.days import midnight_ms
-from streamlab.workloads.inputs.retail.scale import Ints, category_of, popular_ids
+from streamlab.workloads.inputs.retail.parameters import midnight_ms
+from streamlab.workloads.inputs.retail.scale import (
+    Ints,
+    assign_streams,
+    bought_items,
+    category_of,
+    parameters,
+    popular_ids,
+    sizes,
+)
 from streamlab.workloads.inputs.retail.schema import CLICK, HOUR_MS, PAGES, WEB_CLICKSTREAMS
 from streamlab.workloads.inputs.retail.store_sales import MOST_LINES
-from streamlab.workloads.inputs.retail.stream_assignment import assign_streams, keys, parameters
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["INPUT", "PARAMETERS", "generate", "keys", "streams"]
@@ -101,9 +108,9 @@ def generate(
     line = group * GROUP_ROWS + row
     which = draw_at(seed, _CLICKS, _WHICH, line)
     choice = draw_at(seed, _CLICKS, _ITEM, line)
-    sizes = purchases.sizes(params)
+    scaled = sizes(params)
     items = np.where(
-        places.sale > 0, purchases.bought_items(params, which, choice), below(choice, sizes.items)
+        places.sale > 0, bought_items(params, which, choice), below(choice, scaled.items)
     )
     page = below(draw_at(seed, _CLICKS, _PAGE, line), len(PAGES))
     return {
@@ -164,12 +171,12 @@ def _users(params: Params, seed: int, places: _Places) -> Ints:
     for end in ends:
         nth += places.place >= end
     visit = places.cycle * CYCLE_VISITS + nth
-    sizes = purchases.sizes(params)
-    user = 1 + below(drawn(_USER, visit), sizes.customers)
+    scaled = sizes(params)
+    user = 1 + below(drawn(_USER, visit), scaled.customers)
     coin = below(drawn(_KNOWN, visit), 2) == 0
     buys = (nth == _FIRST_BUYER) | (nth == _SECOND_BUYER)
     popular = np.flatnonzero(buys & coin)
     bits = drawn(_POPULAR, visit[popular])
-    user[popular] = 1 + popular_ids(bits, sizes.customers, sizes.customers_deviation)
+    user[popular] = 1 + popular_ids(bits, scaled.customers, scaled.customers_deviation)
     user[~buys & coin] = 0
     return user

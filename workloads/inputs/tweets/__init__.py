@@ -2,12 +2,3 @@
 
 All three workloads read the same datasets.
 """
-
-from streamlab.workloads.inputs.tweets.declaration import (
-    COUNTING,
-    counts_bag,
-    declare_tweets_workload,
-    window_parameters,
-)
-
-__all__ = ["COUNTING", "counts_bag", "declare_tweets_workload", "window_parameters"]

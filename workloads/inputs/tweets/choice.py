@@ -7,10 +7,7 @@ floating-point functions of two machines may differ in the last bit.
 from decimal import Context, Decimal
 from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
-
-from streamlab.workloads.datasets.random import Bits
+from streamlab.workloads.datasets.random import Bits, thresholds
 
 MOST_WORDS = 64
 """Longer tweets are negligible: a tweet has at most 280 characters."""
@@ -21,15 +18,8 @@ WORDS_DISPERSION = 13
 """r of the negative binomial distribution of words in a tweet, fitted to the mean and variance of
 63,326 real tweets (UCI, Health News in Twitter: 10.9 and 20.0, and so r = 13.3)."""
 
-_RESOLUTION_BITS = 63
 _CONTEXT = Context(prec=40)
 _SCALE = Decimal(10) ** 24
-
-
-def choose(bits: Bits, bounds: Bits) -> npt.NDArray[np.int64]:
-    """Map random bits to indices of a table of bounds from this module."""
-    chosen = np.searchsorted(bounds, bits >> np.uint64(64 - _RESOLUTION_BITS), side="right")
-    return chosen.astype(np.int64, copy=False)
 
 
 @lru_cache(maxsize=8)
@@ -69,12 +59,4 @@ def hashtags_per_tweet(share: float) -> Bits:
 
 
 def _bounds(weights: list[Decimal]) -> Bits:
-    """Return the upper bounds of all choices but the last, in units of 2^-63."""
-    integers = [int(weight * _SCALE) for weight in weights]
-    total, cumulated = sum(integers), 0
-    bounds = np.empty(len(integers) - 1, dtype=np.uint64)
-    for index, integer in enumerate(integers[:-1]):
-        cumulated += integer
-        bounds[index] = (cumulated << _RESOLUTION_BITS) // total
-    bounds.flags.writeable = False
-    return bounds
+    return thresholds([int(weight * _SCALE) for weight in weights])

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.random import Bits, below, draw
+from streamlab.workloads.datasets.cadence import numbered_specs, one_key
+from streamlab.workloads.datasets.random import Bits, below, choose, draw
 from streamlab.workloads.inputs.tweets.choice import (
-    choose,
     hashtags_per_tweet,
     ranks,
     words_per_tweet,
@@ -56,25 +56,14 @@ _USER, _WORDS, _HASHTAGS, _WORD, _HASHTAG = 0, 1, 2, 1 << 10, 2 << 10
 
 _LETTERS_SEED = 0x7EE7
 
-
-def keys(params: Params) -> int:
-    """Return 1: events are not partitioned by tags."""
-    return 1
+keys = one_key
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, all of equal length."""
     count = int(params["streams"])
-    return tuple(
-        StreamSpec(
-            name=f"tweet-{index}",
-            kinds=("tweet",),
-            fields=TWEET.fields,
-            events=-(-events // count),
-            lists=TWEET.lists,
-        )
-        for index in range(count)
-    )
+    rows = [-(-events // count)] * count
+    return numbered_specs("tweet", "tweet", TWEET.fields, rows, TWEET.lists)
 
 
 def generate(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.total_order import Sequence, total_order
+from streamlab.workloads.datasets.total_order import Sequence, final_watermark, total_order
 from streamlab.workloads.inputs.tweets.schema import TWEET
 from streamlab.workloads.model import Input, ListColumn
 
@@ -60,7 +60,7 @@ def reduce_windows(
     nothing = np.empty(0, dtype=np.int64)
     parts = [Cells(nothing, nothing, nothing)]
     if len(ts):
-        watermark = int(ts[-1]) if data.until_ts is None else data.until_ts - 1
+        watermark = final_watermark(data, ts)
         left = _lefts(ts, advance, size)
         left = left[left + size <= watermark]
         begin, end = np.searchsorted(ts, left), np.searchsorted(ts, left + size)

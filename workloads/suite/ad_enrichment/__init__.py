@@ -2,7 +2,7 @@
 
 from streamlab.workloads.inputs.ads.declaration import bind_form, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import AD_TABLE_PARAMETERS
-from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.inputs.query_workload import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.ad_enrichment import handcrafted, typed
 from streamlab.workloads.suite.ad_enrichment.oracle import oracle

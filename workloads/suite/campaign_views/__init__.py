@@ -1,9 +1,8 @@
 """Campaign views: counts views of each campaign in the last 10 s, every second (Yahoo query IV)."""
 
-from streamlab.workloads.inputs.ads.declaration import bind_form, declare_ads_workload
+from streamlab.workloads.inputs.ads.declaration import WINDOW, bind_form, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import AD_TABLE_PARAMETERS
-from streamlab.workloads.inputs.ads.windows import WINDOW
-from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.inputs.query_workload import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.campaign_views import handcrafted, typed
 from streamlab.workloads.suite.campaign_views.oracle import oracle

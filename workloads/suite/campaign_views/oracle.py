@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from streamlab.workloads.datasets.total_order import total_order
-from streamlab.workloads.inputs.ads.blocks import final_watermark, look_up_ids
+from streamlab.workloads.datasets.total_order import final_watermark, total_order
+from streamlab.workloads.inputs.ads.blocks import look_up_ids
 from streamlab.workloads.inputs.ads.schema import FIELDS, VIEW
 from streamlab.workloads.inputs.ads.tables import campaign_of_ad
 from streamlab.workloads.model import Columns, Input, Params

@@ -1,9 +1,8 @@
 """Campaign views, tumbling: counts views of each campaign every 10 s (Yahoo query V)."""
 
-from streamlab.workloads.inputs.ads.declaration import bind_form, declare_ads_workload
+from streamlab.workloads.inputs.ads.declaration import WINDOW, bind_form, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import AD_TABLE_PARAMETERS
-from streamlab.workloads.inputs.ads.windows import WINDOW
-from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.inputs.query_workload import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.campaign_views_tumbling import handcrafted, typed
 from streamlab.workloads.suite.campaign_views_tumbling.oracle import oracle

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.inputs.ads.declaration import blocks_in
 from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, NONE, VIEW
 from streamlab.workloads.inputs.ads.tables import find_campaign
-from streamlab.workloads.inputs.ads.windows import blocks_in
 from streamlab.workloads.model import Dataflow, Params
 from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U, of_events
 

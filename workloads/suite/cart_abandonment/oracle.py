@@ -3,8 +3,8 @@
 import numpy as np
 
 from streamlab.workloads.datasets.total_order import total_order
+from streamlab.workloads.inputs.retail.oracles import closed_sessions
 from streamlab.workloads.inputs.retail.schema import CLICK, DYNAMIC, ORDER
-from streamlab.workloads.inputs.retail.sessions import closed_sessions
 from streamlab.workloads.model import Columns, Input
 
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, store_sales
-from streamlab.workloads.inputs.retail.days import FIRST_DAY, day_number
-from streamlab.workloads.inputs.retail.ids import Ids, parse_ids
+from streamlab.workloads.inputs.retail.parameters import FIRST_DAY, Ids, day_number, parse_ids
 from streamlab.workloads.inputs.retail.schema import DAY_MS
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.model.streams.limits import INT64, IntArray, Limit

@@ -3,7 +3,7 @@
 import numpy as np
 
 from streamlab.workloads.datasets.total_order import total_order
-from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.parameters import Ids
 from streamlab.workloads.inputs.retail.schema import DAY_MS, SALE
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.model.streams.records import rows_to_columns

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.parameters import Ids
 from streamlab.workloads.inputs.retail.schema import DAY_MS, SALE
 from streamlab.workloads.model import Pipeline, partitioned, stateless
 

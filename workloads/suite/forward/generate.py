@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from streamlab.workloads.datasets.cadence import rows_of, shares_of, tuples_of
 from streamlab.workloads.datasets.random import below, draw
 from streamlab.workloads.datasets.rate_script import STEADY, parse_rates
-from streamlab.workloads.datasets.stream_assignment import rows_of, shares_of, tuples_of
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 KINDS = ("left", "right")

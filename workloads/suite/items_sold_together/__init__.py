@@ -4,7 +4,7 @@ from functools import partial
 
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, store_sales
-from streamlab.workloads.inputs.retail.ids import parse_ids
+from streamlab.workloads.inputs.retail.parameters import parse_ids
 from streamlab.workloads.inputs.retail.schema import HOUR_MS
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.suite.items_sold_together.oracle import oracle

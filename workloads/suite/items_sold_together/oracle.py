@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from streamlab.workloads.datasets.total_order import total_order
-from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.parameters import Ids
 from streamlab.workloads.inputs.retail.ranking import RANKED
 from streamlab.workloads.inputs.retail.schema import SALE
 from streamlab.workloads.model import Columns, Input

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.parameters import Ids
 from streamlab.workloads.inputs.retail.ranking import COUNTED, PAIR, ranking
 from streamlab.workloads.inputs.retail.schema import SALE
 from streamlab.workloads.model import Pipeline, partitioned, stateless

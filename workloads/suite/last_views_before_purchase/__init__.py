@@ -4,7 +4,7 @@ from functools import partial
 
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
-from streamlab.workloads.inputs.retail.ids import parse_ids
+from streamlab.workloads.inputs.retail.parameters import parse_ids
 from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
 from streamlab.workloads.inputs.retail.schema import DAY_MS
 from streamlab.workloads.model import Bound, Parameter, Params

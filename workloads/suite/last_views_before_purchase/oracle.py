@@ -3,8 +3,8 @@
 import numpy as np
 
 from streamlab.workloads.datasets.total_order import total_order
-from streamlab.workloads.inputs.retail.ids import Ids
-from streamlab.workloads.inputs.retail.lists import lists_so_far
+from streamlab.workloads.inputs.retail.oracles import lists_so_far
+from streamlab.workloads.inputs.retail.parameters import Ids
 from streamlab.workloads.inputs.retail.schema import CLICK
 from streamlab.workloads.model import Columns, Input
 

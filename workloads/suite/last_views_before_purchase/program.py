@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.retail.ids import Ids
+from streamlab.workloads.inputs.retail.parameters import Ids
 from streamlab.workloads.inputs.retail.ranking import PAIR, counting, ranking
 from streamlab.workloads.inputs.retail.schema import CLICK
 from streamlab.workloads.model import Pipeline, partitioned, stateless

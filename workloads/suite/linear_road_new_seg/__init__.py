@@ -1,6 +1,6 @@
 """Linear Road's new_seg: forwards a vehicle's report from a new segment."""
 
-from streamlab.workloads.inputs.linear_road.declaration import declare_linear_road_workload
+from streamlab.workloads.inputs.linear_road.generate import declare_linear_road_workload
 from streamlab.workloads.suite.linear_road_new_seg.oracle import oracle
 from streamlab.workloads.suite.linear_road_new_seg.program import PROGRAM
 

@@ -1,6 +1,6 @@
 """Linear Road's pos_rep: forwards position reports and drops requests."""
 
-from streamlab.workloads.inputs.linear_road.declaration import declare_linear_road_workload
+from streamlab.workloads.inputs.linear_road.generate import declare_linear_road_workload
 from streamlab.workloads.suite.linear_road_pos_rep.oracle import oracle
 from streamlab.workloads.suite.linear_road_pos_rep.program import PROGRAM
 

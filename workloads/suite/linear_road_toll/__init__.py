@@ -1,6 +1,6 @@
 """Linear Road's tolls: computes the toll of vehicles that enter a segment, by its vehicle count."""
 
-from streamlab.workloads.inputs.linear_road.declaration import declare_linear_road_workload
+from streamlab.workloads.inputs.linear_road.generate import declare_linear_road_workload
 from streamlab.workloads.model import OutputType
 from streamlab.workloads.suite.linear_road_toll.oracle import oracle
 from streamlab.workloads.suite.linear_road_toll.program import PROGRAM

@@ -2,7 +2,7 @@
 
 from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import USER_TABLE_PARAMETERS
-from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.inputs.query_workload import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.location_history import handcrafted, typed
 from streamlab.workloads.suite.location_history.oracle import oracle

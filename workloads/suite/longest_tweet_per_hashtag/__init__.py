@@ -3,7 +3,7 @@
 from functools import partial
 
 from streamlab.workloads.inputs.query_workload import output_per_key
-from streamlab.workloads.inputs.tweets import declare_tweets_workload, window_parameters
+from streamlab.workloads.inputs.tweets.declaration import declare_tweets_workload, window_parameters
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.longest_tweet_per_hashtag.oracle import oracle
 from streamlab.workloads.suite.longest_tweet_per_hashtag.program import program

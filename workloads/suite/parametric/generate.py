@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from streamlab.workloads.datasets.cadence import rows_of, tuples_of
 from streamlab.workloads.datasets.random import Bits, below, draw
-from streamlab.workloads.datasets.stream_assignment import rows_of, tuples_of
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 from streamlab.workloads.suite.parametric.records import EVENT, KEY_SPACE, MASK, RECORD
 

@@ -9,9 +9,9 @@ decides whether a pair matches.
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets.cadence import rows_of, shares_of, tuples_of
 from streamlab.workloads.datasets.random import Bits, below, draw
 from streamlab.workloads.datasets.rate_script import FORMS, STEADY, RateScript, parse_rates
-from streamlab.workloads.datasets.stream_assignment import rows_of, shares_of, tuples_of
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
 KINDS = ("left", "right")

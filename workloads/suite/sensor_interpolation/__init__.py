@@ -2,13 +2,12 @@
 
 from functools import partial
 
-from streamlab.workloads.inputs.forms import choose_form
 from streamlab.workloads.inputs.power_readings.declaration import (
     QUERY,
     declare_power_workload,
     load_limit,
 )
-from streamlab.workloads.inputs.query_workload import output_per_key
+from streamlab.workloads.inputs.query_workload import choose_form, output_per_key
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.suite.sensor_interpolation import handcrafted, typed
 from streamlab.workloads.suite.sensor_interpolation.oracle import oracle

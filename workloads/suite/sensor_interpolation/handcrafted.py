@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import interpolate_load
-from streamlab.workloads.inputs.power_readings.schema import READING
+from streamlab.workloads.inputs.power_readings.schema import READING, interpolate_load
 from streamlab.workloads.model.operators.program import (
     SINGLE,
     InputType,

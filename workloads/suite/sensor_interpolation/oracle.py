@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.gap_filling import fill, final_watermark, readings
+from streamlab.workloads.datasets.total_order import final_watermark
+from streamlab.workloads.inputs.power_readings.gap_filling import fill, readings
 from streamlab.workloads.model import Columns, Input
 
 

@@ -8,7 +8,7 @@ that second. An incomplete last slice has no end.
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.stream_assignment import rows_of
+from streamlab.workloads.datasets.cadence import rows_of
 from streamlab.workloads.inputs.homes import (
     END_KINDS,
     FIELDS,

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.gap_filling import final_watermark, readings
+from streamlab.workloads.datasets.total_order import final_watermark
+from streamlab.workloads.inputs.power_readings.gap_filling import readings
 from streamlab.workloads.inputs.power_readings.schema import SECONDS_A_DAY
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.suite.smart_home_prediction.loads import Ints, Loads, loads

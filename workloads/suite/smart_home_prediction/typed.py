@@ -21,8 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.power_readings.lines import interpolate_load
-from streamlab.workloads.inputs.power_readings.schema import READING, SECONDS_A_DAY
+from streamlab.workloads.inputs.power_readings.schema import (
+    READING,
+    SECONDS_A_DAY,
+    interpolate_load,
+)
 from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,

@@ -1,7 +1,7 @@
 """User activity: counts each user's actions so far, at each marker (Yahoo query II)."""
 
 from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
-from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.inputs.query_workload import FORM
 from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.suite.user_activity import handcrafted, typed
 from streamlab.workloads.suite.user_activity.oracle import oracle

@@ -1,7 +1,7 @@
 """Stores the counts of query II in a database at each marker, if the query says so."""
 
-from streamlab.workloads.inputs.ads.databases.duckdb_store import duckdb_store
-from streamlab.workloads.inputs.ads.databases.sqlite_store import sqlite_store
+from streamlab.workloads.inputs.ads.databases.duckdb import duckdb_store
+from streamlab.workloads.inputs.ads.databases.sqlite import sqlite_store
 from streamlab.workloads.inputs.ads.databases.store import StoreRow
 from streamlab.workloads.model import ModelError, Parameter, Params
 

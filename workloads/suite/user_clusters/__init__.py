@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import USER_TABLE_PARAMETERS
-from streamlab.workloads.inputs.forms import FORM
+from streamlab.workloads.inputs.query_workload import FORM
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.model.streams.limits import Limit, group_by_field
 from streamlab.workloads.suite.user_clusters import handcrafted, typed

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.inputs.ads.declaration import blocks_in
 from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, NONE, TYPES
 from streamlab.workloads.inputs.ads.tables import find_location, location_of_user
-from streamlab.workloads.inputs.ads.windows import blocks_in
 from streamlab.workloads.model import InputType, Operator, Params, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
 from streamlab.workloads.suite.user_clusters.kmeans import DIMENSIONS, cluster

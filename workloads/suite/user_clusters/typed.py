@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.inputs.ads.declaration import blocks_in
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, NONE, PURCHASE, VIEW
 from streamlab.workloads.inputs.ads.tables import find_location, location_of_user
-from streamlab.workloads.inputs.ads.windows import blocks_in
 from streamlab.workloads.model import Dataflow, Params
 from streamlab.workloads.model.dataflow import (
     Flow,

@@ -3,7 +3,7 @@
 from functools import partial
 
 from streamlab.workloads.inputs.query_workload import output_per_key
-from streamlab.workloads.inputs.tweets import (
+from streamlab.workloads.inputs.tweets.declaration import (
     COUNTING,
     counts_bag,
     declare_tweets_workload,

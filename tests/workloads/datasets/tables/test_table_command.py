@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from streamlab.lab.cli.data import data
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables import file_forms
+from streamlab.workloads.datasets.tables.constructors import table_of_files
 from streamlab.workloads.model import ModelError
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.tables.programs import text
@@ -138,10 +138,10 @@ def test_the_beginning_of_a_file_tells_its_form(tmp_path: Path, name: str):
 def test_a_field_that_is_called_as_a_role_is_the_field():
     parametric = workload("parametric").program
     roles = {"ts": "t", "key": "who"}
-    table = file_forms.table_of_files(["a.csv"], "csv", parametric, roles)
+    table = table_of_files(["a.csv"], "csv", parametric, roles)
     assert (table.key, dict(table.columns)) == (None, {"key": "who"})
     counter = workload("keyed_counter").program
-    table = file_forms.table_of_files(["a.csv"], "csv", counter, roles)
+    table = table_of_files(["a.csv"], "csv", counter, roles)
     assert (table.key, dict(table.columns)) == ("who", {})
 
 

@@ -122,18 +122,6 @@ class TestText:
             Catalog(root=tmp_path / "other"), of(file), r"b.csv: row 3 \(line 5\), column value"
         )
 
-    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-    def test_a_mark_of_the_encoding_is_heeded(
-        self, catalog: Catalog, tmp_path: Path, encoding: str
-    ):
-        assert read(of(text(tmp_path / "a.csv", *LINES, encoding=encoding)), catalog) == WHOLE
-
-    @pytest.mark.parametrize("end", ["\r\n", "\r"])
-    def test_lines_may_end_as_elsewhere(self, catalog: Catalog, tmp_path: Path, end: str):
-        file = tmp_path / "a.csv"
-        file.write_bytes(end.join(LINES).encode())
-        assert read(of(file), catalog) == WHOLE
-
     @pytest.mark.parametrize(
         ("content", "match"),
         [
@@ -225,10 +213,6 @@ class TestFiles:
             pytest.skip("this user may read any file")
 
     def test_a_truncated_file_is_told(self, catalog: Catalog, tmp_path: Path):
-        lines = "".join(f"{row},{row * row}\n" for row in range(200_000))
-        packed = gzip.compress(f"t,value\n{lines}".encode())
-        (tmp_path / "a.csv.gz").write_bytes(packed[: len(packed) // 2])
-        assert_refused(catalog, of(tmp_path / "a.csv.gz"), "truncated after line .*fetch it again")
         file = tmp_path / "a.parquet"
         pq.write_table(pa.table(COLUMNS), file)
         file.write_bytes(file.read_bytes()[:-9])

@@ -82,12 +82,9 @@ def read_account(
             text = CsvText(part, delimiter, quoted=quoted, header=False)
             count = columns or len(text.names())
             for rows in text.rows(count, range(count)):
-                cells = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+                cells = zip(*(column.to_pylist() for column in rows.batch.columns), strict=True)
                 lines = zip(rows.line.tolist(), rows.further.tolist(), cells, strict=True)
-                account.good += [
-                    (line, line + further, [cell.decode() for cell in row])
-                    for line, further, row in lines
-                ]
+                account.good += [(line, line + further, list(row)) for line, further, row in lines]
                 account.bad += [(bad.line, bad.line + bad.further) for bad in rows.bad]
                 account.empty += rows.empty_lines
         except DatasetError as error:
@@ -186,5 +183,6 @@ def test_a_row_of_another_width_that_is_not_utf8_is_a_bad_row():
     (rows,) = text.rows(len(text.names()), [1])
     assert [(bad.line, bad.words()) for bad in rows.bad] == [
         (2, "1 columns instead of 2: '\ufffd'"),
+        (3, "it is not UTF-8"),
     ]
-    assert rows.columns[0].to_pylist() == [b"\xe9"]
+    assert rows.batch.num_rows == 0

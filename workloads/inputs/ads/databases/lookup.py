@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.default_folders import catalogue
-from streamlab.workloads.inputs.ads.databases.native import (
+from streamlab.workloads.inputs.ads.databases.c_functions import (
     WORD,
     c_function,
     c_library,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.default_folders import catalogue
-from streamlab.workloads.inputs.ads.databases.native import (
+from streamlab.workloads.inputs.ads.databases.c_functions import (
     WORD,
     WORD_BYTES,
     c_function,

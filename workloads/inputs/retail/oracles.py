@@ -1,10 +1,16 @@
-"""Finds the sessions of users by sorting all clicks, for oracles."""
+"""Finds the sessions of users and the most frequent items so far by sorting and counting, for oracles."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import nsmallest
 
 import numpy as np
 
+from streamlab.workloads.inputs.retail.ranking import RANKED
 from streamlab.workloads.inputs.retail.scale import Ints
+from streamlab.workloads.model import Columns
+from streamlab.workloads.model.streams.records import rows_to_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +44,19 @@ def closed_sessions(user: Ints, ts: Ints, gap_ms: int) -> Sessions:
     closed_by[again] = row[first[1:]][again]
     ended = closed_by[session] >= 0
     return Sessions(row=row[ended], session=session[ended], closed_by=closed_by[session][ended])
+
+
+def lists_so_far(pairs: Iterable[tuple[int, int]], *, item: int, top: int, hour_ms: int) -> Columns:
+    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank, of pairs (time, other item) in time order.
+
+    A list has the time of the first pair in a later hour. The last hour has no list.
+    """
+    rows, counts, hour = [], Counter[int](), None
+    for ts, other in pairs:
+        if hour is not None and ts // hour_ms != hour:
+            best = nsmallest(top, counts.items(), key=lambda pair: (-pair[1], pair[0]))
+            for rank, (ranked, count) in enumerate(best, start=1):
+                rows.append((ts, hour * hour_ms, rank, item, ranked, count))
+        hour = ts // hour_ms
+        counts[other] += 1
+    return rows_to_columns(rows, RANKED)
