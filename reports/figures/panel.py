@@ -61,20 +61,10 @@ def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[floa
 
 def row_label(axes: Axes, at: float, text: str, *, x: float = 0.0, **style: Any) -> None:
     """Write a text in a row of a panel: `at` in rows from the top, `x` as share of the width."""
-    axes.text(
-        x,
-        at,
-        text,
-        parse_math=False,
-        transform=axes.get_yaxis_transform(),
-        va="center",
-        **{
-            "size": 7.5,
-            "color": INK.light,
-            "bbox": {"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8},
-            **style,
-        },
-    )
+    box = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8}
+    look: dict[str, Any] = {"size": 7.5, "color": INK.light, "bbox": box} | style
+    transform = axes.get_yaxis_transform()
+    axes.text(x, at, text, parse_math=False, transform=transform, va="center", **look)
 
 
 def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
