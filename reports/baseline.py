@@ -7,13 +7,9 @@ the input, and the same work inside the clock. Other cells get no ratio.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from streamlab.reports.conditions import Conditions
+from streamlab.reports.engine_traits import baseline_rank
 from streamlab.reports.numbers import counted_workers
-from streamlab.reports.summary import Cell
-
-SIMPLE, SPARK = "dataframe", "spark"
-"""Engines that serve as baseline, the first that a class has: a few lines with a data-frame library,
-then the system in common use."""
+from streamlab.reports.summary import Cell, Conditions
 
 ALONE, UNDECLARED, SHORT = "alone", "undeclared", "short"
 
@@ -43,12 +39,9 @@ class Baseline:
 def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
     """Return the baseline of each class with at least two rates.
 
-    It is the fastest cell of the data-frame engine if the class has one, since a weak opponent proves
-    nothing; else the fastest of Spark; else the slowest of the cells with the fewest workers.
+    It is the fastest cell of the engine that ranks first as a baseline (`Variant.baseline`), since a
+    weak opponent proves nothing; without such an engine the slowest of the cells with the fewest workers.
     Rates of timed parts below a millisecond are not compared.
-
-    Args:
-        cells: cells of one workload and input.
     """
     classes: dict[Conditions, list[tuple[float, Cell]]] = {}
     for cell in cells:
@@ -90,12 +83,14 @@ def label(cell: Cell) -> str:
 
 
 def _baseline(letter: str, rated: Sequence[tuple[float, Cell]]) -> Baseline:
-    for engine in (SIMPLE, SPARK):
+    ranks = {cell.engine: baseline_rank(cell.engine) for _, cell in rated}
+    ranked = {engine: rank for engine, rank in ranks.items() if rank is not None}
+    if ranked:
+        engine = min(ranked, key=ranked.__getitem__)
         candidates = [(eps, cell) for eps, cell in rated if cell.engine == engine]
-        if candidates:
-            eps, cell = max(candidates, key=lambda item: item[0])
-            why = f"the fastest of {engine}" if len(candidates) > 1 else f"the only one of {engine}"
-            return _make(letter, eps, cell, why)
+        eps, cell = max(candidates, key=lambda item: item[0])
+        why = f"the fastest of {engine}" if len(candidates) > 1 else f"the only one of {engine}"
+        return _make(letter, eps, cell, why)
     fewest = min(cell.workers for _, cell in rated)
     least = [(eps, cell) for eps, cell in rated if cell.workers == fewest]
     eps, cell = min(least, key=lambda item: item[0])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamlab.reports.numbers import rate
-from streamlab.reports.search_text import Search
+from streamlab.reports.searches import Search
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import in_groups, title
 from streamlab.results.query import Spread, spread_of
@@ -49,11 +49,6 @@ def energy(
     """Return the energy of every cell with verified numbers, in the order of comparison.
 
     Also returns the energy at sustainable rates, of the trials that confirmed them.
-
-    Args:
-        rows: the run's trials.
-        cells: the run's cells.
-        searches: the run's searches.
     """
     by_cell: dict[tuple[str, bool], list[TrialRow]] = {}
     for row in rows:

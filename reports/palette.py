@@ -8,6 +8,8 @@ lightened for dark backgrounds.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from streamlab.reports.engine_traits import colour_slot
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Colour:
@@ -31,7 +33,8 @@ _SLOTS = (
     Colour(light="#5d4ea8", dark="#a598ea"),
 )
 _OTHER = Colour(light="#6c757f", dark="#a3adb8")
-_FIXED = {"multicore": 0, "spark": 1, "reference": 2, "fake": 3}
+_STATED = 4
+"""The first colours are for engines that state one in their variants."""
 
 
 def slot(number: int) -> Colour:
@@ -42,14 +45,12 @@ def slot(number: int) -> Colour:
 def engine_colours(engines: Iterable[str]) -> Mapping[str, Colour]:
     """Return a colour for each engine.
 
-    Some engines of the lab have fixed colours. Other engines take the free colours in alphabetical
-    order, and grey when none is left.
+    Some engines state a colour. Others take the free colours in alphabetical order, and grey when none
+    is left.
     """
-    free = [slot for slot in range(len(_SLOTS)) if slot not in _FIXED.values()]
+    free = iter(_SLOTS[_STATED:])
     colours: dict[str, Colour] = {}
     for engine in sorted(set(engines)):
-        if engine in _FIXED:
-            colours[engine] = _SLOTS[_FIXED[engine]]
-        else:
-            colours[engine] = _SLOTS[free.pop(0)] if free else _OTHER
+        stated = colour_slot(engine)
+        colours[engine] = next(free, _OTHER) if stated is None else slot(stated)
     return colours

@@ -64,12 +64,7 @@ class Slower:
 
 
 def slower(cells: Sequence[Cell], rows: Iterable[TrialRow]) -> list[Slower]:
-    """Return the catch-up cells that are slower than a like cell with fewer workers.
-
-    Args:
-        cells: the cells of a run.
-        rows: the run's trials.
-    """
+    """Return the catch-up cells that are slower than a like cell with fewer workers."""
     trials: dict[str, list[TrialRow]] = {}
     for row in rows:
         trials.setdefault(row.cell, []).append(row)

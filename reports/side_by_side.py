@@ -187,11 +187,7 @@ def code_of(run: Run) -> str:
 
 
 def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the facts that differ between runs, with the text of each run.
-
-    Args:
-        facts: the facts of each run, by name.
-    """
+    """Return the facts that differ between runs, with the text of each run."""
     names = dict.fromkeys(name for run in facts for name in run)
     rows = [(name, tuple(run.get(name, "") for run in facts)) for name in names]
     return [(name, texts) for name, texts in rows if len(set(texts)) > 1]

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streamlab.reports.conditions import Conditions, conditions_of
 from streamlab.reports.offered_loads import OfferedLoad, offered
 from streamlab.results.query import CellSummary, Spread, by_cell, spread_of
 from streamlab.results.schema import OK, VERIFIED, TrialRow
@@ -19,6 +18,24 @@ BY_REFERENCE = "checked against the reference engine, not an independent oracle"
 
 LONGEST_LABEL = 40
 """Most characters of a label; longer query parameters are only in the stored rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """The conditions of a rate, as the engine declares them (`streamlab.engines.conditions`).
+
+    Attributes:
+        unit: unit of hand-over with its size: `block of 4,096`.
+        origin: place of the input when the clock started.
+        also_timed: work besides the program that the clock covers.
+    """
+
+    unit: str
+    origin: str
+    also_timed: str
+
+    def __str__(self) -> str:
+        return f"{self.unit} from {self.origin}, also timed: {self.also_timed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +157,15 @@ def _cell(summary: CellSummary) -> Cell:
         properties=_json(_text(rows, "properties")),
         counters=_counters(ok),
     )
+
+
+def conditions_of(row: TrialRow) -> Conditions | None:
+    """Return the conditions of a trial; None if its engine, or an older lab, declared none."""
+    unit, origin, also_timed = row.unit, row.origin, row.also_timed
+    if unit is None or origin is None or also_timed is None:
+        return None
+    sized = f"{unit} of {row.batch:,}" if unit == "block" and row.batch else unit
+    return Conditions(unit=sized, origin=origin, also_timed=also_timed)
 
 
 def checked_by(rows: Iterable[TrialRow]) -> str:

@@ -1,13 +1,13 @@
 """Builds the headline table of a run as plain data, for the page and the terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from streamlab.reports.baseline import Baseline, baselines, missing_ratio_reason, too_short
-from streamlab.reports.conditions import Conditions
-from streamlab.reports.numbers import Quantity, count, duration, latency, memory, rate, ratio
-from streamlab.reports.summary import Cell, summarise
+from streamlab.reports.numbers import Quantity, count, latency, memory, rate, ratio, seconds
+from streamlab.reports.summary import Cell, Conditions, summarise
+from streamlab.results.query import Spread
 from streamlab.results.schema import TrialRow
 
 LEAST_UNTIMED = 0.1
@@ -31,25 +31,15 @@ class HeadlineRow:
         base: letter of that class; empty without one.
         no_ratio: why a cell with a rate has no ratio: `alone` in its class, `undeclared` or `short`.
         is_baseline: whether this cell is that baseline.
-        checked_by: `oracle` or `reference engine` (`streamlab.reports.summary`).
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
         reason: why there is no number, or why it is doubtful; may be long.
         untimed: the engine's work outside the clock, if above a tenth of the timed part.
     """
 
-    cell: str
-    workload: str
-    label: str
-    dataset: str
-    engine: str
-    variant: str
-    tag: str
-    workers: int
-    batch: int | None
+    cell: Cell
     unit: str
     origin: str
     also_timed: str
-    oversubscribed: bool
     events: Quantity | None
     throughput: Quantity | None
     low: Quantity | None
@@ -61,21 +51,15 @@ class HeadlineRow:
     is_baseline: bool
     p50: Quantity | None
     p99: Quantity | None
-    latency_definition: str
     cpu_per_million: Quantity | None
     peak_rss: Quantity | None
-    checked_by: str
     status: str
     reason: str
     untimed: Quantity | None
 
 
 def headline_table(rows: Iterable[TrialRow]) -> list[HeadlineRow]:
-    """Return one row per cell, grouped by workload and input.
-
-    Args:
-        rows: trials, from `streamlab.results.store.read_run(run_dir).rows`.
-    """
+    """Return one row per cell, grouped by workload and input."""
     return rows_of(summarise(rows))
 
 
@@ -129,28 +113,17 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
     eps, conditions = cell.throughput_eps, cell.conditions
     compared = conditions is not None and eps is not None and not too_short(cell)
     base = bases.get(conditions) if conditions is not None and compared else None
-    p50, p99, cpu, rss = (
-        cell.latency_p50_ns,
-        cell.latency_p99_ns,
-        cell.cpu_s_per_million,
-        cell.peak_rss_bytes,
-    )
+
+    def median(spread: Spread | None, write: Callable[[float], Quantity]) -> Quantity | None:
+        return write(spread.median) if spread else None
+
     return HeadlineRow(
-        cell=cell.name,
-        workload=cell.workload,
-        label=cell.label,
-        dataset=cell.dataset,
-        engine=cell.engine,
-        variant=cell.variant,
-        tag=cell.tag,
-        workers=cell.workers,
-        batch=cell.batch,
+        cell=cell,
         unit=conditions.unit if conditions else "",
         origin=conditions.origin if conditions else "",
         also_timed=conditions.also_timed if conditions else "",
-        oversubscribed=cell.oversubscribed,
         events=None if cell.events is None else count(cell.events),
-        throughput=rate(eps.median) if eps else None,
+        throughput=median(eps, rate),
         low=rate(eps.low) if eps else None,
         high=rate(eps.high) if eps else None,
         n=eps.n if eps else 0,
@@ -158,12 +131,10 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         base=base.letter if base else "",
         no_ratio=missing_ratio_reason(cell, bases),
         is_baseline=base is not None and base.cell == cell.name,
-        p50=latency(p50.median) if p50 else None,
-        p99=latency(p99.median) if p99 else None,
-        latency_definition=cell.latency_definition,
-        cpu_per_million=duration(cpu.median * 1e9) if cpu else None,
-        peak_rss=memory(rss.median) if rss else None,
-        checked_by=cell.checked_by,
+        p50=median(cell.latency_p50_ns, latency),
+        p99=median(cell.latency_p99_ns, latency),
+        cpu_per_million=median(cell.cpu_s_per_million, seconds),
+        peak_rss=median(cell.peak_rss_bytes, memory),
         status=status_text(cell.statuses),
         reason="\n".join(cell.reasons or cell.notes),
         untimed=_untimed(cell),
@@ -174,4 +145,4 @@ def _untimed(cell: Cell) -> Quantity | None:
     if cell.untimed_s is None or cell.duration_s is None:
         return None
     weighs = cell.untimed_s.median > LEAST_UNTIMED * cell.duration_s.median
-    return duration(cell.untimed_s.median * 1e9) if weighs else None
+    return seconds(cell.untimed_s.median) if weighs else None

@@ -120,7 +120,7 @@ def _edited(old: "Run", new: "Run") -> list[str]:
 
 def _included(run: "Run", cells: set[str]) -> list[str]:
     """Return what the rates of cells include, one line per set of conditions."""
-    from streamlab.reports.conditions import conditions_of
+    from streamlab.reports.summary import conditions_of
 
     cells_by_conditions: dict[str, dict[str, None]] = {}
     for row in run.rows:

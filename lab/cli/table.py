@@ -13,7 +13,7 @@ from streamlab.lab.runner.search.state import State
 from streamlab.reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
 from streamlab.reports.numbers import Quantity, number_of
 from streamlab.reports.run_warnings import warnings_of
-from streamlab.reports.summary import BY_REFERENCE, REFERENCE, rounded_answers
+from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers
 from streamlab.reports.table import HeadlineRow, headline_table
 from streamlab.results.schema import TrialRow
 
@@ -71,7 +71,7 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
     for row in headline_rows:
         if row.reason:
             short = _short(row.reason.splitlines()[0])
-            console.print(escape(f"{row.cell}: {row.status}: {short}"), highlight=False)
+            console.print(escape(f"{row.cell.name}: {row.status}: {short}"), highlight=False)
     for mark, meaning in _MARKS.items():
         if any(row.no_ratio == mark for row in headline_rows):
             console.print(f"{mark}: {meaning}", highlight=False)
@@ -81,7 +81,7 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
             "input and timed steps",
             highlight=False,
         )
-    if any(row.oversubscribed for row in headline_rows):
+    if any(row.cell.oversubscribed for row in headline_rows):
         console.print("* more workers than cores", highlight=False)
 
 
@@ -93,7 +93,7 @@ def _table(rows: Iterable[HeadlineRow], columns: tuple[str, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         table.add_column(name, justify="left" if name in _TEXTS else "right", no_wrap=True)
-    for _, group in groupby(rows, key=lambda row: (row.workload, row.label)):
+    for _, group in groupby(rows, key=lambda row: (row.cell.workload, row.cell.label)):
         for index, row in enumerate(group):
             cells = _cells(row, first=index == 0)
             table.add_row(*(escape(cells[name]) for name in columns))
@@ -102,12 +102,13 @@ def _table(rows: Iterable[HeadlineRow], columns: tuple[str, ...]) -> Table:
 
 
 def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:
-    name = f"{row.workload}@{row.label}" if row.label else row.workload
+    cell = row.cell
+    name = f"{cell.workload}@{cell.label}" if cell.label else cell.workload
     spread = f"{row.low.text} - {row.high.text}" if row.low and row.high and row.n > 1 else ""
     return {
         "workload": name if first else "",
-        "engine": _engine(row),
-        "workers": f"{row.workers}{'*' if row.oversubscribed else ''}",
+        "engine": _engine(cell),
+        "workers": f"{cell.workers}{'*' if cell.oversubscribed else ''}",
         "unit": row.unit,
         "from": row.origin,
         "also timed": row.also_timed,
@@ -124,10 +125,10 @@ def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:
     }
 
 
-def _engine(row: HeadlineRow) -> str:
+def _engine(cell: Cell) -> str:
     """Return engine and variant, and the label of the matrix table, which ends the cell's id."""
-    rest = row.cell.split("/")[4 if row.batch is None else 5 :]
-    return f"{row.engine}/{row.variant}" + (f" ({rest[0]})" if rest else "")
+    rest = cell.name.split("/")[4 if cell.batch is None else 5 :]
+    return f"{cell.engine}/{cell.variant}" + (f" ({rest[0]})" if rest else "")
 
 
 def _ratio(row: HeadlineRow) -> str:

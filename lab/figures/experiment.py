@@ -1,14 +1,24 @@
-"""Builds what all papers' experiments share: tables of a matrix, drawn points, claims and notes."""
+"""Builds what all papers' experiments share: tables of a matrix, drawings, claims and notes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
-from streamlab.lab.figures.figure import FigureStage, Plan, Runs
-from streamlab.lab.figures.judge import PublishedClaim
-from streamlab.lab.figures.measurements import Series
+from streamlab.lab.figures.figure import FigureStage, Outcome, Plan, Runs, Tree
+from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.measurements import Series, machine, troubles
 from streamlab.lab.figures.options import Options
-from streamlab.reports.figures.paper import Point
+from streamlab.reports.figures.paper import (
+    PANEL_HEIGHT_IN,
+    PANEL_WIDTH_IN,
+    Layout,
+    Line,
+    Panel,
+    Point,
+    draw,
+)
 from streamlab.reports.published import Fact
+from streamlab.results.query import Spread
 
 BATCH = 64
 
@@ -37,8 +47,8 @@ def engine(variant: str, options: Options, /, **more: Any) -> dict[str, Any]:
     } | more
 
 
-def stage(name: str, about: str, tree: Any) -> FigureStage:
-    """Return the only stage of a figure; `tree` makes its matrix from the options."""
+def stage(name: str, about: str, tree: Callable[[Options], Tree]) -> FigureStage:
+    """Return a stage that needs no earlier run; `tree` makes its matrix from the options."""
 
     def plan(options: Options, runs: Runs) -> Plan:
         return Plan(tree=tree(options))
@@ -46,10 +56,10 @@ def stage(name: str, about: str, tree: Any) -> FigureStage:
     return FigureStage(name=name, about=about, plan=plan)
 
 
-def events(options: Options, usual: int, quick: int) -> int:
+def events(options: Options, usual: int, quick: int, least: int = 500) -> int:
     """Return a trial's number of input records: `usual`, `quick`, or a share of `usual`."""
     if options.scale is not None:
-        return max(500, round(usual * options.scale))
+        return max(least, round(usual * options.scale))
     return quick if options.quick else usual
 
 
@@ -67,17 +77,83 @@ def points(measured: Series, options: Options, factor: float = 1.0) -> tuple[Poi
     )
 
 
+def spot(x: float, spread: Spread | None, *, is_open: bool = False) -> tuple[Point, ...]:
+    """Return a tuple with the point of a cell, or an empty tuple without a value."""
+    if spread is None:
+        return ()
+    return (Point(x, spread.median, spread.low, spread.high, is_open),)
+
+
+def lines(
+    named: Mapping[str, Series], options: Options, colours: Iterable[int] | None = None
+) -> list[Line]:
+    """Return series as lines by name; without `colours` in the order of the palette."""
+    return [
+        Line(name=name, points=points(measured, options), colour=colour)
+        for (name, measured), colour in zip(named.items(), colours or count(), strict=False)
+    ]
+
+
 def numbers(**named: Series) -> Mapping[str, Any]:
     """Return series as JSON values."""
     return {
-        name: {
-            str(workers): [
-                {"n": s.n, "median": s.median, "min": s.low, "max": s.high} for s in spreads
-            ]
-            for workers, spreads in measured.by_workers.items()
-        }
+        name: {str(n): list(map(as_json, spreads)) for n, spreads in measured.by_workers.items()}
         for name, measured in named.items()
     }
+
+
+def as_json(spread: Spread) -> dict[str, float]:
+    """Return a spread as JSON values."""
+    return {"n": spread.n, "median": spread.median, "min": spread.low, "max": spread.high}
+
+
+def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
+    """Return the spreads that have a value as JSON values."""
+    return {name: as_json(spread) for name, spread in spreads.items() if spread is not None}
+
+
+def outcome(
+    posed: Sequence[Posed],
+    notes: tuple[str, ...],
+    numbers: Mapping[str, Any],
+    title: str,
+    rows: Sequence[Sequence[Panel]],
+    *,
+    width_in: float = PANEL_WIDTH_IN,
+    height_in: float = PANEL_HEIGHT_IN,
+) -> Outcome:
+    """Judge the claims of a figure, and prepare its drawing."""
+    layout = Layout(title=title, rows=rows, notes=notes, width_in=width_in, height_in=height_in)
+    return Outcome(claims=judge(posed), notes=notes, numbers=numbers, draw=lambda: draw(layout))
+
+
+def notes(
+    options: Options,
+    runs: Runs,
+    *more: str,
+    begin: Sequence[str],
+    degrees: Iterable[int] | None = None,
+    has_scale_note: bool = True,
+) -> tuple[str, ...]:
+    """Return the notes of a figure.
+
+    Args:
+        options: the figure's options.
+        runs: the figure's runs; the notes name cells without a number.
+        more: notes of this figure, after those on quick runs, scale and cores.
+        begin: the first notes, on the paper's machine.
+        degrees: the figure's numbers of workers; None: those of the options.
+        has_scale_note: whether to note a chosen scale.
+    """
+    return (
+        *begin,
+        *quick_note(options),
+        *(scale_note(options) if has_scale_note else ()),
+        *beyond_note(options, options.instances if degrees is None else degrees),
+        *more,
+        *machine(runs),
+        *troubles(runs)[:6],
+    )
 
 
 def plain(value: float) -> str:

@@ -69,11 +69,7 @@ class Posed:
         return self.measured
 
     def refusal(self, fewest: int) -> tuple[str, str] | None:
-        """Return outcome and reason of a claim that cannot be judged; None if it can.
-
-        Args:
-            fewest: fewest trials of a cell for a judgement.
-        """
+        """Return outcome and reason of a claim that cannot be judged; None if it can."""
         missing = absent((self.claim.system, self.claim.opponent))
         if missing is not None:
             return NOT_COMPARABLE, missing

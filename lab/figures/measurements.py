@@ -42,6 +42,16 @@ class Series:
         """Return the numbers of instances among `within` that have a value, ascending."""
         return tuple(sorted(n for n in within if n in self.by_workers))
 
+    def ends(self, within: Iterable[int]) -> tuple[int, int]:
+        """Return the fewest and most instances among `within` that have a value; 1, 1 without any."""
+        counted = self.workers(within)
+        return (counted[0], counted[-1]) if counted else (1, 1)
+
+    def growth(self, within: Iterable[int]) -> Measured | None:
+        """Return the value with the most instances by that with the fewest; None without two."""
+        fewest, most = self.ends(within)
+        return quotient(self.at(most), self.at(fewest)) if most > fewest else None
+
     def _of(self, within: Iterable[int]) -> list[Spread]:
         return [s for n in within for s in self.by_workers.get(n, ())]
 

@@ -42,6 +42,12 @@ class Options:
         """Return the degrees of parallelism up to the number of cores."""
         return tuple(n for n in self.instances if n <= self.cores)
 
+    def instances_and(self, extra: int) -> tuple[int, ...]:
+        """Return the chosen degrees of parallelism, else the default ones and `extra`."""
+        if self.workers is not None:
+            return self.instances
+        return tuple(sorted({*self.instances, extra}))
+
     def scaled(self, usual: float, quick: float) -> float:
         """Return the chosen scale, else the figure's default for a usual or quick run."""
         return self.scale if self.scale is not None else quick if self.quick else usual

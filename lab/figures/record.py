@@ -70,13 +70,7 @@ def _machine(meta: RunMeta) -> str:
 
 
 def write(made: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
-    """Draw a figure and write it with its record; return the files, drawings first.
-
-    Args:
-        made: the figure.
-        folder: target folder, created if missing.
-        formats: formats of the drawing, among FORMATS; the record is always written.
-    """
+    """Draw a figure and write it with its record; return the files, drawings first."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / made.figure.slug
     canvas = made.outcome.draw()

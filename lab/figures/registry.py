@@ -24,7 +24,7 @@ PAPERS: dict[str, str] = {
     "viper": "streamlab.lab.figures.viper",
     "datatrace": "streamlab.lab.figures.datatrace",
     "flumina": "streamlab.lab.figures.flumina",
-    "lab": "streamlab.lab.figures.own",
+    "lab": "streamlab.lab.figures.barriers",
 }
 """Built-in module by paper; it has `FIGURES`, and `facts()` returns the published numbers. `lab` holds
 figures without a paper."""

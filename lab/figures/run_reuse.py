@@ -14,12 +14,6 @@ _FREE = ("repetitions", "timeout_s")
 def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
     """Check that the run has a finished trial of every cell, under the stage's conditions.
 
-    Args:
-        run: the run.
-        cells: the cells of the stage.
-        figure_id: the figure, for messages.
-        stage: the stage, for messages.
-
     Raises:
         FigureError: a cell is missing, or has other conditions; the message names it.
     """

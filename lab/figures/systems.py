@@ -8,13 +8,23 @@ Two sides with the same algorithm, under any names, compare nothing: such a clai
 
 No name is borrowed: a system that a paper runs on an engine (`engine`) runs on that engine here, or is
 absent. A measured substitute of an absent system is drawn under its own name (`stand_in`).
+
+`reports/published/systems/<paper>.csv` has a paper's systems: a row of the attributes of `System` after
+the name that claims use. Options are written `worklist: hybrid; serials: operator`.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
-OWN = "this lab's own"
-"""Beginning of the source of a system without a paper."""
+from streamlab.reports.published.facts import FOLDER, read_pairs, read_rows
+from streamlab.results.errors import ResultsError
+
+SYSTEM_COLUMNS = (
+    *("system", "name", "source", "algorithm", "variant", "options"),
+    *("engine", "absent", "stand_in"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +33,7 @@ class System:
 
     Attributes:
         name: the figure's name of the system.
-        source: the authors and the place of the definition, or OWN.
+        source: the authors and the place of the definition; `this lab's own` without a paper.
         algorithm: the algorithm in words; two sides with the same algorithm compare nothing.
         variant: the `engine/variant` that runs it; empty if absent.
         options: options of the variant that make it this system.
@@ -69,6 +79,23 @@ class System:
         return f"{self.name}: {self.algorithm} ({self.source}){missing}."
 
 
+@cache
+def published_systems(paper: str, folder: Path = FOLDER / "systems") -> Mapping[str, System]:
+    """Read the systems of a paper's claims by the names that the claims use.
+
+    Raises:
+        ResultsError: the paper's file is missing, or a row describes no possible system.
+    """
+    systems = {}
+    for where, row in read_rows(folder / f"{paper}.csv", SYSTEM_COLUMNS):
+        try:
+            key, options = row.pop("system"), read_pairs(row.pop("options"))
+            systems[key] = System(**row, options=options)
+        except ValueError as error:
+            raise ResultsError(f"{where}: {error}") from error
+    return systems
+
+
 def absent(sides: Iterable[System | None]) -> str | None:
     """Return why systems of these sides are absent; None if all run here."""
     missing = [side for side in sides if side is not None and side.absent]
@@ -88,13 +115,7 @@ def describe_systems(sides: Iterable[tuple[System | None, System | None]]) -> tu
 
 
 def hollow(text: str, system: System | None, opponent: System | None) -> str | None:
-    """Return the fault in the sides of a claim, in words; None without a fault.
-
-    Args:
-        text: the claim's text.
-        system: the claim's system; None: not stated.
-        opponent: the system's opponent; None for a claim on one system.
-    """
+    """Return the fault in the sides of a claim, in words; None without a fault."""
     if system is None:
         return f"{text!r} names no system; use .between(system, opponent) or .of(system)"
     if opponent is not None and system.algorithm == opponent.algorithm:

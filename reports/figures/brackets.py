@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from streamlab.reports.figures.panel import grid, new_panel
+from streamlab.reports.figures.panel import grid, new_panel, row_label
 from streamlab.reports.figures.series import place_names
 from streamlab.reports.figures.spots import Panel, with_spots
 from streamlab.reports.figures.time_axis import Range, log_ticks
 from streamlab.reports.numbers import count, rate
-from streamlab.reports.palette import INK, MUTED, PAPER, Colour
-from streamlab.reports.search_text import Search
+from streamlab.reports.palette import MUTED, PAPER, Colour
+from streamlab.reports.searches import Search
 
 _ROW_IN = 0.5
 _MARGIN_IN = 0.98
@@ -75,19 +75,7 @@ def bracket_panel(
 def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: Range) -> None:
     label = name if search.pass_eps else f"{name}: no rate was found"
     for words, x, side in ((label, 0.0, "left"), (_value(search), 1.0, "right")):
-        axes.text(
-            x,
-            row + 0.17,
-            words,
-            parse_math=False,
-            transform=axes.get_yaxis_transform(),
-            size=7.5,
-            color=INK.light,
-            ha=side,
-            va="center",
-            bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8},
-            zorder=5,
-        )
+        row_label(axes, row + 0.17, words, x=x, ha=side, zorder=5)
     at = row + _AT
     if search.catch_up_eps:
         axes.plot(

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from streamlab.reports.figures.panel import grid, new_panel
+from streamlab.reports.figures.panel import grid, new_panel, row_label
 from streamlab.reports.figures.spots import Panel, with_spots
 from streamlab.reports.numbers import joules
-from streamlab.reports.palette import INK, MUTED, PAPER, Colour
+from streamlab.reports.palette import MUTED, PAPER, Colour
 
 _ROW_IN = 0.46
 _MARGIN_IN = 0.98
@@ -41,18 +41,7 @@ def energy_panel(title: str, bars: Sequence[Bar], colours: Mapping[str, Colour])
     grid(axes, "x")
     for row, bar in enumerate(bars):
         colour = colours[bar.engine].light
-        axes.text(
-            0.0,
-            row + 0.24,
-            bar.name,
-            parse_math=False,
-            transform=axes.get_yaxis_transform(),
-            size=7.5,
-            color=INK.light,
-            va="center",
-            bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8},
-            zorder=5,
-        )
+        row_label(axes, row + 0.24, bar.name, zorder=5)
         _bar(axes, row + 0.64, bar, colour)
     return with_spots(
         axes, ((bar.gross_j, row + 0.64, _words(bar)) for row, bar in enumerate(bars))

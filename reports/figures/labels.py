@@ -2,6 +2,52 @@
 
 from collections.abc import Sequence
 
+from matplotlib.axes import Axes
+
+LABEL_GAP_IN = 0.155
+
+
+def label_ends(
+    axes: Axes,
+    ends: Sequence[tuple[str, tuple[float, float], str]],
+    axes_height_in: float,
+    *,
+    begin: float | None = None,
+) -> None:
+    """Write names of lines at the right of the axes, joined to the ends of their lines.
+
+    Args:
+        axes: the axes; their limits must be final.
+        ends: name, last point and colour of each line.
+        axes_height_in: height of the axes in inches.
+        begin: start of the joining lines as share of the width; None: next to the last point.
+    """
+    to_axes = axes.transData + axes.transAxes.inverted()
+    at = [to_axes.transform(end) for _, end, _ in ends]
+    gap = LABEL_GAP_IN / axes_height_in
+    heights = spread([float(y) for _, y in at], gap=gap, low=0.01, high=1.0)
+    for (name, _, colour), (x, y), height in zip(ends, at, heights, strict=True):
+        axes.plot(
+            [float(x) + 0.025 if begin is None else begin, 1.0, 1.04],
+            [float(y), float(y), height],
+            transform=axes.transAxes,
+            clip_on=False,
+            color=colour,
+            linewidth=0.6,
+            linestyle=":",
+            zorder=1,
+        )
+        axes.text(
+            1.055,
+            height,
+            name,
+            parse_math=False,
+            transform=axes.transAxes,
+            size=8,
+            color=colour,
+            va="center",
+        )
+
 
 def spread(preferred: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:
     """Move positions as little as possible until neighbours are at least `gap` apart.

@@ -1,21 +1,45 @@
-"""Draws the p50 and p99 latency of the cells of a workload, one row a cell."""
+"""Draws the p50 and p99 latency of cells, one row a cell: at full speed, and under an offered load."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
 
-from streamlab.reports.figures.panel import grid, new_panel
+from streamlab.reports.figures.panel import grid, new_panel, row_label
 from streamlab.reports.figures.series import short_names
-from streamlab.reports.figures.spots import Panel, describe_spread, with_spots
+from streamlab.reports.figures.spots import Mark, Panel, describe_spread, with_spots
 from streamlab.reports.figures.time_axis import Range, annotate_time, range_of, time_ticks
 from streamlab.reports.numbers import counted_workers, duration
-from streamlab.reports.palette import INK, PAPER, Colour
+from streamlab.reports.palette import MUTED, PAPER, Colour
 from streamlab.reports.summary import Cell
+from streamlab.reports.verdicts import with_mark
+from streamlab.results.query import Spread
 
 _ROW_IN = 0.36
 _AROUND = 0.4  # rows of room above the first, for its label
 _MARGIN_IN = 0.94
+_OFFERED_ROW_IN = 0.6
+_OFFERED_MARGIN_IN = 0.98
+_DUE, _SERVICE = 0.45, 0.73  # below the top of a row, in rows
+
+Pair = tuple[Spread | None, Spread | None]
+"""The median and the 99th percentile."""
+
+
+def due(cell: Cell) -> Pair:
+    """Return p50 and p99 of a cell's latency; under a load it is from the due time."""
+    return (cell.latency_p50_ns, cell.latency_p99_ns)
+
+
+def service(cell: Cell) -> Pair:
+    """Return p50 and p99 of a cell's service latency; None without a load."""
+    load = cell.load
+    return (None, None) if load is None else (load.service_p50_ns, load.service_p99_ns)
+
+
+def has_latency(cell: Cell) -> bool:
+    """Return whether a cell has any latency to draw."""
+    return any((*due(cell), *service(cell)))
 
 
 def shared_range(cells: Sequence[Cell]) -> Range | None:
@@ -23,7 +47,7 @@ def shared_range(cells: Sequence[Cell]) -> Range | None:
     return range_of(
         value
         for cell in cells
-        for quantity in (cell.latency_p50_ns, cell.latency_p99_ns)
+        for quantity in (*due(cell), *service(cell))
         if quantity
         for value in quantity.values
     )
@@ -33,24 +57,20 @@ def latency_panel(
     title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
     """Draw a panel, without cells whose engine stamps no outputs."""
-    stamped = [cell for cell in cells if cell.latency_p50_ns or cell.latency_p99_ns]
+    stamped = [cell for cell in cells if has_latency(cell)]
     names = short_names(cells)
     labels = {c.name: f"{names[c.series]}, {counted_workers(c.workers)}" for c in stamped}
-    height = _MARGIN_IN + _ROW_IN * (len(stamped) + _AROUND)
-    axes = new_panel(
-        title=title,
-        subtitle="latency; disc: p50, bar: p99 (medians; faint: each repetition)",
-        height_in=height,
-        box=(0.25, 0.32, 0.25, 0.62),
+    axes = _axes(
+        title,
+        "latency; disc: p50, bar: p99 (medians; faint: each repetition)",
+        _MARGIN_IN + _ROW_IN * (len(stamped) + _AROUND),
+        limits,
+        (len(stamped) - 0.35, -0.35 - _AROUND),
     )
-    axes.set_xscale("log")
-    axes.set_xlim(*limits)
-    axes.set_ylim(len(stamped) - 0.35, -0.35 - _AROUND)
-    axes.set_yticks([])
-    time_ticks(axes.xaxis)
-    grid(axes, "x")
     for row, cell in enumerate(stamped):
-        _draw(axes, row, cell, labels[cell.name], colours[cell.engine].light)
+        row_label(axes, row - 0.34, labels[cell.name])
+        colour, hollow = colours[cell.engine].light, cell.oversubscribed
+        _pair(axes, row, due(cell), colour, "o", (5.5, 9.0), hollow=hollow, faint=True)
     return with_spots(
         axes,
         (
@@ -60,45 +80,93 @@ def latency_panel(
                 f"{labels[cell.name]}: {kind} {describe_spread(quantity, duration)}",
             )
             for row, cell in enumerate(stamped)
-            for kind, quantity in (("p50", cell.latency_p50_ns), ("p99", cell.latency_p99_ns))
+            for kind, quantity in zip(("p50", "p99"), due(cell), strict=True)
             if quantity
         ),
     )
 
 
-def _draw(axes: Axes, row: int, cell: Cell, name: str, colour: str) -> None:
-    axes.text(
-        0.0,
-        row - 0.34,
-        name,
-        parse_math=False,
-        transform=axes.get_yaxis_transform(),
-        size=7.5,
-        color=INK.light,
-        va="center",
-        bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8},
+def offered_latency_panel(
+    title: str, cells: Sequence[Cell], colours: Mapping[str, Colour], limits: Range
+) -> Panel:
+    """Draw a panel with a row for each cell under a load: from due time, and service latency."""
+    shown = [cell for cell in cells if has_latency(cell)]
+    names = short_names(cells)
+    axes = _axes(
+        title,
+        "coloured: from the due time; grey, square: service. Disc: p50, bar: p99",
+        _OFFERED_MARGIN_IN + _OFFERED_ROW_IN * len(shown),
+        limits,
+        (len(shown), 0),
     )
-    p50, p99 = cell.latency_p50_ns, cell.latency_p99_ns
+    marks: list[Mark] = []
+    for row, cell in enumerate(shown):
+        load = cell.load.label if cell.load else ""
+        name = with_mark(
+            f"{names[cell.series]}, {counted_workers(cell.workers)}, {load}", cell.status
+        )
+        row_label(axes, row + 0.13, name)
+        colour = colours[cell.engine].light
+        for at, kind, pair, ink, shape in (
+            (_DUE, "latency from due time", due(cell), colour, "o"),
+            (_SERVICE, "service latency", service(cell), MUTED.light, "s"),
+        ):
+            _pair(axes, row + at, pair, ink, shape, (5.0, 8.0), hollow=cell.oversubscribed)
+            marks += [
+                (s.median, row + at, f"{name}: {kind} {which} {describe_spread(s, duration)}")
+                for which, s in zip(("p50", "p99"), pair, strict=True)
+                if s
+            ]
+    return with_spots(axes, marks)
+
+
+def _axes(
+    title: str, subtitle: str, height_in: float, limits: Range, rows: tuple[float, float]
+) -> Axes:
+    """Return a panel with a logarithmic axis of time and a range of rows."""
+    box = (0.25, 0.32, 0.25, 0.62)
+    axes = new_panel(title=title, subtitle=subtitle, height_in=height_in, box=box)
+    axes.set_xscale("log")
+    axes.set_xlim(*limits)
+    axes.set_ylim(*rows)
+    axes.set_yticks([])
+    time_ticks(axes.xaxis)
+    grid(axes, "x")
+    return axes
+
+
+def _pair(
+    axes: Axes,
+    at: float,
+    pair: Pair,
+    colour: str,
+    shape: str,
+    sizes: tuple[float, float],
+    *,
+    hollow: bool,
+    faint: bool = False,
+) -> None:
+    """Draw p50 and p99 in a row; `faint` shows each repetition too."""
+    p50, p99 = pair
     if p50 and p99:
-        axes.plot([p50.median, p99.median], [row, row], color=colour, linewidth=1.4, zorder=2)
-    for quantity, marker, size in ((p50, "o", 5.5), (p99, "|", 9.0)):
+        axes.plot([p50.median, p99.median], [at, at], color=colour, linewidth=1.4, zorder=2)
+    for quantity, marker, size in zip(pair, (shape, "|"), sizes, strict=True):
         if quantity is None:
             continue
-        face = PAPER.light if cell.oversubscribed else colour
         style: dict[str, Any] = {"linestyle": "none", "marker": marker, "markeredgecolor": colour}
-        if quantity.n > 1:
-            rows = [row] * quantity.n
+        if faint and quantity.n > 1:
+            rows = [at] * quantity.n
             axes.plot(quantity.values, rows, markersize=size * 0.6, alpha=0.35, **style)
         axes.plot(
             [quantity.median],
-            [row],
+            [at],
             markersize=size,
-            markerfacecolor=face,
+            markerfacecolor=PAPER.light if hollow else colour,
             markeredgewidth=1.8 if marker == "|" else 1.0,
             zorder=4,
             **style,
         )
     if p50:
-        annotate_time(axes, (p50.median, row), p50.median, shift_pt=-6, side="right")
+        annotate_time(axes, (p50.median, at), p50.median, shift_pt=-6, side="right")
     if p99:
-        annotate_time(axes, (p99.median, row), p99.median, shift_pt=6, side="left")
+        annotate_time(axes, (p99.median, at), p99.median, shift_pt=6, side="left")

@@ -5,19 +5,20 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from streamlab.reports.figures.labels import spread as place
+from streamlab.reports.figures.labels import label_ends
 from streamlab.reports.figures.panel import grid, new_panel
 from streamlab.reports.figures.series import place_names
 from streamlab.reports.figures.spots import Panel, describe_spread, with_spots
 from streamlab.reports.figures.time_axis import Range, time_ticks
 from streamlab.reports.numbers import duration, rate
 from streamlab.reports.palette import INK, PAPER, Colour
-from streamlab.reports.search_text import Level, Search
+from streamlab.reports.searches import Level, Search
 from streamlab.reports.verdicts import sign
 from streamlab.results.query import Spread
 
-_LABEL_GAP_IN = 0.155
 _HEIGHT_IN = 3.3
+PERCENTILES = {"p50": "latency_p50_ns", "p99": "latency_p99_ns"}
+"""Column of `Cell` by name."""
 
 
 def level_range(searches: Sequence[Search]) -> Range | None:
@@ -26,8 +27,8 @@ def level_range(searches: Sequence[Search]) -> Range | None:
         quantity.median
         for search in searches
         for level in search.levels
-        for quantity in (level.cell.latency_p50_ns, level.cell.latency_p99_ns)
-        if quantity
+        for column in PERCENTILES.values()
+        if (quantity := getattr(level.cell, column))
     ]
     return (max(min(values), 1.0) / 2.5, max(values) * 2.5) if values else None
 
@@ -36,7 +37,7 @@ def level_panel(
     title: str, searches: Sequence[Search], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
     """Draw a panel, without searches that have no levels."""
-    drawn = [search for search in searches if any(_p50(x) or _p99(x) for x in search.levels)]
+    drawn = [search for search in searches if any(map(has_latency, search.levels))]
     names = place_names(search.place for search in searches)
     axes = new_panel(
         title=title,
@@ -54,14 +55,15 @@ def level_panel(
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share * 100:.0f}"))
     axes.set_xlabel("% of the engine's own sustainable rate", size=8, color=INK.light)
-    ends: list[tuple[str, float, str]] = []
+    ends = []
     for search in drawn:
         colour = colours[search.place.engine].light
-        for which, kind in ((_p50, "p50"), (_p99, "p99")):
-            end = _line(axes, search, which, kind, colour)
-            if end is not None:
-                ends.append((f"{names[search.name]} {kind}", end, colour))
-    _label(axes, ends)
+        for kind, column in PERCENTILES.items():
+            points = [(level, q) for level in search.levels if (q := getattr(level.cell, column))]
+            if points:
+                _line(axes, points, kind, colour)
+                ends.append((f"{names[search.name]} {kind}", (1.0, points[-1][1].median), colour))
+    label_ends(axes, ends, _HEIGHT_IN - 1.12, begin=0.98)
     return with_spots(
         axes,
         (
@@ -73,8 +75,8 @@ def level_panel(
             )
             for search in drawn
             for level in search.levels
-            for kind, quantity in (("p50", _p50(level)), ("p99", _p99(level)))
-            if quantity
+            for kind, column in PERCENTILES.items()
+            if (quantity := getattr(level.cell, column))
         ),
     )
 
@@ -88,20 +90,12 @@ def _apart(shares: Sequence[float]) -> list[float]:
     return ticks
 
 
-def _p50(level: Level) -> Spread | None:
-    return level.cell.latency_p50_ns
+def has_latency(level: Level) -> bool:
+    """Return whether a level has a latency to draw."""
+    return any(getattr(level.cell, column) for column in PERCENTILES.values())
 
 
-def _p99(level: Level) -> Spread | None:
-    return level.cell.latency_p99_ns
-
-
-def _line(axes: Axes, search: Search, which: object, kind: str, colour: str) -> float | None:
-    """Draw a line and return its last value, for the label; None without a point."""
-    assert callable(which)
-    points = [(x, which(x)) for x in search.levels if which(x) is not None]
-    if not points:
-        return None
+def _line(axes: Axes, points: Sequence[tuple[Level, Spread]], kind: str, colour: str) -> None:
     axes.plot(
         [level.share for level, _ in points],
         [quantity.median for _, quantity in points],
@@ -133,32 +127,4 @@ def _line(axes: Axes, search: Search, which: object, kind: str, colour: str) -> 
             color=colour,
             markerfacecolor=PAPER.light if kind == "p50" else colour,
             zorder=4,
-        )
-    return float(points[-1][1].median)
-
-
-def _label(axes: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
-    to_axes = axes.transData + axes.transAxes.inverted()
-    at = [float(to_axes.transform((1.0, ns))[1]) for _, ns, _ in ends]
-    heights = place(at, gap=_LABEL_GAP_IN / (_HEIGHT_IN - 1.12), low=0.01, high=1.0)
-    for (name, _, colour), y, height in zip(ends, at, heights, strict=True):
-        axes.plot(
-            [0.98, 1.0, 1.04],
-            [y, y, height],
-            transform=axes.transAxes,
-            clip_on=False,
-            color=colour,
-            linewidth=0.6,
-            linestyle=":",
-            zorder=1,
-        )
-        axes.text(
-            1.055,
-            height,
-            name,
-            parse_math=False,
-            transform=axes.transAxes,
-            size=8,
-            color=colour,
-            va="center",
         )

@@ -59,6 +59,14 @@ def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[floa
     return axes
 
 
+def row_label(axes: Axes, at: float, text: str, *, x: float = 0.0, **style: Any) -> None:
+    """Write a text in a row of a panel: `at` in rows from the top, `x` as share of the width."""
+    box = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8}
+    look: dict[str, Any] = {"size": 7.5, "color": INK.light, "bbox": box} | style
+    transform = axes.get_yaxis_transform()
+    axes.text(x, at, text, parse_math=False, transform=transform, va="center", **look)
+
+
 def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
     """Draw faint grid lines for an axis."""
     axes.grid(visible=True, axis=axis, which="major", color=GRID.light, linewidth=0.8)

@@ -7,9 +7,9 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from streamlab.reports.figures.panel import grid, new_panel, save
+from streamlab.reports.figures.panel import grid, new_panel, row_label, save
 from streamlab.reports.figures.spots import Panel, with_spots
-from streamlab.reports.palette import INK, MUTED, PAPER, Colour
+from streamlab.reports.palette import MUTED, PAPER, Colour
 
 BETTER = Colour(light="#00805d", dark="#3ac79b")
 WORSE = Colour(light="#c05200", dark="#f08a3c")
@@ -100,23 +100,11 @@ def _bar(axes: Axes, bar: Bar, index: int) -> None:
     if bar.low is not None and bar.high is not None:
         axes.plot([bar.low, bar.high], [at, at], color=colour, linewidth=2.2, solid_capstyle="butt")
     axes.plot([bar.ratio], [at], marker="o", markersize=5, color=colour)
-    for words, x, side, weight in (
-        (bar.name, 0.0, "left", "normal"),
-        (bar.label, 1.0, "right", "bold"),
-    ):
-        axes.text(
-            x,
-            index + 0.28,
-            words,
-            transform=axes.get_yaxis_transform(),
-            ha=side,
-            va="center",
-            size=7.5,
-            weight=weight,
-            color=INK.light if side == "left" else colour,
-            parse_math=False,
-            bbox={"facecolor": PAPER.light, "edgecolor": "none", "pad": 1.2},
-        )
+    box = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 1.2}
+    row_label(axes, index + 0.28, bar.name, ha="left", weight="normal", bbox=box)
+    row_label(
+        axes, index + 0.28, bar.label, x=1.0, ha="right", weight="bold", color=colour, bbox=box
+    )
 
 
 def _ticks(axes: Axes, reach: float) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from streamlab.reports.figures.labels import spread
+from streamlab.reports.figures.labels import LABEL_GAP_IN, label_ends
 from streamlab.reports.figures.panel import grid, new_panel
 from streamlab.reports.figures.series import Series, short_names
 from streamlab.reports.figures.spots import Mark, Panel, describe_spread, with_spots
@@ -14,7 +14,6 @@ from streamlab.reports.numbers import count, counted_workers, rate
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.summary import Cell
 
-_LABEL_GAP_IN = 0.155
 _LETTER_IN = 0.062  # average width of a letter at 8 points
 _LOG_FROM_RATIO = 20.0  # beyond about a decade, the slower lines of a linear plot lie on the axis
 
@@ -48,7 +47,7 @@ def throughput_panel(
     rated = [cell for cell in cells if cell.throughput_eps is not None]
     every = short_names(cells)
     names = {cell.series: every[cell.series] for cell in rated}
-    height = max(3.3, 1.2 + _LABEL_GAP_IN * len(names))
+    height = max(3.3, 1.2 + LABEL_GAP_IN * len(names))
     longest = max(map(len, names.values()), default=0)
     margin = min(max(1.52, 0.3 + _LETTER_IN * longest), 2.4)
     axes = new_panel(
@@ -58,8 +57,11 @@ def throughput_panel(
         box=(0.56, 0.5, margin, 0.62),
     )
     _scales(axes, rated, scale)
-    ends = [_draw(axes, rated, series, colours, names) for series in names]
-    _label(axes, list(names.items()), ends, colours, height - 1.12)
+    ends = [
+        (name, _draw(axes, rated, series, colours, names), colours[series[0]].light)
+        for series, name in names.items()
+    ]
+    label_ends(axes, ends, height - 1.12)
     return with_spots(axes, (mark for cell in rated for mark in _marks(cell, names)))
 
 
@@ -137,38 +139,3 @@ def _draw(
 
 def _fastest(cells: Sequence[Cell], series: Series) -> float:
     return max(c.throughput_eps.median for c in cells if c.series == series and c.throughput_eps)
-
-
-def _label(
-    axes: Axes,
-    names: Sequence[tuple[Series, str]],
-    ends: Sequence[tuple[float, float]],
-    colours: Mapping[str, Colour],
-    axes_height_in: float,
-) -> None:
-    to_axes = axes.transData + axes.transAxes.inverted()
-    at = [to_axes.transform(end) for end in ends]
-    gap = _LABEL_GAP_IN / axes_height_in
-    heights = spread([float(y) for _, y in at], gap=gap, low=0.01, high=1.0)
-    for (series, name), (x, y), height in zip(names, at, heights, strict=True):
-        colour = colours[series[0]].light
-        axes.plot(
-            [float(x) + 0.025, 1.0, 1.04],
-            [float(y), float(y), height],
-            transform=axes.transAxes,
-            clip_on=False,
-            color=colour,
-            linewidth=0.6,
-            linestyle=":",
-            zorder=1,
-        )
-        axes.text(
-            1.055,
-            height,
-            name,
-            parse_math=False,
-            transform=axes.transAxes,
-            size=8,
-            color=colour,
-            va="center",
-        )

@@ -10,7 +10,7 @@ from streamlab.reports.figures.ratios import Bar, ratio_panel
 from streamlab.reports.numbers import number_of
 from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.inline_svg import inline
-from streamlab.reports.page.provenance import sections
+from streamlab.reports.page.provenance import named_facts
 from streamlab.reports.side_by_side import (
     LETTERS,
     SideBySide,
@@ -39,11 +39,7 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
         IncomparableError: a run has no cell in common with the first.
     """
     comparison = side_by_side(runs, seed=seed)
-    facts = [
-        {f"{part.title}: {fact.key}": fact.text for part in sections(recorded_facts(run))
-         for fact in part.facts}
-        for run in runs
-    ]  # fmt: skip
+    facts = [named_facts(recorded_facts(run)) for run in runs]
     names = [run.path.resolve().name for run in runs]
     page = fill(
         "comparison.html.j2",

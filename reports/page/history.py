@@ -7,7 +7,7 @@ from typing import Any
 
 from streamlab.reports.figures.history import draw_history
 from streamlab.reports.page.frame import fill, write_whole
-from streamlab.reports.page.provenance import sections
+from streamlab.reports.page.provenance import named_facts
 from streamlab.reports.side_by_side import code_of, recorded_facts, what_differs, write_value
 from streamlab.reports.steps import History, Track, history, start_time
 from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
@@ -74,23 +74,17 @@ def write_history(
 
 
 def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
-    facts = [
-        {f"{part.title}: {fact.key}": fact.text for part in sections(_code(run))
-         for fact in part.facts}
-        for run in runs
-    ]  # fmt: skip
-    listed = []
-    for place, (run, name) in enumerate(zip(runs, names, strict=True)):
-        listed.append(
-            _Listed(
-                name=name,
-                start_time=start_time(run),
-                commit=code_of(run),
-                trials=len(run.rows),
-                changed=what_differs(facts[place - 1 : place + 1]) if place else [],
-            )
+    facts = [named_facts(_code(run)) for run in runs]
+    return [
+        _Listed(
+            name=name,
+            start_time=start_time(run),
+            commit=code_of(run),
+            trials=len(run.rows),
+            changed=what_differs(facts[place - 1 : place + 1]) if place else [],
         )
-    return listed
+        for place, (run, name) in enumerate(zip(runs, names, strict=True))
+    ]
 
 
 def _code(run: Run) -> dict[str, Any]:

@@ -60,6 +60,13 @@ def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:
     return tuple(section for section in result if section.facts)
 
 
+def named_facts(meta: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of all facts of run.json, by section and key."""
+    return {
+        f"{part.title}: {fact.key}": fact.text for part in sections(meta) for fact in part.facts
+    }
+
+
 def _without_folders(value: Any) -> Any:
     if isinstance(value, str):
         return _FOLDERS.sub("", value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from streamlab.reports.numbers import number_of
-from streamlab.reports.search_text import Search
+from streamlab.reports.searches import Search
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell
 from streamlab.reports.verdicts import MARKS, sign
 from streamlab.results.meta import RunMeta
@@ -45,14 +45,7 @@ def statement(
     missing: Sequence[str] = (),
     complete: bool = True,
 ) -> Statement:
-    """Describe a run by its cells.
-
-    Args:
-        cells: the cells with trials, without searches.
-        searches: the searches with trials.
-        missing: ids of cells without trials.
-        complete: whether the run is complete.
-    """
+    """Describe a run by its cells."""
     every = [*cells, *(search.place for search in searches)]
     if not every:
         return Statement(

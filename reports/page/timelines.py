@@ -22,14 +22,12 @@ class DrawnTrial:
     Attributes:
         name: the cell and the number of the trial.
         status, reason: status and reason of the trial.
-        scaled: whether the axes have values; False for trials that are not verified.
         svg: the drawing.
     """
 
     name: str
     status: str
     reason: str
-    scaled: bool
     svg: str
 
 
@@ -89,20 +87,13 @@ def _draw(run: Run, row: TrialRow, colours: Mapping[str, Colour]) -> DrawnTrial 
     if timeline is None:
         return None
     name = _name(row)
-    scaled = row.status in VERIFIED
     svg = draw_timeline(
         timeline,
         colour=f"var(--{engine_variable(row.engine, colours)})",
         alt=f"{name} over time: rates, backlog, latency, CPU, memory and power where recorded",
-        scaled=scaled,
+        scaled=row.status in VERIFIED,
     )
-    return DrawnTrial(
-        name=name,
-        status=row.status,
-        reason=row.reason or "",
-        scaled=scaled,
-        svg=svg,
-    )
+    return DrawnTrial(name=name, status=row.status, reason=row.reason or "", svg=svg)
 
 
 def _name(row: TrialRow) -> str:

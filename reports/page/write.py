@@ -1,5 +1,6 @@
 """Writes the report of a run as an HTML page."""
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,24 +24,25 @@ from streamlab.reports.numbers import (
     watts,
 )
 from streamlab.reports.offered_loads import remarks
-from streamlab.reports.page.downloads import downloads
-from streamlab.reports.page.drawings import latency_drawings, throughput_drawings
-from streamlab.reports.page.frame import fill, write_whole
-from streamlab.reports.page.load_drawings import (
-    bracket_drawings,
+from streamlab.reports.page.drawings import (
+    BRACKETS,
+    LATENCY,
+    LEVELS,
+    OFFERED_LATENCY,
+    THROUGHPUT,
+    cell_drawings,
     energy_drawings,
-    level_drawings,
-    offered_drawings,
+    search_drawings,
     search_groups,
 )
+from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import invented, sections
 from streamlab.reports.page.statement import kinds, not_run, statement
 from streamlab.reports.page.timelines import timelines
 from streamlab.reports.palette import Colour, engine_colours
 from streamlab.reports.run_warnings import ceilings, warnings_of
 from streamlab.reports.scaling import slower
-from streamlab.reports.search_text import Search
-from streamlab.reports.searches import read_searches
+from streamlab.reports.searches import Search, read_searches
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
 from streamlab.reports.table import (
     HeadlineRow,
@@ -50,8 +52,9 @@ from streamlab.reports.table import (
     title,
 )
 from streamlab.reports.verdicts import MARKS
-from streamlab.results.schema import OK, STATUSES
+from streamlab.results.schema import OK, STATUSES, TrialRow
 from streamlab.results.store import Run, read_run
+from streamlab.results.table import csv_of, parquet_of
 
 Colours = Mapping[str, Colour]
 
@@ -66,6 +69,15 @@ class _Block:
     dataset: str
     baselines: Sequence[Baseline]
     rows: Sequence[HeadlineRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """A file inside the page: its name, its size in bytes, and its content as a data URL."""
+
+    name: str
+    size: int
+    address: str
 
 
 def write_report(run_dir: Path, out: Path | None = None) -> Path:
@@ -101,7 +113,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         marks=MARKS,
         statuses=STATUSES,
         trials=len(run.rows),
-        downloads=downloads(run.rows, run.path.resolve().name),
+        downloads=_downloads(run.rows, run.path.resolve().name),
         properties=_properties(every),
         plans=_plans(every),
         counter_tables=counter_tables(
@@ -148,6 +160,22 @@ def render_tables(run: Run) -> str:
     )
 
 
+def _downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]:
+    """Return the trials as CSV and as Parquet."""
+    files = (
+        ("csv", "text/csv;charset=utf-8", csv_of(rows)),
+        ("parquet", "application/vnd.apache.parquet", parquet_of(rows)),
+    )
+    return tuple(
+        Download(
+            name=f"{name}.{ending}",
+            size=len(content),
+            address=f"data:{kind};base64,{base64.b64encode(content).decode()}",
+        )
+        for ending, kind, content in files
+    )
+
+
 def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> dict[str, Any]:
     """Return the variables of the top of the page, and the cells without a number."""
     missing = not_run(run.meta, cells, searches)
@@ -181,8 +209,8 @@ def _catch_up(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[st
         "definitions": _definitions(free),
         "kinds": kinds(free),
         "remarked": _remarked(free),
-        "throughput": throughput_drawings(free, colours, figures),
-        "latency": latency_drawings(free, colours, figures),
+        "throughput": cell_drawings(THROUGHPUT, free, colours, figures),
+        "latency": cell_drawings(LATENCY, free, colours, figures),
     }
 
 
@@ -195,7 +223,7 @@ def _offered(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[str
     loaded = [cell for cell in cells if cell.load is not None]
     return {
         **_offered_tables(loaded),
-        "offered_figures": offered_drawings(loaded, colours, figures),
+        "offered_figures": cell_drawings(OFFERED_LATENCY, loaded, colours, figures),
     }
 
 
@@ -210,8 +238,8 @@ def _offered_tables(loaded: Sequence[Cell]) -> dict[str, Any]:
 
 def _searches(searches: Sequence[Search], colours: Colours, figures: Path) -> dict[str, Any]:
     """Return the section of searches."""
-    brackets = bracket_drawings(searches, colours, figures)
-    levels = level_drawings(searches, colours, figures)
+    brackets = search_drawings(BRACKETS, searches, colours, figures)
+    levels = search_drawings(LEVELS, searches, colours, figures)
     return {
         "search_blocks": [
             (title(group), members, brackets.get(group, ""), levels.get(group, ""))

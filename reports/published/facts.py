@@ -2,8 +2,9 @@
 
 import csv
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from streamlab.results.errors import ResultsError
@@ -83,31 +84,57 @@ class Facts:
         return matches[0]
 
 
+@cache
 def published(paper: str, folder: Path = FOLDER) -> Facts:
     """Read the published numbers of a paper, for example `stretch`.
 
     Raises:
         ResultsError: the paper's file is missing, or a row is malformed.
     """
-    path = folder / f"{paper}.csv"
+    rows = read_rows(folder / f"{paper}.csv", COLUMNS)
+    return Facts(tuple(_fact(where, row) for where, row in rows))
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+    """Read a table with these columns: the place of each row, for errors, and its texts.
+
+    Raises:
+        ResultsError: the file is missing, has other columns, or a row has more values.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            if tuple(reader.fieldnames or ()) != COLUMNS:
-                raise ResultsError(f"{path}: columns are {reader.fieldnames}, expected {COLUMNS}")
-            return Facts(tuple(_fact(path, reader.line_num, row) for row in reader))
+            reader = csv.DictReader(file, restval="")
+            if tuple(reader.fieldnames or ()) != columns:
+                raise ResultsError(f"{path}: columns are {reader.fieldnames}, expected {columns}")
+            rows = [(f"{path}, line {reader.line_num}", row) for row in reader]
     except OSError as error:
         raise ResultsError(f"{path}: cannot read published numbers: {error}") from error
+    for where, row in rows:
+        if None in row:
+            raise ResultsError(f"{where}: more values than the {len(columns)} columns; use quotes")
+    return rows
 
 
-def _fact(path: Path, line: int, row: dict[str, str]) -> Fact:
+def read_pairs(text: str) -> dict[str, str]:
+    """Return the pairs of a text such as `series: VSN/SN; quantity: latency`.
+
+    Raises:
+        ValueError: a part has no value.
+    """
+    parts = [part.partition(": ") for part in text.split("; ") if part]
+    if not all(value for _, _, value in parts):
+        raise ValueError(f"expected pairs such as `series: VSN; quantity: latency`, got {text!r}")
+    return {name: value for name, _, value in parts}
+
+
+def _fact(where: str, row: dict[str, str]) -> Fact:
     try:
         low, high = float(row.pop("low")), float(row.pop("high") or math.inf)
     except ValueError as error:
-        raise ResultsError(f"{path}, line {line}: {error}") from error
+        raise ResultsError(f"{where}: {error}") from error
     if row["relation"] not in RELATIONS or low > high or not row["source"]:
         raise ResultsError(
-            f"{path}, line {line}: expected low <= high, a source, and a relation among "
+            f"{where}: expected low <= high, a source, and a relation among "
             f"{', '.join(RELATIONS)}, got {row} from {low:g} to {high:g}"
         )
     return Fact(low=low, high=high, **row)

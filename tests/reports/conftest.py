@@ -1,6 +1,7 @@
 """Runs made with the real writer of results, in every shape that a report must bear."""
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from html.parser import HTMLParser
@@ -254,6 +255,12 @@ def a_search(engine: str = "multicore") -> tuple[list[Row], dict[str, object]]:
         "searches": {cell: {"over": True, "bracket": bracket, "probes": probes}},
         "complete": True,
     }
+
+
+def section(page: str, name: str) -> str:
+    """The section of a page; empty if it has none."""
+    found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
+    return found[0] if found else ""
 
 
 @pytest.fixture

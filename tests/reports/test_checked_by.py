@@ -27,7 +27,11 @@ def page_of(tmp_path):
 def test_a_row_that_was_checked_against_the_reference_engine_is_marked(page_of, trial, offered):
     rows = [trial(), trial("spark", batch=None, **REFERENCE), offered(**REFERENCE)]
     table, page = page_of(rows)
-    assert [row.checked_by for row in table] == ["oracle", "reference engine", "reference engine"]
+    assert [row.cell.checked_by for row in table] == [
+        "oracle",
+        "reference engine",
+        "reference engine",
+    ]
     assert page.count(f'title="{BY_REFERENCE}">by reference</a>') == 2
     assert f"Those of 2 cells were {BY_REFERENCE}." in page
     assert "compared with the oracle" not in page
@@ -37,7 +41,7 @@ def test_a_row_that_was_checked_against_the_reference_engine_is_marked(page_of, 
 
 def test_one_repetition_without_an_oracle_marks_its_cell(page_of, trial):
     table, page = page_of([trial(), trial(repetition=2, **REFERENCE)])
-    assert table[0].checked_by == "reference engine"
+    assert table[0].cell.checked_by == "reference engine"
     assert f"The answers were {BY_REFERENCE}." in page
 
 

@@ -3,6 +3,8 @@
 import json
 import re
 
+from tests.reports.conftest import section
+
 GRAPH = {
     "threads": 10.0,
     "mergers": 4.0,
@@ -10,11 +12,6 @@ GRAPH = {
     "graph_cpu_s_per_mtuple": 0.0375,
     "merger_cpu_share": 0.1695,
 }
-
-
-def section(page, name):
-    found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
-    return found[0] if found else ""
 
 
 def layers(trial, repetition=1, status="ok", **counters):

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from streamlab.results.schema import INVALID, UNSTEADY, UNSUSTAINED, WRONG_OUTPUT
+from tests.reports.conftest import section
 
 NUMBERS = (
     "20.0 k/s",  # offered 20,020 events/s
@@ -12,11 +13,6 @@ NUMBERS = (
     *("1.91 µs", "7.77 µs", "345 µs"),  # service
     *("23.4 µs", "+1.25 /s", "4.56 ms"),  # send lag, backlog slope, drain
 )
-
-
-def section(page, name):
-    found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
-    return found[0] if found else ""
 
 
 def test_every_number_of_a_loaded_cell_is_the_stored_one(shown, offered):

@@ -11,17 +11,13 @@ from streamlab.reports.summary import summarise
 from streamlab.results.errors import ResultsError
 from streamlab.results.seal import write_sealed
 from streamlab.results.store import read_run
-
-
-def section(page):
-    found = re.search(r'<section id="sustainable".*?</section>', page, re.DOTALL)
-    return found[0] if found else ""
+from tests.reports.conftest import section
 
 
 def test_the_bracket_is_the_recorded_one(shown, a_search):
     rows, meta = a_search()
     page, text = shown(rows, meta=meta)
-    part = section(page)
+    part = section(page, "sustainable")
     assert 'title="30,000 events/s">30.0 k/s' in part
     assert 'title="30,600 events/s">30.6 k/s' in part
     assert "2.0&nbsp;%" in part
@@ -55,7 +51,7 @@ def test_levels_have_the_latencies_of_their_trials(make_run, a_search):
     assert [level.share for level in search.levels] == [0.1, 0.5, 0.95]
     assert [level.cell.latency_p99_ns.median for level in search.levels] == stored
     page = write_report(run.path).read_text(encoding="utf-8")
-    assert all(f'title="{ns:,} ns"' in section(page) for ns in stored)
+    assert all(f'title="{ns:,} ns"' in section(page, "sustainable") for ns in stored)
 
 
 def test_a_level_that_was_not_verified_has_no_latency(shown, a_search):
@@ -94,7 +90,7 @@ def test_a_wrong_answer_voids_bracket_and_levels_whatever_is_recorded(shown, a_s
     table = re.search(r"The bracket of every search.*?</table>", page, re.DOTALL)
     assert table is not None
     assert "30.0 k/s" not in table[0]
-    assert "<svg" not in section(page)
+    assert "<svg" not in section(page, "sustainable")
     assert "Latency against load" not in text
     assert "an answer was wrong, so no rate means anything: 1 <missing>" in text
     assert "No cell has a verified number: 1 wrong_output." in text
@@ -105,7 +101,7 @@ def test_an_open_end_says_what_bounds_the_search(shown, a_search):
     (noted,) = meta["searches"].values()
     noted["bracket"] |= {"r_fail_eps": None, "confirmed": False, "reason": "the input is <short>"}
     page, text = shown(rows, meta=meta)
-    assert "the input is &lt;short&gt;" in section(page)
+    assert "the input is &lt;short&gt;" in section(page, "sustainable")
     assert "not confirmed" in text
     assert "from 30.0 k/s, not confirmed" in text  # in the figure
 
@@ -135,5 +131,5 @@ def test_a_search_that_was_killed_lists_its_trials_and_no_bracket(shown, a_searc
     page, text = shown(rows[:3], meta={"cells": meta["cells"], "complete": False})
     assert "unfinished" in text
     assert "lab run --resume continues it" in text
-    assert "20.0 k/s" in section(page)
+    assert "20.0 k/s" in section(page, "sustainable")
     assert "the run is incomplete" in text.lower()

@@ -1,9 +1,12 @@
+import re
+
 import pytest
 
 from streamlab.reports.baseline import label
 from streamlab.reports.figures.series import short_names
 from streamlab.reports.summary import summarise
 from streamlab.reports.table import headline_table, status_text
+from streamlab.results.store import read_run
 from tests.results.records import trial_row
 
 
@@ -32,7 +35,7 @@ def test_a_row_has_median_range_and_n_of_its_repetitions(rows, trial):
 
 
 def of(table, engine, variant):
-    return next(row for row in table if (row.engine, row.variant) == (engine, variant))
+    return next(row for row in table if (row.cell.engine, row.cell.variant) == (engine, variant))
 
 
 def test_rows_that_differ_in_unit_origin_or_what_is_timed_have_no_ratio(rows, trial):
@@ -74,13 +77,13 @@ def test_without_a_data_frame_line_the_fastest_cell_of_spark_is_the_baseline(row
         )
     )
     (base,) = [row for row in table if row.is_baseline]
-    assert (base.engine, base.workers) == ("spark", 2)
+    assert (base.cell.engine, base.cell.workers) == ("spark", 2)
     assert of(table, "other", "whole").ratio.exact == "100 times"
 
 
 def test_of_one_engine_the_fewest_workers_are_the_baseline_also_where_two_are_slower(rows, trial):
     table = headline_table(rows(trial(eps=2e8), trial(workers=2, eps=1e8)))
-    assert [(row.workers, row.is_baseline) for row in table] == [(1, True), (2, False)]
+    assert [(row.cell.workers, row.is_baseline) for row in table] == [(1, True), (2, False)]
     assert table[1].ratio.exact == "0.5 times"
 
 
@@ -122,7 +125,7 @@ def test_inputs_of_one_workload_have_their_own_baselines(rows, trial):
             )
         )
     )
-    ratios = {row.label: row.ratio.text for row in table if row.engine == "multicore"}
+    ratios = {row.cell.label: row.ratio.text for row in table if row.cell.engine == "multicore"}
     assert ratios == {
         "small": "200 \N{MULTIPLICATION SIGN}",
         "large": "200 \N{MULTIPLICATION SIGN}",
@@ -178,3 +181,21 @@ def test_cells_that_differ_in_options_only_are_told_apart_by_their_tag(rows, tri
         "multicore dgs (floating), batch 4,096, 1 worker",
     ]
     assert sorted(short_names(cells).values()) == ["multicore (floating)", "multicore (pinned)"]
+
+
+@pytest.mark.parametrize(
+    ("prepare_s", "answer_s", "shown"),
+    [(1.0, 0.5, "1.50 s"), (0.01, 0.01, None), (0.0, 9.0, "9.00 s"), (2.0, None, "2.00 s")],
+)
+def test_preparation_and_answer_are_shown_above_a_tenth_of_the_timed_part(
+    make_run, trial, prepare_s, answer_s, shown
+):
+    row = trial(duration_s=1.0, prepare_s=prepare_s, answer_s=answer_s)
+    (found,) = headline_table(read_run(make_run([row])).rows)
+    assert (found.untimed.text if found.untimed else None) == shown
+
+
+def test_the_page_has_it_for_each_row(page_of_run, trial):
+    page = page_of_run([trial(duration_s=1.0, prepare_s=3.25, answer_s=0.0)])
+    cell = re.search(r'data-label="also timed">(.*?)</td>', page.read_text(encoding="utf-8"))
+    assert re.search(r">untimed <span [^>]*>3.25 s</span>", cell[1])

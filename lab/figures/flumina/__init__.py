@@ -1,27 +1,18 @@
 """Reproduces figures of Stream Processing with Dependency-Guided Synchronization (DGS).
 
-They are in section 4 and appendices A and D. Each figure is a module; `shared` has the common parts.
+They are in section 4 and appendices A and D; `shared` has the common parts.
 """
 
-from streamlab.lab.figures.flumina import (
-    automatic,
-    homes,
-    latency,
-    manual,
-    outliers,
-    scaling,
-    tradeoffs,
-)
+from streamlab.lab.figures.flumina import flink, homes, latency, throughput, tradeoffs
 from streamlab.lab.figures.flumina.shared import facts
 
 __all__ = ["FIGURES", "facts"]
 
 FIGURES = (
-    automatic.FIGURE,
-    manual.FIGURE,
-    scaling.FIGURE,
+    *flink.FIGURES,
+    throughput.FIGURE_8,
     latency.FIGURE,
     tradeoffs.FIGURE,
-    outliers.FIGURE,
+    throughput.FIGURE_A1,
     homes.FIGURE,
 )

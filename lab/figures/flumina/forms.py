@@ -4,26 +4,28 @@ F is Flink by itself, FM Flink with synchronization by hand, DGS this lab's engi
 Timely Dataflow, by itself and with a partition that the program knows; this lab does not run them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from streamlab.lab.figures.experiment import events, run_table
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.flumina.shared import DGS, HANDOVER, RATE, SINGLE, Program, streams
+from streamlab.lab.figures.flumina.shared import (
+    HANDOVER,
+    PAPER,
+    RATE,
+    SINGLE,
+    Program,
+    streams,
+)
 from streamlab.lab.figures.measurements import Series, cells, series
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import trials
+from streamlab.results.query import CellSummary
 from streamlab.results.schema import TrialRow
 
-VARIANTS = {"F": "flink/automatic", "FM": "flink/manual", "DGS": DGS}
+VARIANTS = {form: PAPER.systems[form].variant for form in ("F", "FM", "DGS")}
 """Variant that runs each form here."""
-NAMES = {
-    "F": "Flink by itself",
-    "FM": "Flink, manual synchronization",
-    "TD": "Timely by itself",
-    "TDM": "Timely, manual partition",
-    "DGS": "DGS",
-}
+NAMES = {form: PAPER.systems[form].name for form in ("F", "FM", "TD", "TDM", "DGS")}
 EVEN, UNEVEN = "even", "uneven"
 """Inputs: as many streams as the most workers, and one stream more, so that a worker has two."""
 _EVENTS = (16_000_000, 4_000_000)
@@ -31,9 +33,7 @@ _EVENTS = (16_000_000, 4_000_000)
 
 def degrees(options: Options) -> tuple[int, ...]:
     """Return the numbers of workers; the default includes one more than the cores: uneven shares."""
-    if options.workers is not None:
-        return options.instances
-    return tuple(sorted({*options.instances, options.cores + 1}))
+    return options.instances_and(options.cores + 1)
 
 
 def tree(
@@ -64,20 +64,13 @@ def rate(runs: Runs, program: Program, form: str, label: str = EVEN) -> Series:
 
 def missing_forms(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
     """Return a sentence for each form that did not run, with the engine's reason."""
-    by_form: Mapping[str, set[str]] = {form: set() for form in forms}
-    done = set()
+    notes = []
     for form in forms:
-        for row in runs[0].rows:
-            if f"{row.engine}/{row.variant}" == VARIANTS[form]:
-                if row.status == "unsupported":
-                    by_form[form].add(str(row.reason).splitlines()[0])
-                else:
-                    done.add(form)
-    return tuple(
-        f"{NAMES[form]} did not run: {min(reasons)}"
-        for form, reasons in by_form.items()
-        if reasons and form not in done
-    )
+        rows = [r for r in runs[0].rows if f"{r.engine}/{r.variant}" == VARIANTS[form]]
+        if rows and all(row.status == "unsupported" for row in rows):
+            reason = min(str(row.reason).splitlines()[0] for row in rows)
+            notes.append(f"{NAMES[form]} did not run: {reason}")
+    return tuple(notes)
 
 
 def rows_of(runs: Runs, program: Program, form: str, options: Options) -> list[TrialRow]:
@@ -87,12 +80,12 @@ def rows_of(runs: Runs, program: Program, form: str, options: Options) -> list[T
     )
 
 
-def form_cells(runs: Runs, program: Program, form: str, label: str) -> list[Any]:
+def form_cells(runs: Runs, program: Program, form: str, label: str) -> list[CellSummary]:
     """Return the cells of a form on an input, of any status."""
     return cells(runs[0], f"{program.workload}@{label}", VARIANTS[form])
 
 
 def _engine(form: str) -> dict[str, Any]:
-    name, _, variant = VARIANTS[form].partition("/")
+    name, variant = VARIANTS[form].split("/")
     table: dict[str, Any] = {"name": name, "variants": [variant]}
     return table | ({"batch": [SINGLE], "options": dict(HANDOVER)} if form == "DGS" else {})

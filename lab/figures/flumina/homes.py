@@ -10,48 +10,129 @@ percentiles.
 import json
 from collections.abc import Mapping
 
-from streamlab.lab.figures.experiment import numbers, plain, points, stage
-from streamlab.lab.figures.figure import Figure, Outcome, Runs
-from streamlab.lab.figures.flumina import systems
-from streamlab.lab.figures.flumina.homes_runs import (
-    ALL,
-    ENDS,
-    FULL,
-    HOUSEHOLDS,
-    OFFERED,
-    PERIOD_S,
-    PLUGS,
-    WORKLOAD,
-    degrees,
-    houses,
-    key,
-    rate_eps,
-    tree,
+from streamlab.lab.figures.experiment import (
+    engine,
+    events,
+    lines,
+    numbers,
+    outcome,
+    plain,
+    points,
+    run_table,
+    stage,
 )
-from streamlab.lab.figures.flumina.percentiles import Percentiles, as_json, band, percentiles
+from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
+from streamlab.lab.figures.flumina.percentiles import (
+    Percentiles,
+    band_line,
+    named_percentiles,
+    percentiles,
+)
 from streamlab.lab.figures.flumina.shared import (
     BLOCK,
     DGS,
     ONE_SERVER,
+    PAPER,
     RATE,
     WORKERS,
-    facts,
     lines_note,
+    load_lengths_s,
     notes,
     synchronizations,
 )
-from streamlab.lab.figures.flumina.systems import SYSTEMS
-from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.measurements import Series, per_row, series
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import sweep_points
-from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.reports.figures.paper import Line, Mark, Panel
+from streamlab.reports.numbers import counted_workers
 from streamlab.reports.published import Fact
-from streamlab.results.query import CellSummary, Spread
 from streamlab.results.schema import TrialRow
 
-NUMBER = "A2"
+WORKLOAD = "smart_home"
+ALL, HOUSE = "all", "house"
+ENDS = {ALL: "slices end for all", HOUSE: "slices end house by house"}
+"""Descriptions of parameter `ends`; the first is the paper's."""
+FULL, OFFERED = "full", "offered"
+HOUSEHOLDS, PLUGS = 4, 13
+"""Households of a house, and plugs of a household: 52 plugs a house; the challenge has 2,125 in 40
+houses."""
+PERIOD_S = {FULL: 2, OFFERED: 60}
+"""Seconds of event time between two load values of a plug."""
+SLICE_S = 3600
+SLICES_PER_S = 10
+"""Slices that end in a second of the load: 120 in 12 s, enough for a 90th percentile."""
+_EVENTS = (16_000_000, 4_000_000)
+_BATCH = 64
+
+
+def houses() -> int:
+    """Return the paper's number of houses."""
+    return int(_fact("houses that were run").low)
+
+
+def degrees(options: Options) -> tuple[int, ...]:
+    """Return the numbers of workers: the chosen ones, or up to twice the cores."""
+    return options.instances_and(2 * options.cores)
+
+
+def rate_eps() -> float:
+    """Return the offered rate in events/s at which `SLICES_PER_S` slices end in a second."""
+    return SLICES_PER_S * SLICE_S / PERIOD_S[OFFERED] * houses() * HOUSEHOLDS * PLUGS
+
+
+def key(ends: str, mode: str) -> str:
+    """Return the matrix key of a workload; `mode` is FULL or OFFERED."""
+    return f"{WORKLOAD}@{ends}-{mode}"
+
+
+def tree(options: Options) -> Tree:
+    """Return the matrix: both kinds of ends, at full speed and under the load."""
+    warm_up_s, window_s = load_lengths_s(options)
+    event_counts = {
+        FULL: events(options, *_EVENTS),
+        OFFERED: round(rate_eps() * (warm_up_s + window_s + 1 / SLICES_PER_S)),
+    }
+    layout = {"households_per_house": HOUSEHOLDS, "plugs_per_household": PLUGS}
+    return {
+        "run": run_table(options, timeout_s=300),
+        "workload": [
+            {
+                "name": WORKLOAD,
+                "label": f"{ends}-{mode}",
+                "events": event_counts[mode],
+                "params": {
+                    "houses": houses(),
+                    "streams": min(houses(), max(degrees(options))),
+                    "ends": ends,
+                    "period_s": PERIOD_S[mode],
+                    "slice_s": SLICE_S,
+                    **layout,
+                },
+                "query": {"slice_s": SLICE_S, **layout},
+            }
+            for ends in ENDS
+            for mode in (FULL, OFFERED)
+        ],
+        "engine": [
+            engine(DGS, options, workers=list(degrees(options)), batch=[batch], workloads=[pattern])
+            for batch, pattern in ((BLOCK, f"*-{FULL}"), (_BATCH, f"*-{OFFERED}"))
+        ],
+        "load": [
+            {"mode": "catch-up", "label": FULL, "workloads": [f"*-{FULL}"]},
+            {
+                "label": OFFERED,
+                "arrival": "constant",
+                "rate_eps": rate_eps(),
+                "warm_up_s": warm_up_s,
+                "window_s": window_s,
+                "workloads": [f"*-{OFFERED}"],
+                # Workers that take every core leave none for the generator.
+                "send_lag_ms": SEND_LAG_MS,
+            },
+        ],
+    }
 
 
 def moved_share(row: TrialRow) -> float | None:
@@ -63,12 +144,8 @@ def moved_share(row: TrialRow) -> float | None:
     return float(counters["state_bytes_moved"] + counters["record_bytes_moved"]) / float(processed)
 
 
-def _moved(cell: CellSummary) -> Spread | None:
-    return per_row(cell, moved_share)
-
-
 def _fact(quantity: str) -> Fact:
-    return facts().one(figure=NUMBER, quantity=quantity)
+    return PAPER.fact("A2", quantity=quantity)
 
 
 def published_share() -> float:
@@ -77,7 +154,6 @@ def published_share() -> float:
 
 
 def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
-    moved, processed = _fact("bytes moved"), _fact("bytes processed")
     many = [n for n in share.by_workers if 1 < n <= max((2, *options.within))]
     needs = (
         sweep_points(
@@ -85,101 +161,76 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
         ),
         *synchronizations(runs[0], key(ALL, FULL), workers=many),
     )
-    highest = share.highest(many)
-
-    def published_claim(text: str) -> PublishedClaim:
-        return PublishedClaim(
-            text=text,
-            published=f"{moved.low / 1e6:g} MB moved, {processed.low / 1e9:g} GB processed",
-            source=moved.source,
-        ).of(SYSTEMS["DGS"]).given(*needs)  # fmt: skip
-
-    winner = _fact("latency p90")
+    moved, processed = _fact("bytes moved").low / 1e6, _fact("bytes processed").low / 1e9
+    words = {"moved": moved, "processed": processed, "share": published_share()}
     return [
-        published_claim("smart home, DGS: less is moved between workers than is processed").shape(
-            highest, 0.0, 1.0, "x"
+        *(
+            PAPER.pose("A2", claim, share.highest(many), *needs, **words)
+            for claim in ("less moved", "bytes moved")
         ),
-        published_claim("smart home, DGS: bytes moved by bytes processed").near(
-            highest, published_share(), published_share(), 0.5, "x"
-        ),
-        PublishedClaim(
-            text="smart home: latency and throughput, DGS by the challenge's winner",
-            published=f"on a par; the winner's p90 {winner.text}",
-            source=winner.source,
-        )
-        .between(SYSTEMS["DGS"], systems.WINNER)
-        .shape(None, 0.0, float("inf"), "x"),
+        PAPER.pose("A2", "winner", None),
     ]
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     rates = {ends: series(runs[0], key(ends, FULL), DGS, RATE) for ends in ENDS}
-    shares = {ends: series(runs[0], key(ends, FULL), DGS, _moved) for ends in ENDS}
+    shares = {
+        ends: series(runs[0], key(ends, FULL), DGS, lambda cell: per_row(cell, moved_share))
+        for ends in ENDS
+    }
     latencies = {
         (ends, n): percentiles(runs[0], key(ends, OFFERED), n, OFFERED)
         for ends in ENDS
         for n in degrees(options)
     }
     speed_up = rate_eps() * PERIOD_S[OFFERED] / houses() / HOUSEHOLDS / PLUGS
-    figure_notes = notes(
-        options,
-        runs,
-        degrees(options),
-        f"{houses()} houses of {HOUSEHOLDS * PLUGS} plugs each, generated; the paper: as many of "
-        "the challenge's, with measured work.",
-        f"Throughput and bytes: a load of each plug every {PERIOD_S[FULL]} s, as in the challenge, "
-        f"at full speed, in blocks of {BLOCK:,}. Latency: one every {PERIOD_S[OFFERED]} s, event "
-        f"time sped up {speed_up:,.0f} times (the paper: {_fact('speed-up of event time').low:g}), "
-        f"{rate_eps():,.0f} loads a second; bands are the 10th to 90th percentile of predictions.",
-        "Bytes moved: whole states of plugs, with 31 days of averages, there and back, as a "
-        "network would carry them, and ends of slices; workers here share memory. The paper's "
-        "maps hold only the averages so far.",
-        "House by house, no worker needs another's states: this lab's own form.",
-        "This lab's copy of the text has neither the latencies of DGS nor any throughput.",
-        f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, includes it.",
-        lines_note(WORKLOAD),
-        machines=ONE_SERVER,
-    )
-    return Outcome(
-        claims=judge(_claims(options, runs, shares[ALL])),
-        notes=figure_notes,
-        numbers={
-            **{
-                description: numbers(throughput_eps=rates[ends], moved_by_processed=shares[ends])
-                for ends, description in ENDS.items()
-            },
-            **{
-                f"{ENDS[ends]}, {n} worker{'s' * (n > 1)}": as_json(cell)
-                for (ends, n), cell in latencies.items()
-            },
-        },
-        draw=lambda: draw(
-            Layout(
-                title="DGS, appendix A.2: smart homes",
-                rows=[
-                    [
-                        _rates(options, rates),
-                        _latency(options, latencies),
-                        _shares(options, shares),
-                    ]
-                ],
-                notes=figure_notes,
-                height_in=2.2,
-            )
+    measured = {
+        text: numbers(throughput_eps=rates[ends], moved_by_processed=shares[ends])
+        for ends, text in ENDS.items()
+    }
+    return outcome(
+        _claims(options, runs, shares[ALL]),
+        notes(
+            options,
+            runs,
+            degrees(options),
+            f"{houses()} houses of {HOUSEHOLDS * PLUGS} plugs each, generated; the paper: as many of "
+            "the challenge's, with measured work.",
+            f"Throughput and bytes: a load of each plug every {PERIOD_S[FULL]} s, as in the "
+            f"challenge, at full speed, in blocks of {BLOCK:,}. Latency: one every "
+            f"{PERIOD_S[OFFERED]} s, event time sped up {speed_up:,.0f} times (the paper: "
+            f"{_fact('speed-up of event time').low:g}), {rate_eps():,.0f} loads a second; bands are "
+            "the 10th to 90th percentile of predictions.",
+            "Bytes moved: whole states of plugs, with 31 days of averages, there and back, as a "
+            "network would carry them, and ends of slices; workers here share memory. The paper's "
+            "maps hold only the averages so far.",
+            "House by house, no worker needs another's states: this lab's own form.",
+            "This lab's copy of the text has neither the latencies of DGS nor any throughput.",
+            f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, includes "
+            "it.",
+            lines_note(WORKLOAD),
+            machines=ONE_SERVER,
         ),
-    )
-
-
-def _rates(options: Options, rates: Mapping[str, Series]) -> Panel:
-    return Panel(
-        title="throughput",
-        y_label="loads/s",
-        x_label=WORKERS,
-        lines=[
-            Line(name=description, points=points(rates[ends], options), colour=colour)
-            for colour, (ends, description) in enumerate(ENDS.items())
+        measured
+        | {
+            f"{ENDS[ends]}, {counted_workers(n)}": named_percentiles(cell)
+            for (ends, n), cell in latencies.items()
+        },
+        "DGS, appendix A.2: smart homes",
+        [
+            [
+                Panel(
+                    title="throughput",
+                    y_label="loads/s",
+                    x_label=WORKERS,
+                    lines=lines({text: rates[ends] for ends, text in ENDS.items()}, options),
+                    ticks=degrees(options),
+                ),
+                _latency(options, latencies),
+                _shares(options, shares),
+            ]
         ],
-        ticks=degrees(options),
+        height_in=2.2,
     )
 
 
@@ -189,17 +240,10 @@ def _latency(options: Options, latencies: Mapping[tuple[str, int], Percentiles])
         y_label="latency, ms",
         x_label=WORKERS,
         lines=[
-            Line(
-                name=description,
-                points=[
-                    point
-                    for n in degrees(options)
-                    for point in band(n, latencies[ends, n], n > options.cores)
-                ],
-                colour=colour,
-                band=True,
+            band_line(
+                text, ((n, latencies[ends, n], n > options.cores) for n in degrees(options)), colour
             )
-            for colour, (ends, description) in enumerate(ENDS.items())
+            for colour, (ends, text) in enumerate(ENDS.items())
         ],
         words=[f"challenge's winner, published: p90 {_fact('latency p90').text}"],
         log_y=True,
@@ -236,7 +280,7 @@ def _shares(options: Options, shares: Mapping[str, Series]) -> Panel:
 
 
 FIGURE = Figure(
-    id=f"flumina:{NUMBER}",
+    id="flumina:A2",
     title="smart homes: latency, throughput, bytes between workers",
     shows="percentiles, throughput and bytes of the case study A.2 against workers; lines of code",
     needs=(WORKLOAD, DGS),

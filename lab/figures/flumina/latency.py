@@ -2,30 +2,39 @@
 
 Latency is the time from a barrier's due time until its window is emitted. Bands are drawn from the 10th
 to the 90th percentile.
+Depth compares two plans of an input with the same workers. The shallow plan has a leaf for each worker.
+The deep plan has a leaf for each stream, as in appendix B: each doubling of the streams adds a level
+for barriers.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from streamlab.lab.figures.experiment import asked, engine, plain, run_table, stage
-from streamlab.lab.figures.figure import Figure, Outcome, Runs
-from streamlab.lab.figures.flumina import depth
+from streamlab.lab.figures.experiment import engine, outcome, plain, run_table, stage
+from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.flumina.percentiles import (
     MEDIAN,
     Percentiles,
-    as_json,
-    band,
+    band_line,
     fewest_windows,
+    named_percentiles,
     percentiles,
 )
-from streamlab.lab.figures.flumina.shared import DGS, WINDOW, WORKERS, facts, notes, workers_text
-from streamlab.lab.figures.flumina.systems import SYSTEMS
-from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.flumina.shared import (
+    DGS,
+    PAPER,
+    WINDOW,
+    WORKERS,
+    load_lengths_s,
+    notes,
+    workers_text,
+)
+from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.measurements import Measured, all_of, of_cell, quotient
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need, cores, latencies, sweep_points, trials
-from streamlab.reports.figures.paper import Layout, Line, Panel, draw
+from streamlab.reports.figures.paper import Panel
+from streamlab.reports.numbers import counted_workers
 from streamlab.results.stats.estimates import Extreme, lowest
 from streamlab.results.store import Run
 
@@ -39,13 +48,15 @@ USUAL_HEARTBEATS = 10
 RATE_EPS = 100_000
 """Values a second on each stream, ten times the paper's. At 10,000 values a barrier this gives 120
 windows in 12 s, enough for a 90th percentile (`streamlab.lab.measure.latency`)."""
-STABLE = 2.0
-"""Highest ratio of the highest to the lowest median that counts as "stable with minor variance"."""
-_LINEAR = 1.25
-"""Factor by which a linearly increasing latency may exceed the growth in workers."""
 _BATCH = 64
-_LENGTHS_S = (2.0, 12.0)
-_QUICK_LENGTHS_S = (0.5, 3.0)
+STREAMS = (2, 4, 8, 16)
+"""Numbers of streams of the depth sweep; with a leaf each they give 1 to 4 levels above the leaves."""
+QUICK_STREAMS = (2, 8)
+DEPTH_RATIO = 1_000
+"""Values of each stream between two barriers in the depth sweep."""
+SHALLOW, DEEP = "shallow", "deep"
+PLANS = {SHALLOW: "a leaf for each worker", DEEP: "a leaf for each stream"}
+_OPTIMIZERS = {SHALLOW: "by-stream", DEEP: "leaf-per-stream"}
 
 
 def _beats(heartbeats: int) -> str:
@@ -58,9 +69,7 @@ _USUAL = _beats(USUAL_HEARTBEATS)
 
 def degrees(options: Options) -> tuple[int, ...]:
     """Return the numbers of workers: the chosen ones, or up to twice the cores."""
-    if options.workers is not None:
-        return options.instances
-    return tuple(sorted({*options.instances, 2 * options.cores}))
+    return options.instances_and(2 * options.cores)
 
 
 def heartbeats(options: Options) -> tuple[int, ...]:
@@ -68,52 +77,49 @@ def heartbeats(options: Options) -> tuple[int, ...]:
     return QUICK_HEARTBEATS if options.quick else HEARTBEATS
 
 
+def streams(options: Options) -> tuple[int, ...]:
+    """Return the numbers of streams; with a leaf each, the levels are their binary logarithm."""
+    return QUICK_STREAMS if options.quick else STREAMS
+
+
 def most_workers(options: Options) -> int:
-    """Return the number of workers of the heartbeat sweep: the most within the cores."""
+    """Return the number of workers of the other sweeps: the most within the cores."""
     return max(options.within, default=min(options.instances))
-
-
-def _lengths_s(options: Options) -> tuple[float, float]:
-    """Return the lengths of warm-up and window in seconds."""
-    usual = _QUICK_LENGTHS_S if options.quick else _LENGTHS_S
-    if options.scale is None:
-        return usual
-    warm_up_s, window_s = _LENGTHS_S
-    return max(0.2, warm_up_s * options.scale), max(0.5, window_s * options.scale)
 
 
 def workers_key(ratio: int, workers: int) -> str:
     """Return the key of a workload in which each worker has a stream."""
-    return f"{WINDOW.workload}@{_workers_label(ratio, workers)}"
+    return f"{WINDOW.workload}@vb{ratio}-of-{workers}"
 
 
 def heartbeats_key(options: Options) -> str:
     """Return the key of the workload of the heartbeat sweep."""
-    return f"{WINDOW.workload}@{_heartbeats_label(options)}"
+    return f"{WINDOW.workload}@beats-of-{most_workers(options)}"
 
 
-def _workers_label(ratio: int, workers: int) -> str:
-    return f"vb{ratio}-of-{workers}"
+def depth_key(streams: int) -> str:
+    """Return the key of the workload of the depth sweep with so many streams."""
+    return f"{WINDOW.workload}@deep-{streams}"
 
 
-def _heartbeats_label(options: Options) -> str:
-    return f"beats-of-{most_workers(options)}"
+def _tree(options: Options) -> Tree:
+    warm_up_s, window_s = load_lengths_s(options)
+    most = most_workers(options)
+    by_workers = [(workers_key(ratio, n), ratio, n) for ratio in RATIOS for n in degrees(options)]
+    by_heartbeats = (heartbeats_key(options), max(RATIOS), most)
+    by_depth = [(depth_key(n), DEPTH_RATIO, n) for n in streams(options)]
 
-
-def _tree(options: Options) -> dict[str, Any]:
-    warm_up_s, window_s = _lengths_s(options)
-
-    def workload(label: str, ratio: int, streams: int) -> dict[str, Any]:
+    def workload(key: str, ratio: int, streams: int) -> dict[str, Any]:
         rate_eps = streams * RATE_EPS + RATE_EPS / ratio
         return {
             "name": WINDOW.workload,
-            "label": label,
+            "label": key.partition("@")[2],
             # A period more than offered: the load ends between two event times.
             "events": round(rate_eps * (warm_up_s + window_s)) + 2 * streams * ratio,
             "params": {"streams": streams, WINDOW.per_barrier: ratio},
         }
 
-    def load(key: str, ratio: int, streams: int, beats: int) -> dict[str, Any]:
+    def load(key: str, ratio: int, streams: int, beats: int = USUAL_HEARTBEATS) -> dict[str, Any]:
         return {
             "label": _beats(beats),
             "arrival": "constant",
@@ -126,232 +132,220 @@ def _tree(options: Options) -> dict[str, Any]:
             "send_lag_ms": SEND_LAG_MS,
         }
 
-    sweep = [(ratio, n) for ratio in RATIOS for n in degrees(options)]
-    most = most_workers(options)
     return {
         "run": run_table(options, timeout_s=120),
-        "workload": [workload(_workers_label(ratio, n), ratio, n) for ratio, n in sweep]
-        + [workload(_heartbeats_label(options), max(RATIOS), most)]
-        + [workload(depth.label(n), depth.RATIO, n) for n in depth.streams(options)],
+        "workload": [workload(*each) for each in (*by_workers, by_heartbeats, *by_depth)],
         "engine": [
             engine(DGS, options, workers=[n], batch=[_BATCH], workloads=[f"*-of-{n}"])
             for n in degrees(options)
         ]
-        + depth.engines(options, most, _BATCH),
-        "load": [load(workers_key(ratio, n), ratio, n, USUAL_HEARTBEATS) for ratio, n in sweep]
-        + [load(heartbeats_key(options), max(RATIOS), most, beats) for beats in heartbeats(options)]
         + [
-            load(f"{WINDOW.workload}@{depth.label(n)}", depth.RATIO, n, USUAL_HEARTBEATS)
-            for n in depth.streams(options)
+            engine(
+                DGS,
+                options,
+                workers=[most],
+                batch=[_BATCH],
+                label=plan,
+                options={"optimizer": optimizer},
+                workloads=["*@deep-*"],
+            )
+            for plan, optimizer in _OPTIMIZERS.items()
+        ],
+        "load": [
+            *(load(*each) for each in by_workers),
+            *(load(*by_heartbeats, beats) for beats in heartbeats(options)),
+            *(load(*each) for each in by_depth),
         ],
     }
 
 
 class _Latencies:
-    """All latencies of a run: by ratio and workers, by heartbeats, and by depth."""
+    """All latencies of a run: by ratio and workers, by heartbeats, and by plan and streams."""
 
     def __init__(self, options: Options, run: Run) -> None:
+        most = most_workers(options)
         self.by_workers = {
             (ratio, n): percentiles(run, workers_key(ratio, n), n, _USUAL)
             for ratio in RATIOS
             for n in degrees(options)
         }
         self.by_heartbeats = {
-            beats: percentiles(run, heartbeats_key(options), most_workers(options), _beats(beats))
+            beats: percentiles(run, heartbeats_key(options), most, _beats(beats))
             for beats in heartbeats(options)
         }
-        self.by_depth = depth.latencies_by_plan(options, run, most_workers(options), _USUAL)
-
-    def median(self, ratio: int, workers: int) -> Measured | None:
-        """Return the median for a ratio and a number of workers."""
-        return _median(self.by_workers.get((ratio, workers), {}))
+        self.by_depth = {
+            (plan, n): percentiles(run, depth_key(n), most, f"{plan}/{_USUAL}")
+            for plan in PLANS
+            for n in streams(options)
+        }
 
 
 def _median(cell: Percentiles) -> Measured | None:
     return of_cell(cell.get(MEDIAN))
 
 
-def _highest_by_lowest(parts: Sequence[Measured | None]) -> Measured | None:
-    """Return the ratio of the highest to the lowest; None if any is missing."""
-    present = tuple(part for part in parts if part is not None)
-    if not present or len(present) < len(parts):
-        return None
-    return quotient(Extreme(present, highest=True), Extreme(present, highest=False))
-
-
 def _claims(options: Options, run: Run, results: _Latencies) -> list[Posed]:
-    within = [
-        n for n in degrees(options) if n <= options.cores and results.by_workers[100, n].get("p50")
-    ]
+    within = [n for n in options.within if results.by_workers[100, n].get(MEDIAN)]
     fewest, most = (within[0], within[-1]) if within else (1, 1)
-    grown = [
-        quotient(results.median(ratio, most), results.median(ratio, fewest)) for ratio in RATIOS
-    ]
-    stable = facts().one(
-        figure="10", quantity="heartbeats per synchronizing event, stable", panel="heartbeats"
+    stable = PAPER.fact(
+        "10", quantity="heartbeats per synchronizing event, stable", panel="heartbeats"
     )
-    medians = [_median(results.by_heartbeats[n]) for n in heartbeats(options) if n >= stable.low]
-    section = "section D.1"
     enough_cores = cores(options, most_workers(options))
 
     def under_load(*keys: str) -> tuple[Need, ...]:
         rows = [row for key in keys for row in trials(run, f"{key}/", workers=options.within)]
         return (enough_cores, *latencies(rows))
 
-    by_ratio = {
-        ratio: [workers_key(ratio, n) for n in dict.fromkeys((fewest, most))] for ratio in RATIOS
-    }
+    def median(ratio: int, workers: int) -> Measured | None:
+        return _median(results.by_workers.get((ratio, workers), {}))
+
+    def ratio_keys(*ratios: int) -> list[str]:
+        return [workers_key(r, n) for r in ratios for n in dict.fromkeys((fewest, most))]
+
+    grown = [quotient(median(ratio, most), median(ratio, fewest)) for ratio in RATIOS]
+    low, high = min(RATIOS), max(RATIOS)
+    medians = [_median(results.by_heartbeats[n]) for n in heartbeats(options) if n >= stable.low]
+    counted = tuple(value for value in medians if value is not None)
+    spread = None
+    if counted and len(counted) == len(medians):
+        spread = quotient(Extreme(counted, highest=True), Extreme(counted, highest=False))
     by_beats = under_load(heartbeats_key(options))
-    inf = float("inf")
-    few_beats, usual_beats = results.by_heartbeats[1], results.by_heartbeats[100]
+    deepest = max(streams(options))
+    deep, shallow = (_median(results.by_depth[plan, deepest]) for plan in (DEEP, SHALLOW))
     return [
-        PublishedClaim(
-            text=f"p50 latency with {workers_text(fewest, most)} by that with {fewest}, "
-            "lowest of all ratios",
-            published="increases linearly",
-            source=section,
-        )
-        .of(SYSTEMS["DGS"])
-        .given(
+        PAPER.pose(
+            "10",
+            "growth",
+            all_of(grown, lowest),
             sweep_points("numbers of workers within the cores that have a latency", len(within)),
-            *under_load(*(key for keys in by_ratio.values() for key in keys)),
-        )
-        .shape(all_of(grown, lowest), 1.0, _LINEAR * most / fewest, "x"),
-        PublishedClaim(
-            text=f"p50 latency at {min(RATIOS):,} values a barrier by that at {max(RATIOS):,}, "
-            f"{most} workers",
-            published="higher for lower ratios",
-            source=section,
-        )
-        .of(SYSTEMS["DGS"])
-        .given(*under_load(*by_ratio[min(RATIOS)], *by_ratio[max(RATIOS)]))
-        .shape(
-            quotient(results.median(min(RATIOS), most), results.median(max(RATIOS), most)),
-            1.0,
-            inf,
-            "x",
+            *under_load(*ratio_keys(*RATIOS)),
+            workers=workers_text(fewest, most),
+            fewest=fewest,
+            linear=most / fewest,
         ),
-        asked(
-            f"p50 latency, highest by lowest of {stable.low:g} to {stable.high:g} heartbeats a "
-            "barrier",
-            stable,
-        )
-        .of(SYSTEMS["DGS"])
-        .given(
-            *by_beats, sweep_points("numbers of heartbeats", sum(m is not None for m in medians))
-        )
-        .shape(_highest_by_lowest(medians), 0.0, STABLE, "x"),
-        PublishedClaim(
-            text="p50 latency at 1 heartbeat a barrier by that at 100",
-            published="increases if the heartbeat rate is too low",
-            source=section,
-        )
-        .of(SYSTEMS["DGS"])
-        .given(*by_beats)
-        .shape(quotient(_median(few_beats), _median(usual_beats)), 1.0, inf, "x"),
-        depth.claim(
-            options,
-            results.by_depth,
-            *under_load(f"{WINDOW.workload}@{depth.label(max(depth.streams(options)))}"),
+        PAPER.pose(
+            "10",
+            "ratios",
+            quotient(median(low, most), median(high, most)),
+            *under_load(*ratio_keys(low, high)),
+            low=low,
+            high=high,
+            most=most,
+        ),
+        PAPER.pose(
+            "10",
+            "stable",
+            spread,
+            *by_beats,
+            sweep_points("numbers of heartbeats", len(counted)),
+            low=stable.low,
+            high=stable.high,
+        ),
+        PAPER.pose(
+            "10",
+            "too few heartbeats",
+            quotient(*(_median(results.by_heartbeats[n]) for n in (1, 100))),
+            *by_beats,
+        ),
+        PAPER.pose(
+            "10", "depth", quotient(deep, shallow), *under_load(depth_key(deepest)), most=deepest
         ),
     ]
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     results = _Latencies(options, runs[0])
-    limit = facts().one(figure="10", quantity="workers that keep up")
-    figure_notes = notes(
-        options,
-        runs,
-        degrees(options),
-        f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
-        f"worker; {USUAL_HEARTBEATS} heartbeats a barrier when workers vary.",
-        f"Lines: medians; bands: 10th to 90th percentile, with at least {fewest_windows()} windows.",
-        "Depth: the same input and workers, with a leaf for each worker or for each stream; in the "
-        "paper depth grows with the workers.",
-        f"The paper's plans of more than {limit.high:g} workers cannot keep up at 100 values a "
-        "barrier: this figure does not test so many.",
-        f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, includes it.",
-    )
-    return Outcome(
-        claims=judge(_claims(options, runs[0], results)),
-        notes=figure_notes,
-        numbers={
-            **{
-                f"{ratio} values a barrier, {n} workers": as_json(cell)
-                for (ratio, n), cell in results.by_workers.items()
-            },
-            **{
-                f"{beats} heartbeats a barrier": as_json(cell)
-                for beats, cell in results.by_heartbeats.items()
-            },
-            **{
-                f"{n} streams, {depth.PLANS[plan]}": as_json(cell)
-                for (plan, n), cell in results.by_depth.items()
-            },
-        },
-        draw=lambda: draw(
-            Layout(
-                title="DGS, figure 10: latency of event windows",
-                rows=[
-                    [_workers_panel(options, results, ratio) for ratio in RATIOS],
-                    [
-                        _heartbeats_panel(options, results),
-                        depth.panel(options, results.by_depth, most_workers(options)),
-                    ],
-                ],
-                notes=figure_notes,
-                width_in=2.6,
-                height_in=2.2,
-            )
-        ),
-    )
-
-
-def _workers_panel(options: Options, results: _Latencies, ratio: int) -> Panel:
-    return Panel(
-        title=f"{ratio:,} values a barrier",
-        y_label="latency, ms",
-        x_label=WORKERS,
-        lines=[
-            Line(
-                name="p50, and p10 to p90",
-                points=[
-                    point
-                    for n in degrees(options)
-                    for point in band(n, results.by_workers[ratio, n], n > options.cores)
-                ],
-                band=True,
-            )
-        ],
-        log_y=True,
-        span=[s.median * 1e-6 for cell in results.by_workers.values() for s in cell.values()],
-        ticks=degrees(options),
-        write=plain,
-    )
-
-
-def _heartbeats_panel(options: Options, results: _Latencies) -> Panel:
     most = most_workers(options)
-    return Panel(
-        title=f"{max(RATIOS):,} values a barrier, {most} worker{'s' * (most > 1)}",
+    limit = PAPER.fact("10", quantity="workers that keep up")
+    by_workers = [
+        Panel(
+            title=f"{ratio:,} values a barrier",
+            y_label="latency, ms",
+            x_label=WORKERS,
+            lines=[
+                band_line(
+                    "p50, and p10 to p90",
+                    (
+                        (n, results.by_workers[ratio, n], n > options.cores)
+                        for n in degrees(options)
+                    ),
+                )
+            ],
+            log_y=True,
+            span=[s.median * 1e-6 for cell in results.by_workers.values() for s in cell.values()],
+            ticks=degrees(options),
+            write=plain,
+        )
+        for ratio in RATIOS
+    ]
+    by_heartbeats = Panel(
+        title=f"{max(RATIOS):,} values a barrier, {counted_workers(most)}",
         y_label="latency, ms",
         x_label="heartbeats a barrier",
         lines=[
-            Line(
-                name="p50, and p10 to p90",
-                points=[
-                    point
-                    for place, beats in enumerate(heartbeats(options))
-                    for point in band(place, results.by_heartbeats[beats], most > options.cores)
-                ],
-                band=True,
+            band_line(
+                "p50, and p10 to p90",
+                (
+                    (place, cell, most > options.cores)
+                    for place, cell in enumerate(results.by_heartbeats.values())
+                ),
             )
         ],
         log_y=True,
         ticks=range(len(heartbeats(options))),
         tick_names=[f"{beats:,}" for beats in heartbeats(options)],
         write=plain,
+    )
+    by_depth = Panel(
+        title=f"{DEPTH_RATIO:,} values a barrier, {counted_workers(most)}",
+        y_label="latency, ms",
+        x_label="streams (levels with a leaf each)",
+        lines=[
+            band_line(
+                f"p50, and p10 to p90, {description}",
+                (
+                    (place, results.by_depth[plan, n], most > options.cores)
+                    for place, n in enumerate(streams(options))
+                ),
+                colour,
+            )
+            for colour, (plan, description) in enumerate(PLANS.items(), 1)
+        ],
+        log_y=True,
+        ticks=range(len(streams(options))),
+        tick_names=[f"{n} ({n.bit_length() - 1})" for n in streams(options)],
+        write=plain,
+    )
+    named = (
+        {
+            f"{ratio} values a barrier, {n} workers": c
+            for (ratio, n), c in results.by_workers.items()
+        }
+        | {f"{beats} heartbeats a barrier": c for beats, c in results.by_heartbeats.items()}
+        | {f"{n} streams, {PLANS[plan]}": c for (plan, n), c in results.by_depth.items()}
+    )
+    return outcome(
+        _claims(options, runs[0], results),
+        notes(
+            options,
+            runs,
+            degrees(options),
+            f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
+            f"worker; {USUAL_HEARTBEATS} heartbeats a barrier when workers vary.",
+            f"Lines: medians; bands: 10th to 90th percentile, with at least {fewest_windows()} "
+            "windows.",
+            "Depth: the same input and workers, with a leaf for each worker or for each stream; in "
+            "the paper depth grows with the workers.",
+            f"The paper's plans of more than {limit.high:g} workers cannot keep up at 100 values a "
+            "barrier: this figure does not test so many.",
+            f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, includes "
+            "it.",
+        ),
+        {name: named_percentiles(cell) for name, cell in named.items()},
+        "DGS, figure 10: latency of event windows",
+        [by_workers, [by_heartbeats, by_depth]],
+        width_in=2.6,
+        height_in=2.2,
     )
 
 

@@ -1,13 +1,14 @@
 """Reads the 10th, 50th and 90th percentile of the latency of cells under a load, as in the paper."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from streamlab.lab.figures.experiment import spread_numbers
 from streamlab.lab.figures.flumina.shared import DGS
 from streamlab.lab.figures.measurements import Value, cells, column, per_row
 from streamlab.lab.measure.hdr import LATENCY, read_log
 from streamlab.lab.measure.latency import percentile
-from streamlab.reports.figures.paper import Point
+from streamlab.reports.figures.paper import Line, Point
 from streamlab.results.query import Spread
 from streamlab.results.schema import TrialRow
 from streamlab.results.seal import read_sealed
@@ -55,17 +56,16 @@ def percentiles(run: Run, key: str, workers: int, ending: str) -> Percentiles:
     }
 
 
-def as_json(cell: Percentiles) -> dict[str, Any]:
+def named_percentiles(cell: Percentiles) -> dict[str, Any]:
     """Return percentiles as JSON values."""
-    return {
-        f"{name}_ns": {"n": s.n, "median": s.median, "min": s.low, "max": s.high}
-        for name, s in cell.items()
-    }
+    return spread_numbers({f"{name}_ns": spread for name, spread in cell.items()})
 
 
-def band(x: float, cell: Percentiles, is_open: bool) -> list[Point]:
-    """Return a point from the 10th to the 90th percentile in ms; empty without a median."""
-    if MEDIAN not in cell:
-        return []
-    low, mid, high = (cell.get(name, cell[MEDIAN]).median * 1e-6 for name in _PERMILLE)
-    return [Point(x, mid, low, high, is_open)]
+def band_line(name: str, cells: Iterable[tuple[float, Percentiles, bool]], colour: int = 0) -> Line:
+    """Return medians in ms as a line, in a band from the 10th to the 90th percentile."""
+    points = []
+    for x, cell, is_open in cells:
+        if MEDIAN in cell:
+            low, mid, high = (cell.get(p, cell[MEDIAN]).median * 1e-6 for p in _PERMILLE)
+            points.append(Point(x, mid, low, high, is_open))
+    return Line(name=name, points=points, colour=colour, band=True)

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streamlab.lab.figures.experiment import asked, beyond_note, quick_note, scale_note
+from streamlab.lab.figures import experiment
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.flumina.systems import SYSTEMS
 from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.lines import parts_of
-from streamlab.lab.figures.measurements import Series, column, machine, quotient, troubles
+from streamlab.lab.figures.measurements import Series, column, quotient
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.paper import Paper
 from streamlab.lab.figures.preconditions import (
     Need,
     engine_counts,
@@ -24,22 +24,26 @@ from streamlab.lab.figures.preconditions import (
     trials,
     two_degrees,
 )
-from streamlab.reports.published import Fact, Facts, published
+from streamlab.reports.published import Fact
 from streamlab.results.store import Run
 
 DGS = "multicore/dgs"
 SINGLE, BLOCK = 1, 4096
 """Batches: the paper's event at a time, and this lab's usual block at full speed."""
+UNITS = {SINGLE: "event by event", BLOCK: f"in blocks of {BLOCK:,}"}
+"""Units of hand-over by batch; figure 8 has a row of panels for each, as their rates are far apart."""
 HANDOVER: Mapping[str, object] = {"handover": "ring"}
 """Engine options for single events: each goes through a ring, as a producer hands it to a mailbox in
 the paper. This lab's default, where workers read events from the columns of their streams, is another
 design (docs/decisions/0018-direct-handover.md)."""
 RATE = column("throughput_eps")
 WORKERS = "workers"
-_ABOVE = 1.25
-"""Factor by which growth may exceed the published or linear growth."""
 NODES = 12
 """The paper's nodes in the scaling of table 1."""
+
+PAPER = Paper(name="flumina")
+"""The paper; its systems have the names of the series in table 1, and `handcrafted` and `winner`."""
+facts = PAPER.facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,24 +81,34 @@ FRAUD = Program(
 PROGRAMS = (WINDOW, JOIN, FRAUD)
 
 
-def facts() -> Facts:
-    """Return the paper's published numbers."""
-    return published("flumina")
-
-
 def scaling(program: Program, series: str) -> Fact:
     """Return a program's published growth at 12 nodes; series as in table 1: F, FM, TD, ..."""
-    return facts().one(figure="T1", panel=program.panel, series=series, quantity="scaling")
+    return PAPER.fact("T1", panel=program.panel, series=series, quantity="scaling")
 
 
 def per_barrier() -> int:
     """Return the paper's events of a stream between two synchronizing events."""
-    return int(facts().one(figure="8", panel=WINDOW.panel).low)
+    return int(PAPER.fact("8", panel=WINDOW.panel).low)
 
 
 def streams(options: Options) -> int:
     """Return the number of streams of every input: one for each of the most workers."""
     return max(options.instances)
+
+
+def load_lengths_s(options: Options) -> tuple[float, float]:
+    """Return the lengths of an offered load's warm-up and window in seconds."""
+    if options.scale is None:
+        return (0.5, 3.0) if options.quick else (2.0, 12.0)
+    return max(0.2, 2.0 * options.scale), max(0.5, 12.0 * options.scale)
+
+
+def units(options: Options) -> list[dict[str, Any]]:
+    """Return the `[[engine]]` tables: single events handed over through rings, and blocks."""
+    return [
+        experiment.engine(DGS, options, batch=[SINGLE], options=dict(HANDOVER)),
+        experiment.engine(DGS, options, batch=[BLOCK]),
+    ]
 
 
 def workers_text(fewest: int, most: int) -> str:
@@ -114,57 +128,52 @@ def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Nee
     return outputs(rows), engine_counts(rows, "synchronizations", "synchronizations of every trial")
 
 
-def growth(
-    options: Options, program: Program, series: str, rate: Series, *needs: Need
-) -> list[Posed]:
-    """Pose the claims on a program's growth for a series of table 1; see `growth_by`."""
-    return growth_by(options, scaling(program, series), rate, *needs)
-
-
-def growth_by(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Posed]:
-    """Pose the claims on growth: the published share of linear, and the value at as many nodes.
-
-    Args:
-        options: the figure's options.
-        fact: the published growth, with its number of nodes.
-        rate: the measured rates, by workers.
-        needs: further preconditions of the claims.
-    """
+def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Posed]:
+    """Pose the claims on growth: the published share of linear, and the value at as many nodes."""
     nodes = int(fact.x)
-    subject = f"{fact.panel}, {fact.series}"
     within = rate.workers(options.within)
-    fewest, most = (within[0], within[-1]) if within else (1, 1)
-    gain = quotient(rate.at(most), rate.at(fewest))
+    fewest, most = rate.ends(options.within)
     share = fact.low / nodes
     lowest = max(1.0, share * most / fewest)
-    has_nodes = {1, nodes} <= set(within)
+    at_nodes = {1, nodes} & set(within)
+    place = {name: getattr(fact, name) for name in ("figure", "panel", "series", "quantity")}
     return [
-        asked(
-            f"{subject}: throughput with {workers_text(fewest, most)} by that "
-            f"with {fewest} ({share:.2f} of linear, as published at {nodes} nodes)",
-            fact,
-        )
-        .of(SYSTEMS[fact.series])
-        .given(two_degrees(options, rate), *needs)
-        .shape(gain, lowest, _ABOVE * max(lowest, min(fact.high, most / fewest)), "x"),
-        asked(f"{subject}: throughput with {nodes} workers by that with 1", fact)
-        .of(SYSTEMS[fact.series])
-        .given(sweep_points(f"numbers of workers among 1 and {nodes}, within the cores",
-                      len({1, nodes} & set(within))), *needs)
-        .near(
-            quotient(rate.at(nodes), rate.at(1)) if has_nodes else None, fact.low, fact.high, 0.3, "x"
+        PAPER.pose(
+            fact.figure,
+            "growth",
+            quotient(rate.at(most), rate.at(fewest)),
+            two_degrees(options, rate),
+            *needs,
+            **place,
+            workers=workers_text(fewest, most),
+            fewest=fewest,
+            share=share,
+            nodes=nodes,
+            lowest=lowest,
+            highest=max(lowest, min(fact.high, most / fewest)),
         ),
-    ]  # fmt: skip
+        PAPER.pose(
+            fact.figure,
+            "growth at nodes",
+            quotient(rate.at(nodes), rate.at(1)) if len(at_nodes) == 2 else None,
+            sweep_points(
+                f"numbers of workers among 1 and {nodes}, within the cores", len(at_nodes)
+            ),
+            *needs,
+            **place,
+            nodes=nodes,
+        ),
+    ]
 
 
-def growth_words(options: Options, rates: dict[str, Series], fact: Fact | None) -> list[str]:
+def growth_words(options: Options, rates: Mapping[str, Series], fact: Fact) -> list[str]:
     """Return a panel's texts on growth: published and measured."""
-    words = [] if fact is None else [f"published: {fact.text} at {fact.x} nodes"]
+    words = [f"published: {fact.text} at {fact.x} nodes"]
     for name, rate in rates.items():
-        within = rate.workers(options.within)
-        gain = quotient(rate.at(within[-1]), rate.at(within[0])) if len(within) > 1 else None
+        gain = rate.growth(options.within)
         if gain is not None:
-            words.append(f"{name}: {gain.value:.3g} \N{MULTIPLICATION SIGN} at {within[-1]}")
+            _, most = rate.ends(options.within)
+            words.append(f"{name}: {gain.value:.3g} \N{MULTIPLICATION SIGN} at {most}")
     return words
 
 
@@ -195,12 +204,5 @@ def notes(
     machines: str = NODES_OF_A_CORE,
 ) -> tuple[str, ...]:
     """Return notes on differences from the paper's experiment."""
-    return (
-        f"{options.cores} cores here; the paper's machines: {machines}.",
-        *quick_note(options),
-        *scale_note(options),
-        *beyond_note(options, degrees),
-        *more,
-        *machine(runs),
-        *troubles(runs)[:6],
-    )
+    begin = [f"{options.cores} cores here; the paper's machines: {machines}."]
+    return experiment.notes(options, runs, *more, begin=begin, degrees=degrees)

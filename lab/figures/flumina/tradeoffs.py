@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from streamlab.lab.figures.experiment import asked, numbers, stage
+from streamlab.lab.figures.experiment import numbers, outcome, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.flumina.forms import (
     EVEN,
@@ -26,6 +26,7 @@ from streamlab.lab.figures.flumina.forms import (
 )
 from streamlab.lab.figures.flumina.shared import (
     NODES,
+    PAPER,
     PROGRAMS,
     Program,
     facts,
@@ -33,12 +34,10 @@ from streamlab.lab.figures.flumina.shared import (
     lines_note,
     notes,
 )
-from streamlab.lab.figures.flumina.systems import SYSTEMS
-from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
-from streamlab.lab.figures.measurements import quotient
+from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need, outputs, sweep_points
-from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
+from streamlab.reports.figures.paper import Line, Mark, Panel, Point
 from streamlab.reports.published import Fact
 from streamlab.results.schema import VERIFIED, TrialRow
 from streamlab.results.stats.estimates import Level
@@ -54,36 +53,31 @@ def _tree(options: Options) -> dict[str, Any]:
 def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bool], ...]:
     """Return PIP1 to PIP3 of a form for each repetition in which all its answers were compared.
 
-    PIP1 uses the even input, whose cells differ in workers; PIP2 uses both inputs.
+    PIP1 uses the even input, whose cells differ in workers; PIP2 and PIP3 use both inputs.
     """
     if form not in VARIANTS:
         return ()
-    by_input = {label: _by_repetition(runs, program, form, label) for label in (EVEN, UNEVEN)}
+    by_input = {label: _rows(runs, program, form, label) for label in (EVEN, UNEVEN)}
     results = []
-    for number, even in by_input[EVEN].items():
-        uneven = by_input[UNEVEN].get(number, [])
+    for number in dict.fromkeys(row.repetition for row in by_input[EVEN]):
+        even, uneven = (
+            [row for row in by_input[label] if row.repetition == number] for label in (EVEN, UNEVEN)
+        )
         rows = [*even, *uneven]
-        if not even or not uneven or not all(_compared(row) for row in rows):
+        if not uneven or not all(map(_compared, rows)):
             continue
-        right = {
-            "PIP1": all(row.status in VERIFIED for row in even),
-            "PIP2": all(row.status in VERIFIED for row in rows),
-            "PIP3": all(row.status in VERIFIED for row in rows),
-        }
         results.append(
-            {pip: right[pip] and all(_declares(row, pip) for row in rows) for pip in PIPS}
+            {
+                pip: all(row.status in VERIFIED for row in (even if pip == "PIP1" else rows))
+                and all(_declares(row, pip) for row in rows)
+                for pip in PIPS
+            }
         )
     return tuple(results)
 
 
-def _by_repetition(
-    runs: Runs, program: Program, form: str, label: str
-) -> dict[int, list[TrialRow]]:
-    repetitions: dict[int, list[TrialRow]] = {}
-    for cell in form_cells(runs, program, form, label):
-        for row in cell.rows:
-            repetitions.setdefault(row.repetition, []).append(row)
-    return repetitions
+def _rows(runs: Runs, program: Program, form: str, label: str) -> list[TrialRow]:
+    return [row for cell in form_cells(runs, program, form, label) for row in cell.rows]
 
 
 def _compared(row: TrialRow) -> bool:
@@ -96,8 +90,7 @@ def _non_empty(runs: Runs, program: Program, form: str) -> Need:
     rows = [
         row
         for label in (EVEN, UNEVEN)
-        for cell in form_cells(runs, program, form, label)
-        for row in cell.rows
+        for row in _rows(runs, program, form, label)
         if _compared(row)
     ]
     full = sum(row.status == _WRONG or bool(row.outputs) for row in rows)
@@ -110,57 +103,46 @@ def _declares(row: TrialRow, pip: str) -> bool:
     return bool(declared and declared["holds"])
 
 
-def _published(program: Program, form: str) -> dict[str, bool]:
-    return {
-        pip: bool(facts().one(figure="T1", panel=program.panel, series=form, quantity=pip).low)
-        for pip in PIPS
-    }
-
-
 def _forms(program: Program) -> dict[str, Fact]:
     """Return a program's forms in table 1 with their scaling."""
-    return {
-        fact.series: fact for fact in facts().of(figure="T1", panel=program.panel)
-        if fact.quantity == "scaling"
-    }  # fmt: skip
+    scales = facts().of(figure="T1", panel=program.panel, quantity="scaling")
+    return {fact.series: fact for fact in scales}
 
 
 def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
     posed: list[Posed] = []
     for form, scales in _forms(program).items():
+        words = {"panel": program.panel, "series": form, "name": NAMES[form]}
         if form not in VARIANTS:
-            posed.append(
-                asked(f"{program.panel}: {NAMES[form]}, PIP1 to PIP3 and scaling", scales)
-                .of(SYSTEMS[form]).shape(None, 0.0, float("inf"))
-            )  # fmt: skip
+            posed.append(PAPER.pose("T1", "absent", None, **words))
             continue
-        published = _published(program, form)
-        compared = {
-            cell.workers
-            for cell in form_cells(runs, program, form, EVEN)
-            if any(_compared(row) for row in cell.rows)
-        }
+        place = {"panel": program.panel, "series": form}
+        published = {pip: bool(PAPER.fact("T1", quantity=pip, **place).low) for pip in PIPS}
+        compared = [
+            cell for cell in form_cells(runs, program, form, EVEN) if any(map(_compared, cell.rows))
+        ]
         agree = tuple(
             float(sum(held[pip] == published[pip] for pip in PIPS))
             for held in properties(runs, program, form)
         )
         posed.append(
-            PublishedClaim(
-                text=f"{program.panel}: {NAMES[form]}, how many of PIP1 to PIP3 are as published",
-                published=_format_properties(published),
-                source="section 4.5, table 1",
-            )
-            .of(SYSTEMS[form])
-            .given(
-                sweep_points("numbers of workers whose answers were compared", len(compared)),
+            PAPER.pose(
+                "T1",
+                "properties",
+                Level(agree) if agree else None,
+                sweep_points(
+                    "numbers of workers whose answers were compared",
+                    len({cell.workers for cell in compared}),
+                ),
                 _non_empty(runs, program, form),
+                **words,
+                properties=_format_properties(published),
             )
-            .shape(Level(agree) if agree else None, len(PIPS), len(PIPS))
         )
-        produced = outputs(rows_of(runs, program, form, options))
         if scales.low > 1:
             # Figure 4 judges forms that do not scale.
-            posed.append(growth(options, program, form, rate(runs, program, form), produced)[0])
+            produced = outputs(rows_of(runs, program, form, options))
+            posed.append(growth(options, scales, rate(runs, program, form), produced)[0])
     return posed
 
 
@@ -177,59 +159,49 @@ def _properties_text(runs: Runs, program: Program, form: str) -> str:
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    table = {
-        f"{p.panel}, {NAMES[form]}": _properties_text(runs, p, form)
+    texts = {
+        f"{p.panel}, {NAMES[form]}": {"properties": _properties_text(runs, p, form)}
         for p in PROGRAMS
         for form in _forms(p)
     }
-    figure_notes = notes(
-        options,
-        runs,
-        degrees(options),
-        *missing_forms(runs, VARIANTS),
-        *(
-            f"{p.panel}, PIP1 to PIP3: "
-            + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _forms(p))
-            + "."
-            for p in PROGRAMS
+    scales = {
+        f"{p.panel}, {NAMES[form]}, scaling": numbers(throughput_eps=rate(runs, p, form))
+        for p in PROGRAMS
+        for form in VARIANTS
+        if form in _forms(p)
+    }
+    return outcome(
+        [claim for p in PROGRAMS for claim in _claims(options, runs, p)],
+        notes(
+            options,
+            runs,
+            degrees(options),
+            *missing_forms(runs, VARIANTS),
+            *(
+                f"{p.panel}, PIP1 to PIP3: "
+                + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _forms(p))
+                + "."
+                for p in PROGRAMS
+            ),
+            f"y: the engine declares it, and {', '.join(map(str, degrees(options)))} workers "
+            "(PIP1), an input with another number of streams (PIP2) and every trial (PIP3) gave the "
+            "right answer. n: an answer was wrong, or the engine denies it. ?: no answer was "
+            "compared.",
+            "Timely Dataflow is no engine of this lab: not comparable (opponent absent).",
+            lines_note(*(program.workload for program in PROGRAMS)),
         ),
-        f"y: the engine declares it, and {', '.join(map(str, degrees(options)))} workers (PIP1), "
-        "an input with another number of streams (PIP2) and every trial (PIP3) gave the right "
-        "answer. n: an answer was wrong, or the engine denies it. ?: no answer was compared.",
-        "Timely Dataflow is no engine of this lab: not comparable (opponent absent).",
-        lines_note(*(program.workload for program in PROGRAMS)),
+        texts | scales,
+        "DGS, table 1: what parallelism costs, and how it scales",
+        [[_panel(options, runs, p) for p in PROGRAMS]],
+        height_in=2.4,
     )
-    return Outcome(
-        claims=judge([claim for p in PROGRAMS for claim in _claims(options, runs, p)]),
-        notes=figure_notes,
-        numbers={
-            name: {"properties": text} for name, text in table.items()
-        } | {
-            f"{p.panel}, {NAMES[form]}, scaling": numbers(throughput_eps=rate(runs, p, form))
-            for p in PROGRAMS
-            for form in VARIANTS
-            if form in _forms(p)
-        },
-        draw=lambda: draw(
-            Layout(
-                title="DGS, table 1: what parallelism costs, and how it scales",
-                rows=[[_panel(options, runs, p) for p in PROGRAMS]],
-                notes=figure_notes,
-                height_in=2.4,
-            )
-        ),
-    )  # fmt: skip
 
 
 def _panel(options: Options, runs: Runs, program: Program) -> Panel:
     forms = _forms(program)
     points = []
     for place, form in enumerate(forms):
-        if form not in VARIANTS:
-            continue
-        rates = rate(runs, program, form)
-        within = rates.workers(options.within)
-        gain = quotient(rates.at(within[-1]), rates.at(within[0])) if len(within) > 1 else None
+        gain = rate(runs, program, form).growth(options.within) if form in VARIANTS else None
         if gain is not None:
             points.append(Point(place, gain.value, gain.value, gain.value))
     return Panel(

@@ -1,43 +1,61 @@
-"""Finds and draws each TPCx-BB query's peak under two schemes, for figures 11 and 14.
+"""Reproduces figures 11 and 14 of the ordered pipelines: queues and buffers on the TPCx-BB queries.
 
-The peak is the number of workers within the cores with the highest rate; latency is taken there.
+Both figures have each query's peak under two schemes. The peak is the number of workers within the
+cores with the highest rate; latency is taken there.
 The claims are about the paper's system: serials of operators, a tuple at a time. Also drawn is this
 lab's own form: serials of the source, by tuples and by blocks of 64.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from streamlab.lab.figures.experiment import engine, plain
-from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.measurements import Measured, cells, of_cell, quotient
+from streamlab.lab.figures.experiment import (
+    engine,
+    outcome,
+    plain,
+    run_table,
+    spot,
+    spread_numbers,
+    stage,
+)
+from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
+from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.measurements import Measured, all_of, cells, of_cell, quotient
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.ordered.queries import DESCRIPTION, QUERIES, key
 from streamlab.lab.figures.ordered.shared import (
     BLOCK,
     BY_OPERATOR,
+    DESCRIPTION,
     FULL_LATENCY_NOTE,
     LATENCY,
     ORDERED,
+    PAPER,
+    QUERIES,
     RATE,
     SOURCE_NOTE,
     TUPLE,
+    WORKLOADS,
     by_source,
+    in_order,
+    key,
     notes,
     several,
-    spot,
-    spread_numbers,
+    shares,
+    workload_tables,
 )
+from streamlab.lab.figures.preconditions import Need, trials
 from streamlab.reports.figures.paper import Line, Panel, Point
 from streamlab.results.query import CellSummary, Spread
+from streamlab.results.stats.estimates import Combined, Estimate, highest
 
+_QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
+_BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
 BATCHES = (TUPLE, BLOCK)
 _GRANULARITY = {TUPLE: "a tuple at a time", BLOCK: f"blocks of {BLOCK}"}
 _SHIFT = 0.13
 """Distance between series at one query, as share of the distance between queries."""
-PAPERS_FORM = (f"/b{TUPLE}/",)
-"""Part of the ids of the judged cells, and of this lab's own by tuples."""
 NUMBERS = tuple(query.number for query in QUERIES)
 
 
@@ -69,7 +87,7 @@ def _drawn(schemes: Iterable[str]) -> list[tuple[str, int]]:
     ]
 
 
-def peaks_of(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
+def _peaks(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
     """Return every query's peak under every scheme, in both forms."""
 
     def best(scheme: str, batch: int, workload: str) -> Peak | None:
@@ -90,7 +108,7 @@ def peaks_of(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
     }
 
 
-def ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> Measured | None:
+def _ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> Measured | None:
     """Return the ratio of the first scheme's peak to the second's, in the paper's form.
 
     None if either has no peak within the cores.
@@ -104,7 +122,9 @@ def ratio(peaks: Peaks, schemes: Sequence[str], number: int, quantity: str) -> M
     return quotient(*pair)
 
 
-def panel(peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_label: str) -> Panel:
+def _panel(
+    peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_label: str
+) -> Panel:
     """Return the panel of all queries' peaks; `quantity` is `rate` or `late`."""
     series = _drawn(names)
     titles = [
@@ -119,14 +139,7 @@ def panel(peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_l
             spread = None if peak is None else peak.rate if quantity == "rate" else peak.late
             at = x + (place - (len(series) - 1) / 2) * _SHIFT
             spots += spot(at, spread, is_open=peak is not None and peak.is_open)
-        lines.append(
-            Line(
-                name=title_of,
-                points=spots,
-                colour=place,
-                style="marks",
-            )
-        )
+        lines.append(Line(name=title_of, points=spots, colour=place, style="marks"))
     return Panel(
         title=title,
         y_label=y_label,
@@ -139,52 +152,176 @@ def panel(peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_l
     )
 
 
-def peak_numbers(peaks: Peaks) -> dict[str, Any]:
-    """Return peaks as JSON values."""
+def _tree(options: Options, schemes: Sequence[tuple[int, str, Mapping[str, Any]]]) -> Tree:
+    """Return the matrix: every query with every scheme, in both forms and granularities."""
     return {
-        f"query {number}, {scheme}, batch {batch}": spread_numbers(
-            {"throughput_eps": peak.rate, "latency_ms": peak.late}
-        )
-        for (scheme, batch, number), peak in peaks.items()
-        if peak is not None
+        "run": run_table(options, timeout_s=600),
+        "workload": workload_tables(options, BATCHES),
+        "engine": [
+            engine(
+                ORDERED,
+                options,
+                workers=[workers],
+                batch=[batch],
+                workloads=[f"*@b{batch}"],
+                options=chosen if is_source else {**chosen, **BY_OPERATOR},
+                label=by_source(label) if is_source else label,
+            )
+            for workers, label, chosen in schemes
+            for is_source, batch in ((False, TUPLE), *((True, batch) for batch in BATCHES))
+        ],
     }
 
 
-def peak_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
-    """Return notes on differences from the paper's experiment."""
-    return notes(
-        options,
-        runs,
-        several(options),
-        f"Queries of TPCx-BB: {DESCRIPTION} Peak of {', '.join(map(str, several(options)))} "
-        "workers, scheduler CT.",
-        SOURCE_NOTE,
-        *more,
-        FULL_LATENCY_NOTE,
-        "The paper's text has no absolute numbers of this figure to overlay.",
+def _outcome(
+    options: Options,
+    runs: Runs,
+    peaks: Peaks,
+    names: Mapping[str, str],
+    posed: Sequence[Posed],
+    title: str,
+    note: str,
+) -> Outcome:
+    return outcome(
+        posed,
+        notes(
+            options,
+            runs,
+            several(options),
+            f"Queries of TPCx-BB: {DESCRIPTION} Peak of {', '.join(map(str, several(options)))} "
+            "workers, scheduler CT.",
+            SOURCE_NOTE,
+            note,
+            FULL_LATENCY_NOTE,
+            "The paper's text has no absolute numbers of this figure to overlay.",
+        ),
+        {
+            f"query {number}, {scheme}, batch {batch}": spread_numbers(
+                {"throughput_eps": peak.rate, "latency_ms": peak.late}
+            )
+            for (scheme, batch, number), peak in peaks.items()
+            if peak is not None
+        },
+        title,
+        [
+            [
+                _panel(peaks, names, "rate", "Peak throughput", "tuples/s"),
+                _panel(peaks, names, "late", "Latency there", "processing latency, mean, ms"),
+            ]
+        ],
     )
 
 
-def tables(
-    options: Options, workers: int, label: str, chosen: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Return an `[[engine]]` table for each form and granularity, limited to its input.
+def _needs(options: Options, runs: Runs) -> tuple[Need, ...]:
+    return in_order(options, trials(runs[0], f"/b{TUPLE}/", workers=options.within))
 
-    Args:
-        options: the figure's options.
-        workers: number of workers.
-        label: label of the scheme.
-        chosen: engine options of the scheme.
-    """
-    return [
-        engine(
-            ORDERED,
-            options,
-            workers=[workers],
-            batch=[batch],
-            workloads=[f"*@b{batch}"],
-            options=chosen if is_source else {**chosen, **BY_OPERATOR},
-            label=by_source(label) if is_source else label,
+
+def _queues_tree(options: Options) -> Tree:
+    return _tree(
+        options,
+        [
+            (n, worklist, {"worklist": worklist, "partitions": partitions})
+            for n in several(options)
+            for worklist, partitions in (("hybrid", shares()), ("partitioned", n))
+        ],
+    )
+
+
+def _queues(options: Options, runs: Runs) -> Outcome:
+    peaks = _peaks(options, runs, tuple(_QUEUES))
+    needs = _needs(options, runs)
+    rates = {n: _ratio(peaks, tuple(_QUEUES), n, "rate") for n in NUMBERS}
+    latencies = [_ratio(peaks, tuple(_QUEUES), n, "late") for n in NUMBERS]
+    double, single = ([rates[q.number] for q in QUERIES if q.partitioned == n] for n in (2, 1))
+
+    def relative_gain(parts: Sequence[Estimate]) -> Estimate:
+        """Return the mean gain with two partitioned operators by that with one."""
+        count = len(double)
+        return Combined(
+            lambda values: fmean(values[:count]) / fmean(values[count:]),
+            tuple(parts[:count]),
+            tuple(parts[count:]),
         )
-        for is_source, batch in ((False, TUPLE), *((True, batch) for batch in BATCHES))
+
+    posed = [
+        PAPER.pose("11", "throughput", rates[query.number], *needs, panel=query.panel)
+        for query in QUERIES
+        if query.number != 15  # the paper calls its difference unclear
     ]
+    posed += [
+        PAPER.pose("11", "gain", all_of([*double, *single], relative_gain), *needs),
+        PAPER.pose("11", "latency", all_of(latencies, _count_below_one), *needs),
+    ]
+    return _outcome(
+        options,
+        runs,
+        peaks,
+        _QUEUES,
+        posed,
+        "Ordered pipelines, figure 11: partitioning schemes on TPCx-BB queries",
+        "Partitions: 100 with the hybrid queue, as many as workers with the partitioned queue.",
+    )
+
+
+def _count_below_one(ratios: Sequence[Estimate]) -> Estimate:
+    """Return the number of ratios below 1."""
+    return Combined(lambda values: sum(value < 1 for value in values), (), tuple(ratios))
+
+
+def _buffers_tree(options: Options) -> Tree:
+    return _tree(
+        options,
+        [
+            (n, reordering, {"reordering": reordering, "worklist": "hybrid"})
+            for n in several(options)
+            for reordering in _BUFFERS
+        ],
+    )
+
+
+def _buffers(options: Options, runs: Runs) -> Outcome:
+    peaks = _peaks(options, runs, tuple(_BUFFERS))
+    needs = _needs(options, runs)
+    latencies = [
+        _ratio(peaks, pair, n, "late")
+        for pair in (tuple(_BUFFERS), tuple(reversed(_BUFFERS)))
+        for n in NUMBERS
+    ]
+    posed = [
+        PAPER.pose(
+            "14",
+            "throughput",
+            _ratio(peaks, tuple(_BUFFERS), query.number, "rate"),
+            *needs,
+            panel=query.panel,
+        )
+        for query in QUERIES
+    ]
+    posed.append(PAPER.pose("14", "latency", all_of(latencies, highest), *needs))
+    return _outcome(
+        options,
+        runs,
+        peaks,
+        _BUFFERS,
+        posed,
+        "Ordered pipelines, figure 14: reordering schemes on TPCx-BB queries",
+        "Hybrid queue.",
+    )
+
+
+QUEUES = Figure(
+    id="ordered:11",
+    title="hybrid against partitioned queue on the TPCx-BB queries",
+    shows="peak throughput and processing latency of five queries, the paper's form and this lab's",
+    needs=(*WORKLOADS, ORDERED),
+    stages=(stage("queues", "every query on both kinds of queue", _queues_tree),),
+    outcome=_queues,
+)
+BUFFERS = Figure(
+    id="ordered:14",
+    title="non-blocking against lock-based reordering on the TPCx-BB queries",
+    shows="peak throughput and processing latency of five queries, the paper's form and this lab's",
+    needs=(*WORKLOADS, ORDERED),
+    stages=(stage("reordering", "every query with both reordering buffers", _buffers_tree),),
+    outcome=_buffers,
+)

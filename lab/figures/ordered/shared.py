@@ -1,21 +1,19 @@
-"""Provides the quantities, degrees, claims and notes that the ordered pipelines' figures share.
+"""Provides what the ordered pipelines' figures share: systems, queries, degrees and notes.
 
 All experiments run at full speed and measure the paper's *processing latency*: from when the first
 operator takes a tuple until its outputs have left, including the wait for their turn.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from streamlab.lab.figures.experiment import beyond_note, quick_note, scale_note
+from streamlab.lab.figures import experiment
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.judge import PublishedClaim
-from streamlab.lab.figures.measurements import column, counter, machine, troubles
+from streamlab.lab.figures.measurements import column, counter
 from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.paper import Paper
 from streamlab.lab.figures.preconditions import Need, outputs, several_workers
-from streamlab.reports.figures.paper import Point
-from streamlab.reports.published import Facts, published
-from streamlab.results.query import Spread
 from streamlab.results.schema import TrialRow
 
 ORDERED = "multicore/ordered"
@@ -24,8 +22,6 @@ TUPLE, BLOCK = 1, 64
 """Batches: the paper's tuple at a time, and this lab's usual block."""
 NS_PER_ITERATION = 2.0
 """Approximate time of an iteration on a 2.6 GHz core; it converts iterations to nominal costs."""
-NOISE = 0.97
-"""Lowest ratio that counts as not slower: medians of few runs of one program differ by as much."""
 BY_OPERATOR = {"serials": "operator"}
 """Options of the paper's system: a fresh serial number for each operator's inputs. It judges figures
 8, 11, 13 and 14. Figures 9, 10 and 12 have one operator, with serial numbers of the source."""
@@ -41,9 +37,8 @@ FULL_LATENCY_NOTE = (
 )
 
 
-def facts() -> Facts:
-    """Return the paper's published numbers."""
-    return published("ordered")
+PAPER = Paper(name="ordered")
+facts = PAPER.facts
 
 
 def iterations(cost_us: float) -> int:
@@ -63,9 +58,12 @@ def with_one(options: Options) -> tuple[int, ...]:
 
 def crowded(options: Options) -> tuple[int, ...]:
     """Return the numbers of workers; the default includes twice the cores, where workers block."""
-    if options.workers is not None:
-        return with_one(options)
-    return tuple(sorted({*options.instances, 2 * options.cores}))
+    return with_one(options) if options.workers else options.instances_and(2 * options.cores)
+
+
+def shares() -> int:
+    """Return the paper's number of the hybrid queue's partitions."""
+    return int(PAPER.fact("9", series="hybrid", quantity="partitions").low)
 
 
 def by_source(scheme: str) -> str:
@@ -74,47 +72,12 @@ def by_source(scheme: str) -> str:
 
 
 def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:
-    """Return notes on differences from the paper's experiment.
-
-    Args:
-        options: the figure's options.
-        runs: the figure's runs; the notes name cells without a number.
-        degrees: the figure's numbers of workers.
-        more: further notes of this figure.
-    """
-    return (
+    """Return notes on differences from the paper's experiment."""
+    begin = [
         f"{options.cores} cores here; the paper's machine: 16 cores (Xeon E5-2698B v3), C++, trials"
-        " of 2 to 10 minutes.",
-        *quick_note(options),
-        *scale_note(options),
-        *beyond_note(options, degrees),
-        *more,
-        *machine(runs),
-        *troubles(runs)[:6],
-    )
-
-
-def spot(x: float, spread: Spread | None, *, is_open: bool = False, factor: float = 1.0) -> Any:
-    """Return a tuple with a point, or an empty tuple without a value."""
-    if spread is None:
-        return ()
-    return (
-        Point(x, spread.median * factor, spread.low * factor, spread.high * factor, is_open),
-    )  # fmt: skip
-
-
-def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
-    """Return the spreads that have a value as JSON values."""
-    return {
-        name: {"n": s.n, "median": s.median, "min": s.low, "max": s.high}
-        for name, s in spreads.items()
-        if s is not None
-    }
-
-
-def worded_claim(text: str, published_as: str, source: str) -> PublishedClaim:
-    """Return a claim that the paper makes in words, not yet judged."""
-    return PublishedClaim(text=text, published=published_as, source=source)
+        " of 2 to 10 minutes."
+    ]
+    return experiment.notes(options, runs, *more, begin=begin, degrees=degrees)
 
 
 def in_order(options: Options, rows: Sequence[TrialRow]) -> tuple[Need, Need]:
@@ -123,3 +86,60 @@ def in_order(options: Options, rows: Sequence[TrialRow]) -> tuple[Need, Need]:
     A single worker makes outputs in order with any queue, buffer or heuristic.
     """
     return several_workers(options), outputs(rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkQuery:
+    """A query of the benchmark.
+
+    Attributes:
+        number: its number in the benchmark.
+        workload: its name in the lab.
+        partitioned: number of partitioned operators.
+        a_year: records of a year for each order in an hour, if the input must span a year; else 0.
+    """
+
+    number: int
+    workload: str
+    partitioned: int
+    a_year: int = 0
+
+    @property
+    def panel(self) -> str:
+        """Its name in the published numbers and on the drawing."""
+        return f"query {self.number}"
+
+
+QUERIES = (
+    BenchmarkQuery(number=1, workload="items_sold_together", partitioned=2),
+    BenchmarkQuery(number=2, workload="items_viewed_together", partitioned=2),
+    BenchmarkQuery(number=3, workload="last_views_before_purchase", partitioned=2),
+    BenchmarkQuery(number=4, workload="cart_abandonment", partitioned=1),
+    # The query fits a line through a year of sales, and does no work after it.
+    BenchmarkQuery(number=15, workload="declining_categories", partitioned=1, a_year=67_000),
+)
+WORKLOADS = tuple(query.workload for query in QUERIES)
+DESCRIPTION = (
+    "1: sold together; 2: viewed together; 3: last views before a purchase; 4: cart abandonment; "
+    "15: declining categories."
+)
+_SIZES = {TUPLE: (12_000_000, 3_000_000), BLOCK: (40_000_000, 10_000_000)}
+"""Input records, usual and quick, by granularity. Blocks are some ten times as fast."""
+
+
+def key(query: BenchmarkQuery, batch: int) -> str:
+    """Return the workload's key in the matrix; blocks have larger inputs."""
+    return f"{query.workload}@b{batch}"
+
+
+def workload_tables(options: Options, batches: Sequence[int]) -> list[dict[str, Any]]:
+    """Return `[[workload]]` tables of all queries, one for each granularity."""
+    tables = []
+    for batch in batches:
+        count = experiment.events(options, *_SIZES[batch])
+        for query in QUERIES:
+            table: dict[str, Any] = {"name": query.workload, "label": f"b{batch}", "events": count}
+            if query.a_year:
+                table["params"] = {"orders_per_hour": max(1, count // query.a_year)}
+            tables.append(table)
+    return tables

@@ -1,14 +1,18 @@
-"""Reproduces figures 11 and 16 to 19 of STRETCH: reconfigurations under abrupt random rates."""
+"""Reproduces figures 11, 12 and 16 to 19 of STRETCH: reconfigurations under abrupt random rates.
+
+Figure 12 is a zoom on the largest rise of the rate in figure 11.
+"""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
-from math import ceil, inf
+from math import ceil
 
 import numpy as np
 
-from streamlab.lab.figures.experiment import asked
-from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Runs
-from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.experiment import outcome
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import (
@@ -21,28 +25,27 @@ from streamlab.lab.figures.stretch.phases import (
     SEEDS_11,
     SEEDS_16,
     SEEDS_19,
-    STAGES_11,
-    STAGES_16,
-    STAGES_19,
     UPPER,
     WS_MS,
     Phase,
     phases,
     scale,
+    stages,
     top_eps,
 )
-from streamlab.lab.figures.stretch.shared import VSN, facts, longest_reconfiguration, notes
+from streamlab.lab.figures.stretch.shared import PAPER, VSN, notes
 from streamlab.lab.figures.stretch.steps import highest_eps, window_ms
-from streamlab.lab.figures.stretch.systems import OPERATOR_10
 from streamlab.lab.figures.stretch.timelines import (
     each,
     panels,
+    part,
+    second_means,
     side_by_side,
     summary,
     timelines,
 )
 from streamlab.lab.figures.timeline import ElasticTimeline, longest_above, mean
-from streamlab.reports.figures.paper import Layout, Mark, draw
+from streamlab.reports.figures.paper import Mark, Shade
 from streamlab.results.stats.estimates import Level, Middle, cell_median
 
 SPIKE_FACTOR = 3.0
@@ -53,77 +56,62 @@ _LEAST_SPIKE_S = 1.0
 """Ten periods of the controller: at any scale, a spike cannot end sooner."""
 
 
-def _posed(
+def _claims(
     name: str,
     trials: Sequence[ElasticTimeline],
     figure: str,
     options: Options,
     seed: int,
     runs: Runs,
-) -> tuple[Posed, ...]:
+) -> list[Posed]:
     """Pose the paper's claims on an execution with phases, with a number for each trial.
 
     The claim that instances follow the rate needs a rate that requires it. Claims on the cost of
     following need instances that followed.
     """
-    late = facts().one(figure=figure, panel="latency", quantity="mean")
-    spike = facts().one(figure=figure, panel="latency", quantity="spike")
+    above_ms = SPIKE_FACTOR * PAPER.fact(figure, panel="latency", quantity="mean").high
+    spike = PAPER.fact(figure, panel="latency", quantity="spike")
     prefix = f"{name}: " if name else ""
     share = scale(options)
     needed = instances_needed(options, runs, seed)
     rate_needs = (
         series_of(trials),
         several_workers(options),
-        phase_changes(sum(a != b for a, b in pairwise(needed))),
+        sweep_points(
+            "phases that need another number of instances",
+            sum(a != b for a, b in pairwise(needed)),
+            1,
+        ),
         rate_variation(trials, phases(seed, share, top_eps(options, runs))),
     )
-    change_needs = (*rate_needs, reconfigurations(trials))
-    limit_s = max(spike.high * share, _LEAST_SPIKE_S)
+    needs = (*rate_needs, reconfigurations(trials))
 
     def longest_spike_s(timeline: ElasticTimeline) -> float | None:
         if np.isnan(timeline.latency_ms).all():
             return None
-        return longest_above(timeline.latency_ms, SPIKE_FACTOR * late.high)
+        return longest_above(timeline.latency_ms, above_ms)
 
-    return (
-        PublishedClaim(
-            text=f"{prefix}instances follow the rate (correlation)",
-            published="added and removed accordingly",
-            source="section 8.5",
-        )
-        .of(OPERATOR_10)
-        .given(*rate_needs)
-        .shape(each(trials, rate_correlation, Level), 0.5, inf),
-        PublishedClaim(
-            text=f"{prefix}processed share of what was offered",
-            published="throughput is not affected",
-            source="section 8.5",
-        )
-        .of(OPERATOR_10)
-        .given(*change_needs)
-        .shape(each(trials, _processed_share, Level), 0.99, inf),
-        asked(f"{prefix}mean latency, at most", late)
-        .of(OPERATOR_10)
-        .given(*change_needs)
-        .at_most(
-            each(trials, lambda timeline: mean(timeline.latency_ms), cell_median),
-            late.high * 1.5,
-            "ms",
+    late = each(trials, lambda timeline: mean(timeline.latency_ms), cell_median)
+    pose = partial(PAPER.pose, figure)
+    return [
+        pose("follow", each(trials, rate_correlation, Level), *rate_needs, prefix=prefix),
+        pose("processed", each(trials, _processed_share, Level), *needs, prefix=prefix),
+        pose("mean latency", late, *needs, prefix=prefix),
+        pose(
+            "spike",
+            each(trials, longest_spike_s, Middle),
+            *needs,
+            prefix=prefix,
+            above_ms=above_ms,
+            limit_s=max(spike.high * share, _LEAST_SPIKE_S),
         ),
-        PublishedClaim(
-            text=f"{prefix}longest time with latency above {SPIKE_FACTOR * late.high:g} ms",
-            published=f"{spike.text} at full length",
-            source=spike.source,
-        )
-        .of(OPERATOR_10)
-        .given(*change_needs)
-        .at_most(each(trials, longest_spike_s, Middle), limit_s, "s"),
-        longest_reconfiguration(
-            f"{prefix}longest reconfiguration",
+        pose(
+            "longest",
             each(trials, longest_change_ms, cell_median),
-            *change_needs,
+            *needs,
+            text=f"{prefix}longest reconfiguration",
         ),
-    )
+    ]
 
 
 def series_of(trials: Sequence[ElasticTimeline]) -> Need:
@@ -144,15 +132,9 @@ def rate_variation(trials: Sequence[ElasticTimeline], planned: Sequence[Phase]) 
 
 def _variation(timeline: ElasticTimeline) -> float:
     """Return the ratio of the highest to the lowest offered rate, each over a second."""
-    rows = len(timeline.offered_eps) // _SECOND * _SECOND
-    rates = np.nan_to_num(timeline.offered_eps[:rows]).reshape(-1, _SECOND).mean(axis=1)
+    rates = second_means(timeline)
     positive = rates[rates > 0]
     return float(positive.max() / positive.min()) if len(positive) else 0.0
-
-
-def phase_changes(crossings: int) -> Need:
-    """Return the need for phases that need different numbers of instances."""
-    return sweep_points("phases that need another number of instances", crossings, 1)
 
 
 def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
@@ -213,80 +195,123 @@ def phase_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
     )
 
 
-def _marks(figure: str) -> list[Mark]:
-    late = facts().one(figure=figure, panel="latency", quantity="mean")
-    return [Mark(name="mean latency", low=late.low, high=late.high)]
-
-
 def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) -> Outcome:
     share, top = scale(options), top_eps(options, runs)
-    labels = [f"phases{seed}" for seed in seeds]
-    trials = timelines(runs, labels)
-    names = {
-        label: f"execution {seed}" if len(seeds) > 1 else ""
-        for label, seed in zip(labels, seeds, strict=True)
-    }
-    posed = [
-        claim
-        for label, seed in zip(labels, seeds, strict=True)
-        for claim in _posed(
-            names[label],
-            trials.get(label, []),
-            figure,
-            options,
-            seed,
-            runs,
-        )
-    ]
-    columns = [
-        panels(
-            trials[label][0],
-            title=names[label],
-            per_instance=per_instance(options, runs),
-            marks_ms=_marks(figure),
-            phases=phases(seed, share, top),
-        )
-        for label, seed in zip(labels, seeds, strict=True)
-        if label in trials
-    ]
-    figure_notes = phase_notes(options, runs)
-    return Outcome(
-        claims=judge(posed),
-        notes=figure_notes,
-        numbers={
-            label: [summary(timeline) for timeline in group] for label, group in trials.items()
-        },
-        draw=lambda: draw(
-            Layout(
-                title=f"STRETCH, {'figures 16 to 18' if len(seeds) > 1 else f'figure {figure}'}: "
-                "abrupt random rates",
-                rows=side_by_side(columns),
-                notes=figure_notes,
-                height_in=1.1,
-                width_in=5.6 if len(seeds) == 1 else 3.4,
+    trials = timelines(runs, [f"phases{seed}" for seed in seeds])
+    late = PAPER.fact(figure, panel="latency", quantity="mean")
+    posed, columns = [], []
+    for seed in seeds:
+        name = f"execution {seed}" if len(seeds) > 1 else ""
+        group = trials.get(f"phases{seed}", [])
+        posed += _claims(name, group, figure, options, seed, runs)
+        columns += [
+            panels(
+                timeline,
+                title=name,
+                per_instance=per_instance(options, runs),
+                marks_ms=[Mark(name="mean latency", low=late.low, high=late.high)],
+                phases=phases(seed, share, top),
             )
-        ),
+            for timeline in group[:1]
+        ]
+    return outcome(
+        posed,
+        phase_notes(options, runs),
+        {label: list(map(summary, group)) for label, group in trials.items()},
+        f"STRETCH, {'figures 16 to 18' if len(seeds) > 1 else f'figure {figure}'}: "
+        "abrupt random rates",
+        side_by_side(columns),
+        height_in=1.1,
+        width_in=5.6 if len(seeds) == 1 else 3.4,
     )
 
 
-def _figure(
-    number: str, title: str, stages: tuple[FigureStage, ...], seeds: tuple[int, ...]
-) -> Figure:
+def _rise_outcome(options: Options, runs: Runs) -> Outcome:
+    share, top, (seed,) = scale(options), top_eps(options, runs), SEEDS_11
+    trials = timelines(runs, [f"phases{seed}"]).get(f"phases{seed}", [])
+    planned = phases(seed, share, top)
+    needed = instances_needed(options, runs, seed)
+    # The largest rise of the needed number of instances; among equal ones, of the rate.
+    rises = [
+        (needed[at] - needed[at - 1], planned[at].rate_eps - planned[at - 1].rate_eps, at)
+        for at in range(1, len(planned))
+    ]
+    growth, _, at = max(rises, default=(0, 0.0, 0))
+    at_s = sum(phase.length_s for phase in planned[:at])
+    ws_s = PAPER.fact("12", quantity="transition").high * share
+    transitions = [part(timeline, at_s, at_s + ws_s) for timeline in trials]
+    needs = (
+        series_of(trials),
+        several_workers(options),
+        sweep_points("further instances that the largest rise of the rate needs", growth, 1),
+        rate_variation(trials, planned),
+    )
+
+    def instances_gained(timeline: ElasticTimeline) -> float | None:
+        before = mean(timeline.instances, timeline.between(at_s - ws_s, at_s))
+        after = mean(timeline.instances, timeline.between(at_s + ws_s, at_s + 2 * ws_s))
+        return None if before is None or after is None else after - before
+
+    changes = each(transitions, lambda timeline: float(len(timeline.changes)), Middle)
+    columns = [
+        panels(
+            part(timeline, max(0.0, at_s - 2 * ws_s), at_s + 3 * ws_s),
+            title="",
+            per_instance=per_instance(options, runs),
+            shades=[Shade(name="transition", begin=at_s, end=at_s + ws_s)],
+        )
+        for timeline in trials[:1]
+    ]
+    return outcome(
+        [
+            PAPER.pose("12", "more instances", each(trials, instances_gained, Level), *needs),
+            PAPER.pose("12", "gradual", changes, *needs),
+            PAPER.pose(
+                "12",
+                "longest",
+                each(transitions, longest_change_ms, cell_median),
+                *needs,
+                reconfigurations(transitions),
+                text="longest reconfiguration within it",
+            ),
+        ],
+        phase_notes(
+            options,
+            runs,
+            "The largest rise of the rate of figure 11; shaded until WS is exceeded. In the paper "
+            "it is at 290 s.",
+        ),
+        {"rise_at_s": at_s, "trials": list(map(summary, trials))},
+        "STRETCH, figure 12: the largest rise of figure 11",
+        side_by_side(columns),
+        height_in=1.1,
+        width_in=5.6,
+    )
+
+
+def _figure(number: str, title: str, seeds: tuple[int, ...]) -> Figure:
     return Figure(
         id=f"stretch:{number}",
         title=title,
         shows="input rate, instances, throughput with the capacity band, latency over time",
         needs=("scale_join", VSN),
-        stages=stages,
+        stages=stages(seeds),
         scale=scale,
-        outcome=lambda options, runs: _outcome(number, seeds, options, runs),
+        outcome=partial(_outcome, number, seeds),
     )
 
 
-ONE_EXECUTION = _figure("11", "abrupt random rates, one execution", STAGES_11, SEEDS_11)
+ONE_EXECUTION = _figure("11", "abrupt random rates, one execution", SEEDS_11)
+RISE = Figure(
+    id="stretch:12",
+    title="zoom on a rise of the rate of figure 11",
+    shows="the same around the largest rise, with the transition until WS is exceeded",
+    needs=ONE_EXECUTION.needs,
+    stages=ONE_EXECUTION.stages,
+    scale=scale,
+    outcome=_rise_outcome,
+)
 THREE_EXECUTIONS = _figure(
-    "16", "abrupt random rates, three further executions (figures 16 to 18)", STAGES_16, SEEDS_16
+    "16", "abrupt random rates, three further executions (figures 16 to 18)", SEEDS_16
 )
-FOURTH_EXECUTION = _figure(
-    "19", "abrupt random rates, the fourth further execution", STAGES_19, SEEDS_19
-)
+FOURTH_EXECUTION = _figure("19", "abrupt random rates, the fourth further execution", SEEDS_19)

@@ -9,9 +9,9 @@ All systems count words and pairs as a bag, as the paper's map does.
 from itertools import pairwise
 from typing import Any
 
-from streamlab.lab.figures.experiment import asked, engine, numbers, points, run_table
-from streamlab.lab.figures.figure import Figure, Outcome, Plan, Runs
-from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.experiment import engine, numbers, outcome, points, run_table
+from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
+from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.measurements import Measured, Series, all_of, quotient, series
 from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
@@ -19,17 +19,22 @@ from streamlab.lab.figures.preconditions import latencies, outputs, several_work
 from streamlab.lab.figures.stretch.shared import (
     ALGORITHM_1,
     DOWNSTREAM,
+    INSTANCES,
+    LATENCY,
+    PAPER,
+    RATE,
     SN,
     SN_MAP,
     VSN,
-    facts,
     notes,
+    static_stages,
 )
-from streamlab.lab.figures.stretch.static import INSTANCES, LATENCY, RATE, TWEETS, stages
-from streamlab.lab.figures.stretch.systems import FLINK_COUNTS, STRETCH
-from streamlab.reports.figures.paper import Layout, Line, Panel, draw
+from streamlab.reports.figures.paper import Line, Panel
+from streamlab.results.schema import TrialRow
 from streamlab.results.stats.estimates import lowest
 
+TWEETS = 4_300_000
+"""Tweets in the paper's input."""
 COUNTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("wordcount", "wordcount", {}),
     ("paircount L", "paircount@L", {"distance": 3}),
@@ -48,7 +53,7 @@ MORE = {"wordcount": 10, "paircount@L": 3}
 """Factor of a panel's number of tweets: a cheap query would end before it is steady."""
 
 
-def _scale_6(options: Options) -> float:
+def _scale(options: Options) -> float:
     return options.scaled(0.25, 0.02)
 
 
@@ -58,161 +63,146 @@ def _maps(options: Options) -> tuple[int, ...]:
     return tuple(sorted({1 << k for k in range(most.bit_length())} | {most}))
 
 
-def _tree_6(options: Options) -> Plan:
+def _tree(options: Options) -> Tree:
     workloads = []
     for _, key, query in COUNTS:
         name, _, label = key.partition("@")
-        share = min(1.0, _scale_6(options) * MORE.get(key, 1))
+        share = min(1.0, _scale(options) * MORE.get(key, 1))
         events = max(1000, round(TWEETS * share))
         workloads.append(
             {"name": name, "events": events, "query": {"counting": "bag", **query}}
             | ({"label": label} if label else {})
         )
-    return Plan(
-        tree={
-            "run": run_table(options, timeout_s=600),
-            "workload": workloads,
-            "engine": [
-                engine(VSN, options, options=DOWNSTREAM),
-                *(
-                    engine(
-                        SN_MAP, options, label=f"m{m}", options={"map_instances": m, **DOWNSTREAM}
-                    )
-                    for m in _maps(options)
-                ),
-                engine(SN, options, options=DOWNSTREAM),
-            ],
-        }
-    )
+    return {
+        "run": run_table(options, timeout_s=600),
+        "workload": workloads,
+        "engine": [
+            engine(VSN, options, options=DOWNSTREAM),
+            *(
+                engine(SN_MAP, options, label=f"m{m}", options={"map_instances": m, **DOWNSTREAM})
+                for m in _maps(options)
+            ),
+            engine(SN, options, options=DOWNSTREAM),
+        ],
+    }
 
 
-def _outcome_6(options: Options, runs: Runs) -> Outcome:
+QUANTITIES = {"throughput": RATE, "latency": LATENCY}
+"""Quantity of each stage."""
+Measurements = dict[tuple[str, str, str], Series]
+"""Series by quantity, key of the workload, and variant."""
+
+
+def _ratio(options: Options, measured: Measurements, quantity: str, key: str) -> Measured | None:
+    """Return the ratio of VSN's best to the map stage's best."""
+    vsn, sn = measured[quantity, key, VSN], measured[quantity, key, SN_MAP]
+    if quantity == "throughput":
+        return quotient(vsn.highest(options.within), sn.highest(options.within))
+    return quotient(vsn.lowest(options.within), sn.lowest(options.within))
+
+
+def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Posed]:
+    posed: list[Posed] = []
+    several = several_workers(options)
+
+    def rows(stage: int, key: str) -> list[TrialRow]:
+        return [row for v in (VSN, SN_MAP) for row in trials(runs[stage], f"{key}/{v}/")]
+
+    produced = {key: outputs(rows(0, key)) for _, key, _ in COUNTS}
+    gains = {key: _ratio(options, measured, "throughput", key) for _, key, _ in COUNTS}
+    for panel, key, _ in COUNTS:
+        # The paper calls both comparable for wordcount: there sharing must only not lose.
+        order = "throughput comparable" if panel == "wordcount" else "throughput order"
+        late = _ratio(options, measured, "latency", key)
+        offered = latencies(rows(1, key))
+        posed += [
+            *(
+                PAPER.pose("6", claim, gains[key], several, produced[key], panel=panel)
+                for claim in (order, "throughput")
+            ),
+            *(
+                PAPER.pose("6", claim, late, several, *offered, panel=panel)
+                for claim in ("latency order", "latency")
+            ),
+        ]
+    best = [measured["throughput", key, VSN].highest(options.within) for _, key, _ in COUNTS]
+    falls = all_of([quotient(a, b) for a, b in pairwise(best)], lowest)
+    more = quotient(gains["paircount@H"], gains["wordcount"])
+    return [
+        *posed,
+        PAPER.pose("6", "falling", falls, *produced.values()),
+        PAPER.pose("6", "gain", more, several, *produced.values()),
+    ]
+
+
+def _outcome(options: Options, runs: Runs) -> Outcome:
     measured = {
-        (key, variant): (
-            series(runs[0], key, variant, RATE),
-            series(runs[1], key, variant, LATENCY),
-        )
+        (quantity, key, variant): series(run, key, variant, value)
+        for run, (quantity, value) in zip(runs, QUANTITIES.items(), strict=True)
         for _, key, _ in COUNTS
         for variant in LINES
     }
-    posed: list[Posed] = []
-    gains: dict[str, Measured | None] = {}
-    sides = (VSN, SN_MAP)
-    produced = {
-        key: outputs([row for side in sides for row in trials(runs[0], f"{key}/{side}/")])
-        for _, key, _ in COUNTS
-    }
-    for panel, key, _ in COUNTS:
-        offered = [row for side in sides for row in trials(runs[1], f"{key}/{side}/")]
-        (vsn, vsn_ms), (sn, sn_ms) = measured[key, VSN], measured[key, SN_MAP]
-        gains[panel] = quotient(vsn.highest(options.within), sn.highest(options.within))
-        late = quotient(vsn_ms.lowest(options.within), sn_ms.lowest(options.within))
-        for quantity, value, low, high, shaped, needs in (
-            # The paper calls both comparable for wordcount: there sharing must only not lose.
-            ("throughput", gains[panel], 0.9 if panel == "wordcount" else 1.0, float("inf"), 0.2,
-             (several_workers(options), produced[key])),
-            ("latency", late, 0.0, 1.0, 0.5, (several_workers(options), *latencies(offered))),
-        ):  # fmt: skip
-            fact = facts().one(figure="6", panel=panel, quantity=quantity)
-            better = "not slower than" if quantity == "throughput" else "not later than"
-            ratio = asked(f"{panel}: VSN/SN ratio of {quantity}", fact).between(
-                STRETCH, FLINK_COUNTS
-            )
-            order = asked(f"{panel}: VSN is {better} SN", fact).between(STRETCH, FLINK_COUNTS)
-            posed.append(order.given(*needs).shape(value, low, high, "x"))
-            posed.append(ratio.given(*needs).near(value, fact.low, fact.high, shaped, "x"))
-    best = [measured[key, VSN][0].highest(options.within) for _, key, _ in COUNTS]
-    posed.append(
-        PublishedClaim(
-            text="VSN throughput falls from wordcount to paircount L, M and H",
-            published="falling",
-            source="section 8.1",
-        )
-        .of(STRETCH)
-        .given(*produced.values())
-        .shape(all_of([quotient(a, b) for a, b in pairwise(best)], lowest), 1.0, float("inf"), "x")
-    )
-    posed.append(
-        PublishedClaim(
-            text="sharing gains more on paircount H than on wordcount",
-            published="3.83 / 1.17",
-            source="section 8.1",
-        )
-        .between(STRETCH, FLINK_COUNTS)
-        .given(several_workers(options), *produced.values())
-        .shape(quotient(gains["paircount H"], gains["wordcount"]), 1.0, float("inf"), "x")
-    )
-    figure_notes = notes(
-        options,
-        _scale_6(options),
-        runs,
-        "Lab: map stage and aggregates, this lab's own, in C++; its band is over "
-        f"{', '.join(map(str, _maps(options)))} map instances, on the threads of the aggregates. "
-        "The paper's SN, in Flink with 1 to 36, is absent.",
-        "All systems count words and pairs as a bag, as the paper's map does.",
-        "Lines: medians and range of repetitions; the panels show the published quotients.",
-        LAG_NOTE,
-    )
-    return Outcome(
-        claims=judge(posed),
-        notes=figure_notes,
-        numbers={
+    return outcome(
+        _claims(options, runs, measured),
+        notes(
+            options,
+            _scale(options),
+            runs,
+            "Lab: map stage and aggregates, this lab's own, in C++; its band is over "
+            f"{', '.join(map(str, _maps(options)))} map instances, on the threads of the "
+            "aggregates. The paper's SN, in Flink with 1 to 36, is absent.",
+            "All systems count words and pairs as a bag, as the paper's map does.",
+            "Lines: medians and range of repetitions; the panels show the published quotients.",
+            LAG_NOTE,
+        ),
+        {
             panel: numbers(
-                vsn_eps=measured[key, VSN][0],
-                map_stage_eps=measured[key, SN_MAP][0],
-                algorithm_1_eps=measured[key, SN][0],
-                vsn_ms=measured[key, VSN][1],
-                map_stage_ms=measured[key, SN_MAP][1],
-                algorithm_1_ms=measured[key, SN][1],
+                **{
+                    f"{name}_{unit}": measured[quantity, key, variant]
+                    for quantity, unit in (("throughput", "eps"), ("latency", "ms"))
+                    for name, variant in (
+                        ("vsn", VSN),
+                        ("map_stage", SN_MAP),
+                        ("algorithm_1", SN),
+                    )
+                }
             )
             for panel, key, _ in COUNTS
         },
-        draw=lambda: draw(
-            Layout(
-                title="STRETCH, figure 6: wordcount and paircount by VSN (SN in Flink: absent)",
-                rows=[
-                    [_panel_6(options, panel, {v: measured[key, v][stage] for v in LINES}, quantity)
-                     for panel, key, _ in COUNTS]
-                    for stage, quantity in enumerate(("throughput", "latency"))
-                ],
-                notes=figure_notes,
-                width_in=2.35,
-            )
-        ),
-    )  # fmt: skip
-
-
-def _panel_6(options: Options, panel: str, measured: dict[str, Series], quantity: str) -> Panel:
-    vsn, sn = measured[VSN], measured[SN_MAP]
-    fact = facts().one(figure="6", panel=panel, quantity=quantity)
-    gain = quotient(
-        *(
-            (vsn.highest(options.within), sn.highest(options.within))
-            if quantity == "throughput"
-            else (vsn.lowest(options.within), sn.lowest(options.within))
-        )
+        "STRETCH, figure 6: wordcount and paircount by VSN (SN in Flink: absent)",
+        [
+            [_panel(options, measured, panel, quantity, key) for panel, key, _ in COUNTS]
+            for quantity in QUANTITIES
+        ],
+        width_in=2.35,
     )
+
+
+def _panel(options: Options, measured: Measurements, panel: str, quantity: str, key: str) -> Panel:
+    is_rate = quantity == "throughput"
+    fact = PAPER.fact("6", panel=panel, quantity=quantity)
+    gain = _ratio(options, measured, quantity, key)
     text = "no number" if gain is None else f"{gain.value:.3g} \N{MULTIPLICATION SIGN}"
     return Panel(
-        title=panel if quantity == "throughput" else "",
-        y_label="tweets/s" if quantity == "throughput" else "latency p50, ms",
+        title=panel if is_rate else "",
+        y_label="tweets/s" if is_rate else "latency p50, ms",
         x_label=INSTANCES,
         lines=[
             Line(
                 name=name,
-                points=points(measured[v], options),
+                points=points(measured[quantity, key, variant], options),
                 colour=colour,
-                band=_swept(measured[v]),
+                band=_is_swept(measured[quantity, key, variant]),
             )
-            for v, (name, colour) in LINES.items()
+            for variant, (name, colour) in LINES.items()
         ],
         words=[f"VSN/SN published: {fact.text}", f"VSN/map stage measured: {text}"],
-        log_y=quantity == "latency",
+        log_y=not is_rate,
         ticks=options.instances,
     )
 
 
-def _swept(measured: Series) -> bool:
+def _is_swept(measured: Series) -> bool:
     return any(len(spreads) > 1 for spreads in measured.by_workers.values())
 
 
@@ -221,7 +211,7 @@ FIGURE = Figure(
     title="wordcount and paircount by VSN (SN in Flink: absent)",
     shows="throughput and latency of wordcount and paircount L, M, H against instances",
     needs=("wordcount", "paircount", VSN, SN_MAP, SN),
-    stages=stages(_tree_6),
-    scale=_scale_6,
-    outcome=_outcome_6,
+    stages=static_stages(_tree),
+    scale=_scale,
+    outcome=_outcome,
 )

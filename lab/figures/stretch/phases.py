@@ -9,13 +9,14 @@ The tuples' event time is the run's clock, so windows grow and shrink with the r
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 
 from streamlab.lab.figures.experiment import REPETITIONS, engine, run_table
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.stretch.shared import VSN, facts
+from streamlab.lab.figures.stretch.shared import PAPER, STORED_TUPLES, VSN
 from streamlab.lab.figures.stretch.steps import (
     controller,
     highest_eps,
@@ -23,7 +24,6 @@ from streamlab.lab.figures.stretch.steps import (
     rates_tree,
     window_ms,
 )
-from streamlab.lab.figures.stretch.systems import STORED_TUPLES
 from streamlab.workloads.datasets.rate_script import parse_rates
 
 WS_MS = 60_000
@@ -54,7 +54,7 @@ def script(share: float) -> str:
     Factors are thousandths of the highest rate: 63 means 500 of 8,000 t/s.
     """
     rate, length = (
-        facts().one(figure="11", panel="rate", quantity=quantity) for quantity in ("rate", "phase")
+        PAPER.fact("11", panel="rate", quantity=quantity) for quantity in ("rate", "phase")
     )
     least_ms, most_ms = (max(1, round(s * share * 1000)) for s in (length.low, length.high))
     return f"phases({least_ms}, {most_ms}, {ceil(1000 * rate.low / rate.high)}, 1000)"
@@ -62,7 +62,7 @@ def script(share: float) -> str:
 
 def length_s(share: float) -> float:
     """Return the length of the experiment in seconds."""
-    return facts().one(figure="11", quantity="length").low * share
+    return PAPER.fact("11", quantity="length").low * share
 
 
 def phases(seed: int, share: float, highest_eps: float) -> tuple[Phase, ...]:
@@ -106,11 +106,7 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
                 "label": f"phases{seed}",
                 "events": round(events * 1.01) + 100,
                 "seed": seed,
-                "params": {
-                    "left_eps": side,
-                    "right_eps": side,
-                    "rates": script(share),
-                },
+                "params": {"left_eps": side, "right_eps": side, "rates": script(share)},
                 "query": {"ws_ms": window_ms(share, WS_MS)},
             }
         )
@@ -156,11 +152,6 @@ def stages(seeds: Sequence[int]) -> tuple[FigureStage, ...]:
         FigureStage(
             name="phases",
             about="abrupt random rates",
-            plan=lambda options, runs: _phases(seeds, options, runs),
+            plan=partial(_phases, seeds),
         ),
     )
-
-
-STAGES_11 = stages(SEEDS_11)
-STAGES_16 = stages(SEEDS_16)
-STAGES_19 = stages(SEEDS_19)

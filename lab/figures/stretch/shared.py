@@ -1,53 +1,56 @@
-"""Provides variants, notes and a claim that several experiments of STRETCH share."""
+"""Provides what the figures of STRETCH share: systems, variants, stages and notes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from streamlab.lab.figures.experiment import asked, beyond_note, quick_note
-from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.judge import Posed
-from streamlab.lab.figures.measurements import machine, troubles
+from streamlab.lab.figures import experiment
+from streamlab.lab.figures.figure import FigureStage, Runs, Tree
+from streamlab.lab.figures.measurements import column
+from streamlab.lab.figures.offered_stages import latency_plan
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.preconditions import Need
-from streamlab.lab.figures.stretch.systems import OPERATOR_10
-from streamlab.reports.published import Facts, published
-from streamlab.results.stats.estimates import Estimate
+from streamlab.lab.figures.paper import Paper
 
 VSN, SN, SN_MAP = "multicore/vsn", "multicore/sn", "multicore/sn-map"
+ADHOC, ONE_THREAD = "multicore/adhoc", "multicore/1t"
 ALGORITHM_1 = "lab: SN, algorithm 1"
 """Name of this lab's shared-nothing instances, to distinguish them from the paper's Flink."""
-PAPER_CORES = 36
 DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
 """Engine option: instances publish into TB_out, and latency ends when a downstream reader takes their
 outputs, in order, as in the paper."""
+STORED_TUPLES: Mapping[str, object] = {"join_form": "operator10"}
+TUPLE_BY_TUPLE: Mapping[str, object] = {"join_form": "tuples"}
+INSTANCES = "instances"
+RATE = column("throughput_eps")
+LATENCY = column("latency_p50_ns", 1e-6)
+
+PAPER = Paper(name="stretch")
+facts = PAPER.facts
 
 
-def facts() -> Facts:
-    """Return the paper's published numbers."""
-    return published("stretch")
+def static_stages(tree: Callable[[Options], Tree]) -> tuple[FigureStage, ...]:
+    """Return the throughput and latency stages of figures 6 to 8; `tree` makes the first matrix.
+
+    Throughput is the input rate under back-pressure (catch-up): the paper also saturates its engines
+    under flow control. Latency is measured from due times, at 70 % of each cell's rate.
+    """
+    return (
+        experiment.stage("throughput", "every cell at full speed", tree),
+        FigureStage(
+            name="latency",
+            about="every cell at 70 % of its own rate",
+            plan=lambda options, runs: latency_plan(options, tree(options), runs),
+        ),
+    )
 
 
 def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, ...]:
     """Return notes on differences from the paper's experiment."""
-    texts = [
+    begin = [
         f"{options.cores} cores here; the paper's machine: 2 x 18 cores, 72 hardware threads, Java."
     ]
     if scale != 1:
-        texts.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
-    texts.append(
+        begin.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
+    begin.append(
         "VSN and this lab's SN publish into TB_out; one downstream reader takes their outputs."
     )
-    texts += [*quick_note(options), *beyond_note(options, options.instances)]
-    return (*texts, *more, *machine(runs), *troubles(runs)[:6])
-
-
-def longest_reconfiguration(text: str, ms: Estimate | None, *needs: Need) -> Posed:
-    """Pose the claim on reconfiguration times, with the bound of figure 9 for all of them.
-
-    Args:
-        text: the claim's text.
-        ms: longest reconfiguration of each trial, in ms.
-        needs: preconditions of the claim.
-    """
-    fact = facts().one(figure="9", series="all", quantity="duration")
-    return asked(text, fact).of(OPERATOR_10).given(*needs).at_most(ms, fact.high, "ms")
+    return experiment.notes(options, runs, *more, begin=begin, has_scale_note=False)

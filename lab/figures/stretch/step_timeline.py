@@ -1,30 +1,31 @@
 """Reproduces figure 10 of STRETCH: one provisioning and one decommissioning over time."""
 
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
 import numpy as np
 
-from streamlab.lab.figures.experiment import asked, plain
+from streamlab.lab.figures.experiment import outcome, plain
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
-from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.measurements import quotient
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import cores, sweep_points
-from streamlab.lab.figures.stretch import systems
-from streamlab.lab.figures.stretch.one_step import (
-    BOTH,
+from streamlab.lab.figures.stretch.shared import PAPER
+from streamlab.lab.figures.stretch.steps import (
+    DIRECTIONS,
     NEEDS,
+    STAGES,
+    Step,
     rate_steps,
+    scale,
     step_notes,
     step_reconfigurations,
+    steps,
 )
-from streamlab.lab.figures.stretch.shared import facts
-from streamlab.lab.figures.stretch.steps import DECOMMISSION, PROVISION, STAGES, Step, scale, steps
 from streamlab.lab.figures.stretch.timelines import line, side_by_side
 from streamlab.lab.figures.timeline import mean
-from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Shade, draw
+from streamlab.reports.figures.paper import Line, Mark, Panel, Shade
 from streamlab.results.stats.estimates import Product, cell_median
 
 
@@ -32,41 +33,27 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     trials = steps(options, runs)
     posed: list[Posed] = []
     columns: list[list[Panel]] = []
-    for direction in BOTH:
+    for direction in DIRECTIONS:
         pair = _pair(trials, direction)
         if pair is None:
-            posed.append(
-                PublishedClaim(
-                    text=f"{direction}: elastic against static",
-                    published="",
-                    source="section 8.4",
-                )
-                .between(systems.OPERATOR_10, systems.SCALE_JOIN)
-                .given(sweep_points("verified pairs of trials", 0, 1))
-                .near(None, 1, 1, 0.1)
-            )
+            none = sweep_points("verified pairs of trials", 0, 1)
+            posed.append(PAPER.pose("10", "missing", None, none, direction=direction))
             continue
-        posed += _posed(direction, *pair, options)
+        posed += _claims(direction, *pair, options)
         columns.append(_column(direction, pair[0][0], pair[1][0]))
-    figure_notes = step_notes(
-        options,
-        runs,
-        "Static: ScaleJoin, a tuple at a time, with the instances of the start. The paper starts "
-        "at 18 instances.",
-    )
-    return Outcome(
-        claims=judge(posed),
-        notes=figure_notes,
-        numbers=_numbers(trials),
-        draw=lambda: draw(
-            Layout(
-                title="STRETCH, figure 10: one provisioning, one decommissioning",
-                rows=side_by_side(columns, "no verified pair of trials"),
-                notes=figure_notes,
-                height_in=1.15,
-                width_in=3.4,
-            )
+    return outcome(
+        posed,
+        step_notes(
+            options,
+            runs,
+            "Static: ScaleJoin, a tuple at a time, with the instances of the start. The paper "
+            "starts at 18 instances.",
         ),
+        _numbers(trials),
+        "STRETCH, figure 10: one provisioning, one decommissioning",
+        side_by_side(columns, "no verified pair of trials"),
+        height_in=1.15,
+        width_in=3.4,
     )
 
 
@@ -86,50 +73,21 @@ def _numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, Any]]]:
     return numbers
 
 
-def _posed(
+def _claims(
     direction: str, elastic: Sequence[Step], static: Sequence[Step], options: Options
-) -> tuple[Posed, Posed]:
+) -> list[Posed]:
     """Pose the claims on throughput and latency after the step, elastic by static."""
     most = max(max(step.start, step.after or 0) for step in elastic)
     needs = (cores(options, most), rate_steps(elastic), step_reconfigurations(elastic))
-    rate, late = (
-        quotient(_each(elastic, name), _each(static, name))
-        for name in ("consumed_eps", "latency_ms")
-    )
-    if direction == PROVISION:
-        return (
-            PublishedClaim(
-                text="provision: more is processed than without new instances",
-                published="higher rates are sustained",
-                source="section 8.4",
-            )
-            .between(systems.OPERATOR_10, systems.SCALE_JOIN)
-            .given(*needs)
-            .shape(rate, 1.02, inf, "x"),
-            PublishedClaim(
-                text="provision: latency afterwards, against without new instances",
-                published="without affecting the latency",
-                source="section 8.4",
-            )
-            .between(systems.OPERATOR_10, systems.SCALE_JOIN)
-            .given(*needs)
-            .shape(late, 0.0, 1.0, "x"),
+    return [
+        PAPER.pose(
+            "10",
+            f"{direction} {claim}",
+            quotient(_each(elastic, name), _each(static, name)),
+            *needs,
         )
-    fact = facts().one(figure="10", series=DECOMMISSION, quantity="elastic/static")
-    return (
-        asked("decommission: throughput of elastic/static", fact)
-        .between(systems.OPERATOR_10, systems.SCALE_JOIN)
-        .given(*needs)
-        .near(rate, fact.low, fact.high, 0.05, "x"),
-        PublishedClaim(
-            text="decommission: latency of elastic/static is lower",
-            published="lower latency",
-            source="section 8.4",
-        )
-        .between(systems.OPERATOR_10, systems.SCALE_JOIN)
-        .given(*needs)
-        .shape(late, 0.0, 1.0, "x"),
-    )
+        for claim, name in (("throughput", "consumed_eps"), ("latency", "latency_ms"))
+    ]
 
 
 def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
@@ -139,7 +97,7 @@ def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:
     before = elastic.at_s * 0.5
     mean_eps = mean(elastic.timeline.offered_eps, elastic.timeline.between(before, elastic.at_s))
     after_step, before_step = (
-        facts().one(figure="10", series=direction, quantity=quantity).low
+        PAPER.fact("10", series=direction, quantity=quantity).low
         for quantity in ("rate after", "rate before")
     )
     rate_eps = (mean_eps or 0.0) * after_step / before_step

@@ -1,163 +1,221 @@
-"""Reproduces figure 9 of STRETCH: duration of reconfigurations, and load imbalance before them."""
+"""Reproduces table IV and figure 9 of STRETCH: instances after a reconfiguration, and its duration."""
 
 from collections.abc import Sequence
 
-from streamlab.lab.figures.experiment import asked, plain
+from streamlab.lab.figures.experiment import outcome, plain
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
-from streamlab.lab.figures.judge import judge
+from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import cores, sweep_points
-from streamlab.lab.figures.stretch.one_step import (
-    BOTH,
-    COLOURS,
+from streamlab.lab.figures.stretch.shared import PAPER, facts
+from streamlab.lab.figures.stretch.steps import (
+    DIRECTIONS,
     NEEDS,
+    PROVISION,
+    STAGES,
+    Step,
     by_start,
-    elastic,
+    expected_after,
+    rate_steps,
+    scale,
+    start_points,
     step_notes,
     step_reconfigurations,
+    steps,
 )
-from streamlab.lab.figures.stretch.shared import facts, longest_reconfiguration
-from streamlab.lab.figures.stretch.steps import PROVISION, STAGES, Step, scale
-from streamlab.lab.figures.stretch.systems import OPERATOR_10
 from streamlab.lab.figures.timeline import mean
-from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
-from streamlab.results.stats.estimates import Level, cell_median, highest
+from streamlab.reports.figures.paper import Line, Mark, Panel
+from streamlab.results.stats.estimates import Level, Middle, cell_median, highest
 
 _LARGE = 52
 """Instances after the only reconfiguration whose duration the text states."""
 
 
-def _outcome(options: Options, runs: Runs) -> Outcome:
-    trials = elastic(options, runs)
-    limit = facts().one(figure="9", series="all", quantity="duration")
-    spread = facts().one(figure="9", quantity="coefficient of variation")
-    at_30 = facts().one(figure="9", series=PROVISION)
-    durations = {direction: _durations(trials, direction) for direction in BOTH}
-    covs = _covs(trials)
+def _outcome_t4(options: Options, runs: Runs) -> Outcome:
+    trials = [step for step in steps(options, runs) if step.elastic]
+    afters = {direction: _afters(trials, direction) for direction in DIRECTIONS}
+    panels = [
+        Panel(
+            title=direction,
+            y_label="instances afterwards",
+            x_label="instances at the start",
+            lines=[Line(name="measured", points=start_points(values, options), style="marks")],
+            marks=[
+                Mark(name="table IV", x=float(fact.x), low=fact.low, high=fact.high)
+                for fact in facts().of(figure="T4", series=direction)
+            ],
+            write=plain,
+            whole=True,
+            empty="no reconfiguration was measured",
+        )
+        for direction, values in afters.items()
+    ]
+    return outcome(
+        [claim for d in DIRECTIONS for claim in _claims_t4(options, trials, d, afters[d])],
+        step_notes(options, runs),
+        {d: {str(n): values for n, values in by_number.items()} for d, by_number in afters.items()},
+        "STRETCH, table IV: instances before and after",
+        [panels],
+    )
+
+
+def _claims_t4(
+    options: Options, trials: Sequence[Step], direction: str, afters: dict[int, list[int]]
+) -> list[Posed]:
+    posed: list[Posed] = []
+    published = {int(fact.x): fact for fact in facts().of(figure="T4", series=direction)}
+    sign, change = (1, "more instances") if direction == PROVISION else (-1, "fewer instances")
+    for start, values in afters.items():
+        expected, fact = expected_after(direction, start), published.get(start)
+        after, more = Middle(tuple(values)), Middle(tuple(sign * (v - start) for v in values))
+        same_start = [s for s in trials if (s.direction, s.start) == (direction, start)]
+        stepped = rate_steps(same_start)
+        words = {"direction": direction, "start": start, "change": change, "expected": expected}
+        posed += [
+            PAPER.pose(
+                "T4",
+                "after",
+                after,
+                cores(options, max(start, expected)),
+                stepped,
+                **words,
+                published=f"{fact.low:g}" if fact else f"{expected} by the paper's rule",
+                source=fact.source if fact else "section 8.4",
+            ),
+            PAPER.pose("T4", "direction", more, cores(options, start), stepped, **words),
+        ]
+    missing = [n for n in published if n not in afters]
+    if missing:
+        posed.append(
+            PAPER.pose(
+                "T4",
+                "missing",
+                None,
+                cores(options, min(missing)),
+                sweep_points("trials with such starts", 0, 1),
+                direction=direction,
+                starts=", ".join(map(str, missing)),
+                published=", ".join(f"{published[n].low:g}" for n in missing),
+            )
+        )
+    return posed
+
+
+def _afters(trials: Sequence[Step], direction: str) -> dict[int, list[int]]:
+    """Return the instances after the step, by instances at the start."""
+    return by_start(
+        (step.start, step.start if step.after is None else step.after)
+        for step in trials
+        if step.direction == direction
+    )
+
+
+def _outcome_9(options: Options, runs: Runs) -> Outcome:
+    trials = [step for step in steps(options, runs) if step.elastic]
+    limit = PAPER.fact("9", series="all", quantity="duration")
+    spread = PAPER.fact("9", quantity="coefficient of variation")
+    at_30 = PAPER.fact("9", series=PROVISION)
+    durations = {
+        direction: by_start((s.start, s.duration_ms) for s in trials if s.direction == direction)
+        for direction in DIRECTIONS
+    }
+    covs = by_start((step.start, _cov_percent(step)) for step in trials if step.start > 1)
     judged = [
-        cell_median(v)
+        cell_median(values)
         for by_number in durations.values()
-        for n, v in by_number.items()
+        for n, values in by_number.items()
         if n <= options.cores
     ]
     # With an instance on every core, the generator takes time from one of the instances.
     several = [Level(tuple(v)) for n, v in covs.items() if 1 < n < options.cores]
     at_start = durations[PROVISION].get(int(at_30.x))
-    posed = (
-        longest_reconfiguration(
-            "longest reconfiguration",
+    starts = sorted({step.start for step in trials}) or [1, 2]
+    posed = [
+        PAPER.pose(
+            "9",
+            "longest",
             highest(judged) if judged else None,
             step_reconfigurations([step for step in trials if step.start <= options.cores]),
+            text="longest reconfiguration",
         ),
-        asked(
-            "imbalance before a reconfiguration, at its most",
-            spread,
-        )
-        .of(OPERATOR_10)
-        .given(
+        PAPER.pose(
+            "9",
+            "imbalance",
+            highest(several) if several else None,
             step_reconfigurations([step for step in trials if 1 < step.start < options.cores]),
             sweep_points(
                 "numbers of instances above one that leave the generator a core", len(several), 1
             ),
-        )
-        .at_most(highest(several) if several else None, spread.high, "%"),
-        asked(
-            "provisioning from 30 instances, at most",
-            at_30,
-        )
-        .of(OPERATOR_10)
-        .given(cores(options, _LARGE))
-        .at_most(cell_median(at_start) if at_start else None, at_30.high * 1.5, "ms"),
+        ),
+        PAPER.pose(
+            "9",
+            "from 30",
+            cell_median(at_start) if at_start else None,
+            cores(options, _LARGE),
+        ),
+    ]
+    times = Panel(
+        title="Reconfiguration time",
+        y_label="ms",
+        x_label="instances at the start",
+        lines=[
+            Line(name=d, points=start_points(values, options), colour=colour, style="marks")
+            for colour, (d, values) in enumerate(durations.items())
+        ],
+        marks=[Mark(name="always lower than 40 ms", low=0, high=limit.high)],
+        words=[f"{at_30.text} at 30 instances in the paper"],
+        ticks=starts,
+        log_y=True,
+        write=plain,
     )
-    figure_notes = step_notes(
-        options,
-        runs,
-        "Imbalance: of the instances' busy time, in the last fifth of the time before the step.",
+    imbalance = Panel(
+        title="Imbalance before it",
+        y_label="coefficient of variation, %",
+        x_label="instances at the start",
+        lines=[Line(name="load", points=start_points(covs, options), colour=2, style="marks")],
+        marks=[Mark(name="at most 2 %", low=0, high=spread.high)],
+        ticks=starts,
+        write=plain,
     )
-    starts = sorted({step.start for step in trials}) or [1, 2]
-    return Outcome(
-        claims=judge(posed),
-        notes=figure_notes,
-        numbers={
+    return outcome(
+        posed,
+        step_notes(
+            options,
+            runs,
+            "Imbalance: of the instances' busy time, in the last fifth of the time before the step.",
+        ),
+        {
             "duration_ms": {
                 d: {str(n): v for n, v in by_number.items()} for d, by_number in durations.items()
             },
             "cov_percent": {str(n): v for n, v in covs.items()},
         },
-        draw=lambda: draw(
-            Layout(
-                title="STRETCH, figure 9: reconfiguration times and imbalance",
-                rows=[
-                    [
-                        Panel(
-                            title="Reconfiguration time",
-                            y_label="ms",
-                            x_label="instances at the start",
-                            lines=[
-                                Line(
-                                    name=d,
-                                    points=by_start(durations[d], options),
-                                    colour=COLOURS[d],
-                                    style="marks",
-                                )
-                                for d in BOTH
-                            ],
-                            marks=[Mark(name="always lower than 40 ms", low=0, high=limit.high)],
-                            words=[f"{at_30.text} at 30 instances in the paper"],
-                            ticks=starts,
-                            log_y=True,
-                            write=plain,
-                        ),
-                        Panel(
-                            title="Imbalance before it",
-                            y_label="coefficient of variation, %",
-                            x_label="instances at the start",
-                            lines=[
-                                Line(
-                                    name="load",
-                                    points=by_start(covs, options),
-                                    colour=2,
-                                    style="marks",
-                                )
-                            ],
-                            marks=[Mark(name="at most 2 %", low=0, high=spread.high)],
-                            ticks=starts,
-                            write=plain,
-                        ),
-                    ]
-                ],
-                notes=figure_notes,
-            )
-        ),
+        "STRETCH, figure 9: reconfiguration times and imbalance",
+        [[times, imbalance]],
     )
 
 
-def _durations(trials: Sequence[Step], direction: str) -> dict[int, list[float]]:
-    """Return the reconfiguration times of one direction in ms, by instances at the start."""
-    by_number: dict[int, list[float]] = {}
-    for step in trials:
-        if step.direction == direction and step.duration_ms is not None:
-            by_number.setdefault(step.start, []).append(step.duration_ms)
-    return dict(sorted(by_number.items()))
+def _cov_percent(step: Step) -> float | None:
+    """Return the imbalance before the step in percent."""
+    cov = mean(step.timeline.load_cov, step.timeline.between(step.at_s * 0.8, step.at_s))
+    return None if cov is None else cov * 100
 
 
-def _covs(trials: Sequence[Step]) -> dict[int, list[float]]:
-    """Return the imbalance before the step in percent, by two or more instances at the start."""
-    by_number: dict[int, list[float]] = {}
-    for step in trials:
-        where = step.timeline.between(step.at_s * 0.8, step.at_s)
-        cov = mean(step.timeline.load_cov, where)
-        if cov is not None and step.start > 1:
-            by_number.setdefault(step.start, []).append(cov * 100)
-    return dict(sorted(by_number.items()))
-
-
-FIGURE = Figure(
+TABLE_4 = Figure(
+    id="stretch:T4",
+    title="instances before and after one reconfiguration",
+    shows="instances after provisioning and decommissioning, for each number at the start",
+    needs=NEEDS,
+    stages=STAGES,
+    scale=scale,
+    outcome=_outcome_t4,
+)
+FIGURE_9 = Figure(
     id="stretch:9",
     title="reconfiguration times and imbalance",
     shows="duration of reconfigurations, and coefficient of variation of the instances' load",
     needs=NEEDS,
     stages=STAGES,
     scale=scale,
-    outcome=_outcome,
+    outcome=_outcome_9,
 )

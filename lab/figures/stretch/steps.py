@@ -1,27 +1,36 @@
-"""Plans the experiment of table IV and figures 9 and 10: a step of the rate, and a reconfiguration.
+"""Plans and reads the experiment of table IV and figures 9 and 10: a step of the rate.
 
 The first stage measures each number of instances at full speed. The second starts each at 70 % of its
 rate, which steps to 120 % or 30 %, under the threshold controller of section 8.4.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from statistics import median
+from typing import Any, TypeVar
 
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.experiment import engine, run_table
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
 from streamlab.lab.figures.measurements import comparisons_per_s, per_row, series, troubles
-from streamlab.lab.figures.offered_stages import SEND_LAG_MS
+from streamlab.lab.figures.offered_stages import LAG_NOTE, SEND_LAG_MS
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.stretch.shared import DOWNSTREAM, VSN
-from streamlab.lab.figures.stretch.systems import STORED_TUPLES, TUPLE_BY_TUPLE
+from streamlab.lab.figures.preconditions import Need
+from streamlab.lab.figures.stretch.shared import (
+    ADHOC,
+    DOWNSTREAM,
+    STORED_TUPLES,
+    TUPLE_BY_TUPLE,
+    VSN,
+    notes,
+)
 from streamlab.lab.figures.timeline import ElasticTimeline, mean, read_timeline
+from streamlab.reports.figures.paper import Point
 from streamlab.results.query import CellSummary, Spread, by_cell
 from streamlab.results.schema import VERIFIED, TrialRow
 
-ADHOC = "multicore/adhoc"
+Number = TypeVar("Number", int, float)
 WS_MS = 300_000
 SIDE_EPS = 1000
 """Least event-time rate of each side of scale_join in the first stage."""
@@ -32,6 +41,7 @@ SETTLED_S = 360.0
 """The rate steps after 6 minutes, when the window is full and the system stable."""
 START, UP, DOWN = 0.7, 1.2, 0.3
 PROVISION, DECOMMISSION = "provision", "decommission"
+DIRECTIONS = (PROVISION, DECOMMISSION)
 FACTORS = {PROVISION: UP / START, DECOMMISSION: DOWN / START}
 STATIC = "static"
 _CONTROL_FROM = 0.9
@@ -77,10 +87,10 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
 
 
 def coherent_eps(ws_ms: int) -> Callable[[CellSummary], Spread | None]:
-    """Return a function that derives a cell's input rate at which event time runs as fast as the clock.
+    """Return a function that computes the input rate R at which event time keeps up with the clock.
 
-    At R tuples/s in all, half on each side, the other side's window holds R/2 x WS tuples. That makes
-    R^2 x WS / 2 comparisons a second; R follows from the measured comparisons.
+    Each side gets R/2 tuples/s, so its window has R/2 x WS tuples. Every tuple is compared with the
+    other side's window: R^2 x WS / 2 comparisons a second. The measured comparisons give R.
     """
 
     def value(cell: CellSummary) -> Spread | None:
@@ -127,14 +137,6 @@ def controller(kind: str, options: Options, **more: Any) -> dict[str, Any]:
     }
 
 
-def _starts(options: Options, rates: dict[int, float]) -> dict[str, list[int]]:
-    most = max(options.instances)
-    return {
-        PROVISION: [n for n in rates if n < most],
-        DECOMMISSION: [n for n in rates if n > 1],
-    }
-
-
 def shown_start(options: Options, direction: str, starts: list[int]) -> int | None:
     """Return the start that figure 10 shows: about half of the cores, in the paper 18 of 36."""
     if not starts:
@@ -151,7 +153,10 @@ def _steps(options: Options, runs: Runs) -> Plan:
     share = scale(options)
     ws_ms = window_ms(share)
     rates = highest_eps(runs, ws_ms)
-    starts = _starts(options, rates)
+    starts = {
+        PROVISION: [n for n in rates if n < max(options.instances)],
+        DECOMMISSION: [n for n in rates if n > 1],
+    }
     settled_s = SETTLED_S * share
     workloads, loads, engines, only = [], [], [], []
     for n in sorted({n for counts in starts.values() for n in counts}):
@@ -304,3 +309,52 @@ def expected_after(direction: str, start: int) -> int:
     ratio = start * (UP if direction == PROVISION else DOWN) / START
     rounded = math.ceil(ratio - 1e-9) if direction == PROVISION else math.floor(ratio + 1e-9)
     return max(1, rounded)
+
+
+NEEDS = ("scale_join", VSN, ADHOC)
+
+
+def step_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
+    """Return the notes of the figures with a step."""
+    ws_s = window_ms(scale(options)) / 1000
+    return notes(
+        options,
+        scale(options),
+        runs,
+        f"ScaleJoin, window {ws_s:g} s; at the start 70 % of the instances' highest rate, then "
+        "120 % or 30 %; the window's population is constant, so work is linear in the rate.",
+        LAG_NOTE,
+        *more,
+    )
+
+
+def by_start(values: Iterable[tuple[int, Number | None]]) -> dict[int, list[Number]]:
+    """Group values by number of instances at the start, ascending; omits None."""
+    by_number: dict[int, list[Number]] = {}
+    for start, value in values:
+        if value is not None:
+            by_number.setdefault(start, []).append(value)
+    return dict(sorted(by_number.items()))
+
+
+def start_points(values: Mapping[int, Sequence[float]], options: Options) -> list[Point]:
+    """Return values by number of instances at the start as points: median, smallest and largest."""
+    return [Point(n, median(v), min(v), max(v), n > options.cores) for n, v in values.items()]
+
+
+def rate_steps(trials: Sequence[Step]) -> Need:
+    """Return the need for trials whose offered rate stepped as planned."""
+    return Need(
+        what="trials whose offered rate stepped",
+        count=sum(step.stepped for step in trials),
+        least=max(1, len(trials)),
+    )
+
+
+def step_reconfigurations(trials: Sequence[Step]) -> Need:
+    """Return the need for trials whose number of instances changed after the step."""
+    return Need(
+        what="trials with a reconfiguration after the step",
+        count=sum(step.duration_ms is not None for step in trials),
+        least=max(1, len(trials)),
+    )

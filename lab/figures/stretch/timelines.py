@@ -1,6 +1,7 @@
 """Selects and draws trials over time for figures 10 to 13 and 16 to 19: panels below each other."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -34,13 +35,7 @@ def each(
     value: Callable[[ElasticTimeline], float | None],
     kind: Callable[[tuple[float, ...]], Estimate],
 ) -> Estimate | None:
-    """Estimate a value over trials; None if no trial has it.
-
-    Args:
-        trials: the trials.
-        value: returns the value of a trial.
-        kind: makes the estimate from the values.
-    """
+    """Estimate a value over trials; None if no trial has it."""
     values = tuple(x for timeline in trials if (x := value(timeline)) is not None)
     return kind(values) if values else None
 
@@ -48,16 +43,20 @@ def each(
 def part(timeline: ElasticTimeline, begin_s: float, end_s: float) -> ElasticTimeline:
     """Return a stretch of a timeline."""
     where = timeline.between(begin_s, end_s)
-    return ElasticTimeline(
-        t_s=timeline.t_s[where],
-        offered_eps=timeline.offered_eps[where],
-        consumed_eps=timeline.consumed_eps[where],
-        comparisons_per_s=timeline.comparisons_per_s[where],
-        instances=timeline.instances[where],
-        latency_ms=timeline.latency_ms[where],
-        load_cov=timeline.load_cov[where],
-        changes=tuple(c for c in timeline.changes if begin_s <= c.at_ns * 1e-9 < end_s),
-    )
+    arrays = {
+        field.name: getattr(timeline, field.name)[where]
+        for field in fields(timeline)
+        if field.name != "changes"
+    }
+    changes = tuple(c for c in timeline.changes if begin_s <= c.at_ns * 1e-9 < end_s)
+    return ElasticTimeline(**arrays, changes=changes)
+
+
+def second_means(timeline: ElasticTimeline) -> Values:
+    """Return float64[seconds]: the mean offered rate of each whole second, in events/s."""
+    rows = len(timeline.offered_eps) // 10 * 10
+    rates = np.nan_to_num(timeline.offered_eps[:rows]).reshape(-1, 10)
+    return np.asarray(rates.mean(axis=1), dtype=np.float64)
 
 
 def line(

@@ -5,48 +5,57 @@ only drawn. Every number of injectors is combined with every number of operator 
 speed. With one of each nothing is merged, and both layers are the same graph.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
+from statistics import median
+from typing import Any
 
 from streamlab.lab.figures.experiment import (
-    beyond_note,
     engine,
+    events,
+    lines,
+    notes,
     numbers,
+    outcome,
     plain,
-    points,
-    quick_note,
     run_table,
-    scale_note,
+    stage,
 )
-from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
-from streamlab.lab.figures.judge import judge
-from streamlab.lab.figures.measurements import machine, troubles
+from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.measurements import (
+    Measured,
+    Series,
+    Value,
+    all_of,
+    column,
+    counter,
+    quotient,
+    series,
+)
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.viper.claims import claims_of
-from streamlab.lab.figures.viper.grid import (
-    CL,
-    FORMS,
-    LAYERS,
-    NEW_SEG,
-    NO_COUNTER,
-    OL,
-    OWN_CL,
-    OWN_OL,
-    POS_REP,
-    Energy,
-    Grid,
-    Quantity,
-    Question,
-    degrees,
-    energy_of,
-    facts,
-    grid_of,
-    label,
-)
-from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
+from streamlab.lab.figures.paper import Paper
+from streamlab.lab.figures.preconditions import outputs, several_workers, sweep_points, trials
+from streamlab.reports.figures.paper import Line, Mark, Panel
 from streamlab.reports.numbers import number_of
+from streamlab.results.stats.estimates import Combined, Estimate, Extreme, highest, lowest
 
+LAYERS = "multicore/layers"
+CL, OL = "CL", "OL"
+OWN_CL, OWN_OL = "CL, own", "OL, own"
+FORMS: Mapping[str, Mapping[str, str]] = {
+    CL: {"determinism": "communication", "channels": "scalegate", "dealing": "turn"},
+    OL: {"determinism": "operator", "merge_unit": "tuple", "dealing": "turn"},
+    OWN_CL: {"determinism": "communication"},
+    OWN_OL: {"determinism": "operator"},
+}
+"""Options by layer: the paper's published forms, which the claims judge, and this lab's own forms,
+which are only drawn."""
+DEGREES = (1, 2, 4, 6)
+"""The paper's numbers of injectors and of instances."""
+QUICK_DEGREES = (1, 2, 4)
 OPERATORS = "lab: merging operators"
 """The stand-in for the paper's OL, which runs on Storm."""
 _TITLES = {
@@ -55,189 +64,312 @@ _TITLES = {
     OWN_CL: "CL, own: logs as channels",
     OWN_OL: f"{OPERATORS}, by runs",
 }
-_RECORDS, _QUICK_RECORDS = 40_000_000, 10_000_000
+_RECORDS = (40_000_000, 10_000_000)
+
+PAPER = Paper(name="viper")
+facts = PAPER.facts
+
+Quantity = Mapping[tuple[str, int], Series]
+"""A quantity against instances, by layer and number of injectors."""
 
 
-def _events(options: Options) -> int:
-    if options.scale is not None:
-        return max(1000, round(_RECORDS * options.scale))
-    return _QUICK_RECORDS if options.quick else _RECORDS
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """The differences between figures 4a and 4b."""
+
+    number: str
+    workload: str
+    operator: str
+    section: str
 
 
-def _plan(question: Question, options: Options, runs: Runs) -> Plan:
-    return Plan(
-        tree={
-            "run": run_table(options, timeout_s=300),
-            "workload": [
-                {
-                    "name": question.workload,
-                    "label": f"i{injectors}",
-                    "events": _events(options),
-                    "params": {"streams": injectors},
-                }
-                for injectors in degrees(options)
-            ],
-            "engine": [
-                engine(
-                    LAYERS,
-                    options,
-                    workers=list(degrees(options)),
-                    batch=[1],  # the paper hands over single tuples
-                    options=dict(form_options),
-                    label=label(layer),
-                )
-                for layer, form_options in FORMS.items()
-            ],
-        }
-    )
+QUESTIONS = (
+    Question(
+        number="4a",
+        workload="linear_road_pos_rep",
+        operator="pos_rep (stateless, selectivity 0.99)",
+        section="section 4.1",
+    ),
+    Question(
+        number="4b",
+        workload="linear_road_new_seg",
+        operator="new_seg (a state for each vehicle, selectivity 0.34)",
+        section="section 4.2",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Energy:
+    """The quantity drawn as energy: power if a counter was read, else CPU time a tuple."""
+
+    measured: bool
+    name: str
+    y_label: str
+    value: Value
+
+
+POWER = Energy(measured=True, name="power", y_label="power (RAPL), W", value=column("power_w"))
+CPU_TIME = Energy(
+    measured=False,
+    name="CPU time a tuple",
+    y_label="CPU-seconds per million tuples",
+    value=counter("graph_cpu_s_per_mtuple"),
+)
+
+
+def label(layer: str) -> str:
+    """Return the label of a layer's cells in the matrix."""
+    return "-".join(reversed(layer.lower().split(", ")))
+
+
+def degrees(options: Options) -> tuple[int, ...]:
+    """Return the numbers of injectors and of instances: the chosen ones or the paper's."""
+    if options.workers is not None:
+        return options.instances
+    return QUICK_DEGREES if options.quick else DEGREES
+
+
+def _tree(question: Question, options: Options) -> dict[str, Any]:
+    return {
+        "run": run_table(options, timeout_s=300),
+        "workload": [
+            {
+                "name": question.workload,
+                "label": f"i{injectors}",
+                "events": events(options, *_RECORDS, least=1000),
+                "params": {"streams": injectors},
+            }
+            for injectors in degrees(options)
+        ],
+        "engine": [
+            engine(
+                LAYERS,
+                options,
+                workers=list(degrees(options)),
+                batch=[1],  # the paper hands over single tuples
+                options=dict(form_options),
+                label=label(layer),
+            )
+            for layer, form_options in FORMS.items()
+        ],
+    }
 
 
 def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
-    energy, grid = energy_of(runs), grid_of(question, options, runs)
-    figure_notes = _notes(question, options, runs, energy, grid)
-    return Outcome(
-        claims=judge(claims_of(question, options, runs, energy, grid)),
-        notes=figure_notes,
-        numbers={
+    has_power = any(row.power_w is not None for row in runs[0].rows)
+    energy = POWER if has_power else CPU_TIME
+
+    def quantity(value: Value) -> Quantity:
+        return {
+            (layer, injectors): series(
+                runs[0],
+                f"{question.workload}@i{injectors}",
+                LAYERS,
+                value,
+                options=f"/{label(layer)}",
+            )
+            for layer in FORMS
+            for injectors in degrees(options)
+        }
+
+    rate, late = quantity(column("throughput_eps")), quantity(column("latency_p50_ns", 1e-6))
+    energies, switches = quantity(energy.value), quantity(counter("switches_per_mtuple"))
+    threads = quantity(counter("threads"))
+    quantities: list[tuple[str, str, Quantity, bool, Callable[[float], str] | None]] = [
+        ("throughput", "tuples/s", rate, False, None),
+        ("latency", "latency p50, ms", late, True, plain),
+        ("power", energy.y_label, energies, False, plain),
+        ("", "context switches per million tuples", switches, True, None),
+    ]
+    return outcome(
+        _claims(question, options, runs, energy, rate, late, energies),
+        _notes(options, runs, energy, threads),
+        {
             f"{OPERATORS if layer == OL else layer}, {injectors} injectors": numbers(
-                throughput_eps=grid.rate[layer, injectors],
-                latency_ms=grid.late[layer, injectors],
-                **{energy.y_label: grid.energy[layer, injectors]},
-                switches_per_mtuple=grid.switches[layer, injectors],
-                threads=grid.threads[layer, injectors],
+                throughput_eps=rate[layer, injectors],
+                latency_ms=late[layer, injectors],
+                **{energy.y_label: energies[layer, injectors]},
+                switches_per_mtuple=switches[layer, injectors],
+                threads=threads[layer, injectors],
             )
-            for layer, injectors in grid.rate
+            for layer, injectors in rate
         },
-        draw=lambda: draw(
-            Layout(
-                title=f"Viper, figure {question.number}: {question.operator}",
-                rows=_rows(question, options, energy, grid),
-                notes=figure_notes,
-                height_in=1.6,
-                width_in=2.7,
-            )
-        ),
+        f"Viper, figure {question.number}: {question.operator}",
+        [_row(question, options, energy, *each) for each in quantities],
+        height_in=1.6,
+        width_in=2.7,
     )
 
 
-def _notes(
-    question: Question, options: Options, runs: Runs, energy: Energy, grid: Grid
-) -> tuple[str, ...]:
+def _claims(
+    question: Question,
+    options: Options,
+    runs: Runs,
+    energy: Energy,
+    rate: Quantity,
+    late: Quantity,
+    energies: Quantity,
+) -> list[Posed]:
+    """Pose the claims on configurations with at most as many injectors and instances as cores."""
+    rows = [
+        row
+        for layer in (CL, OL)
+        for row in trials(runs[0], f"/{LAYERS}/", f"/{label(layer)}", workers=options.within)
+    ]
+    # With one injector and one instance nothing is merged.
+    needs = (several_workers(options, degrees(options)), outputs(rows))
+    pose = partial(PAPER.pose, question.number)
+    section = question.section
+    within = [n for n in degrees(options) if n <= options.cores]
+    single, several = [1] if 1 in within else [], [n for n in within if n > 1]
+
+    def ratios(quantity: Quantity) -> list[Measured | None]:
+        """Return the ratio of CL to OL for each configuration with several injectors."""
+        return [
+            quotient(quantity[CL, i].at(n), quantity[OL, i].at(n)) for i in several for n in within
+        ]
+
+    def best(injectors: Sequence[int]) -> Measured | None:
+        """Return the ratio of CL's highest rate to OL's highest."""
+        highest_rates = []
+        for layer in (CL, OL):
+            values = [rate[layer, i].at(n) for i in injectors for n in within]
+            present = tuple(value for value in values if value is not None)
+            highest_rates.append(Extreme(present, highest=True) if present else None)
+        return quotient(*highest_rates)
+
+    merged = [
+        quotient(rate[CL, i].at(n), rate[OL, i].at(n))
+        for i in within
+        for n in within
+        if i > 1 or n > 1
+    ]
+    energy_ratio = all_of(ratios(energies), _middle)
+    read = sweep_points("energy counters that can be read", int(energy.measured), 1)
+    claims = [
+        pose("throughput of all", all_of(merged, lowest), *needs, section=section),
+        pose("highest throughput", all_of(merged, highest), *needs),
+        pose("latency", all_of(ratios(late), _middle), *needs, section=section),
+        pose("energy", energy_ratio, *needs, section=section, energy=energy.name),
+        pose("power", energy_ratio, *needs, read),
+    ]
+    if question.number == "4a":
+        claims += [
+            pose("best with one injector", best(single), *needs),
+            pose("best with several injectors", best(several), *needs),
+        ]
+    return claims
+
+
+def _middle(parts: Sequence[Estimate]) -> Estimate:
+    """Return the median of several quantities."""
+    return Combined(median, tuple(parts))
+
+
+def _notes(options: Options, runs: Runs, energy: Energy, threads: Quantity) -> tuple[str, ...]:
     counts = {
         layer: [
-            threads_.value
-            for (name, _), s in grid.threads.items()
+            value.value
+            for (name, _), by_instances in threads.items()
             if name == layer
-            for n in s.workers(degrees(options))
-            if (threads_ := s.at(n)) is not None
+            for n in by_instances.workers(degrees(options))
+            if (value := by_instances.at(n)) is not None
         ]
         for layer in FORMS
     }
-    threads = "; ".join(
+    ranges = "; ".join(
         f"{_TITLES[layer]} {min(values):g} to {max(values):g}"
         for layer, values in counts.items()
         if values
     )
     fewest = min((value for values in counts.values() for value in values), default=0)
-    return (
-        f"{options.cores} cores here; the paper's machine: 2 x 8 cores, 32 hardware threads "
-        "(Xeon E5-2687W), Storm 0.9.7, Java. Its rates and watts are drawn, never judged.",
-        f"{OPERATORS.capitalize()} are this lab's, in C++: the paper's OL is Storm, absent here.",
-        *quick_note(options),
-        *scale_note(options),
-        *beyond_note(options, degrees(options)),
+    no_counter = "Energy: no energy counter can be read here; CPU time a tuple replaces it."
+    return notes(
+        options,
+        runs,
         "An injector, an instance, a sink and a merge-sorting operator are a thread each"
-        + (f": {threads} threads" if threads else "")
+        + (f": {ranges} threads" if ranges else "")
         + ("; everywhere more than the cores." if fewest > options.cores else "."),
         "Published forms deal records in turn, so ties are in any order; own forms deal by time.",
-        f"{_events(options):,} records at full speed, handed over one by one, as in the paper. "
-        "Latency is from an injector to a sink, mostly time in full channels.",
-        *(() if energy.measured else (f"Energy: {NO_COUNTER}.",)),
-        *machine(runs),
-        *troubles(runs)[:6],
+        f"{events(options, *_RECORDS, least=1000):,} records at full speed, handed over one by one, "
+        "as in the paper. Latency is from an injector to a sink, mostly time in full channels.",
+        *(() if energy.measured else (no_counter,)),
+        begin=[
+            f"{options.cores} cores here; the paper's machine: 2 x 8 cores, 32 hardware threads "
+            "(Xeon E5-2687W), Storm 0.9.7, Java. Its rates and watts are drawn, never judged.",
+            f"{OPERATORS.capitalize()} are this lab's, in C++: the paper's OL is Storm, absent here.",
+        ],
+        degrees=degrees(options),
     )
 
 
-def _rows(question: Question, options: Options, energy: Energy, grid: Grid) -> list[list[Panel]]:
-    quantities: list[tuple[str, str, Quantity, bool, Callable[[float], str] | None]] = [
-        ("throughput", "tuples/s", grid.rate, False, None),
-        ("latency", "latency p50, ms", grid.late, True, plain),
-        ("power", energy.y_label, grid.energy, False, plain),
-        ("", "context switches per million tuples", grid.switches, True, None),
-    ]
-    rows = []
-    for quantity, y_label, measured, is_log, write in quantities:
-        marks = {layer: _marks(question, layer, quantity, energy) for layer in FORMS}
-        rows.append(
-            [
-                Panel(
-                    title=_TITLES[layer] if quantity == "throughput" else "",
-                    y_label=y_label,
-                    x_label="operator instances",
-                    lines=_lines(options, layer, measured),
-                    marks=marks[layer],
-                    words=_words(question, layer, quantity),
-                    log_y=is_log,
-                    ticks=degrees(options),
-                    span=_span(measured, [mark for each in marks.values() for mark in each]),
-                    write=write,
-                )
-                for layer in FORMS
-            ]
-        )
-    return rows
-
-
-def _lines(options: Options, layer: str, quantity: Quantity) -> list[Line]:
-    return [
-        Line(
-            name=number_of(injectors, "injector"),
-            points=[
-                replace(point, open=point.open or injectors > options.cores)
-                for point in points(quantity[layer, injectors], options)
-            ],
-            colour=place,
-        )
-        for place, injectors in enumerate(degrees(options))
-    ]
-
-
-def _span(quantity: Quantity, marks: list[Mark]) -> list[float]:
-    """Return the values that all columns must have room for, so that they are comparable."""
-    drawn = [
+def _row(
+    question: Question,
+    options: Options,
+    energy: Energy,
+    quantity: str,
+    y_label: str,
+    measured: Quantity,
+    is_log: bool,
+    write: Callable[[float], str] | None,
+) -> list[Panel]:
+    """Return the panels of a quantity, one a layer, on one scale."""
+    hidden = quantity == "power" and not energy.measured
+    published = facts().of(figure=question.number, quantity=quantity) if not hidden else ()
+    marks = {
+        layer: [
+            Mark(
+                name=f"{layer}, {fact.x} injector{'s' if fact.x != '1' else ''}: {fact.text}",
+                low=fact.low,
+                high=fact.high,
+                colour=0 if fact.x == "1" else None,
+            )
+            for fact in published
+            if fact.series == layer
+        ]
+        for layer in FORMS
+    }
+    span = [
         value
-        for each in quantity.values()
+        for each in measured.values()
         for spreads in each.by_workers.values()
         for spread in spreads
         for value in (spread.low, spread.high)
     ]
-    bounds = [value for mark in marks for value in (mark.low, mark.high) if isfinite(value)]
-    return drawn + bounds
-
-
-def _words(question: Question, layer: str, quantity: str) -> list[str]:
-    """Return the published numbers about both layers, as texts for a panel."""
-    if (layer, quantity) != (CL, "throughput"):
-        return []
-    most = facts().one(figure=question.number, series="CL/OL", quantity="throughput at its most")
-    more = facts().of(figure=question.number, series="CL-OL", quantity=quantity)
+    span += [v for each in marks.values() for m in each for v in (m.low, m.high) if isfinite(v)]
     return [
-        *(f"published: CL - OL = {fact.text}" for fact in more),
-        f"published: CL/OL up to {most.text}",
+        Panel(
+            title=_TITLES[layer] if quantity == "throughput" else "",
+            y_label=y_label,
+            x_label="operator instances",
+            lines=_lines(options, layer, measured),
+            marks=marks[layer],
+            words=_words(question) if (layer, quantity) == (CL, "throughput") else [],
+            log_y=is_log,
+            ticks=degrees(options),
+            span=span,
+            write=write,
+        )
+        for layer in FORMS
     ]
 
 
-def _marks(question: Question, layer: str, quantity: str, energy: Energy) -> list[Mark]:
-    if quantity == "power" and not energy.measured:
-        return []
+def _lines(options: Options, layer: str, quantity: Quantity) -> list[Line]:
+    by_injectors = {number_of(i, "injector"): quantity[layer, i] for i in degrees(options)}
     return [
-        Mark(
-            name=f"{layer}, {fact.x} injector{'s' if fact.x != '1' else ''}: {fact.text}",
-            low=fact.low,
-            high=fact.high,
-            colour=0 if fact.x == "1" else None,
-        )
-        for fact in facts().of(figure=question.number, series=layer, quantity=quantity)
+        replace(line, points=[replace(p, open=p.open or i > options.cores) for p in line.points])
+        for i, line in zip(degrees(options), lines(by_injectors, options), strict=True)
+    ]
+
+
+def _words(question: Question) -> list[str]:
+    """Return the published numbers about both layers, as texts for a panel."""
+    more = facts().of(figure=question.number, series="CL-OL", quantity="throughput")
+    most = PAPER.fact(question.number, series="CL/OL", quantity="throughput at its most")
+    return [
+        *(f"published: CL - OL = {fact.text}" for fact in more),
+        f"published: CL/OL up to {most.text}",
     ]
 
 
@@ -248,14 +380,14 @@ def _figure(question: Question) -> Figure:
         shows="throughput, latency, energy and context switches against injectors and instances",
         needs=(question.workload, LAYERS),
         stages=(
-            FigureStage(
-                name="layers",
-                about="both layers with every number of injectors and instances",
-                plan=lambda options, runs: _plan(question, options, runs),
+            stage(
+                "layers",
+                "both layers with every number of injectors and instances",
+                partial(_tree, question),
             ),
         ),
-        outcome=lambda options, runs: _outcome(question, options, runs),
+        outcome=partial(_outcome, question),
     )
 
 
-FIGURES = (_figure(POS_REP), _figure(NEW_SEG))
+FIGURES = tuple(map(_figure, QUESTIONS))

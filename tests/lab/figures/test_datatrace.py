@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.lab.figures.datatrace.queries import QUERIES
-from streamlab.lab.figures.datatrace.shared import FORMS, lines_of_code
+from streamlab.lab.figures.datatrace.queries import FORMS, QUERIES, lines_of_code
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
 from streamlab.lab.figures.verdict import (
@@ -16,8 +15,7 @@ from streamlab.lab.figures.verdict import (
     REPRODUCED,
     conclude,
 )
-from streamlab.lab.matrix.cells import expand
-from streamlab.lab.matrix.matrix import parse_matrix
+from tests.lab.figures.claims import cells_of, outcomes
 
 pytestmark = pytest.mark.usefixtures("opponents_are_here")
 TWO = Options(cores=2)
@@ -64,12 +62,6 @@ def homes(row, make_run):
     return make
 
 
-def outcomes(outcome, part):
-    found = {claim.outcome for claim in outcome.claims if part in claim.text}
-    assert found, f"no claim speaks of {part!r}"
-    return found
-
-
 def test_the_published_quotients_reproduce_figure_4(yahoo):
     outcome = find("datatrace:4").outcome(TWO, yahoo())
     assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
@@ -93,13 +85,6 @@ def test_other_quotients_miss_their_claim(yahoo, change, part):
     assert conclude(outcome.claims).verdict == CONTRADICTED
 
 
-def test_wrong_answers_are_named(yahoo):
-    outcome = find("datatrace:4").outcome(TWO, yahoo(status="wrong_output"))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
-    assert any("has no number: wrong_output" in note for note in outcome.notes)
-    assert outcome.draw().axes
-
-
 @pytest.mark.parametrize(("grown", "came"), [(1.9, MET), (1.2, MISSED), (3.0, MISSED)])
 def test_growth_with_workers_is_judged(homes, grown, came):
     outcome = find("datatrace:6").outcome(TWO, homes(grown))
@@ -113,13 +98,10 @@ def test_one_core_tells_nothing_of_growth(homes):
 
 
 @pytest.mark.parametrize("number", ["4", "6"])
-def test_both_forms_can_be_run_on_one_input(number):
-    figure = find(f"datatrace:{number}")
-    stage = figure.stages[0]
-    cells = expand(parse_matrix(figure.text(stage, stage.plan(TWO, ()), TWO), figure.id))
+def test_both_forms_are_run_on_one_input(number):
+    cells = cells_of(f"datatrace:{number}", TWO)
     assert {cell.entry.query["form"] for cell in cells} == set(FORMS)
     assert {cell.entry.params["streams"] for cell in cells} == {2}
-    assert [cell.id for cell in cells if cell.refusal] == []
     assert {cell.variant for cell in cells if cell.entry.label == "typed"} == {"dataflow"}
 
 

@@ -18,8 +18,7 @@ from streamlab.lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from streamlab.lab.matrix.cells import expand
-from streamlab.lab.matrix.matrix import parse_matrix
+from tests.lab.figures.claims import cells_of, outcomes
 
 TWO = Options(cores=2)
 TWELVE = Options(cores=12, workers=(1, 12))
@@ -78,17 +77,11 @@ def late(row, make_run):
     return make
 
 
-def of(outcome, part):
-    found = {claim.outcome for claim in outcome.claims if part in claim.text}
-    assert found, f"no claim speaks of {part!r}"
-    return found
-
-
 def test_flink_that_scales_as_published_has_the_shape_and_timely_is_absent(forms):
     outcome = find("flumina:4").outcome(TWELVE, (forms(),))
-    assert of(outcome, "Timely") == {NOT_COMPARABLE}
+    assert outcomes(outcome, "Timely") == {NOT_COMPARABLE}
     assert {c.outcome for c in outcome.claims if "Timely" not in c.text} == {MET, NOT_JUDGED}
-    assert of(outcome, "does not scale, 12 workers by 1") == {MET}
+    assert outcomes(outcome, "does not scale, 12 workers by 1") == {MET}
     assert conclude(outcome.claims).verdict == SHAPE_ONLY
     assert any("opponent absent" in note for note in outcome.notes)
     assert len(outcome.draw().axes) == len(PROGRAMS)
@@ -96,7 +89,7 @@ def test_flink_that_scales_as_published_has_the_shape_and_timely_is_absent(forms
 
 def test_flink_whose_fraud_detection_scales_contradicts_figure_4(forms):
     outcome = find("flumina:4").outcome(TWELVE, (forms(grown=GROWN | {(FRAUD, "F"): 6.0}),))
-    assert of(outcome, "fraud detection: Flink does not scale") == {MISSED}
+    assert outcomes(outcome, "fraud detection: Flink does not scale") == {MISSED}
     assert conclude(outcome.claims).verdict == CONTRADICTED
 
 
@@ -104,7 +97,9 @@ def test_flink_whose_fraud_detection_scales_contradicts_figure_4(forms):
 def test_without_flinks_environment_the_figure_says_so_and_goes_on(forms, number, form, came):
     outcome = find(f"flumina:{number}").outcome(TWELVE, (forms(absent=("F", "FM")),))
     assert any("Flink by itself did not run: flink has no env" in note for note in outcome.notes)
-    assert of(outcome, f"event window, {form}: throughput with 12 workers by that with 1") == {came}
+    assert outcomes(
+        outcome, f"event window, {form}: throughput with 12 workers by that with 1"
+    ) == {came}
     assert not [claim.text for claim in outcome.claims if "1 workers" in claim.text]
     assert outcome.draw().axes
 
@@ -113,14 +108,14 @@ def test_synchronization_by_hand_that_is_faster_and_sooner_reproduces_figure_6(f
     outcome = find("flumina:6").outcome(TWELVE, (forms(), late({"F": 50, "FM": 5})))
     assert {claim.outcome for claim in outcome.claims} == {MET}, outcome.claims
     outcome = find("flumina:6").outcome(TWELVE, (forms(), late({"F": 5, "FM": 50})))
-    assert of(outcome, "manual latency by automatic") == {MISSED}
+    assert outcomes(outcome, "manual latency by automatic") == {MISSED}
     assert len(outcome.draw().axes) == 4
 
 
 def test_two_pages_keep_two_workers_busy_so_that_two_cores_tell_nothing_of_the_join(forms, late):
     outcome = find("flumina:6").outcome(TWO, (forms(many=2), late({"F": 5, "FM": 5})))
-    assert of(outcome, "page-view join: manual throughput") == {NOT_JUDGED}
-    assert of(outcome, "fraud detection: manual throughput") <= {MET, MISSED}
+    assert outcomes(outcome, "page-view join: manual throughput") == {NOT_JUDGED}
+    assert outcomes(outcome, "fraud detection: manual throughput") <= {MET, MISSED}
 
 
 def test_the_latency_of_figure_6_is_measured_of_its_own_cells_only(forms):
@@ -133,8 +128,8 @@ def test_the_latency_of_figure_6_is_measured_of_its_own_cells_only(forms):
 def test_right_answers_everywhere_and_the_engines_word_are_the_published_table(forms):
     run = forms()
     outcome = find("flumina:T1").outcome(TWELVE, (run,))
-    assert of(outcome, "how many of PIP1 to PIP3 are as published") == {MET}
-    assert of(outcome, "Timely") == {NOT_COMPARABLE}
+    assert outcomes(outcome, "how many of PIP1 to PIP3 are as published") == {MET}
+    assert outcomes(outcome, "Timely") == {NOT_COMPARABLE}
     assert outcome.numbers["fraud detection, Flink, manual synchronization"] == {
         "properties": "PIP1 no, PIP2 no, PIP3 no"
     }
@@ -155,7 +150,7 @@ def test_a_wrong_answer_with_other_workers_or_streams_takes_the_tick_away(forms,
     held = properties((run,), WINDOW, "DGS")
     assert held and {pip for pip in PIPS if not held[0][pip]} == broken
     outcome = find("flumina:T1").outcome(TWELVE, (run,))
-    assert of(outcome, "event window: DGS, how many of PIP1") == {MISSED}
+    assert outcomes(outcome, "event window: DGS, how many of PIP1") == {MISSED}
     assert conclude(outcome.claims).verdict == CONTRADICTED
 
 
@@ -165,16 +160,10 @@ def test_no_two_claims_of_the_table_have_one_text(forms):
 
 
 @pytest.mark.parametrize("number", ["4", "6", "T1"])
-def test_every_form_can_be_run_and_t1_has_the_cells_of_the_others(number):
-    figure = find(f"flumina:{number}")
-    stage = figure.stages[0]
-    cells = expand(parse_matrix(figure.text(stage, stage.plan(TWO, ()), TWO), figure.id))
-    environment = "lab environment flink"
-    assert [c.id for c in cells if c.refusal and environment not in c.refusal] == []
+def test_t1_has_the_cells_of_the_others(number):
+    cells = cells_of(f"flumina:{number}", TWO)
     assert {cell.workers for cell in cells} == set(degrees(TWO)) == {1, 2, 3}
-    whole = find("flumina:T1")
-    plan = whole.stages[0].plan(TWO, ())
-    every = expand(parse_matrix(whole.text(whole.stages[0], plan, TWO), whole.id))
+    every = cells_of("flumina:T1", TWO)
     assert {cell.id for cell in cells} <= {cell.id for cell in every}
     uneven = {c.entry.params["streams"] for c in every if c.entry.label == UNEVEN}
     assert uneven == {3} and {c.workers for c in every if c.entry.label == UNEVEN} == {3}

@@ -3,7 +3,8 @@
 import pytest
 
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.ordered import cost, queries, setups, skew
+from streamlab.lab.figures.ordered import queues, reordering
+from streamlab.lab.figures.ordered.shared import QUERIES
 from streamlab.lab.figures.registry import find
 from streamlab.lab.figures.verdict import (
     CONTRADICTED,
@@ -13,25 +14,17 @@ from streamlab.lab.figures.verdict import (
     REPRODUCED,
     conclude,
 )
-from streamlab.lab.matrix.cells import expand
-from streamlab.lab.matrix.matrix import parse_matrix
+from tests.lab.figures.claims import cells_of, judged, outcomes
 
 TWO = Options(cores=2)
 QUICK = Options(cores=2, quick=True)
 FIGURES = [f"ordered:{number}" for number in range(8, 15)]
 
 
-def planned(figure_id, options):
-    figure = find(figure_id)
-    plan = figure.stages[0].plan(options, ())
-    matrix = parse_matrix(figure.text(figure.stages[0], plan, options), figure.id)
-    return expand(matrix, plan.only)
-
-
 def trials(row, figure_id, options, numbers, *, status="ok"):
     """A trial of every cell that the figure asks for; `numbers` takes a cell and gives columns."""
     made = []
-    for cell in planned(figure_id, options):
+    for cell in cells_of(figure_id, options):
         label = cell.id.split("/")[5]
         made.append(
             row(
@@ -48,16 +41,6 @@ def trials(row, figure_id, options, numbers, *, status="ok"):
     return made
 
 
-def judged(outcome):
-    return {claim.text: claim.outcome for claim in outcome.claims}
-
-
-def outcomes(outcome, part):
-    found = {claim.outcome for claim in outcome.claims if part in claim.text}
-    assert found, f"no claim speaks of {part!r}"
-    return found
-
-
 def pace(rate, ms, **counters):
     return {"rate": rate, "counters": {"processing_mean_ns": ms * 1e6, **counters}}
 
@@ -65,23 +48,14 @@ def pace(rate, ms, **counters):
 @pytest.mark.parametrize("figure_id", FIGURES)
 @pytest.mark.parametrize("options", [TWO, QUICK, Options(cores=2, workers=(1, 2, 4))])
 def test_every_cell_of_a_figure_can_be_run(figure_id, options):
-    cells = planned(figure_id, options)
+    cells = cells_of(figure_id, options)
     assert cells
     assert [cell.id for cell in cells if cell.refusal] == []
 
 
 @pytest.mark.parametrize("figure_id", FIGURES)
 def test_a_quick_figure_has_few_cells(figure_id):
-    assert len(planned(figure_id, QUICK)) <= 30
-
-
-@pytest.mark.parametrize("figure_id", FIGURES)
-def test_wrong_answers_have_no_numbers_and_are_named(row, make_run, figure_id):
-    rows = trials(row, figure_id, QUICK, lambda cell, label: {}, status="wrong_output")
-    outcome = find(figure_id).outcome(QUICK, (make_run(rows),))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
-    assert any("has no number: wrong_output" in note for note in outcome.notes)
-    assert outcome.draw().axes
+    assert len(cells_of(figure_id, QUICK)) <= 30
 
 
 @pytest.mark.parametrize("figure_id", FIGURES)
@@ -159,7 +133,7 @@ def skewed(row, make_run, hybrid, partitioned, three):
     return (make_run(trials(row, "ordered:9", TWO, numbers)),)
 
 
-EVEN = dict.fromkeys(skew.SIGMAS, 1.9)
+EVEN = dict.fromkeys(queues.SIGMAS, 1.9)
 
 
 def test_skew_that_stops_only_the_partitioned_queue_reproduces_figure_9(row, make_run):
@@ -180,9 +154,9 @@ def test_skew_that_stops_nobody_or_the_hybrid_queue_contradicts_figure_9(row, ma
 
 
 def test_two_halves_of_the_keys_have_no_skew_so_a_third_partition_is_measured():
-    assert skew.splits(2) == (2, 3)
-    assert skew.splits(4) == (4,)
-    parts = {cell.id.partition("-p")[2].partition("/")[0] for cell in planned("ordered:9", TWO)}
+    assert queues.splits(2) == (2, 3)
+    assert queues.splits(4) == (4,)
+    parts = {cell.id.partition("-p")[2].partition("/")[0] for cell in cells_of("ordered:9", TWO)}
     assert parts == {"100", "2", "3"}
 
 
@@ -205,8 +179,8 @@ def test_figure_10_sets_latency_beside_cost(row, make_run, hybrid, partitioned, 
 
 
 def test_figure_10_has_the_published_costs():
-    assert cost.costs() == (10, 100, 1000, 10_000)
-    per_cost = {cell.query["iterations"] for cell in planned("ordered:10", TWO)}
+    assert queues.costs() == (10, 100, 1000, 10_000)
+    per_cost = {cell.query["iterations"] for cell in cells_of("ordered:10", TWO)}
     assert per_cost == {"5000", "50000", "500000", "5000000"}
 
 
@@ -215,7 +189,7 @@ def on_queries(row, make_run, figure_id, numbers):
 
 
 def test_a_hybrid_queue_that_gains_with_partitioned_operators_reproduces_figure_11(row, make_run):
-    more = {query.workload: query.partitioned for query in queries.QUERIES}
+    more = {query.workload: query.partitioned for query in QUERIES}
 
     def numbers(cell, label):
         gain = 0.5 + 0.5 * more[cell.entry.name] + 0.1 if label == "hybrid" else 1.0
@@ -242,7 +216,7 @@ def test_figure_11_judges_the_papers_form_and_not_this_labs(row, make_run):
 @pytest.mark.parametrize("figure_id", ["ordered:11", "ordered:13", "ordered:14"])
 def test_both_forms_are_measured_and_only_the_papers_is_judged(row, make_run, figure_id):
     serials = {}
-    for cell in planned(figure_id, TWO):
+    for cell in cells_of(figure_id, TWO):
         label = cell.id.split("/")[5]
         own = label.startswith("source-")
         assert cell.options.get("serials", "source") == ("source" if own else "operator")
@@ -269,14 +243,6 @@ def test_figure_14_judges_every_query(row, make_run, gain, outcome):
     assert outcomes(found, "ratio of latency") == {MET}
 
 
-def test_peaks_beyond_the_cores_are_drawn_and_not_judged(row, make_run):
-    options = Options(cores=2, workers=(4,))
-    rows = trials(row, "ordered:14", options, lambda cell, label: pace(1e6, 1.0))
-    outcome = find("ordered:14").outcome(options, (make_run(rows),))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
-    assert any("more than the cores" in note for note in outcome.notes)
-
-
 @pytest.mark.parametrize("number", ["12", "13"])
 @pytest.mark.parametrize(
     ("lock_speed", "lock_us", "expected"),
@@ -299,14 +265,14 @@ def test_reordering_is_judged_by_speedup_and_cost(
 
 
 def test_reordering_is_measured_with_more_workers_than_cores_unless_chosen():
-    assert {cell.workers for cell in planned("ordered:12", TWO)} == {1, 2, 4}
+    assert {cell.workers for cell in cells_of("ordered:12", TWO)} == {1, 2, 4}
     chosen = Options(cores=2, workers=(2, 8))
-    assert {cell.workers for cell in planned("ordered:13", chosen)} == {1, 2, 8}
+    assert {cell.workers for cell in cells_of("ordered:13", chosen)} == {1, 2, 8}
 
 
 def test_a_chosen_scale_makes_inputs_shorter_and_is_said(row, make_run):
     half = Options(cores=2, scale=0.5)
-    usual, short = (planned("ordered:9", options)[0].entry.events for options in (TWO, half))
+    usual, short = (cells_of("ordered:9", options)[0].entry.events for options in (TWO, half))
     assert short == usual // 2
     rows = trials(row, "ordered:9", half, lambda cell, label: pace(1e5, 1.0))
     assert any("Scale 0.5" in n for n in find("ordered:9").outcome(half, (make_run(rows),)).notes)
@@ -314,7 +280,7 @@ def test_a_chosen_scale_makes_inputs_shorter_and_is_said(row, make_run):
 
 def test_costs_in_time_are_nominal_iterations():
     (light, heavy) = (
-        next(c for c in planned("ordered:12", TWO) if name in c.id) for name in ("light", "c10")
+        next(c for c in cells_of("ordered:12", TWO) if name in c.id) for name in ("light", "c10")
     )
     assert (light.query["iterations"], heavy.query["iterations"]) == ("50", "5000")
-    assert setups.MANY.setups[0].selectivity == "50,1"
+    assert reordering.MANY.setups[0].selectivity == "50,1"

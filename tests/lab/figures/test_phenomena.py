@@ -1,7 +1,11 @@
 """A claim is judged only where what it is about happened: of all figures, each phenomenon."""
 
-import pytest
+import dataclasses
 
+import pytest
+from msgspec.structs import replace
+
+from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import PAPERS, figures
 from streamlab.lab.figures.systems import absent
@@ -12,6 +16,7 @@ from streamlab.lab.figures.verdict import (
     ONE_TRIAL,
     conclude,
 )
+from tests.lab.figures.claims import cells_of
 from tests.lab.figures.phenomena import Happening, runs_of
 
 FIGURES = [figure for figure in figures() if figure.id.partition(":")[0] in PAPERS]
@@ -20,6 +25,7 @@ QUICK = Options(cores=3, workers=(1, 2), quick=True)
 NOTHING = Happening(
     outputs=0, sustained=False, reconfigured=False, stepped=False, synchronizations=0
 )
+WRONG = {"status": "wrong_output", "reason": "boom"}
 ABSENT = {
     "outputs of every trial": Happening(outputs=0),
     "trials that sustained their load": Happening(sustained=False),
@@ -87,6 +93,38 @@ def test_one_trial_of_any_figure_is_drawn_and_not_judged(outcomes, figure):
     if verdict.verdict != NOT_COMPARABLE:
         assert verdict.text in (ONE_TRIAL, NOT_JUDGED)
     assert any(claim.measured for claim in claims)
+
+
+@figure_of_each
+def test_wrong_answers_have_no_numbers_and_are_named(figure, tmp_path):
+    runs = [
+        dataclasses.replace(run, rows=tuple(replace(row, **WRONG) for row in run.rows))
+        for run in runs_of(figure, QUICK, EVERYTHING, tmp_path)
+    ]
+    try:
+        outcome = figure.outcome(QUICK, runs)
+    except FigureError as error:
+        assert "wrong_output: boom" in str(error)
+        return
+    assert {claim.outcome for claim in outcome.claims} <= {*NO_OUTCOME}
+    assert any("has no number: wrong_output: boom" in note for note in outcome.notes)
+    assert outcome.draw().axes
+
+
+@figure_of_each
+def test_workers_beyond_the_cores_are_drawn_and_not_judged(figure, tmp_path):
+    crowded = Options(cores=1, workers=(2, 4), quick=True)
+    outcome = figure.outcome(crowded, runs_of(figure, crowded, EVERYTHING, tmp_path))
+    assert {claim.outcome for claim in outcome.claims} <= {*NO_OUTCOME}
+    assert outcome.draw().axes
+
+
+@figure_of_each
+def test_every_cell_of_the_first_stage_can_be_run(figure):
+    cells = cells_of(figure.id, Options(cores=2, quick=True))
+    assert cells
+    environment = "lab environment flink"
+    assert [c.id for c in cells if c.refusal and environment not in c.refusal] == []
 
 
 def test_most_claims_are_judged_where_all_happened(outcomes):

@@ -1,8 +1,11 @@
-"""The published numbers, as facts with their place."""
+"""The published numbers, as facts with their place, and the claims on them."""
 
 import pytest
 
+from streamlab.lab.figures.paper import Paper
+from streamlab.lab.figures.systems import SYSTEM_COLUMNS, published_systems
 from streamlab.reports.published import published
+from streamlab.reports.published.claims import CLAIM_COLUMNS, published_claims
 from streamlab.reports.published.facts import COLUMNS
 from streamlab.results.errors import ResultsError
 
@@ -104,3 +107,54 @@ def test_a_paper_without_numbers_and_a_table_with_other_columns_are_refused(tmp_
     (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ResultsError, match="columns are"):
         published("odd", tmp_path)
+
+
+@pytest.mark.parametrize("paper", ["stretch", "ordered", "viper", "datatrace", "flumina", "lab"])
+def test_every_claim_has_systems_words_and_a_fact_that_is_there(paper):
+    systems = published_systems(paper)
+    for row in published_claims(paper):
+        for side in (row.system, row.opponent):
+            assert "{" in side or side in systems or not side, row
+        assert row.fact or row.source, row
+        if row.fact and "{" not in row.fact:
+            for figure in row.figures:
+                assert published(paper).one(**({"figure": figure} | row.fact_columns({}))), row
+    names = [(figure, row.claim) for row in published_claims(paper) for figure in row.figures]
+    assert len(set(names)) == len(names)
+
+
+def test_a_claim_that_a_figure_lacks_or_whose_words_are_missing_is_named():
+    with pytest.raises(ResultsError, match="viper 4b has no claim 'speed'; it has: throughput of"):
+        Paper(name="viper").pose("4b", "speed", None)
+    with pytest.raises(ResultsError, match=r"viper.csv, line 2: .*unknown field 'section'"):
+        Paper(name="viper").pose("4a", "throughput of all", None)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("1,c,t,p,s,,F,,nearly,,,,x", "a rule among near, at most"),
+        ("1,c,t,p,s,,,,shape,,,,x", "a system"),
+        ("1,c,t,p,s,,F,,shape,low,,,x", "could not convert"),
+        ("1,c,t,p,s,panel,F,,shape,,,,x", "expected pairs such as"),
+        ("1,c,t,p,s,,F,,shape,,,,x,more", "more values than the 13 columns"),
+    ],
+)
+def test_a_malformed_claim_is_named(tmp_path, row, said):
+    (tmp_path / "bad.csv").write_text(f"{','.join(CLAIM_COLUMNS)}\n{row}\n")
+    with pytest.raises(ResultsError, match=rf"bad.csv, line 2: .*{said}"):
+        published_claims("bad", tmp_path)
+
+
+def test_a_bound_may_be_a_multiple_of_what_the_figure_measured(tmp_path):
+    row = "1,c,t,p,s,,F,,shape,1,1.25 linear,,x"
+    (tmp_path / "paper.csv").write_text(f"{','.join(CLAIM_COLUMNS)}\n{row}\n")
+    (claim,) = published_claims("paper", tmp_path)
+    assert claim.bound(claim.high, {"linear": 4.0}, 0.0) == 5.0
+    assert claim.bound(claim.low, {}, 0.0) == 1.0 and claim.bound("", {}, 7.0) == 7.0
+
+
+def test_a_system_that_cannot_be_is_named(tmp_path):
+    (tmp_path / "bad.csv").write_text(f"{','.join(SYSTEM_COLUMNS)}\nF,F,s,a,,,,,\n")
+    with pytest.raises(ResultsError, match=r"bad.csv, line 2: F has the variant ''"):
+        published_systems("bad", tmp_path)

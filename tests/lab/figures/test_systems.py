@@ -13,7 +13,7 @@ from streamlab.lab.figures.registry import PAPERS, figures
 from streamlab.lab.figures.systems import System, absent, describe_systems, hollow
 from streamlab.lab.figures.verdict import MET, NOT_COMPARABLE, conclude
 from streamlab.results.stats.estimates import Level
-from tests.lab.figures.hollow import hollow_claims
+from tests.lab.figures.claims import hollow_claims
 from tests.lab.figures.phenomena import Happening, runs_of
 
 ONE = System(name="CL", source="paper, section 3", algorithm="ordered channels", variant="a/b")

@@ -1,0 +1,250 @@
+"""Reproduces figures 4 and 6 of DGS: Flink by itself, and with synchronization by hand.
+
+Timely Dataflow is absent.
+"""
+
+from collections.abc import Mapping
+
+from streamlab.lab.figures.experiment import lines, numbers, outcome, points, stage
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs, Tree
+from streamlab.lab.figures.flumina.forms import (
+    EVEN,
+    NAMES,
+    VARIANTS,
+    degrees,
+    missing_forms,
+    rate,
+    rows_of,
+    tree,
+)
+from streamlab.lab.figures.flumina.shared import (
+    FRAUD,
+    JOIN,
+    NODES,
+    PAPER,
+    PROGRAMS,
+    WORKERS,
+    Program,
+    facts,
+    growth,
+    growth_words,
+    notes,
+    scaling,
+    workers_text,
+)
+from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.measurements import Series, column, quotient, series
+from streamlab.lab.figures.offered_stages import LAG_NOTE, LATENCY_SHARE, latency_plan
+from streamlab.lab.figures.options import Options
+from streamlab.lab.figures.preconditions import (
+    latencies,
+    outputs,
+    sweep_points,
+    trials,
+    two_degrees,
+)
+from streamlab.reports.figures.paper import Line, Mark, Panel
+from streamlab.results.query import CellSummary
+
+_PROGRAMS = (JOIN, FRAUD)
+_FORMS = ("F", "FM")
+
+
+def _tree_4(options: Options) -> Tree:
+    return tree(options, PROGRAMS, ("F",), (EVEN,))
+
+
+def _claims_4(options: Options, runs: Runs, program: Program, rates: Series) -> list[Posed]:
+    produced = outputs(rows_of(runs, program, "F", options))
+    panel, scales = program.panel, scaling(program, "F")
+    absent = [
+        PAPER.pose("4", "absent", None, panel=panel, series=form, name=NAMES[form], nodes=NODES)
+        for form in ("TD", "TDM")
+        for _ in facts().of(figure="T1", panel=panel, series=form, quantity="scaling")
+    ]
+    if program is FRAUD:
+        fewest, most = rates.ends(options.within)
+        flat = PAPER.pose(
+            "4",
+            "flat",
+            quotient(rates.at(most), rates.at(fewest)),
+            two_degrees(options, rates),
+            produced,
+            panel=panel,
+            workers=workers_text(fewest, most),
+            fewest=fewest,
+        )
+        return [flat, *absent]
+    posed = growth(options, scales, rates, produced)
+    if program is JOIN:
+        limit = PAPER.fact("4", quantity="nodes to which it scales").high
+        more = [n for n in options.within if n >= limit]
+        count = len(rates.workers(more))
+        posed.append(
+            PAPER.pose(
+                "4",
+                "no growth beyond",
+                rates.growth(more),
+                sweep_points(f"numbers of workers from {limit:g} on", count),
+                produced,
+                panel=panel,
+                nodes=limit,
+            )
+        )
+    return [*posed, *absent]
+
+
+def _outcome_4(options: Options, runs: Runs) -> Outcome:
+    by_program = {program: rate(runs, program, "F") for program in PROGRAMS}
+    return outcome(
+        [claim for p, rates in by_program.items() for claim in _claims_4(options, runs, p, rates)],
+        notes(
+            options,
+            runs,
+            degrees(options),
+            *missing_forms(runs, ("F",)),
+            "Flink 2.3 in one Java process here, events one by one; Timely Dataflow is no engine of "
+            "this lab: not comparable (opponent absent).",
+        ),
+        {p.panel: numbers(flink_eps=rates) for p, rates in by_program.items()},
+        "DGS, figure 4: what scales by itself",
+        [[_panel_4(options, p, rates) for p, rates in by_program.items()]],
+    )
+
+
+def _panel_4(options: Options, program: Program, rates: Series) -> Panel:
+    timely = facts().of(figure="T1", panel=program.panel, series="TD", quantity="scaling")
+    _, most = rates.ends(options.within)
+    single, marks = rates.at(1), []
+    if single is not None and len(rates.workers(options.within)) > 1:
+        at = single.value * max(1.0, scaling(program, "F").low / NODES * most)
+        marks = [Mark(name="at the published share of linear", low=at, high=at, x=float(most))]
+    return Panel(
+        title=program.panel,
+        y_label="events/s",
+        x_label=WORKERS,
+        lines=[Line(name=NAMES["F"], points=points(rates, options), colour=1)],
+        marks=marks,
+        words=[
+            *growth_words(options, {"Flink": rates}, scaling(program, "F")),
+            *(f"Timely, published: {fact.text} at {NODES} nodes" for fact in timely),
+        ],
+        ticks=degrees(options),
+    )
+
+
+def _tree_6(options: Options) -> Tree:
+    return tree(options, _PROGRAMS, _FORMS, (EVEN,))
+
+
+def _latency_stage(options: Options, runs: Runs) -> Plan:
+    keys = {(p.workload, EVEN, *VARIANTS[form].split("/")) for p in _PROGRAMS for form in _FORMS}
+
+    def in_figure(cell: CellSummary) -> bool:
+        return (cell.workload, cell.label, cell.engine, cell.variant) in keys
+
+    return latency_plan(options, _tree_6(options), runs, in_figure)
+
+
+def _claims_6(
+    options: Options,
+    runs: Runs,
+    program: Program,
+    rates: Mapping[str, Series],
+    latency: Mapping[str, Series],
+) -> list[Posed]:
+    within, panel = options.within, program.panel
+    # Flink by itself keeps one worker a page busy, or one task for all rules.
+    pages = PAPER.fact("4", quantity="pages that all views are of")
+    tasks = int(pages.low) if program is JOIN else 1
+    produced = outputs([row for form in _FORMS for row in rows_of(runs, program, form, options)])
+    offered = trials(runs[1], f"{program.workload}@{EVEN}/", "/flink/", workers=within)
+    busy = sweep_points(
+        f"workers within the cores, of which Flink by itself keeps {tasks} busy",
+        max(within, default=0),
+        tasks + 1,
+    )
+    faster = quotient(rates["FM"].highest(within), rates["F"].highest(within))
+    later = quotient(latency["FM"].lowest(within), latency["F"].lowest(within))
+    needs = (busy, produced, *latencies(offered))
+    return [
+        *growth(options, scaling(program, "FM"), rates["FM"], produced),
+        PAPER.pose("6", "throughput", faster, busy, produced, panel=panel),
+        PAPER.pose("6", "latency", later, *needs, panel=panel, share=LATENCY_SHARE),
+    ]
+
+
+def _outcome_6(options: Options, runs: Runs) -> Outcome:
+    late = column("latency_p50_ns", 1e-6)
+    rates = {p: {form: rate(runs, p, form) for form in _FORMS} for p in _PROGRAMS}
+    latency = {
+        p: {form: series(runs[1], f"{p.workload}@{EVEN}", VARIANTS[form], late) for form in _FORMS}
+        for p in _PROGRAMS
+    }
+    return outcome(
+        [claim for p in _PROGRAMS for claim in _claims_6(options, runs, p, rates[p], latency[p])],
+        notes(
+            options,
+            runs,
+            degrees(options),
+            *missing_forms(runs, _FORMS),
+            "Manual: a service next to Flink, by RMI over the loopback interface; the paper's nodes "
+            "had a network between them, and its input rate rose until Flink fell behind.",
+            f"Latency is the median at {LATENCY_SHARE:g} of each cell's own rate.",
+            LAG_NOTE,
+        ),
+        {
+            f"{p.panel}, {NAMES[form]}": numbers(
+                throughput_eps=rates[p][form], latency_ms=latency[p][form]
+            )
+            for p in _PROGRAMS
+            for form in _FORMS
+        },
+        "DGS, figure 6: synchronization by hand in Flink",
+        [
+            [_panel_6(options, p, rates[p], is_rate=True) for p in _PROGRAMS],
+            [_panel_6(options, p, latency[p], is_rate=False) for p in _PROGRAMS],
+        ],
+    )
+
+
+def _panel_6(
+    options: Options, program: Program, by_form: Mapping[str, Series], *, is_rate: bool
+) -> Panel:
+    words = growth_words(options, {"manual": by_form["FM"]}, scaling(program, "FM"))
+    return Panel(
+        title=program.panel if is_rate else "",
+        y_label="events/s" if is_rate else "latency p50, ms",
+        x_label=WORKERS,
+        lines=lines({NAMES[form]: by_form[form] for form in _FORMS}, options, (1, 2)),
+        words=words if is_rate else (),
+        log_y=not is_rate,
+        ticks=degrees(options),
+    )
+
+
+FIGURES = (
+    Figure(
+        id="flumina:4",
+        title="how far Flink scales by itself (Timely: absent)",
+        shows="throughput of the three programs on Flink against workers",
+        needs=(*(program.workload for program in PROGRAMS), VARIANTS["F"]),
+        stages=(stage("rates", "Flink at full speed", _tree_4),),
+        outcome=_outcome_4,
+    ),
+    Figure(
+        id="flumina:6",
+        title="synchronization by hand in Flink, against Flink by itself",
+        shows="throughput and latency of page-view join and fraud detection against workers",
+        needs=(*(program.workload for program in _PROGRAMS), *(VARIANTS[form] for form in _FORMS)),
+        stages=(
+            stage("rates", "both forms at full speed", _tree_6),
+            FigureStage(
+                name="latency",
+                about=f"at {LATENCY_SHARE:g} of each cell's own rate",
+                plan=_latency_stage,
+            ),
+        ),
+        outcome=_outcome_6,
+    ),
+)
