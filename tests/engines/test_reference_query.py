@@ -17,7 +17,7 @@ from tests.engines.clock import FakeClock
 from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.naive import Tuple
-from tests.workloads.model.test_oplus import chain
+from tests.workloads.model.queries import chain
 
 MS = 1_000_000
 TUMBLING = Window(advance=10, size=10)

@@ -1,0 +1,40 @@
+"""Made-up trials of the figures of ordered pipelines."""
+
+from streamlab.lab.figures.registry import find
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+
+
+def planned(figure_id, options):
+    figure = find(figure_id)
+    plan = figure.stages[0].plan(options, ())
+    matrix = parse_matrix(figure.text(figure.stages[0], plan, options), figure.id)
+    return expand(matrix, plan.only)
+
+
+def trials(row, figure_id, options, numbers, *, status="ok"):
+    """A trial of every cell that the figure asks for; `numbers` takes a cell and gives columns."""
+    made = []
+    for cell in planned(figure_id, options):
+        label = cell.id.split("/")[5]
+        made.append(
+            row(
+                cell.entry.key,
+                "multicore/ordered",
+                cell.workers,
+                batch=cell.batch,
+                label=label,
+                status=status,
+                **numbers(cell, label),
+            )
+        )
+        assert made[-1]["cell"] == cell.id
+    return made
+
+
+def pace(rate, ms, **counters):
+    return {"rate": rate, "counters": {"processing_mean_ns": ms * 1e6, **counters}}
+
+
+AS_PUBLISHED = {"ct": 1e6, "lp": 1e6, "et": 0.7e6, "qst": 0.6e6}
+LATE = {"ct": 4.0, "lp": 3.0, "et": 300.0, "qst": 500.0}
