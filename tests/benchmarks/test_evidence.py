@@ -7,7 +7,7 @@ import pytest
 from benchmarks import core_programs, evidence
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.registry import workload
-from tests.benchmarks.test_targets import row, target
+from tests.benchmarks.targets import row, target
 from tests.workloads.suite.streams import generated
 
 CELL = "wordcount/multicore/vsn/w2/b4096"

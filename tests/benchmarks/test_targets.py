@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.core_programs import CORE_PROGRAMS
 from benchmarks.evidence import HERE, MATRICES, PROGRAMS, cells_by_matrix
-from benchmarks.figures import LISTS, SLOWEST, Evidence, Quantity, Target, judged, read_targets
+from benchmarks.figures import LISTS, SLOWEST, Evidence, judged, read_targets
 from benchmarks.figures import estimate as estimate_of
 from benchmarks.generator import percentile_ns
 from benchmarks.targets import in_short, show
@@ -16,20 +16,7 @@ from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.results import schema
 from streamlab.workloads.registry import workload
-from tests.results.records import trial_row
-
-CELL = "event_window/multicore/dgs/w2/b4096"
-
-
-def row(cell=CELL, **columns):
-    given = {"cell": cell, "status": "ok", "purpose": "cell", "repetition": 1, "order_index": 0}
-    return trial_row(given | columns)
-
-
-def target(value=CELL, **more):
-    bound = {} if "at_most" in more else {"at_least": 1.0}
-    quantities = {key: Quantity.parse(more.pop(key)) for key in ("over", "beyond") if key in more}
-    return Target(name="t", value=Quantity.parse(value), **bound, **quantities, **more)
+from tests.benchmarks.targets import CELL, row, target
 
 
 def measured(figure, **evidence):

@@ -7,7 +7,6 @@ and values, and streams of several kinds, which an engine may refuse.
 
 import sys
 import tempfile
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,12 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamlab.engines.environment import activate
-from streamlab.engines.protocol import Engine, Task
+from streamlab.engines.protocol import Engine
 from streamlab.engines.registry import engine as find_engine
-from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.model import Input, Workload
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
+from tests.engines.tasks import check_task, task_of
 from tests.workloads.suite.small_inputs import small_inputs
 
 SMALL = {
@@ -77,23 +75,11 @@ def tried(engine: Engine, variant: str, found: Workload, examples: int) -> tuple
         data, chosen = drawn
         data = replace(data, until_ts=None)  # a dataset on disk is whole
         with tempfile.TemporaryDirectory() as folder:
-            task = Task(
-                workload=chosen,
-                dataset=write_dataset(data, chosen.name, Path(folder)),
-                variant=variant,
-                workers=1,
-                batch=1,
-                scratch=Path(folder),
-            )
+            task = task_of(chosen, data, Path(folder), variant)
             if engine.unsupported(task) is not None:
                 return
-            with closing(engine.prepare(task)) as prepared:
-                assert prepared.run().events == data.events
-                answer = prepared.answer()
-        expected = chosen.oracle(data)
-        outputs.append(len(expected["ts"]))
-        difference = compare(expected, answer, chosen.output)
-        assert difference.equal, difference.render()
+            _, answer = check_task(engine, task)
+        outputs.append(len(answer["ts"]))
 
     holds()
     return len(outputs), sum(map(bool, outputs))

@@ -13,11 +13,10 @@ from streamlab.engine import BatchEngine, StreamingEngine
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
-from streamlab.engines.protocol import Task
 from streamlab.engines.registry import engine
-from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.registry import workload
+from tests.engines.tasks import task_of
 
 
 def running_sums(task, data):
@@ -96,11 +95,9 @@ def test_outputs_that_are_kept_back_are_told_with_the_remedy(tmp_path):
     assert "emit an output when the event that causes it was taken" in problem
 
 
-def a_task(folder, **changes):
+def a_task(folder, variant="batch"):
     found = workload("event_window")
-    dataset = write_dataset(ordinary_input(found), found.name, folder / "data")
-    fields = {"workload": found, "variant": "batch", "workers": 1, "batch": 1}
-    return Task(dataset=dataset, scratch=folder, **{**fields, **changes})
+    return task_of(found, ordinary_input(found), folder, variant)
 
 
 def test_what_is_not_declared_is_refused_with_the_reason(tmp_path):
@@ -116,11 +113,7 @@ def test_what_is_not_declared_is_refused_with_the_reason(tmp_path):
 
     for made, changes, reason in (
         (Sums, {"variant": "fast"}, "no variant 'fast'; engine sums has batch"),
-        (
-            Sums,
-            {"workload": workload("wordcount")},
-            "sums/batch has no query for wo",
-        ),
+        (Sums, {"workload": workload("wordcount")}, "sums/batch has no query for wo"),
         (Sums, {"workers": 2}, "sums has at most 1 worker, got 2"),
         (Sums, {"options": {"fast": True}}, "engine sums has no options, got fast"),
         (Narrow, {}, "sums/batch does not run event_window: no barriers here"),

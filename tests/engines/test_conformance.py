@@ -1,11 +1,13 @@
-"""The conformance suite on every engine: edges of the contract, crash, hang, nothing left."""
+"""The conformance suite on every engine: edges of the contract, crash, hang, nothing left.
+
+Spark has its cases in spark/test_spark_conformance.py.
+"""
 
 import itertools
 import threading
 import time
 import uuid
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -19,7 +21,7 @@ from streamlab.engines.dataframe.adapter import DataframeEngine
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.registry import engine, names
 from streamlab.engines.small_dataset import write_dataset
-from streamlab.engines.spark.workloads import PROGRAMS as WRITTEN_FOR_SPARK
+from streamlab.engines.spark.workloads import FORMS as SPARK_FORMS
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import DGSProgram
@@ -33,10 +35,7 @@ NATIVE = {
     "reference": Setting(variant="sequential", workers=1),
 }
 DATAFRAME = Setting(variant="numpy", workers=1)
-SPARK = {
-    variant: Setting(variant=variant, workers=2, options={"warm_up_rounds": 1})
-    for variant in ("streaming", "batch", "cached")
-}
+SPARK = Setting(variant="streaming", workers=2, options={"warm_up_rounds": 1})
 FLINK = Setting(variant="automatic", options={"heap_mb": 256})
 FULL = pytest.mark.full
 JAVA_STARTS_S = {"flink": 2.0, "spark": 4.0}
@@ -50,43 +49,12 @@ ELSEWHERE = {
     "adhoc": "multicore/test_joins.py",
     "1t": "multicore/test_joins.py",
     "indexed": "multicore/test_joins.py",
-    "ordered": "multicore/test_ordered_conformance.py",
+    "ordered": "multicore/test_model_conformance.py",
     "layers": "multicore/test_layers.py",
-    "dataflow": "multicore/dataflow/test_dataflow_conformance.py",
+    "dataflow": "multicore/test_model_conformance.py",
 }
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""
-# A Spark case costs seconds, so every case runs once for a variant, on workloads in turn; the
-# batch form shares reading and answer with the streaming form and takes every second case; the
-# cached form shares all but where it reads with the batch form, and takes every fourth. `make test`
-# takes two of them.
-# All are on one session, but for test_spark_teardown.py and, in `make test-all`, once more each.
 PROGRAMS = [name for name in workload_names() if isinstance(workload(name).program, DGSProgram)]
-"""Spark takes queries of operators in test_spark_operators_conformance.py."""
-ON_DATAFRAME = [name for name in PROGRAMS if name in DataframeEngine.queries]
-ON_SPARK = [name for name in PROGRAMS if name in WRITTEN_FOR_SPARK]
-ELSE_TRIED = ("an ordinary input", "an empty input", "one event in the last stream")
-"""More workers than streams take the ordinary input as well; test_spark.py has empty ones. One
-event is tried in the first stream."""
-SPARK_CASES = [
-    pytest.param(
-        variant,
-        ON_SPARK[index % len(ON_SPARK)],
-        case,
-        id=f"{variant}-{case.name}",
-        marks=FULL if (case.name in ELSE_TRIED if variant == "streaming" else index) else (),
-    )
-    for variant, step in (("streaming", 1), ("batch", 2), ("cached", 4))
-    for index, case in enumerate(CASES)
-    if index % step == 0
-]
-# Spark has no batches, and its own tests vary what files hold.
-SPARK_LOADS = ("a load with silence at the end", "a load on a dataset that is cut")
-SPARK_LOAD_CASES = [
-    pytest.param(ON_SPARK[index % len(ON_SPARK)], case, id=case.name)
-    for index, case in enumerate(LOAD_CASES)
-    if case.name in SPARK_LOADS
-]
-SPARK_UNDER_LOAD = Setting(variant="streaming", workers=2, options={"warm_up_rounds": 0})
 CELLS = [
     (engine_name, name)
     for engine_name in NATIVE
@@ -97,7 +65,7 @@ ENGINES = [
         pytest.param(name, NATIVE[name], id=name, marks=() if name == "multicore" else FULL)
         for name in NATIVE
     ),
-    pytest.param("spark", SPARK["streaming"], id="spark", marks=pytest.mark.spark),
+    pytest.param("spark", SPARK, id="spark", marks=pytest.mark.spark),
     pytest.param("flink", FLINK, id="flink", marks=made(FlinkEngine)),
 ]
 """Those that a crash could leave threads or processes of; the data-frame lines have none.
@@ -107,7 +75,7 @@ Of the engines that run in the trial's own process `make test` takes the one wit
 
 
 OWN_ENVIRONMENT = ("duckdb", "flink", "polars")
-"""Engines with an environment of their own, tried in processes of theirs: test_<name>.py."""
+"""Engines with an environment of their own, tried elsewhere: test_table_engines.py, and in flink/."""
 
 
 def test_every_installed_engine_is_in_this_suite():
@@ -116,9 +84,9 @@ def test_every_installed_engine_is_in_this_suite():
 
 def test_every_variant_of_every_engine_is_in_this_suite():
     known = {name: {setting.variant} for name, setting in NATIVE.items()}
-    known |= {"dataframe": {DATAFRAME.variant}, "spark": set(SPARK)}
+    known |= {"dataframe": {DATAFRAME.variant}, "spark": set(SPARK_FORMS)}
     known["multicore"] |= set(ELSEWHERE)
-    known["spark"] |= {"generic-streaming", "generic-batch"}  # test_spark_generic.py
+    known["spark"] |= {"generic-streaming", "generic-batch"}
     for name in set(known) - {"fake"}:
         assert {variant.name for variant in engine(name).variants()} == known[name]
 
@@ -150,29 +118,12 @@ def test_engine_conforms(engine_name, name, case, tmp_path):
 
 @pytest.mark.pairwise
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("name", ON_DATAFRAME)
+@pytest.mark.parametrize("name", DataframeEngine.queries)
 def test_data_frame_lines_conform(name, case, tmp_path):
     found = run_case(engine("dataframe"), workload(name), case, DATAFRAME, tmp_path)
     assert found.problems == ()
     refused = case.name in ("a single stream", "more workers than streams")
     assert (found.unsupported is not None) == refused
-
-
-@pytest.mark.some(2)
-@pytest.mark.spark
-@pytest.mark.parametrize(("variant", "name", "case"), SPARK_CASES)
-def test_spark_conforms(variant, name, case, spark, tmp_path):
-    setting = replace(SPARK[variant], shared=True)
-    found = run_case(engine("spark"), workload(name), case, setting, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
-
-
-@pytest.mark.full
-@pytest.mark.spark
-@pytest.mark.parametrize(("variant", "name", "case"), SPARK_CASES)
-def test_spark_conforms_in_a_session_of_its_own(variant, name, case, tmp_path):
-    found = run_case(engine("spark"), workload(name), case, SPARK[variant], tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
 
 
 @pytest.mark.some(15)
@@ -184,39 +135,15 @@ def test_engine_conforms_under(engine_name, name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.some(1)
-@pytest.mark.spark
-@pytest.mark.parametrize(("name", "case"), SPARK_LOAD_CASES)
-def test_spark_conforms_under(name, case, spark, tmp_path):
-    setting = replace(SPARK_UNDER_LOAD, shared=True)
-    found = run_load_case(engine("spark"), workload(name), case, setting, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
-
-
 def test_a_variant_takes_a_load_or_refuses_it(tmp_path):
     for name in names():
         for variant in engine(name).variants():
             if not variant.takes_load:
                 setting = Setting(variant=variant.name, workers=1)
-                case = LOAD_CASES[0]
-                found = run_load_case(
-                    engine(name),
-                    workload("event_window"),
-                    case,
-                    setting,
-                    tmp_path / name / variant.name,
-                )
+                folder = tmp_path / name / variant.name
+                chosen = workload("event_window")
+                found = run_load_case(engine(name), chosen, LOAD_CASES[0], setting, folder)
                 assert found.unsupported, (name, variant.name)
-
-
-@pytest.mark.pairwise(strength=1)
-@pytest.mark.parametrize("batch", [1, 7, 100_000])
-@pytest.mark.parametrize("workers", [1, 3, 8])
-def test_multicore_gives_the_same_answer_for_any_workers_and_batch(workers, batch, tmp_path):
-    setting = Setting(variant="dgs", workers=workers, batch=batch)
-    for name in PROGRAMS:
-        found = run_case(engine("multicore"), workload(name), CASES[0], setting, tmp_path / name)
-        assert (found.unsupported, found.problems) == (None, ())
 
 
 @pytest.fixture

@@ -16,13 +16,12 @@ from streamlab.engines import environment
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineError
-from streamlab.engines.protocol import Task
-from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.doctor.finding import State
 from streamlab.lab.doctor.places import environments
 from streamlab.lab.host.machine import Machine
 from streamlab.workloads.registry import workload
+from tests.engines.tasks import task_of
 
 
 @pytest.fixture
@@ -194,10 +193,7 @@ def test_what_the_engine_has_nothing_for_is_told_before_its_environment(place, t
     engine = an_engine_with(locked(place, "1.0"), "mine")
     engine.queries = {"wordcount": None}
     found = workload("event_window")
-    dataset = write_dataset(ordinary_input(found), found.name, tmp_path / "data")
-    task = Task(
-        workload=found, dataset=dataset, variant="batch", workers=1, batch=1, scratch=tmp_path
-    )
+    task = task_of(found, ordinary_input(found), tmp_path, "batch")
     assert "no query for event_window" in engine.unsupported(task)
     engine.queries = {"event_window": None}
     assert "lab environment mine" in engine.unsupported(task)

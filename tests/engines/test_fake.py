@@ -11,13 +11,12 @@ from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.fake.adapter import VIRTUAL, FakeEngine
 from streamlab.engines.fake.options import FakeOptions
 from streamlab.engines.fake.server import serve
-from streamlab.engines.protocol import Task
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import CONSTANT, POISSON, LoadSpec
 from streamlab.lab.measure.latency import percentiles
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
+from tests.engines.tasks import check_task, run_task, task_of
 from tests.workloads.suite.streams import generated
 
 MS = 1_000_000
@@ -39,24 +38,11 @@ def run(dataset, tmp_path):
             arrival=arrival, rate_eps=rate_eps, warm_up_s=0.2 * seconds, window_s=0.8 * seconds
         )
         offered = offer(spec, dataset)
-        task = Task(
-            workload=FOUND,
-            dataset=offered.dataset,
-            variant=variant,
-            workers=1,
-            batch=1,
-            options=options,
-            scratch=tmp_path,
-            load=offered.load,
+        task = task_of(
+            FOUND, offered.dataset, tmp_path, variant, options=options, load=offered.load
         )
-        prepared = FakeEngine().prepare(task)
-        measured = prepared.run()
-        answer = prepared.answer()
-        if variant == "correct":
-            difference = compare(FOUND.oracle(offered.dataset.load()), answer, FOUND.output)
-            assert difference.equal, difference.render()
-            assert measured.events == offered.dataset.events
-        return measured
+        run_of = check_task if variant == "correct" else run_task
+        return run_of(FakeEngine(), task)[0]
 
     return make
 
@@ -182,14 +168,6 @@ def test_a_stall_that_nobody_comes_in_does_nothing():
     ],
 )
 def test_bad_options_are_unsupported_with_a_reason(dataset, tmp_path, options, message):
-    task = Task(
-        workload=FOUND,
-        dataset=dataset,
-        variant="correct",
-        workers=1,
-        batch=1,
-        options=options,
-        scratch=tmp_path,
-    )
+    task = task_of(FOUND, dataset, tmp_path, "correct", options=options)
     with pytest.raises(UnsupportedError, match=message):
         FakeEngine().prepare(task)

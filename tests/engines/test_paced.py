@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamlab.engines.pacer import SPIN_NS, Pacer
-from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.recording import OpenRun, histogram, measured, progress
-from tests.engines.clock import FakeClock
+from tests.engines.clock import FakeClock, load_of
 
 MS = 1_000_000
 
@@ -23,7 +22,7 @@ def times(*values):
 def paced(due_ms, busy_ms):
     """Take events that keep the engine busy for so long each; return the pacer and the clock."""
     clock = FakeClock()
-    pacer = Pacer(times(*due_ms) * MS, clock=clock.now, sleep=clock.sleep)
+    pacer = clock.pacer(times(*due_ms) * MS)
     rows = []
     for event in pacer.take(range(len(due_ms)), rows):
         clock.pass_ns(busy_ms[event] * MS)
@@ -113,14 +112,8 @@ def test_progress_of_outputs_that_are_not_in_order_is_the_same():
         assert np.array_equal(getattr(one, name), getattr(two, name))
 
 
-def offered(due_ms, warm_up_ms=0, end_ms=100):
-    return OfferedLoad(
-        due_ns=(times(*due_ms) * MS,),
-        heartbeat_ts=(times(),),
-        heartbeat_due_ns=(times(),),
-        warm_up_ns=warm_up_ms * MS,
-        end_ns=end_ms * MS,
-    )
+def offered(due_ms, warm_up_ms=0):
+    return load_of([times(*due_ms) * MS], warm_up_ns=warm_up_ms * MS, end_ns=100 * MS)
 
 
 def run_of(due_ms, taken_ms, done_ms, made_by, sent_ms=None):

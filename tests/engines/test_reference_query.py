@@ -1,23 +1,20 @@
 """The reference engine on queries: under a load, at the end of the input, and as an engine."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.engines.errors import EngineCrashError
-from streamlab.engines.pacer import Pacer
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.model import Input, Query, Window
 from streamlab.workloads.model.operators.reference import answer
-from tests.engines.clock import FakeClock
+from tests.engines.clock import FakeClock, load_of
 from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.naive import Tuple
-from tests.workloads.model.test_oplus import chain
+from tests.workloads.model.queries import chain
 
 MS = 1_000_000
 TUMBLING = Window(advance=10, size=10)
@@ -25,22 +22,14 @@ TUMBLING = Window(advance=10, size=10)
 
 def due_every(data: Input, gap_ms: int) -> OfferedLoad:
     """A load in which the only stream's events are due one after another."""
-    none = (np.empty(0, dtype=np.int64),)
-    due_ns = np.arange(data.events) * gap_ms * MS
-    return OfferedLoad(
-        due_ns=(due_ns,),
-        heartbeat_ts=none,
-        heartbeat_due_ns=none,
-        warm_up_ns=0,
-        end_ns=int(due_ns.max(initial=0)),
-    )
+    return load_of([np.arange(data.events) * gap_ms * MS])
 
 
 def at(*times: int, until_ts: int | None = None) -> Input:
     return naive.input_of([[Tuple(ts, 0, (4,), 1) for ts in times]], 1, until_ts)
 
 
-@settings(deadline=None, max_examples=examples(40))
+@settings(max_examples=examples(40))
 @given(naive.inputs(1), st.booleans())
 def test_catch_up_and_load_give_what_the_interpreter_says(drawn, paced):
     _, ordered, until = drawn
@@ -51,7 +40,7 @@ def test_catch_up_and_load_give_what_the_interpreter_says(drawn, paced):
         query,
         data,
         due_every(data, 1) if paced else None,
-        pacer=partial(Pacer, clock=clock.now, sleep=clock.sleep),
+        pacer=clock.pacer,
     )
     measured = prepared.run()
     found, expected = prepared.answer(), answer(query, data)
@@ -71,7 +60,7 @@ def latencies(query: Query, data: Input, clock: FakeClock) -> list[int]:
         query,
         data,
         due_every(data, 10),
-        pacer=partial(Pacer, clock=clock.now, sleep=clock.sleep),
+        pacer=clock.pacer,
     )
     latency = prepared.run().latency
     assert latency is not None

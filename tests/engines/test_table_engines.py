@@ -1,5 +1,7 @@
 """Polars and DuckDB, each in its own environment: right on every workload that they have."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,65 @@ def test_it_conforms(engine, variant, name):
 @pytest.mark.parametrize(("engine", "variant"), VARIANTS)
 def test_random_input_is_answered_as_the_oracle_does(engine, variant):
     check_random_inputs(engine.name, variant, sorted(engine.queries))
+
+
+POLARS = """
+import sys
+from pathlib import Path
+from streamlab.engines.conformance import CASES, Setting, run_case
+from streamlab.engines.environment import activate
+from streamlab.engines.polars.adapter import PolarsEngine
+from streamlab.workloads.registry import workload
+
+activate("polars")
+assert "polars" not in sys.modules
+
+def run(workers):
+    setting = Setting(variant="memory", workers=workers)
+    folder = Path(sys.argv[1]) / str(workers)
+    return run_case(PolarsEngine(), workload("event_window"), CASES[0], setting, folder)
+
+found = run(3)
+assert (found.unsupported, found.problems) == (None, ()), found
+print(sys.modules["polars"].thread_pool_size())
+print(run(2).unsupported)
+"""
+DUCKDB = """
+import sys
+from pathlib import Path
+from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.duckdb.adapter import DuckdbEngine
+from streamlab.engines.environment import activate
+from streamlab.workloads.registry import workload
+from tests.engines.tasks import task_of
+
+activate("duckdb")
+data = ordinary_input(workload("event_window"))
+task = task_of("event_window", data, Path(sys.argv[1]), "memory", workers=3)
+_, connection = DuckdbEngine().load(task)
+print(*connection.execute("SELECT current_setting('threads')").fetchone())
+connection.close()
+"""
+REFUSAL = "polars already runs with 3 threads in this process, not 2"
+"""Of a second number of workers in one process."""
+
+
+@pytest.mark.parametrize(
+    ("script", "refusal"),
+    [
+        pytest.param(POLARS, [REFUSAL], marks=made(PolarsEngine), id="polars"),
+        pytest.param(DUCKDB, [], marks=made(DuckdbEngine), id="duckdb"),
+    ],
+)
+def test_an_engine_has_as_many_threads_as_workers(script, refusal, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    threads, *refused = done.stdout.splitlines()
+    assert threads == "3"
+    assert [line[: len(REFUSAL)] for line in refused] == refusal

@@ -9,9 +9,8 @@ import pytest
 
 from streamlab.engine import FILE, MEMORY, Query, TableEngine, modules_in
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
-from streamlab.engines.protocol import Task
-from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.registry import workload
+from tests.engines.tasks import task_of
 
 
 def forwarded(tables):
@@ -49,14 +48,7 @@ def test_an_engine_of_tables_conforms_and_its_parts_are_merged(variant, case, tm
 def task(name, folder):
     data = ordinary_input(workload(name))
     (whole,) = [case.derive(data) for case in CASES if case.name == "a single stream"]
-    return Task(
-        workload=workload(name),
-        dataset=write_dataset(whole, name, folder),
-        variant=MEMORY,
-        workers=1,
-        batch=1,
-        scratch=folder,
-    )
+    return task_of(name, whole, folder, MEMORY)
 
 
 def test_a_stream_of_several_kinds_is_refused_where_its_order_is_no_table_s(tmp_path):

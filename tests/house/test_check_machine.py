@@ -61,13 +61,6 @@ def test_a_machine_with_everything_passes(path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_absent_python_names_the_packages_that_bring_it(path):
-    program(path, "g++", "exit 0")
-    done = check(path)
-    assert done.returncode == 1
-    assert "apt-get install -y python3 python3-venv" in done.stderr
-
-
 def test_an_old_python_names_what_it_is_and_a_newer_one_that_is_there(path):
     program(path, "g++", "exit 0")
     python(path, broken="version_info", seen="3.9")
@@ -79,20 +72,22 @@ def test_an_old_python_names_what_it_is_and_a_newer_one_that_is_there(path):
     assert "make PYTHON=python3.12" in check(path).stderr
 
 
-def test_a_missing_venv_module_names_its_package(path):
+@pytest.mark.parametrize(
+    ("broken", "packages"),
+    [
+        (None, "python3 python3-venv"),
+        ("ensurepip", "python3.12-venv"),
+        ("Python.h", "python3.12-dev"),
+    ],
+    ids=["python", "venv", "headers"],
+)
+def test_what_is_missing_of_python_names_the_packages_that_bring_it(path, broken, packages):
     program(path, "g++", "exit 0")
-    python(path, broken="ensurepip", seen="3.12")
+    if broken is not None:
+        python(path, broken=broken, seen="3.12")
     done = check(path)
     assert done.returncode == 1
-    assert "apt-get install -y python3.12-venv" in done.stderr
-
-
-def test_missing_headers_name_their_package(path):
-    program(path, "g++", "exit 0")
-    python(path, broken="Python.h", seen="3.12")
-    done = check(path)
-    assert done.returncode == 1
-    assert "apt-get install -y python3.12-dev" in done.stderr
+    assert f"apt-get install -y {packages}" in done.stderr
 
 
 def test_a_missing_compiler_names_its_package_also_on_fedora(path):

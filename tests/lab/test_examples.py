@@ -13,7 +13,7 @@ import pytest
 from streamlab.lab.cli import EXIT_OK, EXIT_WRONG_OUTPUT, call
 from streamlab.lab.gate.entry_points import announce
 from tests.examples_folder import EXAMPLES
-from tests.lab.test_new import install
+from tests.lab.packages import install
 
 
 def announced(example: str, folder: Path) -> Path:

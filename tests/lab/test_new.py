@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from importlib.metadata import distributions
-from pathlib import Path
 
 import pytest
 
@@ -12,23 +11,10 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.gate.entry_points import announce
 from streamlab.lab.gate.projects import find_projects
 from streamlab.lab.host.git import git
+from tests.lab.packages import install
 
 FULL = pytest.mark.full
 FINDER = "ignore:Module already imported so cannot be rewritten; _editable"
-
-
-def install(package: Path, site: Path) -> None:
-    """Install a package into a folder, as a user would, without the network."""
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"),
-            *("--no-deps", "--no-build-isolation", "--no-index", "--target", str(site)),
-            str(package),
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
 
 
 @pytest.mark.parametrize(

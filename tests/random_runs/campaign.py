@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.random_runs.case import Case
 from tests.random_runs.drawing import drawn, smallest
@@ -17,22 +17,14 @@ MOST_TRIES = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A run that failed.
-
-    Attributes:
-        family, seed: what draws it.
-        outcome: how it failed at first.
-        case: as drawn.
-        again: how often it failed in `TRIES` further runs; None: not tried.
-        smaller: the smallest case found that fails in the same way; None: not looked for.
-        shrunk: how that one failed.
-    """
+    """A run that failed: at first, in `TRIES` further runs, and with the smallest case found."""
 
     family: str
     seed: int
     outcome: Outcome
     case: Case
     again: int | None = None
+    """How often it failed in further runs; None: not tried."""
     smaller: Case | None = None
     shrunk: Outcome | None = None
 
@@ -56,15 +48,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Tally:
-    """What the runs of a family came to.
-
-    Attributes:
-        outcomes: runs by kind.
-        refusals: refused runs by reason, to its first word that varies.
-        covered: runs by option and value, programs among them.
-        events: in all inputs.
-        seconds: spent on runs.
-    """
+    """What the runs of a family came to: outcomes and reasons of refusals, values of options."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
@@ -121,10 +105,8 @@ def _options(case: Case) -> Iterable[tuple[str, str]]:
 class Campaign:
     """Random runs, one after the other.
 
-    Args:
-        families: where the families are, as `module:attribute`.
-        bound_s: after so long without an answer, a run hangs.
-        shrink_s: how long the smallest failing case of a finding is looked for.
+    `families` is a `module:attribute`. After `bound_s` without an answer, a run hangs; the smallest
+    failing case of a finding is looked for in `shrink_s`.
     """
 
     def __init__(
@@ -183,15 +165,8 @@ class Campaign:
         smaller = None
         if again:
             smaller = smallest(self.families[found.family], found.seed, fails, self._shrink_s)
-        return Finding(
-            family=found.family,
-            seed=found.seed,
-            outcome=found.outcome,
-            case=found.case,
-            again=again,
-            smaller=smaller,
-            shrunk=how[-1] if smaller is not None else None,
-        )
+        shrunk = how[-1] if smaller is not None else None
+        return replace(found, again=again, smaller=smaller, shrunk=shrunk)
 
     def summary(self, names: Sequence[str]) -> str:
         """Return what the runs of these families came to."""

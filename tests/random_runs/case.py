@@ -46,13 +46,10 @@ def _shown(column: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A family of runs.
+    """A family of runs, by its name in the core.
 
-    Attributes:
-        name: as in the core.
-        cases: draws a run.
-        check: does one; returns why it was refused, None when all is right, and raises whatever
-            says that it is not.
+    `check` does a case; it returns why that was refused, None when all is right, and raises
+    whatever says that it is not.
     """
 
     name: str

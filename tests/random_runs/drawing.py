@@ -40,14 +40,9 @@ def smallest(
     within_s: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> Case | None:
-    """Return the smallest case found that fails, None where that of the seed does not.
+    """Return the smallest case found within some seconds that fails, as that of the seed does.
 
-    Args:
-        family: the family.
-        seed: of a case that fails.
-        fails: whether a case fails in the same way.
-        within_s: when the search ends; the smallest until then counts.
-        clock: in seconds.
+    None where that of the seed does not fail.
     """
     end = clock() + within_s
     failed: list[Case] = []

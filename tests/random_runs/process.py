@@ -49,10 +49,8 @@ def families_at(reference: str) -> Mapping[str, Family]:
 class Runner:
     """Hands cases to a process, one after the other; a new one follows a crash or a hang.
 
-    Args:
-        families: where the families are, as `module:attribute`.
-        bound_s: after so long without an answer, a case hangs; longer on a machine that is busy
-            with other things: in proportion to its load average for each core.
+    After `bound_s` without an answer, a case hangs; on a machine that is busy with other things
+    after longer, in proportion to its load average for each core.
     """
 
     def __init__(self, families: str, bound_s: float) -> None:

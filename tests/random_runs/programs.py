@@ -21,7 +21,7 @@ from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.model.workload import Program
 from streamlab.workloads.registry import names, workload
 from tests import across
-from tests.engines.multicore import test_dgs_programs, test_layers, test_oplus_chains, test_ordered
+from tests.engines.multicore import chains, dgs_programs, pipelines
 from tests.engines.multicore.dataflow import graphs
 from tests.engines.multicore.operator_queries import RANDOM, STORED, layouts_of
 from tests.random_runs.answers import Same, rows_in_time_order, sequence, trace
@@ -155,14 +155,14 @@ def _suite(model: type[Program]) -> dict[str, Subject]:
 
 
 def _layouts_of_chain(query: Query) -> st.SearchStrategy[tuple[tuple[str, ...], ...]]:
-    return _READINGS if query.operators[0].join is None else st.just((("left",), ("right",)))
+    return (
+        pipelines.LAYOUTS if query.operators[0].join is None else st.just((("left",), ("right",)))
+    )
 
-
-_READINGS = st.lists(st.just(("reading",)), min_size=1, max_size=3).map(tuple)
 
 DGS = _suite(DGSProgram) | {
-    "two types": _of_dgs(*test_dgs_programs.TWO_TYPES),
-    "two pairs": _of_dgs(*test_dgs_programs.TWO_PAIRS),
+    "two types": _of_dgs(*dgs_programs.TWO_TYPES),
+    "two pairs": _of_dgs(*dgs_programs.TWO_PAIRS),
     "plugs": _of_dgs(across.PLUGS, across.OUTPUT),
 }
 OPERATORS = _suite(Query) | {
@@ -175,15 +175,14 @@ BY_KEY = {name: _of_query(query, layouts_of(query)) for name, query in STORED.it
     for name in ("scale_join", "nyse_hedge")
 }
 CHAINS = {
-    name: _of_query(query, _layouts_of_chain(query))
-    for name, query in test_oplus_chains.QUERIES.items()
+    name: _of_query(query, _layouts_of_chain(query)) for name, query in chains.QUERIES.items()
 }
 PIPELINES = _suite(Pipeline) | {
-    name: _of_pipeline(pipeline, sequence) for name, pipeline in test_ordered.PIPELINES.items()
+    name: _of_pipeline(pipeline, sequence) for name, pipeline in pipelines.SEQUENCES.items()
 }
 GRAPHS = {
     name: _of_pipeline(pipeline, trace(output), output)
-    for name, (pipeline, output) in test_layers.PIPELINES.items()
+    for name, (pipeline, output) in pipelines.GRAPHS.items()
 }
 """Pipelines whose answers do not depend on which instance is first among ties."""
 FLOWS = {name: _of_flow(flow) for name, flow in graphs.NAMED.items()}

@@ -27,13 +27,9 @@ def shaped(
     highest: int,
     longest: int = 1 << 62,
 ) -> Input:
-    """Draw a small input and change it.
+    """Draw a small input and change it, with event times between `lowest` and `highest`.
 
-    Args:
-        draw: given by Hypothesis.
-        small: what draws it.
-        lowest, highest: event times are between these.
-        longest: a change after which the input would last longer is not made.
+    A change after which the input would last longer than `longest` is not made.
     """
     data = draw(small)
     after = 0

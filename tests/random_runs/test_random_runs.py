@@ -38,7 +38,7 @@ def check(campaign, families, runs_each):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_runs_of_a_family_give_the_answer_of_the_reference(family, together):
-    check(together, [family], runs_each=2)
+    check(together, [family], runs_each=4)
 
 
 @pytest.mark.full

@@ -9,22 +9,7 @@ import pytest
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.model import ModelError
 from streamlab.workloads.registry import names, workload
-
-OWN = """
-from dataclasses import replace
-from streamlab.workloads.suite.event_window import WORKLOAD as BASE
-{more}
-WORKLOAD = replace(BASE, name={name!r}, title="mine")
-OTHER = replace(BASE, name="other")
-PROGRAM = BASE.program
-"""
-
-
-def own_file(folder: Path, file: str = "mine.py", name: str = "mine", more: str = "") -> Path:
-    path = folder / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(OWN.format(name=name, more=more))
-    return path
+from tests.workloads.own_workloads import OWN, own_file
 
 
 def announce(folder: Path, package: str, **workloads: str) -> None:

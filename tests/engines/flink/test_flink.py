@@ -15,28 +15,16 @@ from streamlab.engines.flink.build import compile_programs
 from streamlab.engines.flink.task_files import warm_up_rows, write_task
 from streamlab.engines.flink.workloads import SHAPES
 from streamlab.engines.options import OptionError, check_options
-from streamlab.engines.protocol import Task
-from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.small_load import small_load
 from streamlab.workloads.registry import workload
+from tests.engines.tasks import task_of
 
 ENGINE = FlinkEngine()
 
 
-def task_of(name: str, folder: Path, data=None, **changes) -> Task:
+def flink_task(name, folder, data=None, variant="automatic", **more):
     data = ordinary_input(workload(name)) if data is None else data
-    (folder / "scratch").mkdir()
-    return replace(
-        Task(
-            workload=workload(name),
-            dataset=write_dataset(data, name, folder / "data"),
-            variant="automatic",
-            workers=2,
-            batch=1,
-            scratch=folder / "scratch",
-        ),
-        **changes,
-    )
+    return task_of(name, data, folder, variant, workers=2, **more)
 
 
 def column(folder: Path, name: str, dtype: str) -> list[int]:
@@ -47,7 +35,7 @@ def test_without_its_environment_a_task_is_unsupported_and_the_command_is_named(
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv(environment.ROOT_VARIABLE, str(tmp_path / "none"))
-    reason = ENGINE.unsupported(task_of("event_window", tmp_path))
+    reason = ENGINE.unsupported(flink_task("event_window", tmp_path))
     assert "`lab environment flink` (in a checkout: `make engine NAME=flink`)" in reason
     with pytest.raises(EngineError, match="lab environment flink"):
         ENGINE.generator_ceiling_eps("automatic", 1)
@@ -87,22 +75,20 @@ def check(name, options):
 
 
 def test_what_rocksdb_would_not_change_is_refused(tmp_path):
-    task = task_of("fraud_detection", tmp_path, options={"state": "rocksdb"})
+    task = flink_task("fraud_detection", tmp_path, options={"state": "rocksdb"})
     assert "state = rocksdb would change nothing" in ENGINE.refused(task)
 
 
 def test_a_load_of_a_query_is_refused_and_one_of_a_program_is_not(tmp_path):
     for name, refused in (("wordcount", True), ("event_window", False)):
-        folder = tmp_path / name
-        folder.mkdir()
-        task = task_of(name, folder)
+        task = flink_task(name, tmp_path / name)
         times = [stream.ts for stream in task.dataset.load().streams]
         load = small_load(times, np.arange(task.dataset.events))
         assert (ENGINE.refused(replace(task, load=load)) is not None) == refused
 
 
 def test_more_trees_than_there_is_memory_for_are_refused(tmp_path):
-    task = task_of("page_view_join", tmp_path, variant="manual")
+    task = flink_task("page_view_join", tmp_path, variant="manual")
     assert ENGINE.refused(task) is None
     many = replace(task.dataset, alphabet=replace(task.dataset.alphabet, keys=1_000_000))
     assert "1000000 keys and 2 workers" in ENGINE.refused(replace(task, dataset=many))
@@ -117,7 +103,7 @@ def test_every_form_declares_its_properties_and_manual_ones_cost_all_three():
 def test_an_event_carries_the_column_of_its_kind(tmp_path):
     (single,) = [case for case in CASES if case.name == "a single stream"]
     data = single.derive(ordinary_input(workload("page_view_join")))
-    task = task_of("page_view_join", tmp_path, data)
+    task = flink_task("page_view_join", tmp_path, data)
     write_task(task, data, {}, tmp_path)
     (stream,) = data.streams
     update = stream.tag % 2 == 1
@@ -129,7 +115,7 @@ def test_an_event_carries_the_column_of_its_kind(tmp_path):
 
 def test_lists_are_packed_and_their_ends_given(tmp_path):
     data = ordinary_input(workload("wordcount"))
-    write_task(task_of("wordcount", tmp_path, data), data, {}, tmp_path)
+    write_task(flink_task("wordcount", tmp_path, data), data, {}, tmp_path)
     words = data.streams[1].payload["words"].packed()
     assert column(tmp_path, "1.list_end", "<i4") == words.offsets[1:].tolist()
     assert column(tmp_path, "1.list", "<i4") == words.values.tolist()

@@ -16,13 +16,14 @@ from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.flink.workloads import SHAPES
-from streamlab.engines.protocol import Task
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial
-from streamlab.workloads.model import Alphabet, DGSProgram, Input, Stream
+from streamlab.workloads.model import DGSProgram
 from streamlab.workloads.registry import workload
+from tests.engines.inputs import input_of
 from tests.engines.own_environment import made
+from tests.engines.tasks import task_of
 
 pytestmark = made(FlinkEngine)
 
@@ -55,58 +56,48 @@ def setting(variant: str, **options) -> Setting:
     return Setting(variant=variant, workers=2, options={**QUICK, **options})
 
 
+def check(name, case, folder, chosen: Setting, run=run_case) -> None:
+    found = run(FlinkEngine(), workload(name), case, chosen, folder)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
 @pytest.mark.some(2)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize(("variant", "name"), PROGRAMS)
 def test_flink_conforms(variant, name, case, tmp_path):
-    found = run_case(FlinkEngine(), workload(name), case, setting(variant), tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
+    check(name, case, tmp_path, setting(variant))
 
 
 @pytest.mark.parametrize("variant", ["automatic", pytest.param("manual", marks=pytest.mark.full)])
 def test_a_stream_that_two_sources_read_is_in_order(variant, tmp_path):
     (single,) = [case for case in CASES if case.name == "a single stream"]
-    found = run_case(FlinkEngine(), workload("event_window"), single, setting(variant), tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
+    check("event_window", single, tmp_path, setting(variant))
 
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("case", LOADS)
 @pytest.mark.parametrize(("variant", "name"), UNDER_LOAD)
 def test_flink_conforms_under(variant, name, case, tmp_path):
-    found = run_load_case(FlinkEngine(), workload(name), case, setting(variant), tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
+    check(name, case, tmp_path, setting(variant), run_load_case)
 
 
 @pytest.mark.parametrize(
     "name", ["page_view_join", pytest.param("wordcount", marks=pytest.mark.full)]
 )
 def test_state_in_rocksdb_gives_the_same_answer(name, tmp_path):
-    rocksdb = setting("automatic", state="rocksdb")
-    found = run_case(FlinkEngine(), workload(name), CASES[0], rocksdb, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
+    check(name, CASES[0], tmp_path, setting("automatic", state="rocksdb"))
     assert (tmp_path / "scratch" / "rocksdb").is_dir()  # which only that store makes
 
 
 @pytest.mark.full
 def test_a_service_that_is_called_without_rmi_gives_the_same_answer_after_a_warm_up(tmp_path):
     direct = setting("manual", service="memory", warm_up_rounds=1, warm_up_events=500)
-    found = run_case(FlinkEngine(), workload("page_view_join"), CASES[0], direct, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
+    check("page_view_join", CASES[0], tmp_path, direct)
 
 
 def test_a_java_process_that_dies_is_a_crash_and_leaves_nothing(tmp_path):
     data = ordinary_input(workload("event_window"))
-    (tmp_path / "scratch").mkdir()
-    task = Task(
-        workload=workload("event_window"),
-        dataset=write_dataset(data, "event_window", tmp_path / "data"),
-        variant="automatic",
-        workers=1,
-        batch=1,
-        options=QUICK,
-        scratch=tmp_path / "scratch",
-    )
+    task = task_of("event_window", data, tmp_path, "automatic", options=QUICK)
     prepared = FlinkEngine().prepare(task)
     try:
         (java,) = (child for child in psutil.Process().children() if child.name() == "java")
@@ -130,19 +121,8 @@ def test_a_gap_in_event_time_holds_no_source_back(variant, tmp_path):
         np.append(np.arange(9_999, events, 10_000), far),
     ]
     times[0][-1] = far
-    kinds = [(0,), (0,), (1,)]
-    data = Input(
-        alphabet=Alphabet(kinds=("value", "barrier"), keys=1),
-        streams=tuple(
-            Stream(
-                name=f"stream-{index}",
-                kinds=kinds[index],
-                ts=ts,
-                payload={} if kinds[index] == (1,) else {"value": values[: len(ts)]},
-            )
-            for index, ts in enumerate(times)
-        ),
-    )
+    columns = [{"value": values}, {"value": values[:65]}, {}]
+    data = input_of(("value", "barrier"), *zip((0, 0, 1), times, columns, strict=True))
     trial = EngineTrial(
         engine="flink",
         variant=variant,

@@ -15,22 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.multicore.adapter import FAMILIES
-from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.engines.small_load import small_load
-from streamlab.workloads.model import (
-    Alphabet,
-    Input,
-    InputType,
-    Operator,
-    Pipeline,
-    Query,
-    Stream,
-    Window,
-    stateless,
-)
+from streamlab.workloads.model import InputType, Operator, Pipeline, Query, Window, stateless
 from streamlab.workloads.model.dataflow import Flow, OpStateless, U
 from streamlab.workloads.registry import workload
+from tests.engines.inputs import input_of
+from tests.engines.multicore.native_runs import even_load, make_run
 
 WORKERS = 3
 """On one core: fewer cores than threads."""
@@ -43,36 +32,31 @@ PATIENT_S = 1e6
 LOAD_EVENTS, GAP_NS = 50, 10_000_000_000
 
 
+def slow(x):
+    """Take a millisecond."""
+    for _ in range(500_000):
+        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648
+    return x
+
+
 def slow_sum(state, event, out):
     if event.kind == 1:
         out.emit(event.ts, state.sum)
         state.sum = 0
-        return
-    x = event.value
-    for _ in range(500_000):
-        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648
-    state.sum += x
+    else:
+        state.sum += slow(event.value)
 
 
 def slow_count(w, t, out):
-    x = t.x
-    for _ in range(500_000):
-        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648
-    w[0].count += x
+    w[0].count += slow(t.x)
 
 
 def slow_map(t, out):
-    x = t.x
-    for _ in range(500_000):
-        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648
-    out.emit(x)
+    out.emit(slow(t.x))
 
 
 def slow_item(key, value, out):
-    x = value.x
-    for _ in range(500_000):
-        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648
-    out.emit(value.ts, x)
+    out.emit(value.ts, slow(value.x))
 
 
 def by_x(t, out):
@@ -116,26 +100,22 @@ NUMBERS = U(None, np.dtype([("ts", np.int64), ("x", np.int64)]))
 
 def slow_flow():
     flow = Flow("slow", markers=10)
-    slow = OpStateless(name="slow", reads=NUMBERS, gives=NUMBERS, on_item=slow_item)
-    return flow.gives(flow.sort(flow.add(slow, flow.source("value", VALUE))))
+    items = OpStateless(name="slow", reads=NUMBERS, gives=NUMBERS, on_item=slow_item)
+    return flow.gives(flow.sort(flow.add(items, flow.source("value", VALUE))))
 
 
 def sums(events):
     program = workload("event_window").program
-    slow = replace(program.states[0], update=slow_sum)
-    ts = np.arange(events, dtype=np.int64)
-    streams = [
-        Stream(name=f"values{i}", kinds=(0,), ts=ts, payload={"value": ts}) for i in range(2)
-    ]
-    streams.append(Stream(name="barriers", kinds=(1,), ts=ts[-1:], payload={"value": ts[-1:]}))
-    alphabet = Alphabet(kinds=program.kinds)
-    return replace(program, states=(slow,)), Input(alphabet=alphabet, streams=tuple(streams))
+    summing = replace(program.states[0], update=slow_sum)
+    ts = np.arange(events)
+    last = (1, ts[-1:], {"value": ts[-1:]})
+    data = input_of(program.kinds, (0, ts, {"value": ts}), (0, ts, {"value": ts}), last)
+    return replace(program, states=(summing,)), data
 
 
 def values(program, events):
-    ts = np.arange(events, dtype=np.int64)
-    stream = Stream(name="value", kinds=(0,), ts=ts, payload={"x": ts % 100})
-    return program, Input(alphabet=Alphabet(kinds=("value",)), streams=(stream,))
+    ts = np.arange(events)
+    return program, input_of(("value",), (0, ts, {"x": ts % 100}))
 
 
 def pairs(rows):
@@ -150,11 +130,7 @@ def pairs(rows):
         "c": near.astype(np.float64),
         "d": near.astype(np.int8),
     }
-    streams = (
-        Stream(name="left", kinds=(0,), ts=ts, payload=left),
-        Stream(name="right", kinds=(1,), ts=ts, payload=right),
-    )
-    return found.program, Input(alphabet=Alphabet(kinds=("left", "right")), streams=streams)
+    return found.program, input_of(("left", "right"), (0, ts, left), (1, ts, right))
 
 
 FORMS = {
@@ -182,19 +158,15 @@ def prepared(name):
     variant, make = FORMS[form]
     busy = JOINED_ROWS if make is pairs else SLOW_EVENTS
     program, data = make(LOAD_EVENTS if loaded else busy)
-    load = None
-    if loaded:
-        times = [stream.ts for stream in data.streams]
-        due_ns = GAP_NS * np.arange(sum(map(len, times)), dtype=np.int64)
-        load = small_load(times, due_ns)
-    settings = RunSettings(
+    return make_run(
+        variant,
+        program,
+        data,
         workers=1 if variant in ("1t", "indexed") else WORKERS,
         ring_blocks=1 << 10 if loaded else 64,
-        load=load,
+        load=even_load(data, GAP_NS) if loaded else None,
+        **({"downstream": 2} if form.endswith("-read") else {}),
     )
-    family = FAMILIES[variant]
-    read = {"downstream": 2} if form.endswith("-read") else {}
-    return family.run(program, data, settings, family.options_type(**read))
 
 
 def threads():

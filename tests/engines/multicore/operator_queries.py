@@ -10,6 +10,12 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.model import InputType, Operator, Query, Window, join
 from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.registry import names, workload
+
+QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
+"""Workloads of operators O+."""
+SEVERAL = "carries several inputs; give each input separate streams"
+"""Why a join does not read all of its input from one stream."""
 
 
 def ids_of(t, out):
@@ -44,6 +50,7 @@ def move_by_left(w):
     w[0].count -= w[0].count
 
 
+BUCKETS = 7
 FIRST = InputType(
     name="first",
     fields=np.dtype([("x", np.int64)]),
@@ -61,7 +68,7 @@ def query(name, window, **functions):
         window=window,
         output=OUTPUT,
         state=STATE,
-        buckets=7,
+        buckets=BUCKETS,
         **{"keys": ids_of, "update": count_up, **functions},
     )
     return Query(name=name, operators=(operator,))
@@ -111,7 +118,7 @@ def keeping(name, window, **functions):
         state=np.dtype([("count", np.int64)]),
         keys=by_remainders,
         stores=True,
-        buckets=7,
+        buckets=BUCKETS,
         max_outputs=8,
         **functions,
     )

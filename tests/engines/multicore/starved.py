@@ -10,10 +10,10 @@ import numpy as np
 import psutil
 
 from streamlab.engines.errors import OutOfMemoryError
-from streamlab.engines.multicore.adapter import FAMILIES
-from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.workloads.model import Alphabet, Input, InputType, Operator, Query, Stream, Window
+from streamlab.workloads.model import InputType, Operator, Query, Window
 from streamlab.workloads.model.dataflow import Flow, OpKeyedUnordered, OpStateless, U
+from tests.engines.inputs import input_of
+from tests.engines.multicore.native_runs import make_run
 
 SPARE_BYTES = 64 << 20
 TUPLES = 8_000_000
@@ -101,12 +101,9 @@ def flow():
 
 def main(variant, windows=""):
     x = np.arange(TUPLES, dtype=np.int64)
-    stream = Stream(name="value", kinds=(0,), ts=np.zeros_like(x), payload={"x": x})
-    data = Input(alphabet=Alphabet(kinds=("value",)), streams=(stream,))
-    family = FAMILIES[variant]
-    settings = RunSettings(workers=2, batch=64)
+    data = input_of(("value",), (0, np.zeros_like(x), {"x": x}))
     program = distinct(WINDOWS[windows]) if windows else flow()
-    run = family.run(program, data, settings, family.options_type())
+    run = make_run(variant, program, data, workers=2, batch=64)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = psutil.Process().memory_info().vms + SPARE_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, hard))

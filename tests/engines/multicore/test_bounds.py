@@ -19,16 +19,13 @@ from streamlab.engines.multicore.kernels import compile as compiling
 from streamlab.engines.multicore.kernels.exceptions import collect_exceptions
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.model import (
-    Alphabet,
     DGSProgram,
     ForkJoin,
-    Input,
     InputType,
     Operator,
     Pipeline,
     Query,
     StateType,
-    Stream,
     Window,
     partitioned,
     stateless,
@@ -36,6 +33,8 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.arrays import copy
 from streamlab.workloads.model.operators.program import SINGLE
 from streamlab.workloads.model.reference import answer_of
+from tests.engines.inputs import input_of
+from tests.engines.multicore.native_runs import run_native
 
 VALUE = np.dtype([("x", np.int64)])
 RESULT = np.dtype([("ts", np.int64), ("x", np.int64)])
@@ -150,22 +149,17 @@ def slide_by(w):
     w[0].items[w[0].seen] = 0  # HERE of slide_by
 
 
-def operator(**functions):
-    window = Window(advance=10, size=10, type=SINGLE)
-    given = {"keys": one_key, "update": see_in_window, **functions}
-    return Operator(
+def query(**functions):
+    operator = Operator(
         name="indexing",
         inputs=(InputType(name="value", fields=VALUE),),
-        window=window,
+        window=Window(advance=10, size=10, type=SINGLE),
         output=RESULT,
         state=KEPT,
         buckets=8,
-        **given,
+        **{"keys": one_key, "update": see_in_window, **functions},
     )
-
-
-def query(**functions):
-    return Query(name="indexing", operators=(operator(**functions),))
+    return Query(name="indexing", operators=(operator,))
 
 
 def forward(t, out):
@@ -232,28 +226,15 @@ CASES = {
 
 def of_values(xs, asked):
     """Return a stream of values, time going up by one; of a program two, and one of barriers."""
-    ts = np.arange(len(xs), dtype=np.int64)
-    several = len(asked.kinds) > 1
-    streams = [
-        Stream(name=f"v{i}", kinds=(0,), ts=ts, payload={"x": np.array(xs, dtype=np.int64)})
-        for i in range(1 + several)
-    ]
-    if several:
-        barriers = ts[::7].copy()
-        none = np.zeros_like(barriers)
-        streams.append(Stream(name="barriers", kinds=(1,), ts=barriers, payload={"x": none}))
-    return Input(alphabet=Alphabet(kinds=asked.kinds), streams=tuple(streams))
+    ts = np.arange(len(xs))
+    streams = [(0, ts, {"x": np.array(xs, dtype=np.int64)})]
+    if len(asked.kinds) > 1:
+        streams += [streams[0], (1, ts[::7], {"x": np.zeros_like(ts[::7])})]
+    return input_of(asked.kinds, *streams)
 
 
-def run(variant, asked, data, *, workers=2, bounds=True):
-    family = FAMILIES[variant]
-    settings = RunSettings(workers=workers, batch=4, pin=False, bounds=bounds)
-    made = family.run(asked, data, settings, family.options_type())
-    try:
-        made.run()
-        return made.answer()
-    finally:
-        made.close()
+def run(variant, asked, data, **how):
+    return run_native(variant, asked, data, **{"workers": 2, "batch": 4, "pin": False, **how})[1]
 
 
 def place(function):

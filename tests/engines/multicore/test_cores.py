@@ -7,12 +7,9 @@ from pathlib import Path
 import pytest
 
 from streamlab.engines.conformance import ordinary_input
-from streamlab.engines.multicore.dgs.run import DgsRun
-from streamlab.engines.multicore.oplus.options import OplusOptions
-from streamlab.engines.multicore.oplus.run import OplusRun
-from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.registry import workload
+from tests.engines.multicore.native_runs import make_run
 
 TASKS = Path("/proc/self/task")
 LAST_CORE = 36
@@ -27,8 +24,9 @@ def threads_of(workers, **settings):
     """Return the cores on which new threads sleep, in turn, and those that each may use."""
     found = workload("event_window")
     data = generate_input(found, found.params({"streams": STREAMS}), 1000, seed=1)
-    how = RunSettings(workers=workers, **settings)
-    return threads_made_by(lambda: DgsRun(found.program, data, how))
+    return threads_made_by(
+        lambda: make_run("dgs", found.program, data, workers=workers, **settings)
+    )
 
 
 def threads_made_by(make):
@@ -69,9 +67,7 @@ def test_readers_downstream_begin_on_the_last_core():
     instances = len(cores)
 
     def make():
-        how = RunSettings(workers=1)
-        options = OplusOptions(max_instances=instances, downstream=1)
-        return OplusRun(found.program, data, how, options)
+        return make_run("vsn", found.program, data, max_instances=instances, downstream=1)
 
     tried = [threads_made_by(make)[0] for _ in range(TRIES)]
     assert [*cores, cores[-1]] in tried

@@ -6,47 +6,17 @@ import numpy as np
 import pytest
 
 from streamlab.engines.errors import EngineCrashError, EngineError
-from streamlab.engines.multicore.dgs.run import DgsRun
-from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.workloads.model import (
-    Alphabet,
-    DGSProgram,
-    ForkJoin,
-    Input,
-    OutputType,
-    StateType,
-    Stream,
-)
-from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model import DGSProgram, StateType
 from streamlab.workloads.registry import workload
-from tests.engines.multicore.test_dgs import answer_of
+from tests.engines.inputs import input_of
+from tests.engines.multicore.dgs_programs import PART, TWO_PAIRS, TWO_TYPES, two_state_types
+from tests.engines.multicore.native_runs import check_native, make_run, run_native
 
-STATE = np.dtype([("total", np.int64), ("last", np.int64), ("history", np.int64, (4,))])
-PART = np.dtype([("total", np.int64)])
-
-
-def _init(state):
-    state.last = 7
+WINDOWS = workload("event_window")
 
 
-def _update_root(state, event, out):
-    if event.kind == 0:
-        state.total += event.amount
-    else:
-        state.history[event.amount % 4] += state.total
-        out.emit(event.ts, state.total + state.last + state.history[0])
-        state.last = state.total
-
-
-def _update_part(state, event, out):
-    state.total += event.amount
-
-
-def _fork(state, pred1, pred2, first, second):
-    first.total = state.total
-    first.last = state.last
-    for i in range(4):
-        first.history[i] = state.history[i]
+def answer_of(found, data, **how):
+    return run_native("dgs", found.program, data, **how)[1]
 
 
 def _fork_parts(state, pred1, pred2, first, second):
@@ -58,52 +28,22 @@ def _keep(state):
     KEPT[0] = state
 
 
-def _join(first, second, state):
-    state.total = first.total + second.total
-    state.last = first.last
-    for i in range(4):
-        state.history[i] = first.history[i]
-
-
 KEPT = [None]
-
-
-def two_state_types():
-    return DGSProgram(
-        name="two_types",
-        kinds=("add", "read"),
-        event=np.dtype([("amount", np.int64)]),
-        output=np.dtype([("ts", np.int64), ("value", np.int64)]),
-        depends=lambda a, b: a.kind == 1 or b.kind == 1,
-        states=(
-            StateType(name="whole", dtype=STATE, update=_update_root),
-            StateType(name="part", dtype=PART, update=_update_part, kinds=frozenset({"add"})),
-        ),
-        init=_init,
-        parallel=(ForkJoin(parent="whole", first="whole", second="part", fork=_fork, join=_join),),
-    )
-
-
-TWO_TYPES = (two_state_types(), OutputType(kinds=("read",), depends=lambda a, b: True))
 
 
 def test_several_state_types_and_nested_arrays_work():
     program, output = TWO_TYPES
-    found = replace(workload("event_window"), program=program, output=output)
+    found = replace(WINDOWS, program=program, output=output)
     rng = np.random.default_rng(1)
 
-    def stream(name, kind, n):
+    def stream(kind, n):
         amount = {"amount": rng.integers(0, 50, n)}
-        return Stream(name=name, kinds=(kind,), ts=np.sort(rng.integers(0, 900, n)), payload=amount)
+        return kind, np.sort(rng.integers(0, 900, n)), amount
 
-    data = Input(
-        alphabet=Alphabet(kinds=program.kinds),
-        streams=(stream("a", 0, 800), stream("b", 0, 700), stream("read", 1, 40)),
-    )
-    one = answer_of(found, data, workers=1, batch=10)
-    two = answer_of(found, data, workers=2, batch=10)
-    assert len(one["ts"]) == 40
-    assert np.array_equal(one["value"], two["value"])
+    data = input_of(program.kinds, stream(0, 800), stream(0, 700), stream(1, 40))
+    first, second = (answer_of(found, data, workers=workers, batch=10) for workers in (1, 2))
+    assert len(first["ts"]) == 40
+    assert np.array_equal(first["value"], second["value"])
 
 
 def _update_large(state, event, out):
@@ -114,38 +54,26 @@ def _update_large(state, event, out):
 
 
 def test_a_state_may_be_larger_than_the_stack_of_a_thread():
-    found = workload("event_window")
     state = replace(
-        found.program.states[0],
+        WINDOWS.program.states[0],
         dtype=np.dtype([("seen", np.int64, (4_000_000,))]),
         update=_update_large,
     )
-    program = replace(found.program, states=(state,), init=lambda state: None, parallel=())
+    program = replace(WINDOWS.program, states=(state,), init=lambda state: None, parallel=())
     ts = np.arange(1000, dtype=np.int64)
-    data = Input(
-        alphabet=Alphabet(kinds=program.kinds),
-        streams=(
-            Stream(name="values", kinds=(0,), ts=ts, payload={"value": ts % 10 * 399_999}),
-            Stream(name="barriers", kinds=(1,), ts=ts[-1:], payload={"value": ts[-1:] * 0}),
-        ),
-    )
-    answer = answer_of(replace(found, program=program), data, workers=1, batch=100)
+    values = (0, ts, {"value": ts % 10 * 399_999})
+    data = input_of(program.kinds, values, (1, ts[-1:], {"value": ts[-1:] * 0}))
+    answer = answer_of(replace(WINDOWS, program=program), data, batch=100)
     assert answer["sum"].tolist() == [100]
 
 
 def test_a_function_that_does_not_compile_is_named_with_its_line():
     program = two_state_types()
     pair = replace(program.parallel[0], fork=_fork_parts)
-    found = replace(workload("event_window"), program=replace(program, parallel=(pair,)))
-    data = Input(
-        alphabet=Alphabet(kinds=program.kinds),
-        streams=tuple(
-            Stream(name=str(kind), kinds=(kind,), ts=np.arange(3), payload={"amount": np.arange(3)})
-            for kind in (0, 0, 1)
-        ),
-    )
+    three = np.arange(3)
+    data = input_of(program.kinds, *((kind, three, {"amount": three}) for kind in (0, 0, 1)))
     with pytest.raises(EngineError, match=r"fork function _fork_parts \(.*programs.py:\d+\)"):
-        DgsRun(found.program, data, RunSettings(workers=2, batch=1))
+        make_run("dgs", replace(program, parallel=(pair,)), data, workers=2)
 
 
 def _too_large(state):
@@ -164,20 +92,12 @@ def _divides(state):
     ],
 )
 def test_an_init_that_fails_is_named_with_field_value_and_line(init, said):
-    found = workload("event_window").program
-    small = replace(found.states[0], dtype=np.dtype([("sum", np.int8)]))
-    program = replace(found, states=(small,), init=init)
-    one = np.array([1], dtype=np.int64)
-    data = Input(
-        alphabet=Alphabet(kinds=program.kinds),
-        streams=(
-            Stream(name="v", kinds=(0,), ts=one, payload={"value": one}),
-            Stream(name="b", kinds=(1,), ts=one, payload={"value": one}),
-        ),
-    )
+    small = replace(WINDOWS.program.states[0], dtype=np.dtype([("sum", np.int8)]))
+    program = replace(WINDOWS.program, states=(small,), init=init)
+    data = input_of(program.kinds, *((kind, [1], {"value": np.array([1])}) for kind in (0, 1)))
     where = rf"{init.__name__} \(.*test_dgs_programs.py:\d+\)"
     with pytest.raises(EngineError, match=f"init raised: {said}.*, in {where}"):
-        DgsRun(program, data, RunSettings())
+        make_run("dgs", program, data)
 
 
 def _update_twice(state, event, out):
@@ -196,18 +116,17 @@ def test_emitting_more_than_declared_is_an_error_not_a_loss():
         init=lambda state: None,
         max_outputs_per_event=1,
     )
-    found = replace(workload("event_window"), program=program)
+    found = replace(WINDOWS, program=program)
     n = 400_000
-    stream = Stream(name="s", kinds=(0,), ts=np.arange(n))
-    data = Input(alphabet=Alphabet(kinds=("event",)), streams=(stream,))
+    data = input_of(("event",), (0, np.arange(n), {}))
     with pytest.raises(EngineError, match="max_outputs_per_event"):
-        answer_of(found, data, workers=1, batch=1 << 20)
-    few = replace(data, streams=(replace(stream, ts=stream.ts[:7]),))  # there is room for all
+        answer_of(found, data, batch=1 << 20)
+    few = input_of(("event",), (0, np.arange(7), {}))  # there is room for all
     for batch in (1, 64):
         with pytest.raises(EngineError, match="emitted 7 records beyond"):
-            answer_of(found, few, workers=1, batch=batch)
+            answer_of(found, few, batch=batch)
     allowed = replace(found, program=replace(program, max_outputs_per_event=2))
-    assert len(answer_of(allowed, data, workers=1, batch=1 << 20)["ts"]) == 2 * n
+    assert len(answer_of(allowed, data, batch=1 << 20)["ts"]) == 2 * n
 
 
 def _update_that_raises(state, event, out):
@@ -231,103 +150,26 @@ def test_a_function_that_raises_ends_the_run_with_an_error(role):
     else:
         pair = replace(program.parallel[0], join=_join_that_raises)
         program = replace(program, parallel=(pair,))
-    found = replace(workload("event_window"), program=program)
-
-    def stream(name, kind, n):
-        amount = {"amount": np.arange(n)}
-        return Stream(name=name, kinds=(kind,), ts=np.arange(n), payload=amount)
-
-    data = Input(
-        alphabet=Alphabet(kinds=program.kinds),
-        streams=(stream("a", 0, 50), stream("b", 0, 50), stream("read", 1, 50)),
-    )
-    run = DgsRun(found.program, data, RunSettings(workers=2, batch=3))
+    times = np.arange(50)
+    data = input_of(program.kinds, *((kind, times, {"amount": times}) for kind in (0, 0, 1)))
     with pytest.raises(EngineCrashError, match=f"{role} function raised"):
-        run.run()
+        run_native("dgs", program, data, workers=2, batch=3)
 
 
 def test_two_leaves_of_a_tree_on_one_worker_synchronize_each_for_itself():
     program, output = TWO_PAIRS
-    found = replace(workload("event_window"), program=program, output=output)
+    found = replace(WINDOWS, program=program, output=output)
     rng = np.random.default_rng(2)
 
-    def stream(name, kinds, n):
-        return Stream(
-            name=name,
-            kinds=kinds,
-            ts=np.sort(rng.integers(0, 1_000, n)),
-            tag=rng.choice(kinds, n).astype(np.int32),
-            payload={"amount": rng.integers(0, 99, n)},
-        )
+    def stream(kinds, n):
+        columns = {"tag": rng.choice(kinds, n), "amount": rng.integers(0, 99, n)}
+        return kinds, np.sort(rng.integers(0, 1_000, n)), columns
 
-    data = Input(
-        alphabet=Alphabet(kinds=program.kinds),
-        streams=(stream("s0", (0, 2), 500), stream("s1", (0, 2), 500), stream("s2", (1, 3), 60)),
-    )
-    expected = answer_of(found, data, workers=1, batch=8)
+    data = input_of(program.kinds, stream((0, 2), 500), stream((0, 2), 500), stream((1, 3), 60))
+    expected = answer_of(found, data, batch=8)
     for workers in (2, 3, 4):
         for batch in (1, 5, 1000):
-            answer = answer_of(found, data, workers=workers, batch=batch)
-            difference = compare(expected, answer, output)
-            assert difference.equal, difference.render()
-
-
-SUMS = np.dtype([("ac", np.int64), ("c", np.int64)])
-
-
-def _init_sums(state):
-    state.ac = 0
-
-
-def _update_sums(state, event, out):
-    if event.kind == 0:
-        state.ac += event.amount
-    elif event.kind == 2:
-        state.c += event.amount
-    elif event.kind == 1:
-        out.emit(event.ts, 1, state.ac)
-        state.ac = 0
-    else:
-        out.emit(event.ts, 3, state.c)
-        state.c = 0
-
-
-def _fork_sums(state, pred1, pred2, first, second):
-    if pred2[1]:
-        second.ac = state.ac
-    else:
-        first.ac = state.ac
-    if pred2[3]:
-        second.c = state.c
-    else:
-        first.c = state.c
-
-
-def _join_sums(first, second, state):
-    state.ac = first.ac + second.ac
-    state.c = first.c + second.c
-
-
-def _depends_in_pairs(first, second):
-    # a-b and c-d depend on each other; a and c share streams, b and d share another.
-    return {first.kind, second.kind} in ({0, 1}, {1}, {2, 3}, {3})
-
-
-TWO_PAIRS = (
-    DGSProgram(
-        name="two_pairs",
-        kinds=("a", "b", "c", "d"),
-        event=np.dtype([("amount", np.int64)]),
-        output=np.dtype([("ts", np.int64), ("kind", np.int8), ("value", np.int64)]),
-        depends=_depends_in_pairs,
-        states=(StateType(name="sums", dtype=SUMS, update=_update_sums),),
-        init=_init_sums,
-        parallel=(
-            ForkJoin(parent="sums", first="sums", second="sums", fork=_fork_sums, join=_join_sums),
-        ),
-    ),
-    OutputType(kinds=("a", "b", "c", "d"), depends=_depends_in_pairs, kind_field="kind"),
-)
+            check_native("dgs", found, data, expected, workers=workers, batch=batch)
 
 
 def test_ties_within_streams_of_several_kinds_keep_their_order():
@@ -335,25 +177,18 @@ def test_ties_within_streams_of_several_kinds_keep_their_order():
     for seed in range(4):
         rng = np.random.default_rng(seed)
 
-        def stream(name, rng=rng, n=3_000):
-            return Stream(
-                name=name,
-                kinds=(0, 1),
-                ts=np.sort(rng.integers(0, n // 8, n)),
-                tag=((rng.random(n) < 0.3) + 2 * rng.integers(0, 2, n)).astype(np.int32),
-                payload={
-                    "user": rng.integers(0, 99, n).astype(np.int32),
-                    "meta": rng.integers(0, 99, n).astype(np.int32),
-                },
-            )
+        def stream(rng=rng, n=3_000):
+            columns = {
+                "tag": (rng.random(n) < 0.3) + 2 * rng.integers(0, 2, n),
+                "user": rng.integers(0, 99, n).astype(np.int32),
+                "meta": rng.integers(0, 99, n).astype(np.int32),
+            }
+            return (0, 1), np.sort(rng.integers(0, n // 8, n)), columns
 
-        alphabet = Alphabet(kinds=found.program.kinds, keys=2)
-        data = Input(alphabet=alphabet, streams=(stream("s0"), stream("s1")))
+        data = input_of(found.program.kinds, stream(), stream(), keys=2)
         expected = found.oracle(data)
         for batch in (1, 64, 1000):
-            answer = answer_of(found, data, workers=2, batch=batch)
-            difference = compare(expected, answer, found.output)
-            assert difference.equal, difference.render()
+            check_native("dgs", found, data, expected, workers=2, batch=batch)
 
 
 def _looking_up(table):
@@ -379,16 +214,11 @@ def _looking_up(table):
 @pytest.mark.filterwarnings("ignore:Cannot cache compiled function")
 def test_a_kernel_of_an_array_that_changes_is_not_one_of_another_array(table):
     """Numba reads such arrays where they lie; copies of them are of no use to others."""
-    payload = {"amount": np.arange(10)}
-    stream = Stream(name="ask", kinds=(0,), ts=np.arange(10), payload=payload)
-    data = Input(alphabet=Alphabet(kinds=("ask",)), streams=(stream,))
+    data = input_of(("ask",), (0, np.arange(10), {"amount": np.arange(10)}))
     first, wanted = table(), table()[:10].tolist()
-    output = OutputType(kinds=("ask",), depends=lambda a, b: True)
 
     def answer(array):
-        program = _looking_up(array)
-        found = replace(workload("event_window"), program=program, output=output)
-        return answer_of(found, data, workers=1)["value"].tolist()
+        return run_native("dgs", _looking_up(array), data)[1]["value"].tolist()
 
     assert answer(first) == wanted
     first *= 2

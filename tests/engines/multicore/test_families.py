@@ -6,14 +6,17 @@ import weakref
 import numpy as np
 import pytest
 
+from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.adapter import FAMILIES, MulticoreEngine
 from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.engines.protocol import Task, default_variant
-from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.protocol import default_variant
+from streamlab.workloads import optimizers
 from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
 from streamlab.workloads.registry import workload
+from tests.engines.multicore.native_runs import check_native
+from tests.engines.tasks import task_of
 from tests.workloads.suite.streams import generated
 
 OUTPUT = np.dtype([("ts", "i8"), ("x", "i8")])
@@ -26,6 +29,54 @@ def test_every_model_has_a_default_and_every_variant_a_family():
     defaults = [default_variant(variants, model).name for model in models]
     assert defaults == ["dgs", "vsn", "ordered", "dataflow"]
     assert all(list(family.properties) == ["PIP1", "PIP2", "PIP3"] for family in FAMILIES.values())
+    by_hand = [
+        name
+        for name, family in FAMILIES.items()
+        if not all(held.holds for held in family.properties.values())
+    ]
+    assert by_hand == ["adhoc"]
+
+
+@pytest.mark.parametrize("variant", FAMILIES)
+@pytest.mark.parametrize(
+    ("name", "model", "default"),
+    [
+        ("event_window", "a DGS program", "dgs"),
+        ("wordcount", "a query of operators O+", "vsn"),
+        ("parametric", "an ordered pipeline", "ordered"),
+        ("sensor_interpolation", "a typed dataflow graph", "dataflow"),
+    ],
+)
+def test_a_program_of_another_model_is_refused_with_the_variant_for_it(
+    name, model, default, variant, tmp_path
+):
+    found = workload(name)
+    task = task_of(found, ordinary_input(found), tmp_path, variant)
+    refused = MulticoreEngine().unsupported(task) == (
+        f"{name} is {model}; give variants = ['{default}']"
+    )
+    assert refused is not isinstance(found.program, FAMILIES[variant].models)
+
+
+def test_layers_run_pipelines_and_queries():
+    assert FAMILIES["layers"].models == (Pipeline, Query)
+
+
+@pytest.mark.parametrize(
+    ("variant", "name"),
+    [
+        ("dgs", "event_window"),
+        ("vsn", "wordcount"),
+        ("ordered", "linear_road_pos_rep"),
+        ("layers", "linear_road_pos_rep"),
+        ("layers", "wordcount"),
+    ],
+)
+def test_without_measuring_the_answer_is_the_same_and_no_figure_is_made_up(variant, name):
+    found = workload(name)
+    how = {"workers": 2, "batch": 16, "measure": False}
+    measured, _ = check_native(variant, found, ordinary_input(found), **how)
+    assert measured.latency is None and measured.progress is None
 
 
 @pytest.mark.parametrize("variant", FAMILIES)
@@ -42,6 +93,7 @@ def test_options_are_refused_in_the_same_words(variant):
     [
         ("vsn", "tuple_buffer", _core.TUPLE_BUFFERS),
         ("dgs", "handover", _core.HANDOVERS),
+        ("dgs", "optimizer", optimizers.names()),
         ("dgs", "mailbox", _core.MAILBOXES),
         ("ordered", "scheduler", _core.SCHEDULERS),
         ("ordered", "worklist", _core.WORKLISTS),
@@ -53,11 +105,34 @@ def test_options_are_refused_in_the_same_words(variant):
         ("layers", "dealing", _core.DEALINGS),
     ],
 )
-def test_names_are_those_of_the_core(variant, option, names):
+def test_names_are_those_of_the_core_or_registered(variant, option, names):
     wrong = MulticoreEngine().wrong_options
     assert len(names) > 1 and all(wrong(variant, {option: name}) is None for name in names)
     refused = f"{option} is one of {', '.join(names)}, got 'nosuch'"
     assert wrong(variant, {option: "nosuch"}) == refused
+
+
+@pytest.mark.parametrize(
+    ("variant", "options", "reason"),
+    [
+        ("dgs", {"checkpoint_every": -1}, "cannot be negative"),
+        ("dgs", {"checkpoint_folder": "/tmp/x"}, "needs checkpoint_every"),
+        ("dgs", {"checkpoint_every": 1, "checkpoint_folder": "x"}, "absolute path"),
+        ("dgs", {"adapt": True, "adapt_ms": 0}, "adapt_ms is 0; expected milliseconds"),
+        (
+            "ordered",
+            {"serials": "operator", "worklist": "homed"},
+            "serials 'operator' go with the worklists hybrid, partitioned, shared, not homed",
+        ),
+        ("ordered", {"partitions": 0}, "partitions must be at least 1, got 0"),
+        ("ordered", {"window": 1 << 17}, "window must be at most 65536 units, got 131072"),
+        ("ordered", {"window": 2.5}, "option window takes int, got 2.5"),
+        ("ordered", {"ct_window_us": -1}, "ct_window_us must be at least 1, got -1"),
+        ("ordered", {"qst_capacity": 0}, "qst_capacity must be at least 1, got 0"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(variant, options, reason):
+    assert reason in MulticoreEngine().wrong_options(variant, options)
 
 
 def test_settings_out_of_range_are_refused_by_the_core():
@@ -89,15 +164,7 @@ def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, t
     def prepared(streams):
         data = generated(found, {"streams": streams // sides}, 1000, 1)
         assert len(data.streams) == streams
-        dataset = write_dataset(data, found.name, tmp_path)
-        task = Task(
-            workload=found,
-            dataset=dataset,
-            variant=variant,
-            workers=1,
-            batch=16,
-            scratch=tmp_path,
-        )
+        task = task_of(found, data, tmp_path, variant, batch=16)
         return MulticoreEngine().prepare(task), len(found.oracle(data)["ts"])
 
     run, wanted = prepared(most)
@@ -106,38 +173,3 @@ def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, t
     run.close()
     with pytest.raises(UnsupportedError, match=f"at most {most} streams, got {most + sides}"):
         prepared(most + sides)
-
-
-@pytest.mark.some(4)
-@pytest.mark.parametrize(
-    ("variant", "name", "parameters"),
-    [
-        ("dgs", "page_view_join", {}),
-        ("vsn", "forward", {}),
-        ("vsn", "scale_join", {"streams": 1}),
-        ("sn", "forward", {}),
-        ("layers", "forward", {}),
-        ("adhoc", "scale_join", {"streams": 1}),
-        ("1t", "scale_join", {"streams": 1}),
-        ("ordered", "parametric", {}),
-    ],
-)
-def test_progress_at_full_speed_counts_every_output(variant, name, parameters, tmp_path):
-    found = workload(name)
-    dataset = write_dataset(generated(found, parameters, 3000, 1), found.name, tmp_path)
-    task = Task(
-        workload=found,
-        dataset=dataset,
-        variant=variant,
-        workers=1,
-        batch=16,
-        scratch=tmp_path,
-    )
-    run = MulticoreEngine().prepare(task)
-    try:
-        measured, answer = run.run(), run.answer()
-    finally:
-        run.close()
-    outputs = max(len(column) for column in answer.values())
-    assert measured.progress is not None
-    assert measured.progress.outputs.sum() == outputs > 0

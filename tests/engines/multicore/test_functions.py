@@ -1,7 +1,6 @@
 """Functions of operators in compiled code: those that constructions build, states, and sizes."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -9,17 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.engines.errors import EngineError, UnsupportedError
-from streamlab.engines.multicore.oplus.options import OplusOptions
-from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.oplus.tables import MOST_WINDOWS, check_windows
-from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.model import (
-    Alphabet,
-    Input,
     InputType,
     Operator,
     Query,
-    Stream,
     Window,
     aggregate,
     aggregate_plus,
@@ -29,6 +22,8 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.operators.program import SINGLE
 from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.model.streams.strategies import inputs
+from tests.engines.inputs import input_of, sorted_rows
+from tests.engines.multicore.native_runs import make_run, run_native
 from tests.examples import examples
 
 FIRST = InputType(
@@ -118,22 +113,9 @@ MADE = {
 }
 
 
-def rows(answered):
-    return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
-
-
-def native(query, data, *, instances=1, batch=1, shared_nothing=False, join_form="fused"):
-    run = OplusRun(
-        query,
-        data,
-        RunSettings(workers=instances, batch=batch, ring_blocks=16, pin=False),
-        OplusOptions(shared_nothing=shared_nothing, join_form=join_form),
-    )
-    try:
-        assert run.run().events == data.events
-        return rows(run.answer())
-    finally:
-        run.close()
+def native(query, data, **how):
+    """Return the sorted records of a native run's answer."""
+    return sorted_rows(run_native("vsn", query, data, ring_blocks=16, pin=False, **how)[1])
 
 
 @pytest.mark.some(2)
@@ -146,27 +128,26 @@ def test_constructions_compile_and_answer_as_the_interpreter(name):
     query = asked(operator)
     layout = [("first",), ("second",)] if operator.join is not None else [("first",)] * 2
 
-    @settings(max_examples=examples(20), deadline=None)
+    @settings(max_examples=examples(20))
     @given(data=st.data())
     def check(data):
         drawn = data.draw(inputs(query, layouts=[layout]))
-        wanted = rows(answer(query, drawn))
+        wanted = sorted_rows(answer(query, drawn))
         forms = [("operator10", False), ("operator10", True)]
         if operator.join is not None:
             forms.append(("fused", False))
         for join_form, shared_nothing in forms:
-            instances = data.draw(st.sampled_from([1, 2, 5]))
-            batch = data.draw(st.sampled_from([1, 64]))
-            how = {"instances": instances, "batch": batch, "shared_nothing": shared_nothing}
-            how["join_form"] = join_form
-            assert native(query, drawn, **how) == wanted
+            got = native(
+                query,
+                drawn,
+                workers=data.draw(st.sampled_from([1, 2, 5])),
+                batch=data.draw(st.sampled_from([1, 64])),
+                shared_nothing=shared_nothing,
+                join_form=join_form,
+            )
+            assert got == wanted
 
     check()
-
-
-def one_stream(ts, **columns):
-    stream = Stream(name="s", kinds=(0,), ts=np.array(ts, dtype=np.int64), payload=columns)
-    return Input(alphabet=Alphabet(kinds=("in",)), streams=(stream,))
 
 
 # --- keys are removed when their states are zero by value -----------------------------------------
@@ -212,7 +193,8 @@ def turn_sum(w):
 
 
 def numbers(*tuples):
-    return one_stream([ts for ts, _ in tuples], v=np.array([v for _, v in tuples]))
+    values = np.array([v for _, v in tuples], dtype=np.float64)
+    return input_of(("in",), (0, [ts for ts, _ in tuples], {"v": values}))
 
 
 def turning(update=add_up, slide=turn, state=FLOATS):
@@ -235,10 +217,10 @@ def turning(update=add_up, slide=turn, state=FLOATS):
 def test_a_key_whose_states_are_minus_zero_is_removed(shared_nothing):
     query = turning()
     data = numbers((0, 2.0), (1, -2.0), (2, 0.0), (55, 1.0))
-    wanted = rows(answer(query, data))
+    wanted = sorted_rows(answer(query, data))
     # The keys 0 and 10 have come to zero by the first slide: they are shown once.
     assert [row[:2] for row in wanted if row[1] in (0, 10)] == [(10, 0), (10, 10)]
-    assert native(query, data, instances=2, shared_nothing=shared_nothing) == wanted
+    assert native(query, data, workers=2, shared_nothing=shared_nothing) == wanted
 
 
 @pytest.mark.parametrize(
@@ -249,11 +231,11 @@ def test_a_key_whose_states_are_minus_zero_is_removed(shared_nothing):
 def test_keys_go_when_the_interpreter_lets_them_go(query):
     value = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0, float("nan"), 5e-324])
 
-    @settings(max_examples=examples(30), deadline=None)
+    @settings(max_examples=examples(30))
     @given(st.lists(st.tuples(st.integers(0, 60), value), max_size=12))
     def check(tuples):
         data = numbers(*sorted(tuples, key=lambda t: t[0]))
-        got, wanted = native(query, data, instances=2), rows(answer(query, data))
+        got, wanted = native(query, data, workers=2), sorted_rows(answer(query, data))
         assert [row[:2] for row in got] == [row[:2] for row in wanted]  # sums may be no numbers
 
     check()
@@ -305,25 +287,18 @@ def test_the_windows_of_all_states_and_operators_of_a_run_count_together():
 
 @pytest.mark.parametrize("shared_nothing", [False, True])
 def test_instances_that_share_nothing_have_windows_each(shared_nothing):
-    query = asked(sized(1, 1024))
-    make = partial(
-        OplusRun,
-        query,
-        numbers(),
-        RunSettings(),
-        OplusOptions(shared_nothing=shared_nothing, max_instances=3),
-    )
+    query, variant = asked(sized(1, 1024)), "sn" if shared_nothing else "vsn"
     if shared_nothing:
         with pytest.raises(UnsupportedError, match="each of 3 shared-nothing instances"):
-            make()
+            make_run(variant, query, numbers(), max_instances=3)
     else:
-        make().close()
+        make_run(variant, query, numbers(), max_instances=3).close()
 
 
 def test_a_run_with_such_windows_says_so_before_it_takes_the_memory():
     query = asked(sized(1, 1 << 50))
     with pytest.raises(UnsupportedError, match="let the window advance by at least"):
-        OplusRun(query, numbers((0, 1.0)), RunSettings(ring_blocks=16))
+        make_run("vsn", query, numbers((0, 1.0)), ring_blocks=16)
 
 
 # --- what does not compile says where -------------------------------------------------------------
@@ -341,14 +316,15 @@ def misspelt(w, t, out):
     w[0].summ += t.v
 
 
-def test_a_field_that_is_not_there_is_named_with_the_function():
-    operator = replace(turning().operators[0], update=misspelt)
-    message = r"(?s)update function misspelt \(.*does not compile.*no field 'summ'"
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        ({"update": misspelt}, r"(?s)update function misspelt \(.*not compile.*no field 'summ'"),
+        # Of a helper its caller is named.
+        ({"keys": by_text}, r"keys function by_text \(.*does not compile"),
+    ],
+)
+def test_what_does_not_compile_is_named_with_the_function(functions, message):
+    operator = replace(turning().operators[0], **functions)
     with pytest.raises(EngineError, match=message):
-        native(asked(operator), numbers((0, 1.0)))
-
-
-def test_a_helper_that_does_not_compile_is_named_by_its_caller():
-    operator = replace(turning().operators[0], keys=by_text)
-    with pytest.raises(EngineError, match=r"keys function by_text \(.*does not compile"):
         native(asked(operator), numbers((0, 1.0)))

@@ -29,7 +29,8 @@ def give_up(process, told):
 
 def test_ctrl_c_ends_a_native_run_of_every_family_at_once():
     with Popen(
-        [sys.executable, long_runs.__file__],
+        [sys.executable, "-m", long_runs.__name__],
+        cwd=Path(long_runs.__file__).parents[3],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -5,40 +5,37 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR
-from streamlab.engines.multicore.layers.run import LayersQueryRun, check_graph
+from streamlab.engines.multicore.layers.run import check_graph
 from streamlab.engines.registry import engine
-from streamlab.engines.small_load import small_load
-from streamlab.workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window
-from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model import ListColumn, Query, Window
 from streamlab.workloads.model.operators.reference import answer
-from streamlab.workloads.model.streams.strategies import inputs
-from streamlab.workloads.registry import names, workload
-from tests.engines.multicore.graph_run import run_graph
-from tests.engines.multicore.operator_queries import JOIN, RANDOM, layouts_of, query
-from tests.engines.multicore.test_oplus_chains import QUERIES as QUERIES_IN_A_ROW
-from tests.examples import examples
+from streamlab.workloads.registry import workload
+from tests.engines.inputs import input_of, sorted_rows
+from tests.engines.multicore.chains import QUERIES as CHAINS
+from tests.engines.multicore.native_runs import check_native, run_native
+from tests.engines.multicore.operator_queries import JOIN, QUERIES, RANDOM, SEVERAL, query
 
-QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 LAYERS = (COMMUNICATION, OPERATOR)
-SEVERAL = "carries several inputs; give each input separate streams"
 
 
 def layer(determinism, **given_):
     return Setting(variant="layers", options={"determinism": determinism}, **given_)
 
 
-run = partial(run_graph, LayersQueryRun)
+run = partial(run_native, "layers", ring_blocks=1 << 12)
 
 
-def rows(answered):
-    return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
+def check_query(asked, data, **how):
+    """Run a query as a graph, compare it with the interpreter; return what was measured."""
+    measured, got = run(asked, data, **how)
+    assert sorted_rows(got) == sorted_rows(answer(asked, data))
+    assert (np.diff(got["ts"]) >= 0).all()
+    return measured
 
 
 @pytest.mark.some(5)
@@ -66,37 +63,6 @@ def test_queries_conform_under(name, determinism, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("name", RANDOM)
-def test_random_inputs_are_answered_as_by_the_interpreter(name):
-    asked = RANDOM[name]
-    drawn = layouts_of(asked)
-
-    @settings(
-        max_examples=examples(20),
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(data=st.data())
-    def check(data):
-        given_input = data.draw(inputs(asked, layouts=[data.draw(drawn)]))
-        times = tuple(stream.ts for stream in given_input.streams)
-        due = 1000 * np.arange(sum(map(len, times)), dtype=np.int64)
-        got, _ = run(
-            asked,
-            given_input,
-            workers=data.draw(st.sampled_from([1, 2, 5])),
-            batch=data.draw(st.sampled_from([1, 3, 64])),
-            load=small_load(times, due) if data.draw(st.booleans()) else None,
-            determinism=data.draw(st.sampled_from(LAYERS)),
-            channel_rows=data.draw(st.sampled_from([2, 4, 4096])),
-        )
-        assert (np.diff(got["ts"]) >= 0).all()
-        assert rows(got) == rows(answer(asked, given_input))
-
-    check()
-
-
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.parametrize("instances", [1, 2, 4, 6])
 @pytest.mark.parametrize("name", ["wordcount", "scale_join"])
@@ -105,34 +71,27 @@ def test_repeats_give_one_answer_in_either_layer(name, instances):
     data = ordinary_input(found)
     seen = set()
     for repeat in range(8):
-        got, _ = run(
-            found.program,
+        _, got = check_native(
+            "layers",
+            found,
             data,
             workers=instances,
+            ring_blocks=1 << 12,
             batch=(1, 64)[repeat // 4],
             determinism=LAYERS[repeat % 2],
             channel_rows=(4096, 16)[repeat // 2 % 2],
         )
-        assert compare(found.oracle(data), got, found.output).equal
         # More than equal traces: the order of ties is one as well.
         seen.add(b"".join(column.tobytes() for column in got.values()))
     assert len(seen) == 1
 
 
-def tuples(times, ids):
-    """Return a stream of tuples with one id each."""
-    n = len(times)
-    return Stream(
-        name="first",
-        kinds=(0,),
-        ts=np.asarray(times, dtype=np.int64),
-        payload={
-            "x": np.zeros(n, dtype=np.int64),
-            "ids": ListColumn(
-                values=np.asarray(ids, dtype=np.int32), offsets=np.arange(n + 1, dtype=np.int64)
-            ),
-        },
-    )
+def two_streams(count, apart):
+    """Return two streams of a tuple with one id at each time, the second so much later."""
+    ids = ListColumn(values=(np.arange(count) % 13).astype(np.int32), offsets=np.arange(count + 1))
+    columns = {"x": np.zeros(count, dtype=np.int64), "ids": ids}
+    times = np.arange(count)
+    return input_of(("first", "second"), (0, times, columns), (0, times + apart, columns))
 
 
 def two_streams_apart(count):
@@ -140,25 +99,15 @@ def two_streams_apart(count):
     return two_streams(count, apart=count)
 
 
-def two_streams(count, apart):
-    """Return two streams of a tuple at each time, the second so much later."""
-    ids = np.arange(count) % 13
-    return Input(
-        alphabet=Alphabet(kinds=("first", "second")),
-        streams=tuple(tuples(np.arange(count) + index * apart, ids) for index in range(2)),
-    )
-
-
 def test_without_determinism_the_comparison_says_what_went_wrong():
     # Of one time each: whatever comes first, blocks of it are longer than a window.
     asked, data = RANDOM["tumbling"], two_streams(20_000, apart=0)
-    wanted = answer(asked, data)
-    got, measured = run(asked, data, workers=2, batch=16, determinism=NONE, channel_rows=256)
-    assert rows(got) != rows(wanted)
+    how = {"workers": 2, "batch": 16, "channel_rows": 256}
+    measured, got = run(asked, data, determinism=NONE, **how)
+    assert sorted_rows(got) != sorted_rows(answer(asked, data))
     assert measured.counters["logs"] == measured.counters["mergers"] == 0
     for determinism in LAYERS:
-        right, _ = run(asked, data, workers=2, batch=16, determinism=determinism, channel_rows=256)
-        assert rows(right) == rows(wanted)
+        check_query(asked, data, determinism=determinism, **how)
 
 
 def test_outputs_far_beyond_their_tuples_do_not_stop_the_graph():
@@ -167,17 +116,15 @@ def test_outputs_far_beyond_their_tuples_do_not_stop_the_graph():
     wide = replace(asked.operators[0], window=Window(advance=4_000, size=4_000), name="wide")
     asked = Query(name="wide", operators=(wide,))
     data = two_streams_apart(4_000)
-    wanted = rows(answer(asked, data))
     for determinism in LAYERS:
         for workers in (2, 5):
-            got, _ = run(asked, data, workers=workers, determinism=determinism, channel_rows=2)
-            assert rows(got) == wanted
+            check_query(asked, data, workers=workers, determinism=determinism, channel_rows=2)
 
 
 def test_counters_and_plan_tell_what_a_layer_costs():
     data = two_streams_apart(2000)
     for determinism, threads, mergers, logs in ((OPERATOR, 10, 4, 0), (COMMUNICATION, 6, 0, 4)):
-        _, measured = run(RANDOM["tumbling"], data, workers=2, batch=8, determinism=determinism)
+        measured, _ = run(RANDOM["tumbling"], data, workers=2, batch=8, determinism=determinism)
         counters = measured.counters
         assert (counters["threads"], counters["mergers"]) == (threads, mergers)
         assert counters["logs"] == logs
@@ -192,17 +139,10 @@ def test_instances_of_a_join_share_the_comparisons():
     data = ordinary_input(found)
     counted = set()
     for workers in (1, 2, 5):
-        _, measured = run(found.program, data, workers=workers, batch=64)
+        measured, _ = run(found.program, data, workers=workers, batch=64)
         counted.add(measured.counters["comparisons"])
         assert "join of all pairs" in measured.plan
     assert len(counted) == 1 and counted.pop() > 0
-
-
-def test_without_measuring_the_answer_is_the_same():
-    data = two_streams_apart(500)
-    got, measured = run(RANDOM["sliding"], data, workers=2, batch=16, measure=False)
-    assert measured.latency is None and measured.progress is None
-    assert rows(got) == rows(answer(RANDOM["sliding"], data))
 
 
 def emit_thrice(w, out):  # so that a chunk of memory has room for one of the last three
@@ -213,18 +153,8 @@ def emit_thrice(w, out):  # so that a chunk of memory has room for one of the la
 def test_records_beyond_what_an_operator_said_end_the_run():
     asked = query("generous", Window(advance=3, size=3), expire=emit_thrice)
     keys = 120_000  # of one tuple; what they give when the window ends is more than a chunk
-    many = Stream(
-        name="first",
-        kinds=(0,),
-        ts=np.array([0, 9]),
-        payload={
-            "x": np.zeros(2, dtype=np.int64),
-            "ids": ListColumn(
-                values=np.arange(keys, dtype=np.int32), offsets=np.array([0, keys, keys])
-            ),
-        },
-    )
-    data = Input(alphabet=Alphabet(kinds=("first", "second")), streams=(many,))
+    ids = ListColumn(values=np.arange(keys, dtype=np.int32), offsets=np.array([0, keys, keys]))
+    data = input_of(("first", "second"), (0, [0, 9], {"x": np.zeros(2, np.int64), "ids": ids}))
     with pytest.raises(EngineCrashError, match=r"operator generous: .* beyond max_outputs"):
         run(asked, data, workers=2, batch=64)
 
@@ -232,8 +162,7 @@ def test_records_beyond_what_an_operator_said_end_the_run():
 def test_windows_end_with_the_last_tuple_even_if_less_is_known_to_have_passed():
     data = replace(two_streams_apart(300), until_ts=20)
     for workers in (1, 3):
-        got, _ = run(RANDOM["sliding"], data, workers=workers)
-        assert rows(got) == rows(answer(RANDOM["sliding"], data))
+        check_query(RANDOM["sliding"], data, workers=workers)
 
 
 def fail_late(w, t, out):
@@ -256,7 +185,7 @@ def test_a_function_that_raises_ends_the_run_and_is_named(functions):
 
 
 def test_what_does_not_run_as_a_graph_is_refused_with_a_reason():
-    chain = QUERIES_IN_A_ROW["aggregate twice"]
+    chain = CHAINS["aggregate twice"]
     assert "has 2 operators" in str(check_graph(chain, 2, OPERATOR))
     assert "at most 63" in str(check_graph(RANDOM["tumbling"], 64, OPERATOR))
     assert "needs an order" in str(check_graph(JOIN, 2, NONE))

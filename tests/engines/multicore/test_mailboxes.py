@@ -5,8 +5,6 @@ can make would wait for ever. Why none does: docs/decisions/0029-mailboxes-by-ta
 """
 
 import itertools
-import os
-from contextlib import closing
 from dataclasses import replace
 from itertools import product
 
@@ -14,44 +12,28 @@ import numpy as np
 import pytest
 
 from streamlab.engines.errors import EngineCrashError
-from streamlab.engines.multicore.dgs.options import DgsOptions
-from streamlab.engines.multicore.dgs.run import DgsRun
-from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.engines.small_load import small_load
-from streamlab.workloads.model import Alphabet, Input, OutputType, Stream
-from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model import OutputType
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.suite.keyed_counter import program as keyed_counter
 from streamlab.workloads.suite.keyed_counter.program import INCREMENT, READ_RESET
-from tests.engines.multicore.recovery.small_runs import (
-    NAMES,
-    input_of,
-    is_right,
-    kernels_of,
-    program_of,
-)
+from tests.engines.inputs import input_of
+from tests.engines.multicore.native_runs import run_native
+from tests.engines.multicore.recovery.small_runs import NAMES, check_run
+from tests.engines.multicore.recovery.small_runs import input_of as small_input
+from tests.engines.tasks import assert_equal
 
+BY_TAG = {"mailbox": "tags", "workers": 3, "pin": False}
 EVENTS = 6_000
 
 
-@pytest.fixture(autouse=True)
-def one_core():
-    """All threads of the test share a core."""
-    all_cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(all_cores)})
-    yield
-    os.sched_setaffinity(0, all_cores)
+pytestmark = pytest.mark.usefixtures("one_core")
 
 
-def run(name, options, *, workers, load=None, **settings):
+def run(name, **how):
     """Return what a right run measured."""
-    how = RunSettings(workers=workers, pin=False, load=load, **settings)
-    program, data = program_of(name), input_of(name, EVENTS)
-    with closing(DgsRun(program, data, how, options, kernels=kernels_of(name))) as made:
-        measured, answer = made.run(), made.answer()
-    assert is_right(name, EVENTS, answer)
-    assert measured.events == data.events
-    assert measured.progress.consumed.sum() == data.events
+    measured = check_run(name, EVENTS, pin=False, mailbox="tags", **how)
+    events = small_input(name, EVENTS).events
+    assert measured.events == measured.progress.consumed.sum() == events
     return measured
 
 
@@ -61,47 +43,33 @@ def run(name, options, *, workers, load=None, **settings):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_answer_is_the_oracles_with_any_room(name, workers, buffer_runs):
     for gather, batch in product((False, True), (1, 64)):
-        options = DgsOptions(mailbox="tags", buffer_runs=buffer_runs, gather=gather)
-        run(name, options, workers=workers, batch=batch, ring_blocks=2)
-
-
-@pytest.mark.parametrize("name", ["keyed_counter", "plugs"])
-def test_the_answer_is_the_oracles_under_a_load(name):
-    data = input_of(name, EVENTS)
-    due = np.arange(data.events, dtype=np.int64) * 1_000
-    load = small_load([stream.ts for stream in data.streams], due, silence_ns=500_000)
-    run(name, DgsOptions(mailbox="tags"), workers=3, load=load)
+        how = {"buffer_runs": buffer_runs, "gather": gather, "batch": batch}
+        run(name, workers=workers, ring_blocks=2, **how)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_snapshots_are_taken_when_no_key_waits(name, tmp_path):
-    options = DgsOptions(
-        mailbox="tags", checkpoint_every=1, checkpoint_ms=0, checkpoint_folder=str(tmp_path)
-    )
-    measured = run(name, options, workers=3, batch=16)
+    checkpoints = {"checkpoint_every": 1, "checkpoint_ms": 0, "checkpoint_folder": str(tmp_path)}
+    measured = run(name, workers=3, batch=16, **checkpoints)
     assert measured.counters["checkpoints"] > 0
     max(tmp_path.glob("checkpoint-*")).unlink()  # the end
-    how = RunSettings(workers=2)
-    program, data = program_of(name), input_of(name, EVENTS)
-    with closing(DgsRun(program, data, how, options, kernels=kernels_of(name))) as again:
-        again.run()
-        assert is_right(name, EVENTS, again.answer())
+    check_run(name, EVENTS, workers=2, mailbox="tags", **checkpoints)
 
 
 def test_keys_that_share_a_stream_go_on_while_one_waits():
-    far = {"workers": 2, "batch": 16, "ring_blocks": 64}
-    measured = run("keyed_counter", DgsOptions(mailbox="tags", gather=False), **far)
+    far = {"workers": 2, "batch": 16, "ring_blocks": 64, "gather": False}
+    measured = run("keyed_counter", **far)
     assert measured.counters["buffered_events"] > 100
     assert measured.counters["most_buffered_runs"] > 10
-    few = run("keyed_counter", DgsOptions(mailbox="tags", buffer_runs=5, gather=False), **far)
-    lanes = len(input_of("keyed_counter", EVENTS).streams)
+    few = run("keyed_counter", buffer_runs=5, **far)
+    lanes = len(small_input("keyed_counter", EVENTS).streams)
     assert few.counters["most_buffered_runs"] <= 5 + lanes
-    horizon = run("keyed_counter", DgsOptions(gather=False), **far)
+    horizon = check_run("keyed_counter", EVENTS, **far)
     assert "buffered_events" not in horizon.counters
 
 
 def test_with_one_key_nothing_is_put_aside():
-    measured = run("event_window", DgsOptions(mailbox="tags", gather=False), workers=2, batch=64)
+    measured = run("event_window", workers=2, batch=64, gather=False)
     assert measured.counters["buffered_events"] == 0
 
 
@@ -128,11 +96,9 @@ def test_outputs_of_a_key_that_waited_are_in_order_around_those_it_waited_for(ga
     right = answer_of(ECHO, data)
     late = 0
     for batch in itertools.cycle((1, 16)):
-        options = DgsOptions(mailbox="tags", gather=gather)
-        how = RunSettings(workers=3, pin=False, batch=batch)
-        with closing(DgsRun(ECHO, data, how, options)) as made:
-            late += made.run().counters["buffered_events"]
-            assert compare(right, made.answer(), ECHOES).equal
+        measured, answer = run_native("dgs", ECHO, data, batch=batch, gather=gather, **BY_TAG)
+        late += measured.counters["buffered_events"]
+        assert_equal(right, answer, ECHOES)
         # How many wait is the scheduler's to say; who gathers may have none.
         if batch == 16 and (late > 100 or gather):
             break
@@ -146,26 +112,19 @@ def echo_twice(state, event, out):
 def test_more_outputs_than_declared_are_counted_of_events_that_waited_too():
     data = mixed_streams(keys=5, events=2_000)
     twice = replace(ECHO, states=(replace(ECHO.states[0], update=echo_twice),))
-    how = RunSettings(workers=3, pin=False, batch=1)
-    options = DgsOptions(mailbox="tags", gather=False)
-    with closing(DgsRun(ECHO, data, how, options)) as once:
-        assert once.run().counters["buffered_events"] > 100
-    with (
-        closing(DgsRun(twice, data, how, options)) as made,
-        pytest.raises(EngineCrashError, match=f"emitted {data.events} records beyond"),
-    ):
-        made.run()
+    measured, _ = run_native("dgs", ECHO, data, gather=False, **BY_TAG)
+    assert measured.counters["buffered_events"] > 100
+    with pytest.raises(EngineCrashError, match=f"emitted {data.events} records beyond"):
+        run_native("dgs", twice, data, gather=False, **BY_TAG)
 
 
 def mixed_streams(keys, events):
     """Return three streams, each of which holds increments and read-resets of all keys."""
     rng = np.random.default_rng(5)
 
-    def stream(name):
+    def stream():
         kinds = rng.integers(0, 8, events) // 7  # an eighth are read-resets
-        tag = (kinds + len(ECHO.kinds) * rng.integers(0, keys, events)).astype(np.int32)
-        ts = np.sort(rng.integers(0, events, events))
-        return Stream(name=name, kinds=(INCREMENT, READ_RESET), ts=ts, tag=tag, payload={})
+        tag = kinds + len(ECHO.kinds) * rng.integers(0, keys, events)
+        return (INCREMENT, READ_RESET), np.sort(rng.integers(0, events, events)), {"tag": tag}
 
-    alphabet = Alphabet(kinds=ECHO.kinds, keys=keys)
-    return Input(alphabet=alphabet, streams=tuple(map(stream, "abc")))
+    return input_of(ECHO.kinds, stream(), stream(), stream(), keys=keys)

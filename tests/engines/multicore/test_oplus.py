@@ -1,45 +1,48 @@
 """Operators O+ on the multicore engine: the conformance suite, random windows, and determinism."""
 
+import itertools
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
-from streamlab.engines.errors import EngineCrashError
-from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.multicore.oplus.refusal import check_query
-from streamlab.engines.multicore.oplus.run import OplusRun
-from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.registry import engine
-from streamlab.workloads.model import Alphabet, Input, Operator, Query, Stream, Window
-from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model import ListColumn, Operator, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
 from streamlab.workloads.model.operators.reference import answer
-from streamlab.workloads.model.streams.strategies import inputs
-from streamlab.workloads.registry import names, workload
+from streamlab.workloads.registry import workload
+from tests.engines.inputs import input_of, sorted_rows
+from tests.engines.multicore.chains import QUERIES as CHAINS
+from tests.engines.multicore.chains import SLIDING, TUMBLING_TOTALS, query, readings, totalling
+from tests.engines.multicore.native_runs import check_native, make_run, run_native
 from tests.engines.multicore.operator_queries import (
+    BUCKETS,
     FIRST,
     OUTPUT,
-    RANDOM,
+    QUERIES,
+    SEVERAL,
     STATE,
     STORED,
+    emit_sums,
+    halve,
     ids_of,
-    layouts_of,
 )
+from tests.engines.multicore.operator_queries import query as query_of_one
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
 
-QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 VSN = Setting(variant="vsn", workers=2, batch=64)
 SCALEGATE = Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": "scalegate"})
 SN = Setting(variant="sn", workers=3, batch=7)
 BY_KEY = {"join_form": "operator10"}
 JOINS = ["scale_join", "nyse_hedge"]
-SEVERAL = "carries several inputs; give each input separate streams"
+REPEATS = examples(16)
 
 
 @pytest.mark.pairwise
@@ -61,10 +64,8 @@ def test_shared_nothing_conforms(name, case, tmp_path):
     found = run_case(engine("multicore"), workload(name), case, SN, tmp_path)
     assert found.problems == ()
     if found.unsupported is not None:
-        program = workload(name).program
-        assert isinstance(program, Query)
         several = case.name == "a single stream" and SEVERAL in found.unsupported
-        assert several or program.operators[0].join is not None
+        assert several or workload(name).program.operators[0].join is not None
 
 
 @pytest.mark.some(5)
@@ -105,77 +106,26 @@ def test_queries_conform_under(name, case, tmp_path):
     assert (found.unsupported, found.problems) == (None, ())
 
 
-def columns(query, data, *, instances=1, batch=1, **options):
-    run = OplusRun(
-        query,
-        data,
-        RunSettings(workers=instances, batch=batch, ring_blocks=16, pin=False),
-        OplusOptions(**options),
-    )
-    try:
-        assert run.run().events == data.events
-        return run.answer()
-    finally:
-        run.close()
+def run(query, data, **how):
+    return run_native("vsn", query, data, **{"ring_blocks": 16, "pin": False, **how})
 
 
-def rows(answered):
-    return sorted(zip(*(answered[name].tolist() for name in answered), strict=True))
-
-
-@pytest.mark.some(3)
-@pytest.mark.parametrize("name", RANDOM | STORED)
-def test_random_inputs_are_answered_as_by_the_interpreter(name):
-    asked = (RANDOM | STORED)[name]
-    drawn = layouts_of(asked)
-    shares = [False, True] if name in STORED else [False]
-
-    @settings(
-        max_examples=examples(15),
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(data=st.data())
-    def check(data):
-        given_input = data.draw(inputs(asked, layouts=[data.draw(drawn)]))
-        wanted = rows(answer(asked, given_input))
-        instances = data.draw(st.sampled_from([1, 2, 5]))
-        buffer = data.draw(st.sampled_from(["order", "scalegate"]))
-        batch = data.draw(st.sampled_from([1, 64]))
-        alone = data.draw(st.sampled_from(shares))
-        got = columns(
-            asked,
-            given_input,
-            instances=instances,
-            batch=batch,
-            tuple_buffer=buffer,
-            shared_nothing=alone,
-        )
-        assert (np.diff(got["ts"]) >= 0).all()
-        assert rows(got) == wanted
-
-    check()
-
-
-@pytest.mark.pairwise(strength=1)
-@pytest.mark.parametrize("instances", [1, 2, 4, 8])
+@pytest.mark.some(2)
+@pytest.mark.parametrize("instances", [4, 1, 2, 8])
 @pytest.mark.parametrize("name", ["wordcount", "scale_join"])
-def test_one_number_of_instances_gives_one_sequence(name, instances):
-    found = workload(name)
-    data = ordinary_input(found)
-    seen = set()
-    for tuple_buffer in ("order", "scalegate"):
-        for batch in (1, 64):
-            for _ in range(2):
-                got = columns(
-                    found.program,
-                    data,
-                    instances=instances,
-                    batch=batch,
-                    tuple_buffer=tuple_buffer,
-                )
-                seen.add(b"".join(column.tobytes() for column in got.values()))
-    assert len(seen) == 1
+def test_repeats_logs_and_batches_give_the_same_sequence(name, instances):
+    """One number of instances gives one, whatever the threads do meanwhile."""
+    program, data = workload(name).program, ordinary_input(workload(name))
+    how = {"workers": instances, "measure": False}
+    for shared_nothing in [False, True] if program.operators[0].join is None else [False]:
+        seen = set()
+        for tuple_buffer in ("order", "scalegate"):
+            for batch in (1, 64) * REPEATS:
+                how |= {"tuple_buffer": tuple_buffer, "shared_nothing": shared_nothing}
+                _, got = run(program, data, batch=batch, **how)
+                seen.add(tuple(column.tobytes() for column in got.values()))
+        assert len(seen) == 1
+        assert len(seen.pop()[0]) > 0
 
 
 def thrice(w, t, out):
@@ -194,15 +144,9 @@ def drop(w, t, out):
 def test_a_misused_deque_ends_the_run_with_its_name(update, said):
     (operator,) = STORED["kept"].operators
     asked = Query(name="kept", operators=(replace(operator, update=update),))
-    stream = Stream(
-        name="s",
-        kinds=(0,),
-        ts=np.arange(20),
-        payload={"x": np.arange(20), "y": np.zeros(20, np.float32)},
-    )
-    data = Input(alphabet=Alphabet(kinds=asked.kinds), streams=(stream,))
+    columns = {"x": np.arange(20), "y": np.zeros(20, np.float32)}
     with pytest.raises(EngineCrashError, match=said):
-        columns(asked, data)
+        run(asked, input_of(asked.kinds, (0, np.arange(20), columns)))
 
 
 def test_joins_by_key_read_any_number_of_streams_of_each_side():
@@ -210,38 +154,179 @@ def test_joins_by_key_read_any_number_of_streams_of_each_side():
     data = generated(found, {"highest": 300, "streams": 3, "right_eps": 500}, 1_500, 2)
     wanted = found.oracle(data)
     assert len(wanted["ts"]) > 100
-    for shared_nothing in (False, True):
-        got = columns(
-            found.program,
-            data,
-            instances=3,
-            batch=64,
-            join_form="operator10",
-            shared_nothing=shared_nothing,
-        )
-        assert compare(wanted, got, found.output).equal
+    for variant in ("vsn", "sn"):
+        check_native(variant, found, data, wanted, workers=3, batch=64, **BY_KEY)
     reason = check_query(found.program, data, fused=True)
     assert reason is not None and 'join_form = "operator10", which reads any' in reason
 
 
 def test_what_the_core_cannot_run_is_refused_with_a_reason():
-    stored = Query(
+    operator = Operator(
         name="stored",
-        operators=(
-            Operator(
-                name="stored",
-                inputs=(FIRST,),
-                window=Window(advance=1, size=2, type=SINGLE),
-                output=OUTPUT,
-                state=STATE,
-                keys=ids_of,
-                stores=True,
-            ),
-        ),
+        inputs=(FIRST,),
+        window=Window(advance=1, size=2, type=SINGLE),
+        output=OUTPUT,
+        state=STATE,
+        keys=ids_of,
+        stores=True,
     )
-    reason = check_query(stored, _nothing(stored), fused=False)
+    stored = Query(name="stored", operators=(operator,))
+    reason = check_query(stored, input_of(stored.kinds), fused=False)
     assert reason is not None and "stores tuples with the lists ['ids']" in reason
 
 
-def _nothing(query):
-    return Input(alphabet=Alphabet(kinds=query.kinds), streams=())
+# ---- Several operators in a row -------------------------------------------------------------------
+
+
+def refuse(w, t, out):
+    if t.count > 0:
+        raise ValueError("no counts")
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("instances", [4, 2, 1])
+@pytest.mark.parametrize("name", ["aggregate thrice", "emit twice then aggregate"])
+def test_one_number_of_instances_gives_one_sequence_of_a_chain(name, instances):
+    asked, data = CHAINS[name], readings(400, 2, 3)
+    wanted = sorted_rows(answer(asked, data))
+    assert len(wanted) > 100
+    seen = set()
+    for repeat in range(8):
+        _, got = run(
+            asked,
+            data,
+            workers=instances,
+            batch=(1, 64)[repeat % 2],
+            tuple_buffer=("order", "scalegate")[repeat // 2 % 2],
+            link_rows=(None, 4)[repeat // 4],
+        )
+        assert sorted_rows(got) == wanted
+        seen.add(b"".join(column.tobytes() for column in got.values()))
+    assert len(seen) == 1
+
+
+def test_a_plan_names_all_operators_and_what_finds_no_room_between_them_is_counted():
+    measured, _ = run(CHAINS["aggregate twice"], readings(200, 1, 0), workers=2, link_rows=2)
+    assert measured.plan == (
+        "counting: 2 instances, 7 buckets of keys -> totalling: 2 instances, 5 buckets of keys"
+    )
+    counters = measured.counters
+    assert counters["spilled_rows"] >= counters["spilled_rows_peak"] > 2
+
+
+def test_an_error_names_the_operator():
+    second = totalling(Window(advance=5, size=5), update=refuse)
+    message = "operator totalling: keys or update raised an exception"
+    with pytest.raises(EngineCrashError, match=message):
+        run(query("fails", SLIDING, second), readings(50, 1, 0), workers=2)
+
+
+def test_chains_that_share_nothing_are_refused_with_a_reason():
+    with pytest.raises(UnsupportedError, match="variant sn runs queries of one operator"):
+        make_run("sn", CHAINS["aggregate twice"], readings(9, 1, 0), workers=2)
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (replace(TUMBLING_TOTALS, stores=True), "operator totalling stores tuples"),
+        # The windows of all operators count for the range of event times.
+        (replace(TUMBLING_TOTALS, window=Window(advance=1 << 61, size=1 << 61)), "exceed 2^61"),
+    ],
+    ids=["stores tuples", "a window too far"],
+)
+def test_a_later_operator_that_cannot_run_is_refused(second, said):
+    reason = check_query(query("refused", SLIDING, second), readings(9, 1, 0), fused=False)
+    assert reason is not None and said in reason
+
+
+def test_a_controller_needs_what_measuring_gives():
+    script = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 2]]}
+    how = {"measure": False, "max_instances": 2, "controller": script}
+    with pytest.raises(UnsupportedError, match="remove the option measure = false"):
+        make_run("vsn", query("one", SLIDING), readings(9, 1, 0), **how)
+
+
+# ---- Instances that share nothing -----------------------------------------------------------------
+
+
+def each_id(t, out):
+    for key in t.ids:
+        out.add(key)
+
+
+def by_key(key):
+    return key
+
+
+def counting(window, slide=None):
+    """Return a query that counts ids, whose bucket is their remainder."""
+    functions = {"keys": each_id, "expire": emit_sums, "slide": slide, "bucket": by_key}
+    return query_of_one("counting", window, **functions)
+
+
+def texts(*streams, until_ts=None):
+    """Return an input of streams, each given by event times and by the ids at each."""
+    made = (
+        (0, ts, {"x": np.ones(len(ts), np.int64), "ids": ListColumn.of(ids, np.int32)})
+        for ts, ids in streams
+    )
+    return input_of(("first", "second"), *made, until_ts=until_ts)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        texts(([0, 5, 20], [[0], [1], [0]])),  # an instance has no part in the last tuple
+        texts(([0, 5], [[0], [1]]), until_ts=21),
+    ],
+    ids=["the last tuple", "a cut"],
+)
+def test_windows_close_on_every_instance(data):
+    asked = counting(Window(advance=10, size=10))
+    _, got = run_native("sn", asked, data, workers=2, batch=3, ring_blocks=8)
+    assert sorted_rows(got) == sorted_rows(answer(asked, data)) == [(10, 0, 1, 0), (10, 1, 1, 0)]
+
+
+def rare_ids(rng, tuples, streams, span):
+    """Return streams in which instances differ in what they have seen last."""
+    parts = []
+    for _ in range(streams):
+        ids = [
+            rng.integers(0, 40, rng.integers(0, 3)).tolist() if rng.random() < 0.6 else []
+            for _ in range(tuples)
+        ]
+        parts.append((np.sort(rng.integers(-span, span, tuples)), ids))
+    return texts(*parts)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_state_moves_while_tuples_wait(single):
+    rng = np.random.default_rng(int(single))
+    window = Window(advance=25, size=100, type="single" if single else "multi")
+    asked = counting(window, slide=halve if single else None)
+    switches = 0
+    for turn in itertools.count():
+        if turn >= 6 and switches > 0:  # whether a call comes in time is the scheduler's to say
+            break
+        data = rare_ids(rng, 4000, 2, 5000)
+        expected = sorted_rows(answer(asked, data))
+        how = {"workers": 2, "batch": 8, "ring_blocks": 8, "max_instances": 4}
+        native = make_run("sn", asked, data, **how)
+        moves = [(int(n), rng.integers(0, n, BUCKETS)) for n in rng.integers(1, 5, 40)]
+        done = []
+
+        def change(native=native, moves=moves, done=done):
+            for instances, mapping in moves:
+                if native.reconfigure(instances, mapping) is None:
+                    return
+                done.append(instances)
+                time.sleep(0)
+
+        changer = threading.Thread(target=change)
+        changer.start()
+        native.run()
+        changer.join()
+        assert sorted_rows(native.answer()) == expected
+        native.close()
+        switches += len(done)

@@ -1,46 +1,54 @@
-"""Operators O+ under a load with a controller: the same answer, and changes that are reported."""
+"""Operators O+ that change under a load, and readers of their outputs: the oracle's answer."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.adapter import MulticoreEngine
-from streamlab.engines.multicore.oplus.options import OplusOptions
-from streamlab.engines.multicore.oplus.run import OplusRun
-from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.engines.protocol import Task
-from streamlab.engines.small_dataset import write_dataset
-from streamlab.engines.small_load import small_load
-from streamlab.workloads.model.answers.trace import compare
+from streamlab.engines.multicore.oplus.options import check_downstream
+from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.registry import workload
+from tests.engines.inputs import sorted_rows
+from tests.engines.multicore.chains import QUERIES, readings
+from tests.engines.multicore.native_runs import check_native, even_load, make_run
+from tests.engines.tasks import assert_equal, check_task, task_of
 
 MS = 1_000_000
 SPAN_NS = 400 * MS
 SCRIPT = {"kind": "script", "period_ms": 10.0, "steps": [[0.05, 4], [0.15, 1], [0.25, 3]]}
+CHANGES = [(2, 4), (4, 1), (1, 3)]
+"""From how many instances to how many the script goes, where two are there at first."""
+FORMS = {
+    "wordcount vsn": ("wordcount", {}),
+    "wordcount sn": ("wordcount", {"shared_nothing": True}),
+    "forward vsn": ("forward", {}),
+    "forward sn": ("forward", {"shared_nothing": True}),
+    "scale_join fused": ("scale_join", {}),
+    "scale_join operator10": ("scale_join", {"join_form": "operator10"}),
+    "scale_join sn": ("scale_join", {"join_form": "operator10", "shared_nothing": True}),
+}
 
 
-def run_under(name, controller, *, instances, **options):
+def elastic_run(program, data, controller, *, workers=2, **options):
+    """Return a run of up to four instances, under a load of `SPAN_NS`."""
+    load = even_load(data, SPAN_NS / data.events)
+    how = {"batch": 16, "ring_blocks": 1 << 14, "load": load, "max_instances": 4}
+    return make_run("vsn", program, data, workers=workers, controller=controller, **how, **options)
+
+
+def check_elastic(name, controller, **how):
+    """Compare a run with the oracle; return what was measured, the answer and the switches."""
     found = workload(name)
     data = ordinary_input(found)
-    times = tuple(stream.ts for stream in data.streams)
-    events = sum(map(len, times))
-    due = (SPAN_NS * (1 + np.arange(events)) // events).astype("int64")
-    load = small_load(times, due, warm_up_ns=0)
-    run = OplusRun(
-        found.program,
-        data,
-        RunSettings(workers=instances, batch=16, ring_blocks=1 << 14, load=load),
-        OplusOptions(max_instances=4, controller=controller, **options),
-    )
-    try:
-        measured = run.run()
-        assert compare(found.oracle(data), run.answer(), found.output).equal
-        assert measured.events == events
-        return measured, run.switches()
-    finally:
-        run.close()
+    with closing(elastic_run(found.program, data, controller, **how)) as run:
+        measured, got = run.run(), run.answer()
+        assert_equal(found.oracle(data), got, found.output)
+        assert measured.events == data.events
+        return measured, got, run.switches()
 
 
 @pytest.mark.parametrize(
@@ -50,18 +58,18 @@ def run_under(name, controller, *, instances, **options):
 def test_a_script_is_followed_and_changes_no_answer(name, options):
     done = ()
     while len(done) < 3:  # on a busy machine the last look may come after the last tuple
-        measured, switches = run_under(name, SCRIPT, instances=2, **options)
+        measured, _, switches = check_elastic(name, SCRIPT, **options)
         done = measured.elasticity.reconfigurations
-    assert [(one.before, one.after) for one in done] == [(2, 4), (4, 1), (1, 3)]
-    assert [(before, after) for _, _, before, after, _, _ in switches] == [(2, 4), (4, 1), (1, 3)]
-    for one, called in zip(done, (0.05, 0.15, 0.25), strict=True):
-        assert one.at_ns >= called * 1e9
-        assert one.duration_ns >= 0 and one.moved_bytes == 0
+    assert [(change.before, change.after) for change in done] == CHANGES
+    assert [(before, after) for _, _, before, after, _, _ in switches] == CHANGES
+    for change, called in zip(done, (0.05, 0.15, 0.25), strict=True):
+        assert change.at_ns >= called * 1e9
+        assert change.duration_ns >= 0 and change.moved_bytes == 0
 
 
 def test_without_a_change_the_instances_are_those_of_the_start():
     script = {"kind": "script", "period_ms": 10.0, "steps": [[60.0, 3]]}
-    measured, _ = run_under("scale_join", script, instances=2)
+    measured, *_ = check_elastic("scale_join", script)
     assert measured.elasticity.reconfigurations == ()
     assert set(measured.elasticity.instances.tolist()) == {2}
 
@@ -69,27 +77,70 @@ def test_without_a_change_the_instances_are_those_of_the_start():
 @pytest.mark.parametrize("name", ["wordcount", "scale_join"])
 def test_thresholds_change_no_answer(name):
     controller = {"kind": "thresholds", "period_ms": 10.0, "min": 1, "max": 4}
-    measured, _ = run_under(name, controller, instances=4)
+    measured, *_ = check_elastic(name, controller, workers=4)
     # So little to do that instances are given up.
-    assert [one.after for one in measured.elasticity.reconfigurations][:1] < [4]
+    assert [change.after for change in measured.elasticity.reconfigurations][:1] < [4]
 
 
 def test_there_are_threads_for_what_a_controller_may_ask(tmp_path):
-    found = workload("scale_join")
-    task = Task(
-        workload=found,
-        dataset=write_dataset(ordinary_input(found), "scale_join", tmp_path),
-        variant="vsn",
-        workers=1,
-        batch=16,
-        scratch=tmp_path,
-        options={"controller": {"kind": "thresholds", "max": 3}},
-    )
+    options = {"controller": {"kind": "thresholds", "max": 3}}
+    data = ordinary_input(workload("scale_join"))
+    task = task_of("scale_join", data, tmp_path, "vsn", batch=16, options=options)
     engine = MulticoreEngine()
     assert engine.unsupported(task) is None
-    prepared = engine.prepare(task)
-    prepared.run()
-    assert compare(found.oracle(task.dataset.load()), prepared.answer(), found.output).equal
-    prepared.close()
-    reason = engine.unsupported(replace(task, options={**task.options, "max_instances": 2}))
+    check_task(engine, task)
+    reason = engine.unsupported(replace(task, options={**options, "max_instances": 2}))
     assert "max is 3, but the run has threads for 2 instances; raise max_instances" in str(reason)
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("batch", [1, 64, 4096])
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("log", ["order", "scalegate"])
+@pytest.mark.parametrize("form", FORMS)
+def test_readers_downstream_take_the_oracles_answer(form, log, workers, batch):
+    name, options = FORMS[form]
+    found = workload(name)
+    data = ordinary_input(found)
+    how = {"workers": workers, "batch": batch, "ring_blocks": 16, "link_rows": 64, **options}
+    for readers in (1, 2):
+        _, got = check_native("vsn", found, data, downstream=readers, tuple_buffer=log, **how)
+        assert (np.diff(got["ts"]) >= 0).all()
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("form", FORMS)
+def test_changes_lose_nothing_on_its_way_to_the_readers(form):
+    name, options = FORMS[form]
+    measured, got, _ = check_elastic(name, SCRIPT, downstream=1, **options)
+    changes = measured.elasticity.reconfigurations
+    assert [(change.before, change.after) for change in changes] == CHANGES
+    assert measured.elasticity.load_cov.shape == measured.elasticity.instances.shape
+    for counted in (measured.latency, measured.service_latency):
+        assert counted.counts.sum() == len(got["ts"])
+    assert measured.progress.outputs.sum() == len(got["ts"])
+
+
+@pytest.mark.parametrize("readers", [0, 1])
+@pytest.mark.parametrize("name", ["aggregate thrice", "emit twice then aggregate"])
+def test_all_operators_of_a_chain_change(name, readers):
+    query, data = QUERIES[name], readings(400, 2, 3)
+    with closing(elastic_run(query, data, SCRIPT, downstream=readers)) as run:
+        measured = run.run()
+        switches = [run.switches(op) for op in range(len(query.operators))]
+        got = run.answer()
+    assert sorted_rows(got) == sorted_rows(answer(query, data))
+    changes = measured.elasticity.reconfigurations
+    assert [(change.before, change.after) for change in changes] == CHANGES
+    for of_operator in switches:
+        assert [(before, after) for _, _, before, after, _, _ in of_operator] == CHANGES
+    counted = measured.latency.counts.sum() + measured.warm_up_latency.counts.sum()
+    assert counted == len(got["ts"])
+
+
+def test_a_wrong_number_of_readers_is_refused():
+    assert check_downstream(0) is check_downstream(64) is None
+    assert "between 0 and 64, got 65" in check_downstream(65)
+    found = workload("wordcount")
+    with pytest.raises(EngineError, match="downstream must be between 0 and 64"):
+        make_run("vsn", found.program, ordinary_input(found), downstream=-1)

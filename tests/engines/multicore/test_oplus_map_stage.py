@@ -2,51 +2,26 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.multicore.adapter import FAMILIES
 from streamlab.engines.multicore.oplus import map_stage
-from streamlab.engines.multicore.oplus.options import MapStageOptions, OplusOptions
-from streamlab.engines.multicore.oplus.run import OplusRun
-from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.registry import engine
 from streamlab.workloads.model import Query
-from streamlab.workloads.model.answers.trace import compare
-from streamlab.workloads.model.operators.reference import answer
-from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
-from tests.engines.multicore.operator_queries import RANDOM, STORED, layouts_of
-from tests.engines.multicore.test_oplus import QUERIES, rows
-from tests.engines.multicore.test_oplus_chains import QUERIES as CHAINS
-from tests.examples import examples
+from tests.engines.multicore.chains import QUERIES as CHAINS
+from tests.engines.multicore.native_runs import check_native, run_native
+from tests.engines.multicore.operator_queries import QUERIES, SEVERAL
 from tests.workloads.suite.streams import generated
 
-SEVERAL = "carries several inputs; give each input separate streams"
-MAPPED = {
-    name: asked for name, asked in (RANDOM | STORED).items() if asked.operators[0].join is None
-}
 COUNTED = [("wordcount", {}), ("paircount", {"distance": 3})]
 
 
-def run(query, data, *, instances, maps, batch=1, **options):
-    made = OplusRun(
-        query,
-        data,
-        RunSettings(workers=instances, batch=batch, ring_blocks=16, pin=False),
-        MapStageOptions(map_instances=maps, **options),
-    )
-    try:
-        measured = made.run()
-        assert measured.events == data.events
-        return made.answer(), measured
-    finally:
-        made.close()
+def run(query, data, **how):
+    return run_native("sn-map", query, data, **{"ring_blocks": 16, "pin": False, **how})
 
 
 def is_refused(name, said):
@@ -77,33 +52,6 @@ def test_queries_behind_a_map_stage_conform_under(name, case, tmp_path):
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("name", MAPPED)
-def test_random_inputs_are_answered_as_by_the_interpreter(name):
-    asked = MAPPED[name]
-
-    @settings(
-        max_examples=examples(15),
-        deadline=None,
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(data=st.data())
-    def check(data):
-        given_input = data.draw(inputs(asked, layouts=[data.draw(layouts_of(asked))]))
-        got, _ = run(
-            asked,
-            given_input,
-            instances=data.draw(st.sampled_from([1, 2, 5])),
-            maps=data.draw(st.sampled_from([1, 2, 7, 21])),
-            batch=data.draw(st.sampled_from([1, 64])),
-            tuple_buffer=data.draw(st.sampled_from(["order", "scalegate"])),
-        )
-        assert (np.diff(got["ts"]) >= 0).all()
-        assert rows(got) == rows(answer(asked, given_input))
-
-    check()
-
-
-@pytest.mark.some(1)
 @pytest.mark.parametrize(("name", "query"), COUNTED)
 def test_a_bag_is_counted_alike_by_all_forms_and_is_more_than_a_set(name, query):
     """Words come twice in a tweet now and then, and pairs of words."""
@@ -115,16 +63,10 @@ def test_a_bag_is_counted_alike_by_all_forms_and_is_more_than_a_set(name, query)
         wanted = found.oracle(data)
         totals[counting] = int(wanted["count"].sum())
         for instances, batch in ((1, 1), (2, 64), (4, 4096)):
-            chosen = RunSettings(workers=instances, batch=batch, pin=False)
-            for options in (
-                OplusOptions(),
-                OplusOptions(shared_nothing=True),
-                OplusOptions(map_instances=3),
-            ):
-                native = OplusRun(found.program, data, chosen, options)
-                assert native.run().events == data.events
-                assert compare(wanted, native.answer(), found.output).equal
-                native.close()
+            how = {"workers": instances, "batch": batch, "pin": False}
+            for variant in ("vsn", "sn", "sn-map"):
+                maps = {"map_instances": 3} if variant == "sn-map" else {}
+                check_native(variant, found, data, wanted, **how, **maps)
     assert 0 < totals["set"] < totals["bag"]
 
 
@@ -143,7 +85,7 @@ def test_one_number_of_instances_gives_one_sequence_whatever_maps():
     seen = set()
     for maps in (1, 2, 7):
         for batch in (1, 64):
-            got, _ = run(found.program, data, instances=2, maps=maps, batch=batch)
+            _, got = run(found.program, data, workers=2, map_instances=maps, batch=batch)
             seen.add(b"".join(column.tobytes() for column in got.values()))
     assert len(seen) == 1
 
@@ -153,12 +95,12 @@ def test_map_instances_emit_a_tuple_for_each_key():
     data = ordinary_input(found)
     different = sum(len(set(words)) for s in data.streams for words in s.payload["words"].rows())
     every = sum(len(words) for s in data.streams for words in s.payload["words"].rows())
-    _, measured = run(found.program, data, instances=2, maps=2)
+    measured, _ = run(found.program, data, workers=2, map_instances=2)
     assert measured.counters["mapped_tuples"] == different
     assert measured.plan.startswith("map: 2 instances -> wordcount: 2 instances")
     (operator,) = found.program.operators
     bag = Query(name="bag", operators=(replace(operator, bag=True),))
-    assert run(bag, data, instances=2, maps=2)[1].counters["mapped_tuples"] == every
+    assert run(bag, data, workers=2, map_instances=2)[0].counters["mapped_tuples"] == every
 
 
 def helped(w, t, out):
@@ -230,7 +172,7 @@ def test_what_cannot_run_behind_a_map_stage_is_refused_with_the_remedy():
     data = ordinary_input(workload("wordcount"))
     for maps in (-1, 33):
         with pytest.raises(UnsupportedError, match="map_instances must be between 1 and 32"):
-            run(words, data, instances=1, maps=maps)
+            run(words, data, map_instances=maps)
     for option in ("max_instances", "controller", "join_form"):
         said = FAMILIES["sn-map"].wrong_options({option: 2})
         assert said is not None and f"variant sn-map has no option '{option}'" in said
@@ -244,4 +186,4 @@ def test_keys_that_raise_in_a_map_instance_end_the_run_with_its_place():
     (operator,) = workload("wordcount").program.operators
     broken = Query(name="broken", operators=(replace(operator, keys=raises),))
     with pytest.raises(EngineCrashError, match="keys raised an exception"):
-        run(broken, ordinary_input(workload("wordcount")), instances=2, maps=3)
+        run(broken, ordinary_input(workload("wordcount")), workers=2, map_instances=3)

@@ -2,23 +2,19 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.dgs.costs import FIRST_EVENTS, measure_costs
-from streamlab.engines.multicore.dgs.options import DgsOptions
-from streamlab.engines.multicore.dgs.run import DgsRun, plan_costs
-from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS, RunSettings
-from streamlab.engines.small_load import small_load
+from streamlab.engines.multicore.dgs.run import plan_costs
+from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS
 from streamlab.workloads.model import Input
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dgs.plan import Plan
 from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.optimizers import Costs, names
 from streamlab.workloads.optimizers.prediction import predict
 from streamlab.workloads.registry import workload
-from tests.engines.multicore.test_dgs import generated
+from tests.engines.multicore.dgs_programs import generated
+from tests.engines.multicore.native_runs import check_native, even_load, run_native
 
 TRUE = Costs(
     update_ns=2,
@@ -46,14 +42,30 @@ class Machine:
         return slowed * predict(plan, profile(data), self.true).duration_ns
 
 
-@pytest.mark.parametrize("params", [{}, {"values_per_barrier": 50}])
-def test_measured_costs_are_the_true_ones_of_an_unkeyed_program(params):
-    data = generated("event_window", 300_000, **{"values_per_barrier": 1_000, **params})
-    found = measure_costs(workload("event_window").program, data, Machine().timed, 2)
-    for name in ("update_ns", "order_ns", "fork_join_ns", "handover_ns"):
-        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.05)
-    assert found.skip_ns == 0  # no keys to pass over
+@pytest.mark.parametrize(
+    ("name", "events", "params", "skip_ns", "rel"),
+    [
+        ("event_window", 300_000, {"values_per_barrier": 1_000}, 0, 0.05),  # no keys to pass over
+        ("event_window", 300_000, {"values_per_barrier": 50}, 0, 0.05),
+        ("page_view_join", 200_000, {"pages": 50, "views_per_update": 40}, TRUE.skip_ns, 0.2),
+    ],
+    ids=["unkeyed", "many barriers", "keyed"],
+)
+def test_measured_costs_are_the_true_ones(name, events, params, skip_ns, rel):
+    data = generated(name, events, **params)
+    found = measure_costs(workload(name).program, data, Machine().timed, 2)
+    assert found.skip_ns == pytest.approx(skip_ns, rel=rel)
+    for cost in ("update_ns", "order_ns", "fork_join_ns", "handover_ns"):
+        assert getattr(found, cost) == pytest.approx(getattr(TRUE, cost), rel=rel), cost
     assert found.cores == 2
+
+
+def test_what_a_run_takes_to_begin_is_no_cost_of_its_events():
+    data, machine = generated("event_window", 300_000, values_per_barrier=1_000), Machine()
+    program = workload("event_window").program
+    found = measure_costs(program, data, lambda *run: 5e4 + machine.timed(*run), 2)
+    for name in ("update_ns", "fork_join_ns", "handover_ns"):
+        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.05)
 
 
 def test_what_two_workers_take_to_meet_is_not_below_what_one_takes_for_both():
@@ -67,13 +79,6 @@ def test_what_two_workers_take_to_meet_is_not_below_what_one_takes_for_both():
     found = measure_costs(workload("event_window").program, data, timed, 2)
     met_ns = TRUE.fork_join_ns + TRUE.handover_ns
     assert found.fork_join_ns + found.handover_ns == pytest.approx(met_ns, rel=0.05)
-
-
-def test_measured_costs_are_the_true_ones_of_a_keyed_program():
-    data = generated("page_view_join", 200_000, pages=50, views_per_update=40)
-    found = measure_costs(workload("page_view_join").program, data, Machine().timed, 2)
-    for name in ("update_ns", "order_ns", "fork_join_ns", "handover_ns", "skip_ns"):
-        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.2), name
 
 
 def test_measured_costs_are_the_true_ones_of_a_program_across_keys():
@@ -113,16 +118,6 @@ def test_where_each_hand_over_is_a_slice_of_the_scheduler_little_is_run():
     assert sum(runs) < 4e9
 
 
-def test_what_a_run_takes_to_begin_is_no_cost_of_its_events():
-    data = generated("event_window", 300_000, values_per_barrier=1_000)
-    machine = Machine()
-    found = measure_costs(
-        workload("event_window").program, data, lambda *run: 5e4 + machine.timed(*run), 2
-    )
-    for name in ("update_ns", "fork_join_ns", "handover_ns"):
-        assert getattr(found, name) == pytest.approx(getattr(TRUE, name), rel=0.05)
-
-
 @pytest.mark.parametrize("events", [0, 1, 40])
 def test_an_input_of_few_events_has_costs(events):
     found = workload("event_window")
@@ -136,11 +131,7 @@ def test_an_input_of_few_events_has_costs(events):
 def test_every_optimizers_plans_run_and_give_the_oracles_answer(name, optimizer):
     found = workload(name)
     data = generated(name, 60_000, streams=3, **({"pages": 9} if name != "event_window" else {}))
-    run = DgsRun(found.program, data, RunSettings(workers=4), DgsOptions(optimizer=optimizer))
-    measured = run.run()
-    difference = compare(found.oracle(data), run.answer(), found.output)
-    run.close()
-    assert difference.equal, difference.render()
+    measured, _ = check_native("dgs", found, data, workers=4, optimizer=optimizer)
     assert 1 <= measured.counters["workers_used"] <= 4
 
 
@@ -148,9 +139,7 @@ def test_workers_that_the_plan_is_not_for_are_not_started_and_that_is_said():
     """A barrier for each value: whatever the machine's mood, one worker is quicker."""
     found = workload("event_window")
     data = generated("event_window", 200_000, values_per_barrier=1)
-    run = DgsRun(found.program, data, RunSettings(workers=2), DgsOptions(optimizer="cost"))
-    measured = run.run()
-    run.close()
+    measured, _ = run_native("dgs", found.program, data, workers=2, optimizer="cost")
     assert measured.counters["workers_used"] == 1
     assert measured.counters["synchronizations"] == 0
     assert "1 of 2 workers" in measured.notices[0]
@@ -159,9 +148,7 @@ def test_workers_that_the_plan_is_not_for_are_not_started_and_that_is_said():
 
 def test_a_plan_for_all_workers_says_nothing():
     found = workload("event_window")
-    run = DgsRun(found.program, generated("event_window", 1_000), RunSettings(workers=2))
-    measured = run.run()
-    run.close()
+    measured, _ = run_native("dgs", found.program, generated("event_window", 1_000), workers=2)
     assert measured.notices == ()
     assert measured.counters["workers_used"] == 2
 
@@ -173,20 +160,10 @@ def test_costs_of_a_plan_that_is_only_shown_are_measured():
     assert costs.cores >= 1
 
 
-def test_an_unknown_optimizer_is_a_wrong_option():
-    said = MulticoreEngine().wrong_options("dgs", {"optimizer": "best"})
-    assert said == f"optimizer is one of {', '.join(names())}, got 'best'"
-
-
 def test_under_a_load_costs_are_measured_at_full_speed_and_the_load_is_kept():
     found = workload("event_window")
     data = generated("event_window", 30_000, values_per_barrier=10)
-    load = small_load([stream.ts for stream in data.streams], np.arange(data.events) * 300)
-    settings = RunSettings(workers=2, batch=64, load=load, ring_blocks=LOAD_RING_BLOCKS)
-    run = DgsRun(found.program, data, settings, DgsOptions(optimizer="cost"))
-    measured = run.run()
-    difference = compare(found.oracle(data), run.answer(), found.output)
-    run.close()
-    assert difference.equal, difference.render()
+    how = {"workers": 2, "batch": 64, "ring_blocks": LOAD_RING_BLOCKS, "optimizer": "cost"}
+    measured, _ = check_native("dgs", found, data, load=even_load(data, 300), **how)
     assert measured.sent is not None
     assert measured.sent.lag.counts.sum() == data.events

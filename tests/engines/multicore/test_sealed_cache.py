@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from numba import types
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dgs.kernels import Kernels
@@ -23,29 +22,10 @@ from streamlab.engines.multicore.kernels import compile as compiling
 from streamlab.engines.multicore.kernels import sealed_cache
 from streamlab.engines.multicore.kernels.sealed_cache import vector_bits
 from streamlab.workloads.suite.event_window.program import PROGRAM
+from tests.engines.multicore import cached_kernels
+from tests.engines.multicore.cached_kernels import FORK_JOIN, join_kernel, summing
 
 ROOT = Path(__file__).parents[3]
-FORK_JOIN = PROGRAM.parallel[0]
-SUM = """\
-@kernel
-def run(values, n):
-    total = 0
-    for i in range(n):
-        total += user(values[i])
-    return total
-"""
-OF_COLUMN = types.int64(types.CPointer(types.int64), types.int64)
-
-
-def twice(value):
-    return 2 * value
-
-
-def summing(*, width: bool = True) -> Any:
-    functions = {"user": ("apply", twice)}
-    return compiling.compile_kernel(
-        "a test", functions, SUM, OF_COLUMN, {}, bounds=False, width=width
-    )
 
 
 @pytest.fixture(autouse=True)
@@ -67,13 +47,6 @@ def comes_from_cache() -> bool:
     """Make a kernel; return whether it was read and not compiled."""
     compiling._loaded.clear()
     return bool(join_kernel().cache_hits)
-
-
-def join_kernel() -> Any:
-    kernels = Kernels(PROGRAM)
-    assert kernels.join(FORK_JOIN) != 0
-    (made,) = kernels._compiled.values()
-    return made
 
 
 def test_a_process_loads_a_kernel_once_and_another_place_of_the_cache_anew(
@@ -139,16 +112,17 @@ def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_p
 
 COMPILES = """
 import sys
-from tests.engines.multicore import test_sealed_cache as test
+from streamlab.engines.multicore.kernels import sealed_cache
+from tests.engines.multicore.cached_kernels import summing
 
-class Waits(test.sealed_cache._SealedCFunc):
+class Waits(sealed_cache._SealedCFunc):
     def _compile_uncached(self):
         print("compiles", flush=True)
         sys.stdin.readline()
         return super()._compile_uncached()
 
-test.sealed_cache._SealedCFunc = Waits
-print(test.summing().cache_hits, flush=True)
+sealed_cache._SealedCFunc = Waits
+print(summing().cache_hits, flush=True)
 """
 
 
@@ -247,8 +221,8 @@ def test_another_clone_finds_the_kernels_of_this_one(tmp_path: Path):
             shutil.copytree(ROOT / package, clone / package, symlinks=True)
         shutil.copy(_core.__file__, clone / "engines" / "multicore")
     script = (
-        "from tests.engines.multicore import test_sealed_cache as test;"
-        "print(test.__file__, bool(test.join_kernel().cache_hits))"
+        "from tests.engines.multicore import cached_kernels as kernels;"
+        "print(kernels.__file__, bool(kernels.join_kernel().cache_hits))"
     )
     packages = sysconfig.get_path("purelib")
 
@@ -265,9 +239,9 @@ def test_another_clone_finds_the_kernels_of_this_one(tmp_path: Path):
         )
         return ran.stdout.split()
 
-    test = Path(__file__).relative_to(ROOT)
+    file = Path(cached_kernels.__file__).relative_to(ROOT)
     for clone, hit in zip(clones, ("False", "True"), strict=True):
-        assert file_and_hit(clone) == [str(clone / test), hit]
+        assert file_and_hit(clone) == [str(clone / file), hit]
 
 
 def test_a_function_that_moved_in_its_file_is_compiled_again(tmp_path: Path, monkeypatch):

@@ -1,13 +1,8 @@
-"""Predictions for homes on the native core: the oracle's, and what moves between workers."""
+"""Predictions for homes on the native core: what moves between workers."""
 
-import pytest
-
-from streamlab.engines.multicore.dgs.options import DgsOptions
-from streamlab.engines.multicore.dgs.run import DgsRun
-from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
-from tests.engines.multicore.test_dgs import generated
+from tests.engines.multicore.dgs_programs import generated
+from tests.engines.multicore.native_runs import run_native
 
 SMART_HOME = workload("smart_home")
 PLUGS_OF_A_HOUSE = 16
@@ -19,29 +14,10 @@ def homes(ends, houses=2, events=6_000):
     return generated("smart_home", events, **SMART_HOME.small | {"houses": houses, "ends": ends})
 
 
-def run(data, *, workers, batch=64, **options):
-    settings = RunSettings(workers=workers, batch=batch)
-    made = DgsRun(SMART_HOME.program, data, settings, DgsOptions(gather=False, **options))
-    try:
-        return made.run().counters, made.answer()
-    finally:
-        made.close()
-
-
-@pytest.mark.parametrize("ends", ["all", "house"])
-def test_the_predictions_are_the_oracles(ends):
-    data = homes(ends, houses=5)
-    expected = SMART_HOME.oracle(data)
-    assert len(expected["ts"]) > 1_000
-    for workers, batch, optimizer in (
-        (1, 64, "by-stream"),
-        (2, 1, "by-stream"),
-        (2, 64, "balanced"),
-        (4, 7, "by-stream"),
-        (2, 64, "cost"),
-    ):
-        _, answer = run(data, workers=workers, batch=batch, optimizer=optimizer)
-        assert compare(expected, answer, SMART_HOME.output).equal
+def run(data, **how):
+    how = {"batch": 64, "gather": False, **how}
+    measured, answer = run_native("dgs", SMART_HOME.program, data, **how)
+    return measured.counters, answer
 
 
 def test_slices_that_end_for_all_move_the_states_of_one_worker_to_the_other_and_back():
@@ -71,10 +47,6 @@ def test_nothing_moves_with_one_worker():
 def test_a_barrier_moves_the_states_of_the_other_worker_and_back():
     found = workload("event_window")
     data = generated("event_window", 2_000, values_per_barrier=100)
-    made = DgsRun(found.program, data, RunSettings(workers=2), DgsOptions(gather=False))
-    try:
-        counters = made.run().counters
-    finally:
-        made.close()
+    measured, _ = run_native("dgs", found.program, data, workers=2, gather=False)
     state_bytes = -(-found.program.states[0].dtype.itemsize // 8) * 8
-    assert counters["state_bytes_moved"] == 2 * len(data.streams[-1]) * state_bytes
+    assert measured.counters["state_bytes_moved"] == 2 * len(data.streams[-1]) * state_bytes

@@ -1,23 +1,23 @@
-"""Sources that are idle, end early, or begin late, in the DGS core: runs end, with the answer.
+"""Sources under a load, and those that are idle, end early, or begin late, in the DGS core.
 
-All threads share one core, rings hold two blocks, and workers are more than streams: whoever waits
-for something that only a waiting thread can bring would wait for ever. Why none does:
+For these all threads share one core, rings hold two blocks, and workers are more than streams:
+whoever waits for something that only a waiting thread can bring would wait for ever. Why none does:
 docs/decisions/0027-sources-and-progress.md.
 """
 
-import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from streamlab.engines.multicore.dgs.run import DgsRun
-from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.load.schedule import offer
-from streamlab.lab.load.spec import LoadSpec
-from streamlab.workloads.model.answers.trace import compare
+from streamlab.lab.load.spec import BURSTS, CONSTANT, POISSON, LoadSpec
 from streamlab.workloads.registry import workload
+from tests.engines.multicore.native_runs import check_native, make_run, run_native
+from tests.engines.tasks import task_of
 from tests.workloads.suite.streams import generated
 
 PROGRAMS = {
@@ -33,15 +33,6 @@ SHARES = {
     "late, and ends early": (4, 5),
 }
 """First and last tenth of its rows that a stream keeps."""
-
-
-@pytest.fixture
-def one_core():
-    """All threads of the test share a core."""
-    all_cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(all_cores)})
-    yield
-    os.sched_setaffinity(0, all_cores)
 
 
 def tenths(stream, first, last):
@@ -65,16 +56,8 @@ def input_of(name, how, which):
     return thinned(generated(workload(name), params, EVENTS, 1), which, *SHARES[how])
 
 
-def check(name, data, **settings):
-    found = workload(name)
-    run = DgsRun(found.program, data, RunSettings(ring_blocks=2, pin=False, **settings))
-    try:
-        measured = run.run()
-        assert measured.events == data.events
-        assert compare(found.oracle(data), run.answer(), found.output).equal
-        return measured
-    finally:
-        run.close()
+def check(name, data, **how):
+    return check_native("dgs", workload(name), data, ring_blocks=2, pin=False, **how)[0]
 
 
 @pytest.mark.usefixtures("one_core")
@@ -127,3 +110,63 @@ def test_a_source_that_begins_late_promises_that_it_has_nothing_for_each_window_
     waits_ns = load.heartbeat_due_ns[0][promised] - barriers_due[silent]
     assert waits_ns.min() >= 0
     assert waits_ns.max() <= 2 * load.end_ns / len(barriers) / per_barrier
+
+
+# ---- Loads -----------------------------------------------------------------------------------------
+
+RATE_EPS = 400_000.0
+
+
+def offered(name, tmp_path, **spec):
+    """A quarter of a second of a workload's input, the first 50 ms of it warm-up."""
+    found = workload(name)
+    dataset = write_dataset(generated(found, {}, 200_000, 1), name, tmp_path)
+    given = {"rate_eps": RATE_EPS, "warm_up_s": 0.05, "window_s": 0.2, **spec}
+    made = offer(LoadSpec(**given), dataset)
+    return found, made.dataset.load(), made.load
+
+
+def test_warm_up_outputs_are_those_due_before_its_end(tmp_path):
+    found, data, load = offered("page_view_join", tmp_path)
+    measured, answer = run_native("dgs", found.program, data, load=load, batch=16)
+    due = {}
+    for stream, times in zip(data.streams, load.due_ns, strict=True):
+        for ts, time in zip(stream.ts.tolist(), times.tolist(), strict=True):
+            due.setdefault(ts, time)
+    early = sum(due[ts] < load.warm_up_ns for ts in answer["ts"].tolist())
+    assert measured.warm_up_latency is not None
+    # Streams may share a timestamp; then the due times differ by a few events' gaps.
+    assert abs(int(measured.warm_up_latency.counts.sum()) - early) <= len(data.streams)
+
+
+@pytest.mark.parametrize("arrival", [CONSTANT, POISSON, BURSTS])
+def test_no_output_comes_before_its_input_is_due(arrival, tmp_path):
+    found, data, load = offered("event_window", tmp_path, arrival=arrival)
+    measured, _ = run_native("dgs", found.program, data, load=load, workers=2, batch=64)
+    assert measured.latency is not None
+    # A latency below zero would have been counted as 0: handing over alone takes longer than that.
+    assert measured.latency.values_ns.min() > 0
+
+
+def test_under_a_load_measuring_is_not_optional(tmp_path):
+    found, _, load = offered("event_window", tmp_path)
+    data = generated(found, {}, 1_000, 1)
+    task = task_of(found, data, tmp_path / "small", "dgs", load=load)
+    assert MulticoreEngine().unsupported(task) is None
+    refused = MulticoreEngine().unsupported(replace(task, options={"measure": False}))
+    assert refused is not None and "without a load" in refused
+
+
+def test_due_times_that_decrease_are_refused(tmp_path):
+    found, data, load = offered("event_window", tmp_path)
+    load.due_ns[0][:] = load.due_ns[0][::-1].copy()
+    with pytest.raises(EngineError, match="due times of stream 0 decrease"):
+        make_run("dgs", found.program, data, load=load)
+
+
+@pytest.mark.full  # seconds of both cores; `lab doctor` measures one in its own test
+def test_the_generators_ceiling_is_a_rate_and_grows_with_the_batch():
+    engine = MulticoreEngine()
+    ceilings = [engine.generator_ceiling_eps("dgs", batch) for batch in (1, 64)]
+    assert all(ceiling is not None and np.isfinite(ceiling) for ceiling in ceilings)
+    assert 0 < ceilings[0] < ceilings[1]

@@ -16,42 +16,23 @@ from streamlab.engines.spark.dgs import split
 from streamlab.engines.spark.files import END
 from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.streaming.groups import labels, murmur3
-from streamlab.engines.spark.workloads import FORMS, PROGRAMS, SparkOptions
-from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.engines.spark.workloads import (
+    FORMS,
+    LACKING,
+    OPERATORS,
+    PIPELINES,
+    PROGRAMS,
+    SparkOptions,
+)
+from streamlab.workloads.model import Pipeline, Query
 from streamlab.workloads.model.answers.trace import compare
-from streamlab.workloads.registry import workload
-from tests.engines.spark.task import assert_right, spark_task
+from streamlab.workloads.registry import names, workload
+from tests.engines.clock import load_at_once
+from tests.engines.inputs import head, tied_input, without_events
+from tests.engines.spark.tasks import VARIANTS, assert_right, micro_batches, spark_task
 
 ALL_FORMS = [(variant, form) for variant in ("streaming", "batch") for form in FORMS[variant]]
 """`cached` runs the queries of `batch`."""
-
-
-def task(name, data, folder, **given):
-    return spark_task(workload(name), data, folder, **given)
-
-
-def random_input(name, seed, *, mixed=False, keys=3):
-    """Few event times, so that ties are everywhere, and streams that end at different times."""
-    program = workload(name).program
-    rng = np.random.default_rng(seed)
-    keys = keys if program.keyed else 1
-    streams = []
-    for index, kinds in enumerate([(0,), (1,), (0,), (1,), (0, 1) if mixed else (0,)]):
-        rows, last = int(rng.integers(0, 60)), int(rng.integers(1, 40))
-        kind = rng.choice(kinds, rows)
-        streams.append(
-            Stream(
-                name=f"stream-{index}",
-                kinds=kinds,
-                ts=np.sort(rng.integers(-5, last, rows)),
-                tag=(kind + 2 * rng.integers(0, keys, rows)).astype(np.int32),
-                payload={
-                    field: rng.integers(-3000, 3000, rows).astype(program.event[field])
-                    for field in program.event.names
-                },
-            )
-        )
-    return Input(alphabet=Alphabet(kinds=program.kinds, keys=keys), streams=tuple(streams))
 
 
 @pytest.mark.full
@@ -62,9 +43,9 @@ def random_input(name, seed, *, mixed=False, keys=3):
 def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
     name, variant, form, spark, tmp_path
 ):
-    data = random_input(name, seed=len(variant + form))
-    more = {"micro_batches": 3} if variant == "streaming" else {}
-    measured, _ = assert_right(task(name, data, tmp_path, variant=variant, form=form, **more))
+    data = tied_input(name, seed=len(variant + form))
+    how = {"variant": variant, "form": form, **micro_batches(variant, 3)}
+    measured, _ = assert_right(spark_task(name, data, tmp_path, **how))
     assert measured.plan == f"{variant}, form {form}"
 
 
@@ -85,25 +66,8 @@ def test_checkpoints_are_written_by_what_starts_no_process_to_look(spark, tmp_pa
 def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
     name, variant, spark, tmp_path
 ):
-    data = random_input(name, seed=11, mixed=True)
-    assert_right(task(name, data, tmp_path, variant=variant))
-
-
-@pytest.mark.full
-@pytest.mark.pairwise(strength=1)
-@pytest.mark.spark
-@pytest.mark.parametrize("variant", FORMS)
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant, spark, tmp_path):
-    given = task(
-        name,
-        ordinary_input(workload(name)),
-        tmp_path,
-        variant=variant,
-        warm_up_rounds=1,
-        warm_up_events=500,
-    )
-    assert_right(given)
+    data = tied_input(name, seed=11, mixed=True)
+    assert_right(spark_task(name, data, tmp_path, variant=variant))
 
 
 @pytest.mark.some(1)
@@ -111,20 +75,19 @@ def test_generated_input_gives_the_oracles_answer_after_a_warm_up(name, variant,
 @pytest.mark.parametrize("variant", FORMS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
-    data = random_input(name, seed=1)
-    empty = replace(data, streams=tuple(cut(stream, 0) for stream in data.streams))
-    assert_right(task(name, empty, tmp_path, variant=variant))
+    empty = without_events(tied_input(name, seed=1))
+    assert_right(spark_task(name, empty, tmp_path, variant=variant))
 
 
 @pytest.mark.some(1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
 def test_bulk_events_without_markers_are_not_lost(variant, spark, tmp_path):
-    data = random_input("page_view_join", seed=2)
+    data = tied_input("page_view_join", seed=2)
     unmarked = replace(
-        data, streams=tuple(cut(s, 0) if s.kinds == (1,) else s for s in data.streams)
+        data, streams=tuple(head(s, 0) if s.kinds == (1,) else s for s in data.streams)
     )
-    assert_right(task("page_view_join", unmarked, tmp_path, variant=variant))
+    assert_right(spark_task("page_view_join", unmarked, tmp_path, variant=variant))
 
 
 @pytest.mark.spark
@@ -138,7 +101,7 @@ def test_labels_spread_groups_evenly_as_spark_hashes_them(spark):
 
 @pytest.mark.spark
 def test_crowded_markers_fall_back_to_the_sort(spark, tmp_path):
-    data = random_input("keyed_counter", seed=3, keys=1)
+    data = tied_input("keyed_counter", seed=3, keys=1)
     crowd = np.full(2 * windows.MAX_PER_BUCKET, 7)
     marked = replace(
         data.streams[1],
@@ -148,22 +111,15 @@ def test_crowded_markers_fall_back_to_the_sort(spark, tmp_path):
     )
     early = replace(data.streams[0], ts=np.arange(len(data.streams[0])))
     crowded = replace(data, streams=(early, marked, *data.streams[2:]))
-    assert_right(task("keyed_counter", crowded, tmp_path, variant="batch"))
-
-
-def cut(stream, rows):
-    return replace(
-        stream,
-        ts=stream.ts[:rows],
-        tag=stream.tag[:rows],
-        payload={name: values[:rows] for name, values in stream.payload.items()},
-    )
+    assert_right(spark_task("keyed_counter", crowded, tmp_path, variant="batch"))
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
 def test_a_missing_input_file_is_a_crash_that_names_the_workload(variant, spark, tmp_path):
-    given = task("event_window", random_input("event_window", seed=4), tmp_path, variant=variant)
+    given = spark_task(
+        "event_window", tied_input("event_window", seed=4), tmp_path, variant=variant
+    )
     prepared = SparkEngine().prepare(given)
     for path in [*given.scratch.rglob("*.parquet"), *(s.path for s in given.dataset.streams)]:
         path.unlink()
@@ -177,9 +133,9 @@ def test_a_missing_input_file_is_a_crash_that_names_the_workload(variant, spark,
 
 
 def test_an_event_at_the_time_of_the_closing_heartbeat_is_refused(tmp_path):
-    data = random_input("event_window", seed=5)
-    late = replace(cut(data.streams[0], 1), ts=np.array([END]))
-    given = task("event_window", replace(data, streams=(late, *data.streams[1:])), tmp_path)
+    data = tied_input("event_window", seed=5)
+    late = replace(head(data.streams[0], 1), ts=np.array([END]))
+    given = spark_task("event_window", replace(data, streams=(late, *data.streams[1:])), tmp_path)
     with pytest.raises(EngineError, match=r"stream-0.*shift the event times down"):
         split(layout(given.dataset), tmp_path / "files", 2)
 
@@ -197,25 +153,70 @@ def test_an_event_at_the_time_of_the_closing_heartbeat_is_refused(tmp_path):
     ],
 )
 def test_what_spark_cannot_run_is_refused_with_the_reason(change, reason, tmp_path):
-    given = replace(task("event_window", random_input("event_window", seed=6), tmp_path), **change)
+    given = replace(
+        spark_task("event_window", tied_input("event_window", seed=6), tmp_path), **change
+    )
     assert reason in SparkEngine().unsupported(given)
     with pytest.raises(UnsupportedError, match=reason):
         SparkEngine().prepare(given)
 
 
 def test_an_unknown_workload_is_refused_with_the_list_of_known_ones(tmp_path):
-    given = task("event_window", random_input("event_window", seed=6), tmp_path)
+    given = spark_task("event_window", tied_input("event_window", seed=6), tmp_path)
     other = replace(given, workload=replace(given.workload, name="word_count"))
     assert "event_window, fraud_detection" in SparkEngine().unsupported(other)
 
 
-@pytest.mark.parametrize("variant", FORMS)
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_every_query_declares_the_three_properties_with_reasons(name, variant):
+DECLARED = [
+    *(
+        (name, variant, (name, variant) != ("page_view_join", "streaming"))
+        for name in PROGRAMS
+        for variant in FORMS
+    ),
+    *(
+        (name, variant, name not in ("nyse_hedge", "scale_join"))
+        for name in OPERATORS
+        for variant in VARIANTS
+    ),
+    *(
+        (name, variant, variant == "batch" or name == "linear_road_pos_rep")
+        for name in PIPELINES
+        for variant in VARIANTS
+    ),
+]
+"""Of every query, whether the second property holds."""
+
+
+@pytest.mark.parametrize(("name", "variant", "holds"), DECLARED)
+def test_every_query_declares_the_three_properties_with_reasons(name, variant, holds):
     declared = SparkEngine().properties(name, variant)
     assert set(declared) == {"PIP1", "PIP2", "PIP3"}
     assert all(len(found.why) > 20 for found in declared.values())
-    assert declared["PIP2"].holds is ((name, variant) != ("page_view_join", "streaming"))
+    assert declared["PIP2"].holds is holds
+
+
+def test_every_program_has_a_relation_or_a_reason():
+    queries = [name for name in names() if isinstance(workload(name).program, Query)]
+    pipelines = [name for name in names() if isinstance(workload(name).program, Pipeline)]
+    assert sorted(OPERATORS) == sorted(queries)
+    assert sorted([*PIPELINES, *LACKING]) == sorted(pipelines)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("wordcount", "acknowledgements from its stateful operator"),
+        ("linear_road_pos_rep", "operators of a pipeline do not send"),
+    ],
+)
+def test_a_load_is_refused_with_the_reason(name, reason, variant, tmp_path):
+    given = spark_task(name, ordinary_input(workload(name)), tmp_path, variant=variant)
+    loaded = replace(given, load=load_at_once([stream.rows for stream in given.dataset.streams]))
+    reason = "reads its whole input at once" if variant == "batch" else reason
+    assert reason in SparkEngine().unsupported(loaded)
+    with pytest.raises(UnsupportedError, match=reason):
+        SparkEngine().prepare(loaded)
 
 
 def test_options_are_documented():
@@ -242,7 +243,7 @@ def test_windows_of_a_stream_before_the_markers_stream_include_ties():
 
 
 def test_the_split_keeps_every_row_and_closes_every_stream(tmp_path):
-    given = task("page_view_join", random_input("page_view_join", seed=8), tmp_path)
+    given = spark_task("page_view_join", tied_input("page_view_join", seed=8), tmp_path)
     split(layout(given.dataset), tmp_path / "files", 3)
     for index, stream in enumerate(given.dataset.streams):
         files = sorted((tmp_path / "files" / f"stream-{index}").iterdir())
@@ -261,7 +262,7 @@ def test_the_split_keeps_every_row_and_closes_every_stream(tmp_path):
     ],
 )
 def test_cached_reads_no_file_once_the_clock_runs(name, spark, tmp_path):
-    given = task(name, ordinary_input(workload(name)), tmp_path, variant="cached")
+    given = spark_task(name, ordinary_input(workload(name)), tmp_path, variant="cached")
     expected = given.workload.oracle(given.dataset.load())
     prepared = SparkEngine().prepare(given)
     try:

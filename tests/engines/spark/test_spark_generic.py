@@ -5,19 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.duckdb.adapter import DuckdbEngine
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
-from streamlab.engines.protocol import OfferedLoad, default_variant
-from streamlab.engines.registry import engine
+from streamlab.engines.protocol import default_variant
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.workloads import GENERIC, WORKLOADS
-from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Input, Stream
+from streamlab.workloads.model import Dataflow, DGSProgram
 from streamlab.workloads.model.dataflow import Flow, OpStateless, of_events
 from streamlab.workloads.registry import names, workload
+from tests.engines.clock import load_at_once
+from tests.engines.inputs import input_of
 from tests.engines.own_environment import made
 from tests.engines.spark import programs
-from tests.engines.spark.task import assert_right, spark_task
+from tests.engines.spark.tasks import assert_right, micro_batches, spark_task
+from tests.engines.tasks import run_task
 
 SHOWN = {
     ("generic-streaming", "wordcount"),
@@ -43,24 +45,11 @@ ALL = [
 @pytest.mark.parametrize(("variant", "name"), ALL)
 def test_the_answer_is_the_oracles_without_a_query_of_its_own(variant, name, spark, tmp_path):
     found = workload(name)
-    more = {"micro_batches": 2} if variant == "generic-streaming" else {}
-    given = spark_task(found, ordinary_input(found), tmp_path, variant=variant, **more)
+    how = {"variant": variant, **micro_batches(variant, 2)}
+    given = spark_task(found, ordinary_input(found), tmp_path, **how)
     measured, outputs = assert_right(given)
     assert outputs
     assert measured.plan.startswith(f"{variant}, form generic, ")
-
-
-@pytest.mark.full
-@pytest.mark.spark
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize(
-    "name", ["event_window", "nyse_hedge", "cart_abandonment", "sensor_interpolation"]
-)
-@pytest.mark.parametrize("variant", GENERIC)
-def test_spark_generic_conforms_on(variant, name, case, spark, tmp_path):
-    setting = Setting(variant=variant, options={"warm_up_rounds": 0}, shared=True)
-    found = run_case(engine("spark"), workload(name), case, setting, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
 
 
 OWN = """
@@ -128,8 +117,7 @@ def of_tests(attribute):
 def ticks(*fields):
     """Return three events with these fields."""
     payload = {name: np.arange(3).astype(of) for name, of in fields}
-    stream = Stream(name="ticks", kinds=(0,), ts=np.arange(3), payload=payload)
-    return Input(alphabet=Alphabet(kinds=("tick", "tock", "amount")), streams=(stream,))
+    return input_of(("tick", "tock", "amount"), (0, np.arange(3), payload))
 
 
 @pytest.mark.spark
@@ -137,10 +125,8 @@ def test_a_program_that_raises_is_a_crash_with_its_words(spark, tmp_path):
     given = spark_task(
         of_tests("BROKEN"), ticks(("v0", np.int64)), tmp_path, variant="generic-batch"
     )
-    prepared = SparkEngine().prepare(given)
     with pytest.raises(EngineCrashError, match="ValueError: no such tick"):
-        prepared.run()
-    prepared.close()
+        run_task(SparkEngine(), given)
 
 
 @pytest.mark.spark
@@ -150,10 +136,7 @@ def test_a_program_that_raises_is_a_crash_with_its_words(spark, tmp_path):
 def test_fields_of_any_type_come_and_go_as_they_are(variant, spark, tmp_path):
     data = ticks(*programs.FIELDS, ("unread", np.float16))
     given = spark_task(of_tests("MANY_TYPES"), data, tmp_path, variant=variant)
-    prepared = SparkEngine().prepare(given)
-    prepared.run()
-    answer = prepared.answer()
-    prepared.close()
+    _, answer = run_task(SparkEngine(), given)
     for name, column in {"ts": np.arange(3), **ticks(*programs.FIELDS).streams[0].payload}.items():
         assert (answer[name].dtype, answer[name].tolist()) == (column.dtype, column.tolist())
 
@@ -163,7 +146,7 @@ def test_a_field_that_spark_has_no_type_for_is_refused(tmp_path):
         of_tests("HALVES"), ticks(("v0", np.float16)), tmp_path, variant="generic-batch"
     )
     said = SparkEngine().unsupported(given)
-    assert "no type for field v0 of stream ticks, which is float16" in said
+    assert "no type for field v0 of stream stream-0, which is float16" in said
 
 
 def test_a_program_that_workers_would_not_find_is_refused(own, tmp_path):
@@ -180,10 +163,7 @@ def test_a_program_that_workers_would_not_find_is_refused(own, tmp_path):
 def test_what_cannot_be_run_is_refused_with_the_reason(variant, tmp_path):
     chosen = workload("event_window")
     given = spark_task(chosen, ordinary_input(chosen), tmp_path, variant=variant)
-    times = tuple(np.zeros(stream.rows, dtype=np.int64) for stream in given.dataset.streams)
-    load = OfferedLoad(
-        due_ns=times, heartbeat_ts=times, heartbeat_due_ns=times, warm_up_ns=0, end_ns=0
-    )
+    load = load_at_once([stream.rows for stream in given.dataset.streams])
     for change, reason in [
         ({"load": load}, "takes no load: it runs at full speed only"),
         ({"options": {"form": "packed"}}, "has no forms"),
@@ -233,9 +213,7 @@ def flow_of(period, field=np.int64):
     chosen = replace(
         of_tests("BROKEN"), program=flow.gives(flow.add(passing, flow.source("tick", fields)))
     )
-    ts = np.array([-5, 1 << 30])
-    stream = Stream(name="ticks", kinds=(0,), ts=ts, payload={"v": np.zeros(2, np.int64)})
-    return chosen, Input(alphabet=Alphabet(kinds=("tick",)), streams=(stream,))
+    return chosen, input_of(("tick",), (0, [-5, 1 << 30], {"v": np.zeros(2, np.int64)}))
 
 
 def pass_on(key, value, out):

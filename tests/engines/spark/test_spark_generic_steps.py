@@ -18,7 +18,7 @@ from tests.engines.spark.cut_runs import drawn_cuts, run, sequential
 from tests.engines.spark.programs import keys_apart, kinds_apart, two_counters
 from tests.examples import examples
 from tests.workloads.model import naive, pipelines
-from tests.workloads.model.test_oplus import chain, forwarding
+from tests.workloads.model.queries import chain, forwarding
 
 
 @pytest.mark.parametrize("name", names())

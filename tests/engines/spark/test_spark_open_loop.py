@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.engines.errors import EngineCrashError
-from streamlab.engines.protocol import OfferedLoad, Task
 from streamlab.engines.recording import STEP_NS
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.spark.adapter import SparkEngine
@@ -28,50 +27,16 @@ from streamlab.engines.spark.streaming.latencies import (
 from streamlab.engines.spark.streaming.load_files import BEATS, cut, stage
 from streamlab.engines.spark.workloads import PROGRAMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
-from streamlab.workloads.model import Alphabet, Input, Stream
-from streamlab.workloads.model.answers.trace import compare
-from streamlab.workloads.registry import workload
+from tests.engines.clock import load_at_once, load_of
+from tests.engines.inputs import tied_input
+from tests.engines.spark.tasks import spark_task
+from tests.engines.tasks import check_task, task_of
 
 MS = 1_000_000
 
 
 def array(*values):
     return np.array(values, dtype=np.int64)
-
-
-def offered(due_ns, *, warm_up_ns=0, end_ns=None):
-    none = tuple(array() for _ in due_ns)
-    last = max((int(due[-1]) for due in due_ns if len(due)), default=0)
-    return OfferedLoad(
-        due_ns=tuple(due_ns),
-        heartbeat_ts=none,
-        heartbeat_due_ns=none,
-        warm_up_ns=warm_up_ns,
-        end_ns=last if end_ns is None else end_ns,
-    )
-
-
-def random_input(name, seed, *, mixed=False):
-    """Few event times, so that ties are everywhere, and streams that end at different times."""
-    program = workload(name).program
-    rng = np.random.default_rng(seed)
-    keys = 3 if program.keyed else 1
-    streams = []
-    for index, kinds in enumerate([(0,), (1,), (0,), (1,), (0, 1) if mixed else (0,)]):
-        rows, last = int(rng.integers(1, 90)), int(rng.integers(1, 40))
-        streams.append(
-            Stream(
-                name=f"stream-{index}",
-                kinds=kinds,
-                ts=np.sort(rng.integers(-5, last, rows)),
-                tag=(rng.choice(kinds, rows) + 2 * rng.integers(0, keys, rows)).astype(np.int32),
-                payload={
-                    field: rng.integers(-3000, 3000, rows).astype(program.event[field])
-                    for field in program.event.names
-                },
-            )
-        )
-    return Input(alphabet=Alphabet(kinds=program.kinds, keys=keys), streams=tuple(streams))
 
 
 def due_in_order(times, span_ns):
@@ -83,29 +48,9 @@ def due_in_order(times, span_ns):
 
 
 def run(name, dataset, folder, load, **options):
-    scratch = folder / "scratch"
-    scratch.mkdir(parents=True)
-    given = Task(
-        workload=workload(name),
-        dataset=dataset,
-        variant="streaming",
-        workers=2,
-        batch=1,
-        options={"warm_up_rounds": 0, "file_ms": 40} | options,
-        scratch=scratch,
-        load=load,
-    )
-    prepared = SparkEngine().prepare(given)
-    try:
-        measured = prepared.run()
-        answer = prepared.answer()
-    finally:
-        prepared.close()
-        prepared.close()
-    difference = compare(given.workload.oracle(dataset.load()), answer, given.workload.output)
-    assert difference.equal, difference.render()
-    assert measured.events == dataset.events
-    return measured, answer
+    options = {"file_ms": 40} | options
+    task = replace(spark_task(name, dataset, folder, **options), load=load)
+    return check_task(SparkEngine(), task)
 
 
 @pytest.mark.full
@@ -114,10 +59,10 @@ def run(name, dataset, folder, load, **options):
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(name, mixed, spark, tmp_path):
-    data = random_input(name, seed=len(name) + mixed, mixed=mixed)
+    data = tied_input(name, fewest=1, seed=len(name) + mixed, mixed=mixed)
     due = due_in_order([stream.ts for stream in data.streams], 800 * MS)
     dataset = write_dataset(data, name, tmp_path / "data")
-    load = offered(due, warm_up_ns=400 * MS)
+    load = load_of(due, warm_up_ns=400 * MS)
     measured, answer = run(name, dataset, tmp_path, load)
     outputs = len(answer["ts"])
     assert measured.latency.counts.sum() + measured.warm_up_latency.counts.sum() == outputs
@@ -133,10 +78,12 @@ def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(name, mixe
 @pytest.mark.full  # under a load test_conformance.py has a cut as well
 @pytest.mark.spark
 def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(spark, tmp_path):
-    whole = write_dataset(random_input("page_view_join", seed=5), "page_view_join", tmp_path / "d")
+    whole = write_dataset(
+        tied_input("page_view_join", fewest=1, seed=5), "page_view_join", tmp_path / "d"
+    )
     short = truncate(whole, event_times(whole), 9)
     assert 0 < short.events < whole.events
-    load = offered(due_in_order(event_times(short), 200 * MS))
+    load = load_of(due_in_order(event_times(short), 200 * MS))
     _, open_loop = run("page_view_join", short, tmp_path / "open", load)
     _, catch_up = run("page_view_join", short, tmp_path / "catch-up", None, micro_batches=2)
     assert sorted(open_loop["ts"]) == sorted(catch_up["ts"])
@@ -144,31 +91,21 @@ def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(spar
 
 @pytest.mark.spark
 def test_an_empty_input_ends_at_once(spark, tmp_path):
-    data = random_input("event_window", seed=1)
+    data = tied_input("event_window", fewest=1, seed=1)
     whole = write_dataset(data, "event_window", tmp_path / "data")
     empty = truncate(whole, event_times(whole), -100)
-    measured, answer = run("event_window", empty, tmp_path, offered([array()] * 5))
+    measured, answer = run("event_window", empty, tmp_path, load_of([array()] * 5))
     assert len(answer["ts"]) == 0
     assert measured.latency.counts.sum() == 0
 
 
 @pytest.mark.spark
 def test_a_query_that_fails_under_a_load_is_a_crash(spark, tmp_path):
-    data = random_input("event_window", seed=4)
+    data = tied_input("event_window", fewest=1, seed=4)
     due = due_in_order([stream.ts for stream in data.streams], 100 * MS)
-    (tmp_path / "scratch").mkdir()
-    given = Task(
-        workload=workload("event_window"),
-        dataset=write_dataset(data, "event_window", tmp_path / "data"),
-        variant="streaming",
-        workers=2,
-        batch=1,
-        options={"warm_up_rounds": 0},
-        scratch=tmp_path / "scratch",
-        load=offered(due),
-    )
+    given = replace(spark_task("event_window", data, tmp_path), load=load_of(due))
     prepared = SparkEngine().prepare(given)
-    for file in (tmp_path / "scratch").rglob("staging/stream-0/*.parquet"):
+    for file in given.scratch.rglob("staging/stream-0/*.parquet"):
         file.write_bytes(b"damaged")
     with pytest.raises(EngineCrashError, match="event_window"):
         prepared.run()
@@ -183,27 +120,18 @@ def test_a_query_that_fails_under_a_load_is_a_crash(spark, tmp_path):
     ],
 )
 def test_what_cannot_take_a_load_is_refused_with_the_reason(change, reason, tmp_path):
-    data = random_input("event_window", seed=6)
-    given = Task(
-        workload=workload("event_window"),
-        dataset=write_dataset(data, "event_window", tmp_path / "data"),
-        variant="streaming",
-        workers=2,
-        batch=1,
-        scratch=tmp_path,
-        load=offered([np.zeros(len(s), dtype=np.int64) for s in data.streams]),
+    data = tied_input("event_window", fewest=1, seed=6)
+    given = replace(
+        task_of("event_window", data, tmp_path, "streaming"),
+        load=load_at_once([len(stream) for stream in data.streams]),
     )
     assert SparkEngine().unsupported(given) is None
     assert reason in SparkEngine().unsupported(replace(given, **change))
 
 
 def test_only_variants_that_take_a_load_have_a_ceiling():
-    found = {v.name: SparkEngine().generator_ceiling_eps(v.name, 64) for v in ENGINE_VARIANTS}
-    assert found["batch"] is None
-    assert found["streaming"] > 1e6
-
-
-ENGINE_VARIANTS = SparkEngine().variants()
+    assert SparkEngine().generator_ceiling_eps("batch", 64) is None
+    assert SparkEngine().generator_ceiling_eps("streaming", 64) > 1e6
 
 
 def test_a_drop_holds_what_came_due_in_its_period_and_a_silent_period_has_none():
@@ -259,7 +187,7 @@ def test_files_that_spark_read_in_another_order_are_put_in_order():
 
 
 def test_staged_files_hold_every_row_once_in_order_of_modification_time(tmp_path):
-    data = random_input("page_view_join", seed=8)
+    data = tied_input("page_view_join", fewest=1, seed=8)
     dataset = write_dataset(data, "page_view_join", tmp_path / "data")
     ts = event_times(dataset)
     drops = cut(ts, due_in_order(ts, 100), end_ns=100, period_ns=9)
@@ -317,7 +245,7 @@ def test_latency_runs_from_due_time_and_service_latency_from_the_micro_batch():
         Batch(taken_ns=102 * MS, done_ns=150 * MS, output=outputs(1, 2), processed={0: 2}),
         Batch(taken_ns=200 * MS, done_ns=310 * MS, output=outputs(3), processed={0: 3}),
     ]
-    load = offered(due, warm_up_ns=5 * MS)
+    load = load_of(due, warm_up_ns=5 * MS)
     found = measure(batches, ts, load, drops, dropped)
     assert near(found.latency, {140 * MS: 1, 190 * MS: 1})
     assert near(found.warm_up_latency, {150 * MS: 1})

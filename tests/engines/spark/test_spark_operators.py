@@ -6,18 +6,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from streamlab.engines.errors import UnsupportedError
-from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.operators.clock import clock
 from streamlab.engines.spark.operators.run import OperatorQuery
 from streamlab.engines.spark.workloads import OPERATORS as FORMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
-from streamlab.workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
+from streamlab.workloads.model import ListColumn, ModelError, Query
 from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.registry import names, workload
-from tests.engines.spark.task import assert_right, spark_task
+from tests.engines.inputs import head, input_of, without_events
+from tests.engines.spark.tasks import VARIANTS, assert_right, micro_batches, spark_task
 
 QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
 PARAMS = {
@@ -63,9 +62,10 @@ def random_input(name, seed, *, mixed=False):
             payload[field] = ListColumn.of(
                 [rng.integers(0, 6, rng.integers(0, 7)).tolist() for _ in range(rows)], of
             )
-        tag = rng.choice(held, rows).astype(np.int32) if len(held) > 1 else None
-        streams.append(Stream(name=f"stream-{index}", kinds=held, ts=ts, tag=tag, payload=payload))
-    return Input(alphabet=Alphabet(kinds=query.kinds, keys=1), streams=tuple(streams))
+        if len(held) > 1:
+            payload["tag"] = rng.choice(held, rows)
+        streams.append((held, ts, payload))
+    return input_of(query.kinds, *streams)
 
 
 def task(name, data, folder, *, params=None, **given):
@@ -73,20 +73,16 @@ def task(name, data, folder, *, params=None, **given):
     return spark_task(chosen, data, folder, **given)
 
 
-def files_of(variant, count):
-    return {"micro_batches": count} if variant == "streaming" else {}
-
-
 @pytest.mark.full
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
-@pytest.mark.parametrize("variant", ["streaming", "batch"])
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(("name", "form"), [(n, f) for n in QUERIES for f in FORMS[n]])
 def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
     name, form, variant, spark, tmp_path
 ):
     data = random_input(name, seed=len(name))
-    given = task(name, data, tmp_path, variant=variant, form=form, **files_of(variant, 3))
+    given = task(name, data, tmp_path, variant=variant, form=form, **micro_batches(variant, 3))
     measured, outputs = assert_right(given)
     assert measured.plan == f"{variant}, form {form}"
     assert outputs > 20
@@ -94,12 +90,12 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
 
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
-@pytest.mark.parametrize("variant", ["streaming", "batch"])
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", ["paircount", "scale_join"])
 def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, tmp_path):
     params = {"wa_ms": 30, "ws_ms": 60, "distance": 0} if name == "paircount" else None
     data = random_input(name, seed=4, mixed=name == "scale_join")
-    given = task(name, data, tmp_path, variant=variant, params=params, **files_of(variant, 2))
+    given = task(name, data, tmp_path, variant=variant, params=params, **micro_batches(variant, 2))
     # In the gap: the last window before it is closed by the cut alone.
     short = truncate(given.dataset, event_times(given.dataset), 61)
     assert 0 < short.events < given.dataset.events
@@ -111,11 +107,10 @@ def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, t
 
 @pytest.mark.some(1)
 @pytest.mark.spark
-@pytest.mark.parametrize("variant", ["streaming", "batch"])
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", ["nyse_hedge", "wordcount"])
 def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
-    data = random_input(name, seed=1)
-    empty = replace(data, streams=tuple(head(stream, 0) for stream in data.streams))
+    empty = without_events(random_input(name, seed=1))
     _, outputs = assert_right(task(name, empty, tmp_path, variant=variant))
     assert not outputs
 
@@ -129,42 +124,6 @@ def test_a_stream_join_lets_go_of_tuples_that_the_watermark_has_passed(spark, tm
     left, right = (len(stream) for stream in kept.streams)
     copies = 5
     assert measured.counters["state_rows_peak"] < (left + copies * right) / 2
-
-
-def head(stream, rows):
-    return replace(
-        stream,
-        ts=stream.ts[:rows],
-        tag=None if stream.tag is None else stream.tag[:rows],
-        payload={name: values[:rows] for name, values in stream.payload.items()},
-    )
-
-
-def test_every_query_of_operators_has_a_relation():
-    assert sorted(FORMS) == sorted(QUERIES)
-
-
-def no_load(data):
-    nothing = tuple(np.empty(0, dtype=np.int64) for _ in data.streams)
-    return OfferedLoad(
-        due_ns=tuple(np.zeros(len(stream), dtype=np.int64) for stream in data.streams),
-        heartbeat_ts=nothing,
-        heartbeat_due_ns=nothing,
-        warm_up_ns=0,
-        end_ns=0,
-    )
-
-
-@pytest.mark.parametrize("variant", ["streaming", "batch"])
-def test_a_load_is_refused_with_the_reason(variant, tmp_path):
-    data = random_input("wordcount", seed=1)
-    given = replace(task("wordcount", data, tmp_path, variant=variant), load=no_load(data))
-    reason = {
-        "streaming": "acknowledgements from its stateful operator",
-        "batch": "reads its whole input at once",
-    }[variant]
-    with pytest.raises(UnsupportedError, match=reason):
-        SparkEngine().prepare(given)
 
 
 def test_a_form_of_another_workload_is_refused(tmp_path):
@@ -214,15 +173,6 @@ def test_an_input_without_a_stream_of_a_kind_is_refused(tmp_path):
     left = replace(data, streams=data.streams[:1])
     reason = SparkEngine().unsupported(task("scale_join", left, tmp_path))
     assert reason == "spark scale_join needs a stream of kind right; the dataset has none"
-
-
-@pytest.mark.parametrize("variant", ["streaming", "batch"])
-@pytest.mark.parametrize("name", QUERIES)
-def test_every_query_declares_the_three_properties_with_reasons(name, variant):
-    declared = SparkEngine().properties(name, variant)
-    assert set(declared) == {"PIP1", "PIP2", "PIP3"}
-    assert all(len(found.why) > 20 for found in declared.values())
-    assert declared["PIP2"].holds is (name not in ("nyse_hedge", "scale_join"))
 
 
 @pytest.mark.parametrize("first", [-(10**12), -1, 0, 1, 10**15])

@@ -8,21 +8,17 @@ import pytest
 
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import UnsupportedError
-from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.pipelines.run import PipelineQuery
-from streamlab.engines.spark.workloads import LACKING
 from streamlab.engines.spark.workloads import PIPELINES as FORMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
-from streamlab.workloads.model import Pipeline
-from streamlab.workloads.registry import names, workload
-from tests.engines.spark.task import assert_right, spark_task
+from streamlab.workloads.registry import workload
+from tests.engines.inputs import without_events
+from tests.engines.spark.tasks import VARIANTS, assert_right, micro_batches, spark_task
 from tests.workloads.suite.streams import generated
 
-PIPELINES = [name for name in names() if isinstance(workload(name).program, Pipeline)]
 EVENTS, INSTANTS = 20_000, 4_000
-VARIANTS = ("streaming", "batch")
 HOUR_MS = 3_600_000
 QUERIES = {
     "cart_abandonment": {},
@@ -58,24 +54,14 @@ def task(name, data, folder, *, query=None, **given):
     return spark_task(workload(name).bound(query or {}), data, folder, **given)
 
 
-def files_of(variant, count):
-    return {"micro_batches": count} if variant == "streaming" else {}
-
-
 @pytest.mark.full
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", FORMS)
 def test_the_answer_is_the_oracles_with_several_streams_and_ties(name, variant, spark, tmp_path):
-    given = task(
-        name,
-        several_streams(name),
-        tmp_path,
-        variant=variant,
-        query=QUERIES[name],
-        **files_of(variant, 2),
-    )
+    how = {"variant": variant, "query": QUERIES[name], **micro_batches(variant, 2)}
+    given = task(name, several_streams(name), tmp_path, **how)
     measured, outputs = assert_right(given)
     assert measured.plan == f"{variant}, form sql"
     assert outputs > 20
@@ -87,8 +73,7 @@ def test_the_answer_is_the_oracles_with_several_streams_and_ties(name, variant, 
     ("name", "variant"), [("cart_abandonment", "streaming"), ("items_sold_together", "batch")]
 )
 def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
-    data = several_streams(name)
-    nothing = replace(data, streams=tuple(head(stream, 0) for stream in data.streams))
+    nothing = without_events(several_streams(name))
     _, outputs = assert_right(task(name, nothing, tmp_path, variant=variant))
     assert not outputs
 
@@ -105,53 +90,11 @@ def test_a_dataset_that_is_cut_answers_for_what_is_before_the_cut(spark, tmp_pat
     assert outputs
 
 
-def head(stream, rows):
-    return replace(
-        stream,
-        ts=stream.ts[:rows],
-        tag=None if stream.tag is None else stream.tag[:rows],
-        payload={name: values[:rows] for name, values in stream.payload.items()},
-    )
-
-
-def test_every_pipeline_has_a_relation_or_a_reason():
-    assert sorted([*FORMS, *LACKING]) == sorted(PIPELINES)
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_workload_without_a_relation_is_refused_with_the_reason(variant, tmp_path):
     given = task("parametric", ordinary_input(workload("parametric")), tmp_path, variant=variant)
     with pytest.raises(UnsupportedError, match="no query for parametric: its operators cost"):
         SparkEngine().prepare(given)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_load_is_refused_with_the_reason(variant, tmp_path):
-    data = ordinary_input(workload("linear_road_pos_rep"))
-    given = task("linear_road_pos_rep", data, tmp_path, variant=variant)
-    nothing = tuple(np.empty(0, dtype=np.int64) for _ in data.streams)
-    load = OfferedLoad(
-        due_ns=tuple(np.zeros(len(stream), dtype=np.int64) for stream in data.streams),
-        heartbeat_ts=nothing,
-        heartbeat_due_ns=nothing,
-        warm_up_ns=0,
-        end_ns=0,
-    )
-    reason = {
-        "streaming": "operators of a pipeline do not send",
-        "batch": "reads its whole input at once",
-    }
-    assert reason[variant] in SparkEngine().unsupported(replace(given, load=load))
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", FORMS)
-def test_every_pipeline_declares_the_three_properties_with_reasons(name, variant):
-    declared = SparkEngine().properties(name, variant)
-    assert set(declared) == {"PIP1", "PIP2", "PIP3"}
-    assert all(len(found.why) > 20 for found in declared.values())
-    spread = variant == "streaming" and name != "linear_road_pos_rep"
-    assert declared["PIP2"].holds is not spread
 
 
 def test_files_of_a_micro_batch_end_at_one_event_time_and_rows_keep_their_place(tmp_path):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from streamlab.lab.cli import EXIT_CLOSED_PIPE, EXIT_OK, call
-from tests.workloads.test_registry import own_file
+from tests.workloads.own_workloads import own_file
 
 PRINTS = """
 import sys

@@ -10,7 +10,7 @@ from streamlab.lab import cli
 from streamlab.lab.cli import EXIT_OK, call
 from streamlab.lab.cli.paths import LISTS, VARIABLES, absolute_places
 from streamlab.workloads.default_folders import catalogue, here, runs
-from tests.workloads.test_registry import own_file
+from tests.workloads.own_workloads import own_file
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from streamlab.lab.figures.verdict import (
     conclude,
 )
 from streamlab.results.stats.estimates import cell_median, ratio
-from tests.lab.figures.test_ordered import AS_PUBLISHED, LATE, pace, trials
-from tests.lab.figures.test_stretch import joins
+from tests.lab.figures.ordered_trials import AS_PUBLISHED, LATE, pace, trials
+from tests.lab.figures.stretch_trials import joins
 from tests.results.stats.noise import factors
 
 pytestmark = pytest.mark.usefixtures("opponents_are_here")

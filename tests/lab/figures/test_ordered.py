@@ -15,34 +15,11 @@ from streamlab.lab.figures.verdict import (
     conclude,
 )
 from tests.lab.figures.claims import cells_of, judged, outcomes
+from tests.lab.figures.ordered_trials import AS_PUBLISHED, LATE, pace, trials
 
 TWO = Options(cores=2)
 QUICK = Options(cores=2, quick=True)
 FIGURES = [f"ordered:{number}" for number in range(8, 15)]
-
-
-def trials(row, figure_id, options, numbers, *, status="ok"):
-    """A trial of every cell that the figure asks for; `numbers` takes a cell and gives columns."""
-    made = []
-    for cell in cells_of(figure_id, options):
-        label = cell.id.split("/")[5]
-        made.append(
-            row(
-                cell.entry.key,
-                "multicore/ordered",
-                cell.workers,
-                batch=cell.batch,
-                label=label,
-                status=status,
-                **numbers(cell, label),
-            )
-        )
-        assert made[-1]["cell"] == cell.id
-    return made
-
-
-def pace(rate, ms, **counters):
-    return {"rate": rate, "counters": {"processing_mean_ns": ms * 1e6, **counters}}
 
 
 @pytest.mark.parametrize("figure_id", FIGURES)
@@ -80,10 +57,6 @@ def heuristics(row, make_run):
         return (make_run(trials(row, "ordered:8", options, numbers)),)
 
     return make
-
-
-AS_PUBLISHED = {"ct": 1e6, "lp": 1e6, "et": 0.7e6, "qst": 0.6e6}
-LATE = {"ct": 4.0, "lp": 3.0, "et": 300.0, "qst": 500.0}
 
 
 @pytest.mark.parametrize("options", [TWO, QUICK])

@@ -19,6 +19,7 @@ from streamlab.lab.figures.verdict import (
     conclude,
 )
 from tests.lab.figures.claims import judged, planned
+from tests.lab.figures.stretch_trials import joins
 
 TWO = Options(cores=2)
 COUNTS = {"wordcount": 1.17, "paircount@L": 2.37, "paircount@M": 3.37, "paircount@H": 3.83}
@@ -108,21 +109,6 @@ def test_a_latency_stage_without_any_rate_says_why(row, make_run):
     run = make_run([row("wordcount", "multicore/vsn", 1, status="crash", reason="boom")])
     with pytest.raises(FigureError, match="crash: boom"):
         find("stretch:6").stages[1].plan(TWO, (run,))
-
-
-def joins(row, make_run, per_core=4e9, growth=2.0, name="joins"):
-    rates = [
-        row("scale_join", variant, n, rate=1e5, outputs=70_485, label=form,
-            comparisons=round(2 * per_core * (growth if n == 2 else 1)))
-        for variant, form in (
-            ("multicore/vsn", "operator10"),
-            ("multicore/adhoc", "tuples"),
-            ("multicore/1t", "tuples"),
-        )
-        for n in (1, 2)
-        if n == 1 or not variant.endswith("1t")
-    ]  # fmt: skip
-    return make_run(rates, name)
 
 
 @pytest.mark.parametrize(("growth", "outcome"), [(2.0, MET), (1.7, MET), (1.3, MISSED)])

@@ -7,7 +7,7 @@ import pytest
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
 from streamlab.results.store import read_run
 from tests.lab.runner.runs import run_lab
-from tests.workloads.test_registry import own_file
+from tests.workloads.own_workloads import own_file
 
 ENGINES = (
     '[[engine]]\nname = "reference"\n[[engine]]\nname = "multicore"\nworkers = [1, 2]\n'

@@ -7,40 +7,12 @@ import numpy as np
 import pytest
 
 from streamlab.workloads.datasets import manifest
-from streamlab.workloads.datasets.catalog import Catalog, Recipe
+from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.damage_report import damages
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.manifest import Content
 from streamlab.workloads.datasets.stream_file import write_stream
-from streamlab.workloads.model import Alphabet
-
-RECIPE = Recipe(
-    workload="event_window", params={"streams": 2}, seed=1, events=9, generator_version=1
-)
-KINDS = Alphabet(kinds=("value", "barrier"))
-DTYPES = {"ts": np.dtype(np.int64), "value": np.dtype(np.int64)}
-
-
-def stage(folder: Path, values: list[int], source: str = "test") -> Content:
-    block = {"ts": np.arange(len(values)), "value": np.array(values, dtype=np.int64)}
-    stream = write_stream(folder, "value-0", (0,), DTYPES, iter([block]), KINDS)
-    (folder / "value-0.done").unlink()
-    return Content(
-        workload="event_window",
-        alphabet=KINDS,
-        streams=(stream,),
-        origin={"generator": "test", "params": {}, "seed": 1},
-        source=source,
-        licence="none",
-    )
-
-
-def publish(catalog: Catalog, values: list[int], source: str = "test") -> Dataset:
-    with catalog.staging() as staging:
-        folder = staging / "dataset"
-        folder.mkdir()
-        return catalog.publish(folder, stage(folder, values, source), RECIPE)
+from tests.workloads.datasets.small_datasets import DTYPES, KINDS, RECIPE, publish, stage
 
 
 def test_a_published_dataset_is_found_by_recipe_and_by_prefix(catalog: Catalog):

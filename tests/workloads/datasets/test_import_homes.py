@@ -9,7 +9,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.model import Input
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import imported, real, text_file
-from tests.workloads.datasets.test_import_tracebase import DAY, WEEK, at, day_file
+from tests.workloads.datasets.tracebase_files import DAY, WEEK, at, day_file
 
 HOUR = 1_379_880_000 // 3600
 """The first whole hour of the challenge's data."""

@@ -1,5 +1,4 @@
 import tarfile
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -9,21 +8,8 @@ from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.inputs.power_readings.schema import FIELDS
-from tests.workloads.datasets.files import imported, real, rows, text_file
-
-DAY = int(datetime(2012, 1, 21, tzinfo=UTC).timestamp())
-WEEK = "smartplug/tracebase_complete_2012-01-16_22.tar.xz"
-
-
-def day_file(folder: Path, *lines: str, name: str = "Lamp/dev_A_2012.01.21.csv") -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return text_file(path, *lines)
-
-
-def at(second: int, *watts: object) -> str:
-    time = datetime.fromtimestamp(DAY + second, UTC).strftime("%d/%m/%Y %H:%M:%S")
-    return ";".join([time, *map(str, watts)])
+from tests.workloads.datasets.files import imported, real, rows
+from tests.workloads.datasets.tracebase_files import DAY, WEEK, at, day_file
 
 
 def test_days_of_several_plugs_are_merged_by_time(catalog: Catalog, tmp_path: Path):

@@ -1,7 +1,6 @@
 """Damage is noticed: in streams, dictionaries, records and kept answers."""
 
 import json
-import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +22,9 @@ from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.datasets.stream_file import write_stream
 from streamlab.workloads.model import Alphabet
 from streamlab.workloads.registry import workload
+from tests.workloads.datasets.damage import edit, flip
 from tests.workloads.datasets.files import log_file, log_line
-from tests.workloads.datasets.test_catalog import DTYPES, RECIPE
+from tests.workloads.datasets.small_datasets import DTYPES, RECIPE
 
 FLIPS = 200
 EVENT_WINDOW = workload("event_window")
@@ -59,15 +59,6 @@ def publish(catalog: Catalog) -> Dataset:
         return catalog.publish(folder, content, RECIPE)
 
 
-def flip(path: Path, bit: int) -> None:
-    """Flip one bit of a file; its times stay as they were, as when a disk does it."""
-    state = path.stat()
-    content = bytearray(path.read_bytes())
-    content[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(content)
-    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
-
-
 def bits(path: Path) -> int:
     return path.stat().st_size * 8
 
@@ -77,16 +68,6 @@ def make_older(folder: Path) -> None:
     path = folder / manifest.NAME
     record = json.loads(path.read_text())
     del record["files"], record["checksum"]
-    path.write_text(json.dumps(record))
-
-
-def edit(folder: Path, change, *, sealed: bool = False) -> None:
-    """Change a record; when sealed, with the checksum that belongs to it."""
-    path = folder / manifest.NAME
-    record = json.loads(path.read_text())
-    change(record)
-    if sealed:
-        record["checksum"] = manifest._checksum(record)
     path.write_text(json.dumps(record))
 
 

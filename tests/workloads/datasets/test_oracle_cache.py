@@ -16,7 +16,7 @@ from streamlab.workloads.datasets.oracle_cache import expected, expected_rows
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate, truncate_answer
 from streamlab.workloads.model import ProgramError
 from streamlab.workloads.registry import names, workload
-from tests.workloads.datasets.test_catalog import publish
+from tests.workloads.datasets.small_datasets import publish
 from tests.workloads.suite.streams import generated
 
 EVENT_WINDOW = workload("event_window")

@@ -12,7 +12,7 @@ from streamlab.workloads.model.operators.key_buckets import bucket_of, hash_key
 from streamlab.workloads.model.operators.program import MULTI, SINGLE
 from tests.workloads.model import naive
 from tests.workloads.model.naive import TOTALS
-from tests.workloads.model.test_oplus import PAIRS, rows, splits
+from tests.workloads.model.queries import PAIRS, rows, splits
 
 STATE = np.dtype([("count", np.int64), ("total", np.int64)])
 

@@ -11,7 +11,7 @@ from streamlab.workloads.model.check import ConsistencyReport, check
 from streamlab.workloads.model.operators.program import SINGLE
 from tests.examples import examples
 from tests.workloads.model import naive
-from tests.workloads.model.test_oplus import chain, forwarding, joined, panes
+from tests.workloads.model.queries import chain, forwarding, joined, panes
 
 ENOUGH = 10
 """Inputs in which each of the faults here shows; `lab check` tries twenty times as many."""

@@ -9,14 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.model import (
-    Input,
     InputType,
     ModelError,
     Operator,
     ProgramError,
-    Query,
     Window,
-    join,
 )
 from streamlab.workloads.model.operators.program import MULTI, SINGLE
 from streamlab.workloads.model.operators.reference import QueryRun, answer
@@ -24,27 +21,15 @@ from streamlab.workloads.model.streams.records import tuple_type
 from streamlab.workloads.model.streams.total_order import merge
 from tests.examples import examples
 from tests.workloads.model import naive
-from tests.workloads.model.naive import KEYS, TOTALS, VALUE, Row, Tuple
-
-PAIRS = np.dtype([("ts", np.int64), ("l", np.int64), ("r", np.int64)])
-SHARES = 5
-
-
-def rows(query: Query, data: Input, **how: Any) -> list[Row]:
-    """The answer, sorted, after checking that it left in order of time."""
-    columns = answer(query, data, **how)
-    assert {name: column.dtype for name, column in columns.items()} == {
-        name: query.output[name] for name in query.output.names or ()
-    }
-    assert not np.any(np.diff(columns["ts"].astype(object)) < 0)
-    return sorted(zip(*(column.tolist() for column in columns.values()), strict=True))
-
-
-def splits(draw: Any) -> dict[str, Any]:
-    """One instance, or several that own the buckets in some way."""
-    instances = draw(st.integers(1, 4))
-    seed = draw(st.integers(0, 1000))
-    return {"instances": instances, "owner": lambda bucket: (bucket + seed) // 3 % instances}
+from tests.workloads.model.naive import KEYS, VALUE, Row, Tuple
+from tests.workloads.model.queries import (
+    chain,
+    forwarding,
+    joined,
+    panes,
+    rows,
+    splits,
+)
 
 
 @settings(deadline=None, max_examples=examples(200))
@@ -68,37 +53,6 @@ def test_single_windows_that_store_and_purge_give_the_same_as_multi_windows(data
     assert rows(query, given_input, **splits(data.draw)) == expected
 
 
-def panes(window: Window) -> Operator:
-    """Counts and totals per pane of length WA, shifted by f_S."""
-    number = window.size // window.advance
-
-    def update(w: Any, t: Any, out: Any) -> None:
-        pane = (t.ts - w[0].left) // window.advance
-        w[0].counts[pane] += 1
-        w[0].totals[pane] += t.value
-
-    def expire(w: Any, out: Any) -> None:
-        if w[0].counts.sum():
-            out.emit(w[0].key, int(w[0].counts.sum()), int(w[0].totals.sum()))
-
-    def slide(w: Any) -> None:
-        for column in (w[0].counts, w[0].totals):
-            column[:-1] = column[1:].copy()
-            column[-1] = 0
-
-    return Operator(
-        name="panes",
-        inputs=naive.input_types(1),
-        window=window,
-        output=TOTALS,
-        state=np.dtype([("counts", np.int64, (number,)), ("totals", np.int64, (number,))]),
-        keys=naive.all_keys,
-        update=update,
-        expire=expire,
-        slide=slide,
-    )
-
-
 @settings(deadline=None, max_examples=examples(150))
 @given(st.data(), st.integers(1, 4), st.integers(1, 3))
 def test_single_windows_slide_step_by_step(data, advance, number):
@@ -107,21 +61,6 @@ def test_single_windows_slide_step_by_step(data, advance, number):
     expected = naive.totals(ordered, window, naive.watermark(ordered, until))
     query = naive.query(panes(window))
     assert rows(query, naive.input_of(streams, 1, until), **splits(data.draw)) == expected
-
-
-def joined(window: Window) -> Operator:
-    left, right = naive.input_types(2)
-    return join(
-        name="joined",
-        left=left,
-        right=right,
-        size=window.size,
-        advance=window.advance,
-        shares=SHARES,
-        output=PAIRS,
-        match=lambda first, second: first.value <= second.value,
-        emit=lambda first, second, out: out.emit(first.value, second.value),
-    )
 
 
 @settings(deadline=None, max_examples=examples(200))
@@ -136,24 +75,6 @@ def test_a_join_gives_every_pair_in_the_window_once_directly_and_as_operator_10(
     assert rows(query, naive.input_of(streams, 2, until), direct=direct, **how) == expected
 
 
-def forwarding(window: Window) -> Operator:
-    """Operator 15: a tuple's payload for each of its keys, at once."""
-
-    def update(w: Any, t: Any, out: Any) -> None:
-        out.emit(w[0].key, t.input, t.value)
-
-    return Operator(
-        name="forwarding",
-        inputs=naive.input_types(2),
-        window=window,
-        output=TOTALS,
-        state=np.dtype([]),
-        keys=naive.all_keys,
-        update=update,
-        emits_on_update=True,
-    )
-
-
 @settings(deadline=None)
 @given(st.data(), naive.shapes(SINGLE))
 def test_what_update_emits_is_timed_at_the_end_of_its_window(data, window):
@@ -165,39 +86,6 @@ def test_what_update_emits_is_timed_at_the_end_of_its_window(data, window):
     )
     query = naive.query(forwarding(window))
     assert rows(query, naive.input_of(streams, 2, until), **splits(data.draw)) == expected
-
-
-def totalling(window: Window) -> Operator:
-    """Reads (key, count, total): totals the counts by parity of the key."""
-
-    def keys(t: Any, out: Any) -> None:
-        out.add(t.key_ % 2)
-
-    def update(w: Any, t: Any, out: Any) -> None:
-        w[0].count += 1
-        w[0].total += t.count
-
-    def expire(w: Any, out: Any) -> None:
-        out.emit(w[0].key, w[0].count, w[0].total)
-
-    fields = np.dtype([("key_", np.int64), ("count", np.int64), ("total", np.int64)])
-    return Operator(
-        name="totalling",
-        inputs=(InputType(name="totals", fields=fields),),
-        window=window,
-        output=TOTALS,
-        state=np.dtype([("count", np.int64), ("total", np.int64)]),
-        keys=keys,
-        update=update,
-        expire=expire,
-    )
-
-
-def chain(first: Window, second: Window, source: Operator | None = None) -> Query:
-    source = source or naive.counting(first)
-    names = ["ts", "key_", "count", "total"]
-    output = np.dtype([(name, np.int64) for name in names])
-    return naive.query(replace(source, output=output), totalling(second))
 
 
 @settings(deadline=None, max_examples=examples(200))

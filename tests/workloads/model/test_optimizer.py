@@ -6,13 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.model import (
     Alphabet,
-    Columns,
     DGSProgram,
     Input,
-    OutputType,
     PlanError,
     Stream,
 )
@@ -23,18 +20,9 @@ from streamlab.workloads.model.dgs.plan_interpreter import run_plan
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
 from streamlab.workloads.model.dgs.validity import check_plan
 from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
-from streamlab.workloads.suite.fraud_detection.program import PROGRAM as FRAUD_DETECTION
-from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED_COUNTER
 from streamlab.workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 from tests.across import PLUGS
-
-PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
-BAG = OutputType(kinds=("any",), depends=lambda a, b: False)
-
-
-def stream(program: DGSProgram, name: str, kinds: tuple[int, ...], counts: object) -> StreamProfile:
-    table = np.array(counts, dtype=np.int64).reshape(-1, len(program.kinds))
-    return StreamProfile(name=name, kinds=kinds, counts=table)
+from tests.workloads.model.plans import leaves, sequential, stream
 
 
 def plan_of(program: DGSProgram, streams: list[StreamProfile], workers: int) -> Plan:
@@ -44,19 +32,9 @@ def plan_of(program: DGSProgram, streams: list[StreamProfile], workers: int) -> 
     return plan
 
 
-def leaves(node: PlanNode) -> list[PlanNode]:
-    return [below for below in node.walk() if not below.children]
-
-
 def window_streams(*sizes: int, barriers: int = 1) -> list[StreamProfile]:
     values = [stream(EVENT_WINDOW, f"value-{i}", (0,), [[size, 0]]) for i, size in enumerate(sizes)]
     return [*values, stream(EVENT_WINDOW, "barrier", (1,), [[0, barriers]])]
-
-
-def sequential(program: DGSProgram, data: Input) -> Columns:
-    prepared = PreparedReference(program, data)
-    prepared.run()
-    return prepared.answer()
 
 
 def test_where_events_are_across_keys_nobody_reads_a_stream_for_keys_of_others():

@@ -23,7 +23,7 @@ from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED_COU
 from streamlab.workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 from tests.across import PLUGS
 from tests.examples import examples
-from tests.workloads.model.test_optimizer import BAG, PROGRAMS, leaves, sequential, stream
+from tests.workloads.model.plans import BAG, PROGRAMS, leaves, sequential, stream
 
 COSTS = Costs(
     update_ns=1,

@@ -22,8 +22,8 @@ from streamlab.workloads.inputs.ads.databases.sqlite import SQLITE
 from streamlab.workloads.model import Dataflow, ModelError, Pipeline, Query
 from streamlab.workloads.registry import workload
 from tests.engines.own_environment import made
+from tests.workloads.suite.ads_queries import FORMS, SMALL
 from tests.workloads.suite.streams import agreed, generated
-from tests.workloads.suite.test_ads import FORMS, SMALL
 
 WITH_DUCKDB = made(DuckdbEngine)
 SYSTEMS = [

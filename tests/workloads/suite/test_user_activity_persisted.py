@@ -16,8 +16,8 @@ from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.user_activity.persist import TABLE
 from tests.engines.own_environment import made
+from tests.workloads.suite.ads_queries import FORMS
 from tests.workloads.suite.streams import agreed, generated, rows
-from tests.workloads.suite.test_ads import FORMS
 
 SYSTEMS = ["sqlite", pytest.param("duckdb", marks=made(DuckdbEngine))]
 

@@ -8,27 +8,22 @@ import numpy as np
 import pytest
 
 from streamlab.engines.errors import EngineCrashError, EngineError
-from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.dgs import run as dgs_run
 from streamlab.engines.multicore.dgs.adaptive.deciders import RateDecider
 from streamlab.engines.multicore.dgs.adaptive.decision import PlanProposal
-from streamlab.engines.multicore.dgs.options import DgsOptions
-from streamlab.engines.multicore.dgs.run import DgsRun
-from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.engines.small_load import small_load
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.optimizers import PlanRequest, choose
 from streamlab.workloads.registry import workload
-from tests.engines.multicore.adaptive.test_decision import COSTS
+from tests.engines.multicore.dgs_programs import COSTS, generated
+from tests.engines.multicore.native_runs import check_native, even_load, run_native
 from tests.engines.multicore.recovery.small_runs import (
     NAMES,
+    check_run,
     input_of,
-    is_right,
     kernels_of,
     program_of,
+    small_run,
 )
-from tests.engines.multicore.test_dgs import generated
 
 EVENTS = 6_000
 WORKERS = 3
@@ -58,20 +53,12 @@ def scripted(name, rng, most=6):
     return [(cut, random_plan(name, rng)) for cut in cuts]
 
 
-def run(name, script, options=None, **given):
-    options = options or DgsOptions(gather=False)
-    settings = RunSettings(workers=WORKERS, **given)
-    program, data = program_of(name), input_of(name, EVENTS)
-    with closing(
-        DgsRun(program, data, settings, options, kernels=kernels_of(name), script=script)
-    ) as made:
-        return made.run(), made.answer()
+def run(name, script, **how):
+    return check_run(name, EVENTS, workers=WORKERS, script=script, **how)
 
 
 def constant_load(name, gap_ns=300):
-    data = input_of(name, EVENTS)
-    due_ns = np.arange(data.events, dtype=np.int64) * gap_ns
-    return small_load([stream.ts for stream in data.streams], due_ns)
+    return even_load(input_of(name, EVENTS), gap_ns)
 
 
 @pytest.mark.some(5)
@@ -82,10 +69,9 @@ def test_plans_change_at_random_cuts_and_the_answer_does_not(name, loaded):
     changes = 0
     for _ in range(4):
         script = scripted(name, rng)
-        given = {"load": constant_load(name)} if loaded else {"batch": rng.choice([1, 16, 64])}
-        options = DgsOptions(gather=rng.random() < 0.5, handover=rng.choice(["direct", "ring"]))
-        measured, answer = run(name, script, options, **given)
-        assert is_right(name, EVENTS, answer)
+        how = {"load": constant_load(name)} if loaded else {"batch": rng.choice([1, 16, 64])}
+        how |= {"gather": rng.random() < 0.5, "handover": rng.choice(["direct", "ring"])}
+        measured = run(name, script, **how)
         assert measured.events == input_of(name, EVENTS).events
         progress = measured.progress
         assert progress.emitted.sum() == progress.consumed.sum() == measured.events
@@ -100,21 +86,19 @@ def test_plans_change_at_random_cuts_and_the_answer_does_not(name, loaded):
 @pytest.mark.parametrize("name", ["fraud_detection", "plugs"])
 def test_with_checkpoints_outputs_are_written_once_and_a_run_goes_on(name, tmp_path):
     rng = random.Random(name)
-    options = DgsOptions(
-        gather=False,
-        checkpoint_every=1,
-        checkpoint_ms=0,
-        checkpoint_folder=str(tmp_path / "checkpoints"),
-    )
+    options = {
+        "gather": False,
+        "checkpoint_every": 1,
+        "checkpoint_ms": 0,
+        "checkpoint_folder": str(tmp_path),
+    }
     script = [(cut, random_plan(name, rng)) for cut in range(3)]  # the first is not missed
-    measured, answer = run(name, script, options, batch=16)
+    measured = run(name, script, batch=16, **options)
     assert measured.counters["plan_changes"] > 0
     assert measured.counters["checkpoints"] >= measured.counters["plan_changes"]
-    assert is_right(name, EVENTS, answer)
-    max((tmp_path / "checkpoints").glob("checkpoint-*")).unlink()
-    measured, answer = run(name, script, options)
+    max(tmp_path.glob("checkpoint-*")).unlink()
+    measured = run(name, script, **options)
     assert "resumed from checkpoint" in " ".join(measured.notices)
-    assert is_right(name, EVENTS, answer)
 
 
 class LooksAtCuts(RateDecider):
@@ -152,16 +136,11 @@ def test_the_plan_follows_the_hot_page_and_only_that(drift, loaded, monkeypatch)
     found = workload("page_view_join")
     given = {"streams": 1, "pages": 4, "skew": 3.0, "views_per_update": 100, "drift": drift}
     data = generated("page_view_join", 24_000, **given)
-    due_ns = np.arange(data.events, dtype=np.int64) * 1_000
-    load = small_load([stream.ts for stream in data.streams], due_ns) if loaded else None
+    load = even_load(data, 1_000) if loaded else None
     kernels = kernels_of("page_view_join")
-    settings = RunSettings(workers=2, load=load)
     wanted.clear()
-    with closing(
-        DgsRun(found.program, data, settings, DgsOptions(adapt=True), kernels=kernels)
-    ) as made:
-        measured = made.run()
-        assert compare(found.oracle(data), made.answer(), found.output).equal
+    how = {"workers": 2, "load": load, "adapt": True, "kernels": kernels}
+    measured, _ = check_native("dgs", found, data, **how)
     looks, changes = len(wanted), [one for one in wanted if one is not None]
     assert looks > 20
     assert measured.counters["plan_changes"] == looks - 1
@@ -175,27 +154,15 @@ def test_the_plan_follows_the_hot_page_and_only_that(drift, loaded, monkeypatch)
 def test_by_time_rates_are_looked_at_under_a_load(monkeypatch):
     """On a busy machine there may be few looks; whatever they lead to, the answer is right."""
     monkeypatch.setattr(dgs_run, "_costs", lambda *given: COSTS)
-    name = "event_window"
-    options = DgsOptions(adapt=True, adapt_ms=1, optimizer="cost")
-    with closing(
-        DgsRun(
-            program_of(name),
-            input_of(name, EVENTS),
-            RunSettings(workers=2, load=constant_load(name, gap_ns=10_000)),
-            options,
-            kernels=kernels_of(name),
-        )
-    ) as made:
-        measured = made.run()
-        assert "plan_changes" in measured.counters
-        assert is_right(name, EVENTS, made.answer())
+    load = constant_load("event_window", gap_ns=10_000)
+    how = {"adapt": True, "adapt_ms": 1, "optimizer": "cost"}
+    assert "plan_changes" in check_run("event_window", EVENTS, workers=2, load=load, **how).counters
 
 
 def test_a_further_worker_costs_nothing_once_all_have_been_started(monkeypatch):
     monkeypatch.setattr(dgs_run, "_costs", lambda *given: replace(COSTS, start_ns=1e6))
-    name, settings = "event_window", RunSettings(workers=2)
-    options = DgsOptions(adapt=True, optimizer="cost")
-    with closing(DgsRun(program_of(name), input_of(name, EVENTS), settings, options)) as made:
+    how = {"workers": 2, "adapt": True, "optimizer": "cost"}
+    with closing(small_run("event_window", EVENTS, **how)) as made:
         assert made._adaptive.costs == replace(COSTS, start_ns=0.0)
 
 
@@ -204,15 +171,10 @@ def test_with_one_worker_nothing_is_measured_and_nothing_changes(monkeypatch):
         raise AssertionError("costs were measured")
 
     monkeypatch.setattr(dgs_run, "_costs", never)
-    name = "event_window"
-    options, settings = DgsOptions(adapt=True), RunSettings()
-    with closing(DgsRun(program_of(name), input_of(name, EVENTS), settings, options)) as made:
-        assert "plan_changes" not in made.run().counters
-        assert is_right(name, EVENTS, made.answer())
+    assert "plan_changes" not in check_run("event_window", EVENTS, adapt=True).counters
 
 
 def test_an_optimizer_that_fails_while_the_run_goes_on_ends_it(monkeypatch):
-    name = "event_window"
     asked = []
 
     def failing(request):
@@ -221,15 +183,10 @@ def test_an_optimizer_that_fails_while_the_run_goes_on_ends_it(monkeypatch):
 
     monkeypatch.setattr(dgs_run, "optimizer", lambda name: failing)
     monkeypatch.setattr(dgs_run, "_costs", lambda *given: COSTS)
-    options = DgsOptions(adapt=True, adapt_ms=1)
-    load = constant_load(name, gap_ns=30_000)
-    settings = RunSettings(workers=2, load=load)
     monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 1)
-    with (
-        closing(DgsRun(program_of(name), input_of(name, EVENTS), settings, options)) as made,
-        pytest.raises(EngineError, match=r"optimizer 'by-stream' failed .* ValueError: no plan"),
-    ):
-        made.run()
+    load = constant_load("event_window", gap_ns=30_000)
+    with pytest.raises(EngineError, match=r"optimizer 'by-stream' failed .* ValueError: no plan"):
+        check_run("event_window", EVENTS, workers=2, load=load, adapt=True, adapt_ms=1)
     assert len(asked) == 1
 
 
@@ -249,25 +206,7 @@ def test_a_fork_that_fails_at_a_change_is_named_with_its_line():
         )
         return choose("by-stream", request).plan
 
-    made = DgsRun(
-        program,
-        data,
-        RunSettings(workers=2),
-        DgsOptions(gather=False),
-        plan=plan_for(1),
-        script=[(5, plan_for(2))],
-    )
     said = r"fork function raised an exception: ValueError: cannot be divided, in .*test_changes"
-    with closing(made), pytest.raises(EngineCrashError, match=said):
-        made.run()
-
-
-@pytest.mark.parametrize(
-    "options, why",
-    [
-        ({"adapt": True, "adapt_ms": 0}, "adapt_ms is 0; expected milliseconds"),
-        ({"adapt": 1}, "option adapt takes bool"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options, why):
-    assert why in MulticoreEngine().wrong_options("dgs", options)
+    how = {"workers": 2, "gather": False, "plan": plan_for(1), "script": [(5, plan_for(2))]}
+    with pytest.raises(EngineCrashError, match=said):
+        run_native("dgs", program, data, **how)

@@ -24,13 +24,11 @@ from streamlab.engines.multicore.dgs.adaptive.rates import (
 from streamlab.engines.multicore.dgs.recovery.cuts import find_cuts
 from streamlab.workloads.model import Alphabet
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
-from streamlab.workloads.optimizers import Costs, PlanRequest, choose
+from streamlab.workloads.optimizers import PlanRequest, choose
 from streamlab.workloads.registry import workload
+from tests.engines.multicore.dgs_programs import COSTS
 from tests.workloads.suite.streams import generated
 
-COSTS = Costs(
-    update_ns=4, order_ns=60, fork_join_ns=50, handover_ns=100, skip_ns=0.3, start_ns=0, cores=2
-)
 MS = 1e6
 ERA = 30_000
 

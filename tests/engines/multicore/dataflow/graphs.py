@@ -5,18 +5,15 @@ around, Python's do not.
 """
 
 from dataclasses import replace
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from streamlab.engines.multicore.dataflow.options import DataflowOptions
-from streamlab.engines.multicore.dataflow.run import DataflowRun
-from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.engines.small_load import small_load
-from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.engines.protocol import Measured
+from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.model.answers.output_order import inferred_output
-from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
@@ -30,6 +27,10 @@ from streamlab.workloads.model.dataflow import (
     of_events,
 )
 from streamlab.workloads.model.reference import answer_of
+from streamlab.workloads.model.streams.strategies import inputs
+from tests.engines.inputs import input_of
+from tests.engines.multicore.native_runs import run_native
+from tests.engines.tasks import assert_equal
 
 KINDS = ("left", "right")
 EVENT = np.dtype([("x", np.int32), ("y", np.float64)])
@@ -259,43 +260,15 @@ def _join(flow: Flow, types: dict[int, TraceType], unread: set[int], added: Any)
         added(flow.add(replace(STATELESS[2], name="all"), *reads), PAIRS, *reads)
 
 
-@st.composite
-def small_inputs(draw: st.DrawFn, flow: Dataflow, max_events: int = 12, least: int = 0) -> Input:
-    """Draw an input: ties, bursts, gaps of many markers, streams and kinds without an event.
-
-    Args:
-        draw: given by Hypothesis.
-        flow: whose sources the streams are of.
-        max_events: most events of a stream.
-        least: fewest streams.
-    """
-    kinds = tuple(range(len(flow.kinds)))
-    streams = []
-    for index, kind in enumerate(
-        draw(st.lists(st.sampled_from(kinds), min_size=least, max_size=4))
-    ):
-        steps = draw(st.lists(st.sampled_from([0, 0, 1, 2, 5, 40]), max_size=max_events))
-        ts = np.cumsum([draw(st.integers(-9, 9)), *steps])[1:].astype(np.int64)
-        numbers = st.lists(st.integers(-3, 12), min_size=len(ts), max_size=len(ts))
-        later = ts[1:] > ts[:-1]
-        beats = np.where(draw(st.booleans()), ts[:-1], ts[1:] - 1)[later]
-        streams.append(
-            Stream(
-                name=f"stream-{index}",
-                kinds=(kind,),
-                ts=ts,
-                payload={
-                    "x": np.array(draw(numbers), dtype=np.int32),
-                    "y": np.array(draw(numbers), dtype=np.float64),
-                },
-                heartbeats=np.unique(beats) if draw(st.booleans()) else ts[:0],
-            )
-        )
-    until = None
-    ends = [int(stream.ts[-1]) for stream in streams if len(stream)]
-    if ends and draw(st.booleans()):
-        until = max(ends) + 1 + draw(st.sampled_from([0, 1, 4, 100]))
-    return Input(alphabet=Alphabet(kinds=flow.kinds), streams=tuple(streams), until_ts=until)
+def small_inputs(flow: Dataflow, least: int = 0) -> st.SearchStrategy[Input]:
+    """Return what draws inputs of at least so many streams, of one kind each: ties, bursts, gaps."""
+    kinds = [(kind,) for kind in flow.kinds]
+    layouts = [
+        layout
+        for streams in range(least, 5)
+        for layout in combinations_with_replacement(kinds, streams)
+    ]
+    return inputs(flow, layouts=layouts, values=st.integers(-3, 12))
 
 
 def many_events(
@@ -303,54 +276,22 @@ def many_events(
 ) -> Input:
     """Return an input of so many events, of each kind in so many streams."""
     rng = np.random.default_rng(seed)
+    rows = events // (streams * len(flow.kinds))
     made = []
-    for kind, name in enumerate(flow.kinds):
-        for index in range(streams):
-            own = events // (streams * len(flow.kinds))
-            made.append(
-                Stream(
-                    name=f"{name}-{index}",
-                    kinds=(kind,),
-                    ts=np.sort(rng.integers(-span, span, own)),
-                    payload={
-                        "x": rng.integers(-9, 99, own).astype(np.int32),
-                        "y": rng.integers(-30, 40, own).astype(np.float64),
-                    },
-                )
-            )
-    return Input(alphabet=Alphabet(kinds=flow.kinds), streams=tuple(made))
+    for kind in sorted([*range(len(flow.kinds))] * streams):
+        ts = np.sort(rng.integers(-span, span, rows))
+        x = rng.integers(-9, 99, rows).astype(np.int32)
+        made.append((kind, ts, {"x": x, "y": rng.integers(-30, 40, rows).astype(np.float64)}))
+    return input_of(flow.kinds, *made)
 
 
-def run_flow(flow, data, *, workers=1, batch=64, load=None, measure=True, **options):
-    """Run a graph; check what holds of every run, and return the answer and what was measured."""
-    settings = RunSettings(
-        workers=workers, batch=batch, ring_blocks=1 << 12, load=load, measure=measure
-    )
-    run = DataflowRun(flow, data, settings, DataflowOptions(**options))
-    try:
-        measured = run.run()
-        got = run.answer()
-    finally:
-        run.close()
-    assert measured.events == data.events
-    if measure:
-        assert measured.progress.outputs.sum() == len(got["ts"])
-        assert measured.progress.consumed.sum() == data.events
-    if load is not None:
-        timed = measured.latency.counts.sum() + measured.warm_up_latency.counts.sum()
-        assert timed == len(got["ts"])
-    return got, measured
+def run_flow(flow: Dataflow, data: Input, **how: Any) -> tuple[Measured, Columns]:
+    """Run a graph; return what was measured, and the answer."""
+    return run_native("dataflow", flow, data, **{"batch": 64, "ring_blocks": 1 << 12, **how})
 
 
-def load_of(data: Input, gap_ns: int, **given: Any) -> Any:
-    """Return a load: an event each so many ns, in total order; None where there is no stream."""
-    if not data.streams:
-        return None
-    times = tuple(stream.ts for stream in data.streams)
-    return small_load(times, gap_ns * np.arange(data.events, dtype=np.int64), **given)
-
-
-def check_answer(flow: Dataflow, data: Input, got: Any) -> None:
-    """Compare an answer with the interpreter's, as a data trace."""
-    difference = compare(answer_of(flow, data), got, inferred_output(flow))
-    assert difference.equal, difference.render()
+def check_flow(flow: Dataflow, data: Input, **how: Any) -> tuple[Measured, Columns]:
+    """Run a graph and compare the answer with the interpreter's, as a data trace."""
+    measured, got = run_flow(flow, data, **how)
+    assert_equal(answer_of(flow, data), got, inferred_output(flow))
+    return measured, got

@@ -1,5 +1,6 @@
 """Variant `dataflow`: functions that fail, laws that are broken, and inputs that are refused."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,12 +9,9 @@ import pytest
 
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
 from streamlab.engines.multicore.adapter import MulticoreEngine
-from streamlab.engines.multicore.dataflow.options import DataflowOptions
-from streamlab.engines.multicore.dataflow.run import DataflowRun
-from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.model.dataflow import Flow, OpKeyedOrdered, OpStateless, U
 from streamlab.workloads.model.reference import answer_of
+from tests.engines.inputs import input_of
 from tests.engines.multicore.dataflow.graphs import (
     EVENT,
     EVENTS,
@@ -24,11 +22,11 @@ from tests.engines.multicore.dataflow.graphs import (
     STATELESS,
     UNORDERED,
     chain,
-    check_answer,
-    load_of,
+    check_flow,
     many_events,
     run_flow,
 )
+from tests.engines.multicore.native_runs import even_load, make_run
 
 NUMBERS = np.dtype([("ts", np.int64), ("wide", np.float64), ("narrow", np.float32)])
 LAST = np.iinfo(np.int64).max
@@ -159,22 +157,28 @@ def test_what_a_function_raises_is_told_with_operator_function_and_line(
     assert "test_dataflow_failures.py:" in message
 
 
-def test_a_start_state_that_raises_fails_before_anything_runs():
-    message = crash(chain(STATELESS[0], kept(initial_state=raising_at_start)))
-    assert "operator kept: its initial_state raised an exception: ValueError: no start" in message
-
-
-def test_an_index_out_of_bounds_is_told_with_the_operator():
-    message = crash(chain(STATELESS[0], kept(on_item=out_of_bounds)))
-    assert "operator kept" in message
-    assert "OutOfBoundsError" in message
-
-
-def test_more_outputs_than_declared_are_told_with_the_remedy():
-    message = crash(chain(first(too_many, max_outputs=3)))
-    assert "operator first: a function emitted 1 pairs beyond max_outputs; raise it" in message
-    message = crash(chain(replace(STATELESS[0], on_marker=too_many_at_marker)))
-    assert "operator by_x: a function emitted 1 pairs beyond max_outputs" in message
+@pytest.mark.parametrize(
+    ("operators", "said"),
+    [
+        # Before anything runs.
+        (
+            (STATELESS[0], kept(initial_state=raising_at_start)),
+            "operator kept: its initial_state raised an exception: ValueError: no start",
+        ),
+        ((STATELESS[0], kept(on_item=out_of_bounds)), "operator kept: .*OutOfBoundsError"),
+        (
+            (first(too_many, max_outputs=3),),
+            "operator first: a function emitted 1 pairs beyond max_outputs; raise it",
+        ),
+        (
+            (replace(STATELESS[0], on_marker=too_many_at_marker),),
+            "operator by_x: a function emitted 1 pairs beyond max_outputs",
+        ),
+    ],
+    ids=["start state", "index", "outputs", "outputs at markers"],
+)
+def test_a_fault_is_told_with_the_operator(operators, said):
+    assert re.search(said, crash(chain(*operators)))
 
 
 @pytest.mark.parametrize(
@@ -214,8 +218,7 @@ def test_sort_has_a_place_for_what_is_no_number():
         # Blocks of hundreds of ties: std::sort goes astray where NaN is neither above nor below.
         data = many_events(flow, 3000, span=100, seed=seed)
         for workers in (1, 3):
-            got, _ = run_flow(flow, data, workers=workers)
-            check_answer(flow, data, got)
+            check_flow(flow, data, workers=workers)
 
 
 def test_a_function_that_does_not_compile_is_named():
@@ -223,59 +226,52 @@ def test_a_function_that_does_not_compile_is_named():
         run_flow(chain(first(misspelt)), FEW)
 
 
-def one_stream(ts, kinds=(0,), tag=None):
-    ts = np.array(ts, dtype=np.int64)
-    columns = {"x": np.ones(len(ts), dtype=np.int32), "y": np.ones(len(ts))}
-    return Stream(name="s", kinds=kinds, ts=ts, tag=tag, payload=columns)
-
-
-def of_streams(*streams, kinds=("left",), until_ts=None):
-    return Input(alphabet=Alphabet(kinds=kinds), streams=streams, until_ts=until_ts)
+def of_times(ts, kind=0, kinds=("left",), until_ts=None, **columns):
+    """Return an input of one stream with events of these times."""
+    columns |= {"x": np.ones(len(ts), dtype=np.int32), "y": np.ones(len(ts))}
+    return input_of(kinds, (kind, ts, columns), until_ts=until_ts)
 
 
 def test_markers_without_end_are_refused_with_the_remedy():
-    data = of_streams(one_stream([0, 1 << 50]))
+    data = of_times([0, 1 << 50])
     with pytest.raises(UnsupportedError, match=r"markers, one every 4: give a longer period"):
         run_flow(NAMED["blocks"], data)
 
 
 def test_streams_of_several_kinds_are_refused():
-    tagged = one_stream([1, 2], kinds=(0, 1), tag=np.array([0, 1], dtype=np.int32))
-    with pytest.raises(UnsupportedError, match="stream s has several kinds"):
-        run_flow(NAMED["ordered"], of_streams(tagged, kinds=("left", "right")))
+    tagged = of_times([1, 2], kind=(0, 1), kinds=("left", "right"), tag=[0, 1])
+    with pytest.raises(UnsupportedError, match="stream stream-0 has several kinds"):
+        run_flow(NAMED["ordered"], tagged)
 
 
 @pytest.mark.parametrize("ts", [LAST - 1, -(1 << 62), -LAST - 1])
 def test_times_at_the_edge_are_answered(ts):
     flow = replace(NAMED["ordered"], markers=1 << 40)
-    data = of_streams(one_stream([ts]), kinds=("left", "right"))
-    got, measured = run_flow(flow, data)
-    check_answer(flow, data, got)
+    data = of_times([ts], kinds=("left", "right"))
+    measured, _ = check_flow(flow, data)
     assert measured.counters["markers"] == 0
 
 
 def test_a_period_longer_than_all_time_has_a_marker_at_zero():
     flow = replace(NAMED["blocks"], markers=1 << 64)
-    data = of_streams(one_stream([-5, 5]))
-    got, measured = run_flow(flow, data, load=load_of(data, 1000))
-    check_answer(flow, data, got)
+    data = of_times([-5, 5])
+    measured, got = check_flow(flow, data, load=even_load(data, 1000))
     assert measured.counters["markers"] == len(got["ts"]) == 1
 
 
 def test_the_end_of_time_is_refused():
-    data = of_streams(one_stream([LAST]))
+    data = of_times([LAST])
     with pytest.raises(EngineError, match="the largest int64"):
         run_flow(NAMED["blocks"], data)
 
 
 def test_markers_until_the_end_of_the_input_are_given():
     flow = NAMED["blocks"]
-    short = of_streams(one_stream([1, 2, 3]))
+    short = of_times([1, 2, 3])
     assert len(answer_of(flow, short)["ts"]) == 0
     until = replace(short, until_ts=13)
     for workers in (1, 2):
-        got, measured = run_flow(flow, until, workers=workers)
-        check_answer(flow, until, got)
+        measured, got = check_flow(flow, until, workers=workers)
         assert measured.counters["markers"] == 3
         assert len(got["ts"]) == 3
 
@@ -285,13 +281,13 @@ def test_options_are_refused_in_words():
     assert wrong("dataflow", {"combine": "never", "soundness": "none"}) is None
     assert wrong("dataflow", {"combine": "x"}) == "combine is one of always, never, got 'x'"
     with pytest.raises(EngineError, match="link_rows must be"):
-        DataflowRun(NAMED["blocks"], FEW, RunSettings(), DataflowOptions(link_rows=0))
+        make_run("dataflow", NAMED["blocks"], FEW, link_rows=0)
 
 
 def test_a_run_that_was_never_let_go_ends():
     def start():
         data = many_events(NAMED["ordered"], 100)
-        return DataflowRun(NAMED["ordered"], data, RunSettings(workers=3))
+        return make_run("dataflow", NAMED["ordered"], data, workers=3)
 
     start().close()  # what compiles the functions may leave a thread of its own
     tasks = Path("/proc/self/task")

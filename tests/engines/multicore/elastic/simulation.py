@@ -8,7 +8,7 @@ import numpy as np
 from streamlab.engines.multicore.oplus.elastic.controller import make_controller
 from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switch
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
-from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
+from streamlab.engines.multicore.oplus.elastic.observation import Observation, RawSnapshot
 
 BUCKETS = 1000
 
@@ -169,3 +169,24 @@ def phases(seed, *, low, high, shortest_s, longest_s, total_s):
 
 def piecewise(starts, rates):
     return lambda t: rates[bisect_right(starts, t) - 1]
+
+
+def seen(**fields):
+    """Return an observation in which nothing happened but what `fields` say."""
+    quiet = {
+        "time_s": 1.0,
+        "span_s": 1.0,
+        "instances": 1,
+        "minimum": 1,
+        "maximum": 100,
+        "busy": (0.5,),
+        "offered_eps": None,
+        "arrived": None,
+        "processed_eps": (),
+        "pending": None,
+        "windows": None,
+        "window_s": 10.0,
+        "comparison_s": None,
+        "tuple_s": None,
+    }
+    return Observation(**quiet | fields)

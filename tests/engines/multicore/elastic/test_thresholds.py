@@ -1,8 +1,7 @@
 import pytest
 
 from streamlab.engines.multicore.oplus.elastic.controller import make_controller
-from streamlab.engines.multicore.oplus.elastic.observation import Observation
-from tests.engines.multicore.elastic.simulation import SimulatedJoin, steered
+from tests.engines.multicore.elastic.simulation import SimulatedJoin, seen, steered
 
 COMPARISON_S = 10e-9
 PINNED = 50_000
@@ -65,22 +64,14 @@ def test_bounds_hold():
     assert changed(10, 0.3, min=7) == [7]
 
 
-def seen(busy, *, span_s=0.1, offered=100.0, processed=100.0):
-    return Observation(
-        time_s=1.0,
-        span_s=span_s,
+def loaded(busy, offered=100.0, processed=100.0):
+    """Return an observation of a tenth of a second."""
+    return seen(
+        span_s=0.1,
         instances=len(busy),
-        minimum=1,
-        maximum=64,
         busy=busy,
         offered_eps=None if offered is None else (offered,),
-        arrived=None,
         processed_eps=(processed,),
-        pending=None,
-        windows=None,
-        window_s=0.0,
-        comparison_s=None,
-        tuple_s=None,
     )
 
 
@@ -91,29 +82,29 @@ def decided(*looks, **options):
 
 
 def test_a_peak_shorter_than_the_confirmation_is_not_followed():
-    high, low = seen((1.0, 1.0)), seen((0.6, 0.6))
+    high, low = loaded((1.0, 1.0)), loaded((0.6, 0.6))
     assert decided(high, low, low, low, low, high, low, low, low) == [None] * 9
     assert decided(high, high, high, high) == [None, None, None, 3]
     assert decided(high, confirm_ms=0) == [3]
 
 
 def test_the_look_that_crosses_does_not_count():
-    assert decided(seen((0.95,)), *[seen((1.0,), offered=230.0)] * 3) == [None, None, None, 4]
+    assert decided(loaded((0.95,)), *[loaded((1.0,), offered=230.0)] * 3) == [None, None, None, 4]
 
 
 def test_a_measurement_ends_with_the_number_of_instances():
-    high = seen((1.0, 1.0))
-    assert decided(high, high, high, seen((1.0,) * 3), high, high, high) == [None] * 7
+    high = loaded((1.0, 1.0))
+    assert decided(high, high, high, loaded((1.0,) * 3), high, high, high) == [None] * 7
 
 
 def test_nobody_counting_arrivals_leaves_the_busy_share():
-    assert decided(seen((1.0,) * 30, offered=None), confirm_ms=0) == [43]
+    assert decided(loaded((1.0,) * 30, offered=None), confirm_ms=0) == [43]
 
 
 def test_instances_that_are_stuck_do_not_ask_for_more_than_their_busy_share():
-    assert decided(seen((1.0,) * 7, offered=5_000.0, processed=0.0), confirm_ms=0) == [11]
+    assert decided(loaded((1.0,) * 7, offered=5_000.0, processed=0.0), confirm_ms=0) == [11]
 
 
 def test_a_load_just_at_the_target_is_not_below_it():
     # 30 busy instances of 100: 21 / 30 is 70 %, so 31 stay.
-    assert decided(seen((0.21,) * 100), confirm_ms=0) == [31]
+    assert decided(loaded((0.21,) * 100), confirm_ms=0) == [31]

@@ -4,17 +4,14 @@ import multiprocessing
 from contextlib import closing
 from functools import cache
 
-from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.dgs.kernels import Kernels
-from streamlab.engines.multicore.dgs.options import DgsOptions
-from streamlab.engines.multicore.dgs.run import DgsRun
-from streamlab.engines.multicore.run.settings import BOUNDS, RunSettings
+from streamlab.engines.multicore.run.settings import BOUNDS
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.across import OUTPUT, PLUGS
-from tests.engines.multicore.test_dgs import generated
-from tests.engines.multicore.test_dgs_across import plugs
+from tests.engines.multicore.dgs_programs import generated, plugs
+from tests.engines.multicore.native_runs import make_run
 
 OFTEN = {
     "event_window": {"values_per_barrier": 20},
@@ -54,15 +51,25 @@ def is_right(name, events, answer):
     return compare(expected(name, events), answer, output).equal
 
 
-def run(name, events, folder, *, workers=2, every=1, pause_ms=0, **given):
-    """Return what a run in that folder measured, and its answer."""
-    options = DgsOptions(
-        checkpoint_every=every, checkpoint_ms=pause_ms, checkpoint_folder=str(folder), gather=False
-    )
-    settings = RunSettings(workers=workers, **given)
+def small_run(name, events, **how):
+    """Return a run that waits to begin, with functions that are compiled once."""
     program, data = program_of(name), input_of(name, events)
-    with closing(DgsRun(program, data, settings, options, kernels=kernels_of(name))) as made:
-        return made.run(), made.answer()
+    return make_run("dgs", program, data, kernels=kernels_of(name), **how)
+
+
+def check_run(name, events, **how):
+    """Do a run whose answer is right; return what was measured."""
+    with closing(small_run(name, events, **how)) as run:
+        measured, answer = run.run(), run.answer()
+    assert is_right(name, events, answer)
+    return measured
+
+
+def run_in(folder, name, events, *, workers=2, every=1, **how):
+    """Do a run in a checkpoint folder whose answer is right; return what was measured."""
+    checkpoints = {"checkpoint_every": every, "checkpoint_folder": str(folder)}
+    how = {"gather": False, "checkpoint_ms": 0, **checkpoints, **how}
+    return check_run(name, events, workers=workers, **how)
 
 
 def forked(target, *arguments):
@@ -70,12 +77,3 @@ def forked(target, *arguments):
     process = multiprocessing.get_context("fork").Process(target=target, args=arguments)
     process.start()
     return process
-
-
-def refused(name, events, folder, **given):
-    """Return why a run in that folder is refused."""
-    try:
-        run(name, events, folder, **given)
-    except EngineError as error:
-        return str(error)
-    raise AssertionError("it ran")

@@ -15,29 +15,10 @@ from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.dgs.recovery import folder as module
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.format import Identity
+from tests.engines.multicore.recovery.checkpoint_folders import OURS, ROW, recovered, written
 from tests.engines.multicore.recovery.small_runs import KILLED, forked
 
-OURS = Identity(name="event_window", program="p" * 64, data="d" * 32)
 THEIRS = Identity(name="event_window", program="q" * 64, data="d" * 32)
-ROW = 4
-
-
-def written(path, rows, identity=OURS):
-    """Go on in a folder with a checkpoint for each piece of rows."""
-    folder = CheckpointFolder(path, identity, ROW)
-    folder.recover()
-    for number, piece in enumerate(rows):
-        folder.write(piece, (number,), states=bytes([number]) * 8)
-    folder.close()
-
-
-def recovered(path, identity=OURS):
-    folder = CheckpointFolder(path, identity, ROW)
-    try:
-        found = folder.recover()
-        return found, folder.rows()
-    finally:
-        folder.close()
 
 
 def names(path):
@@ -186,7 +167,6 @@ def test_a_folder_without_rights_is_refused(tmp_path):
 
 SYNCS = 3
 """Of a checkpoint: outputs, file, folder."""
-STEPS = ("fsync", "fdatasync", "unlink")
 
 
 def killed_at(path, step, rows):
@@ -266,7 +246,7 @@ FULL_DISK = """
 import subprocess, sys
 from pathlib import Path
 from streamlab.engines.errors import EngineError
-from tests.engines.multicore.recovery.test_folder import recovered, written
+from tests.engines.multicore.recovery.checkpoint_folders import recovered, written
 
 path = Path(sys.argv[1])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", path], check=True)

@@ -5,13 +5,11 @@ import threading
 
 import pytest
 
-from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.recovery import CheckpointWriter
-from streamlab.engines.multicore.dgs.run import DgsRun
-from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.registry import workload
-from tests.engines.multicore.test_dgs import generated
+from tests.engines.multicore.dgs_programs import generated
+from tests.engines.multicore.native_runs import make_run
 
 
 def test_an_interrupted_end_waits_for_what_is_being_written(tmp_path, monkeypatch):
@@ -32,8 +30,8 @@ def test_an_interrupted_end_waits_for_what_is_being_written(tmp_path, monkeypatc
     monkeypatch.setattr(CheckpointWriter, "end", ended)
     monkeypatch.setattr(CheckpointFolder, "write", written)
     data = generated("event_window", 2_000, values_per_barrier=100)
-    options = DgsOptions(checkpoint_every=1, checkpoint_folder=str(tmp_path))
-    run = DgsRun(workload("event_window").program, data, RunSettings(workers=2), options)
+    how = {"workers": 2, "checkpoint_every": 1, "checkpoint_folder": str(tmp_path)}
+    run = make_run("dgs", workload("event_window").program, data, **how)
     # Python's own handler, whatever a test before has left.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

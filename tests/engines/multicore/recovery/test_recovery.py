@@ -7,31 +7,20 @@ import weakref
 from contextlib import nullcontext
 from itertools import product
 
-import numpy as np
 import pytest
 
 from streamlab.engines.errors import EngineError
-from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.recovery import CheckpointWriter
-from streamlab.engines.small_load import small_load
-from tests.engines.multicore.recovery.small_runs import (
-    KILLED,
-    NAMES,
-    forked,
-    input_of,
-    is_right,
-    refused,
-    run,
-)
+from tests.engines.multicore.native_runs import even_load
+from tests.engines.multicore.recovery.small_runs import KILLED, NAMES, forked, input_of, run_in
 
 EVENTS = 6_000
 
 
 @pytest.mark.parametrize("name, workers", [*product(NAMES, [1, 2, 3])])
 def test_a_run_with_checkpoints_has_the_answer_in_its_folder(name, workers, tmp_path):
-    measured, answer = run(name, EVENTS, tmp_path, workers=workers, batch=64)
-    assert is_right(name, EVENTS, answer)
+    measured = run_in(tmp_path, name, EVENTS, workers=workers, batch=64)
     assert measured.events == input_of(name, EVENTS).events
     assert measured.counters["checkpoints"] > 0
     assert not measured.notices
@@ -68,7 +57,7 @@ def test_a_closed_run_lets_go_of_its_memory_at_once(stops, tmp_path, monkeypatch
     gc.disable()
     try:
         with pytest.raises(StopError) if stops else nullcontext():
-            run("event_window", EVENTS, tmp_path)
+            run_in(tmp_path, "event_window", EVENTS)
         assert [one() for one in made] == [None]
     finally:
         gc.enable()
@@ -82,15 +71,13 @@ def test_a_run_goes_on_with_any_number_of_workers(name, workers, later, tmp_path
     with monkeypatch.context() as patched:
         stop_after(patched, 1)
         with pytest.raises(StopError):
-            run(name, EVENTS, tmp_path, workers=workers, batch=16, every=7)
-    measured, answer = run(name, EVENTS, tmp_path, workers=later, batch=16)
-    assert is_right(name, EVENTS, answer)
+            run_in(tmp_path, name, EVENTS, workers=workers, batch=16, every=7)
+    measured = run_in(tmp_path, name, EVENTS, workers=later, batch=16)
     assert 0 < measured.events < data.events
     before = data.events - measured.events
     assert measured.notices[-1].startswith("resumed from checkpoint 0 of ")
     assert f"at event {before} of {data.events}: " in measured.notices[-1]
-    measured, answer = run(name, EVENTS, tmp_path, workers=later)
-    assert is_right(name, EVENTS, answer)
+    measured = run_in(tmp_path, name, EVENTS, workers=later)
     assert measured.events == 0
 
 
@@ -99,48 +86,32 @@ def test_a_checkpoint_that_is_refused_is_told(tmp_path, monkeypatch):
         with monkeypatch.context() as patched:
             stop_after(patched, 1)
             with pytest.raises(StopError):
-                run("event_window", EVENTS, tmp_path, batch=16)
+                run_in(tmp_path, "event_window", EVENTS, batch=16)
     newest = tmp_path / "checkpoint-00000001"
     newest.write_bytes(newest.read_bytes()[:100])
-    measured, answer = run("event_window", EVENTS, tmp_path)
-    assert is_right("event_window", EVENTS, answer)
+    measured = run_in(tmp_path, "event_window", EVENTS)
     assert "checkpoint-00000001 is refused: its checksum is wrong" in measured.notices[0]
     assert "resumed from checkpoint 0" in measured.notices[1]
 
 
 def test_another_program_or_input_is_refused_before_the_run(tmp_path):
-    run("event_window", EVENTS, tmp_path)
-    assert "of another input" in refused("event_window", EVENTS + 1, tmp_path)
-    assert "of another program" in refused("page_view_join", EVENTS, tmp_path)
-    _, answer = run("event_window", EVENTS, tmp_path)
-    assert is_right("event_window", EVENTS, answer)
+    run_in(tmp_path, "event_window", EVENTS)
+    with pytest.raises(EngineError, match="of another input"):
+        run_in(tmp_path, "event_window", EVENTS + 1)
+    with pytest.raises(EngineError, match="of another program"):
+        run_in(tmp_path, "page_view_join", EVENTS)
+    run_in(tmp_path, "event_window", EVENTS)
 
 
 def test_under_a_load_a_run_writes_checkpoints_and_cannot_go_on_from_one(tmp_path):
-    data = input_of("event_window", EVENTS)
-    due_ns = np.arange(data.events, dtype=np.int64) * 1_000
-    load = small_load([stream.ts for stream in data.streams], due_ns)
-    _, answer = run("event_window", EVENTS, tmp_path, load=load)
-    assert is_right("event_window", EVENTS, answer)
-    assert "cannot resume from one: its events are due from the start" in refused(
-        "event_window", EVENTS, tmp_path, load=load
-    )
-
-
-@pytest.mark.parametrize(
-    "options, why",
-    [
-        ({"checkpoint_every": -1}, "cannot be negative"),
-        ({"checkpoint_folder": "/tmp/x"}, "needs checkpoint_every"),
-        ({"checkpoint_every": 1, "checkpoint_folder": "x"}, "absolute path"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options, why):
-    assert why in MulticoreEngine().wrong_options("dgs", options)
+    load = even_load(input_of("event_window", EVENTS), 1_000)
+    run_in(tmp_path, "event_window", EVENTS, load=load)
+    with pytest.raises(EngineError, match="cannot resume from one: its events are due from"):
+        run_in(tmp_path, "event_window", EVENTS, load=load)
 
 
 def until_killed(name, events, folder, workers):
-    run(name, events, folder, workers=workers, batch=1, measure=False)
+    run_in(folder, name, events, workers=workers, measure=False)
 
 
 def kill_and_restart(name, events, folder, kills, least=0):
@@ -149,7 +120,7 @@ def kill_and_restart(name, events, folder, kills, least=0):
     Returns how many did.
     """
     rng = random.Random()
-    run(name, events, folder / "compiled", batch=1, measure=False)
+    run_in(folder / "compiled", name, events, measure=False)
     start = time.monotonic()
     forked(until_killed, name, events, folder / "whole", 2).join()
     whole_s = time.monotonic() - start
@@ -165,11 +136,9 @@ def kill_and_restart(name, events, folder, kills, least=0):
             met += 1
             went_on += any(here.glob("checkpoint-*"))
             continue
-        _, answer = run(name, events, here)
-        assert is_right(name, events, answer)
+        run_in(here, name, events)
         chain += 1
-    _, answer = run(name, events, folder / str(chain))
-    assert is_right(name, events, answer)
+    run_in(folder / str(chain), name, events)
     return went_on
 
 
@@ -189,4 +158,4 @@ def test_a_run_killed_at_two_hundred_random_moments_goes_on(name, tmp_path):
 def test_errors_of_the_folder_come_before_the_run(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(EngineError, match=r"checkpoint folder .*file cannot be opened"):
-        run("event_window", EVENTS, tmp_path / "file")
+        run_in(tmp_path / "file", "event_window", EVENTS)

@@ -1,0 +1,14 @@
+"""What tests of the core share."""
+
+import os
+
+import pytest
+
+
+@pytest.fixture
+def one_core():
+    """All threads of the test share a core."""
+    all_cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(all_cores)})
+    yield
+    os.sched_setaffinity(0, all_cores)

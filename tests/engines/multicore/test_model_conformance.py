@@ -1,0 +1,94 @@
+"""Pipelines, typed graphs, and both forms of workloads that have two, in the conformance suite."""
+
+import pytest
+
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.registry import engine
+from streamlab.workloads.model import Dataflow, Pipeline, Query
+from streamlab.workloads.registry import names, workload
+
+OF_MODEL = {
+    variant: [name for name in names() if isinstance(workload(name).program, model)]
+    for variant, model in (("ordered", Pipeline), ("dataflow", Dataflow))
+}
+"""Workloads of the suite, by the variant that runs them."""
+ADS = (
+    "ad_enrichment",
+    "campaign_views",
+    "campaign_views_tumbling",
+    "location_history",
+    "user_activity",
+    "user_clusters",
+)
+POWER = ("sensor_interpolation", "smart_home_prediction")
+
+
+def by_hand(name):
+    """Return the handcrafted form of a workload, and the variant that runs it."""
+    found = workload(name).bound({"form": "handcrafted"})
+    return found, "vsn" if isinstance(found.program, Query) else "ordered"
+
+
+TWO = {"workers": 2, "batch": 64}
+FORMS = [
+    *((*by_hand(name), {"batch": 7}) for name in ADS),
+    *((workload(name).bound({"form": "typed"}), "dataflow", TWO) for name in POWER),
+    *((*by_hand(name), TWO) for name in POWER),
+    (by_hand(POWER[0])[0], "sn", {"workers": 3, "batch": 7}),  # which runs one operator
+]
+"""Workloads, variants and settings."""
+of_form = pytest.mark.parametrize(
+    ("chosen", "variant", "how"), FORMS, ids=[f"{form[0].name}-{form[1]}" for form in FORMS]
+)
+
+
+def in_turn(cases):
+    return [
+        pytest.param(variant, found[index % len(found)], case, id=f"{variant}-{case.name}")
+        for variant, found in OF_MODEL.items()
+        for index, case in enumerate(cases)
+    ]
+
+
+def check(run, chosen, case, folder, variant, **how):
+    found = run(engine("multicore"), chosen, case, Setting(variant=variant, **how), folder)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+@pytest.mark.some(6)
+@pytest.mark.parametrize(("variant", "name", "case"), in_turn(CASES))
+def test_a_model_conforms(variant, name, case, tmp_path):
+    check(run_case, workload(name), case, tmp_path, variant, **TWO)
+
+
+@pytest.mark.some(6)
+@pytest.mark.parametrize(("variant", "name", "case"), in_turn(LOAD_CASES))
+def test_a_model_conforms_under(variant, name, case, tmp_path):
+    check(run_load_case, workload(name), case, tmp_path, variant, **TWO)
+
+
+@pytest.mark.some(6)
+@pytest.mark.parametrize(
+    ("variant", "name"), [(variant, name) for variant in OF_MODEL for name in OF_MODEL[variant]]
+)
+def test_every_workload_of_a_model_gives_the_oracles_answer(variant, name, tmp_path):
+    chosen = workload(name)
+    assert len(chosen.oracle(ordinary_input(chosen))["ts"]) > 0
+    for workers, batch in ((1, 64), (4, 1)):
+        folder = tmp_path / f"{workers}"
+        check(run_case, chosen, CASES[0], folder, variant, workers=workers, batch=batch)
+
+
+@pytest.mark.some(21)
+@of_form
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_both_forms_conform(chosen, variant, how, case, tmp_path):
+    check(run_case, chosen, case, tmp_path, variant, **how)
+
+
+@pytest.mark.some(6)
+@of_form
+@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+def test_both_forms_conform_under(chosen, variant, how, case, tmp_path):
+    check(run_load_case, chosen, case, tmp_path, variant, **how)
