@@ -54,13 +54,7 @@ class RunFailedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What a figure may name beside cells.
-
-    Attributes:
-        run: takes the arguments as words; returns what one process says.
-        processes: how many are run.
-        built: whether it is a program of the core, which is built first.
-    """
+    """What a figure may name beside cells."""
 
     run: Callable[..., Numbers]
     processes: int
@@ -118,9 +112,7 @@ PROGRAMS: Mapping[str, Program] = {
 def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Evidence, int]:
     """Measure what these figures need.
 
-    Args:
-        targets: the figures.
-        runs: earlier runs of the matrices; they are judged instead of new ones.
+    With earlier runs, judges them instead of new ones.
 
     Returns:
         The evidence, and the worst exit code of `lab run`, 0 where none was run.

@@ -58,14 +58,7 @@ class CountError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Instruction counts with all that they depend on besides the source.
-
-    Attributes:
-        compiler: first line of `c++ --version`, and the C library's version.
-        flags: of the compiler.
-        valgrind: its version.
-        counts: instructions by benchmark.
-    """
+    """Instruction counts with all that they depend on besides the source."""
 
     compiler: str
     flags: str
@@ -76,10 +69,7 @@ class Counts:
 def count(source: Path, build_dir: Path, plants: Mapping[str, float] | None = None) -> Counts:
     """Build a source tree's benchmarks and count them all.
 
-    Args:
-        source: the tree; it must have the CMake preset `instructions`.
-        build_dir: where to build; reused when it is there.
-        plants: by benchmark, percentage of its own work that is added, to try a gate.
+    The tree must have the CMake preset `instructions`; `plants` is in percent.
 
     Raises:
         CountError: a program is missing, a build fails, or a benchmark's answer is wrong.

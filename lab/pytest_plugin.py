@@ -64,24 +64,8 @@ class LabTrial:
         """Run one trial; fail the test if it cannot run or its answer is not verified.
 
         None means the default of a matrix.
-
-        Args:
-            workload: name of the workload.
-            engine: name of the engine.
-            variant: variant of the engine.
-            workers: degree of parallelism.
-            batch: events per hand-over.
-            events: approximate number of generated events.
-            params: parameters of the generator.
-            query: query parameters of the workload.
-            seed: seed of the generator.
-            dataset: id of a dataset, instead of events, params and seed.
-            options: options of the engine.
-            load: a `[load]` table of a matrix, with one rate; None: catch-up.
-            timeout_s: limit for the trial, without the generation of its input.
-
-        Returns:
-            The columns of `streamlab.results.schema` by name; the status is in `VERIFIED`.
+        Arguments are those of a matrix; None means its default. `load` is a `[load]` table with one
+        rate.
         """
         if load is not None and "search" in load:
             pytest.fail(

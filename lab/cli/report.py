@@ -31,10 +31,6 @@ def report(runs: tuple[str, ...], out: Path | None) -> None:
 def write_pages(run_dirs: list[Path], out: Path | None = None) -> None:
     """Write the report of one or several runs and print its path.
 
-    Args:
-        run_dirs: directories of the runs.
-        out: file to write; None: into the directory of the last run.
-
     Raises:
         LabError: the file cannot be written.
     """

@@ -66,12 +66,7 @@ def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_workload(argument: str, options: Mapping[str, Any]) -> bool:
-    """Return whether the argument of `lab run` is a workload, not a matrix.
-
-    Args:
-        argument: MATRIX or WORKLOAD.
-        options: values of the options of `workload_options`, by name.
-    """
+    """Return whether the argument of `lab run` is a workload, not a matrix."""
     if references.is_file(argument):
         return True
     if argument.endswith(".toml") or Path(argument).is_file():

@@ -34,9 +34,7 @@ def runs_option(*names: str, about: str) -> Callable[[Callable[..., Any]], Calla
 def find_run(name: str, *roots: Path) -> Path:
     """Return a run's directory.
 
-    Args:
-        name: a run's path, its name in a root or a part of it, or `latest`.
-        roots: folders of runs.
+    The name is a run's path, its name in a root or a part of it, or `latest`.
 
     Raises:
         click.UsageError: no run or several runs match.

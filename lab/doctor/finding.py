@@ -17,14 +17,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The result of one probe.
-
-    Attributes:
-        name: the probed item, e.g. `governor`.
-        state: how serious it is.
-        seen: the observation, with units.
-        remedy: the command or step that improves it; empty if `state` is ok.
-    """
+    """The result of one probe."""
 
     name: str
     state: State

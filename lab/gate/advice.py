@@ -24,9 +24,7 @@ def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
 def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     """Yield the reasons why a gate is inconclusive, each with its remedy.
 
-    Args:
-        report: the outcome.
-        one_stage: whether stored values are compared, so that nothing can be measured again.
+    With `one_stage`, stored values are compared, so nothing can be measured again.
     """
     if report.headline is not Headline.INCONCLUSIVE:
         return

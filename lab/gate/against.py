@@ -43,15 +43,7 @@ def gate_revisions(
 ) -> GateReport:
     """Measure cells in two revisions of this lab and return the report.
 
-    Args:
-        checkout: root of the lab's repository.
-        revisions: old and new.
-        cells: cells of one matrix.
-        criteria: metrics and rule of the gate.
-        plant: share of busy work added to the new arm, to test the gate; 0 otherwise.
-        master: Spark master for generating datasets.
-        logs: folder for the trials' logs.
-        say: called with progress messages.
+    `plant` is the share of busy work added to the new arm, to test the gate.
 
     Raises:
         GateError: a revision does not build, or a cell cannot be gated.
@@ -152,13 +144,7 @@ def gate_instructions(checkout: Path, revisions: tuple[Revision, Revision], say:
 
 
 def describe_rule(rule: Rule, *, two_stages: bool, paired: bool = False) -> str:
-    """Return a rule as text for the output.
-
-    Args:
-        rule: the numbers of the decision.
-        two_stages: whether suspects are measured again.
-        paired: whether latencies under a load are compared in pairs.
-    """
+    """Return a rule as text for the output."""
     pairs = " (latency under a load: signed-rank test of pairs)" if paired else ""
     stages = "two stages" if two_stages else "one stage"
     return (

@@ -57,9 +57,6 @@ class Arm:
 
     Attributes:
         name: `old` or `new`.
-        revision: name of the revision that it was built from.
-        python: the interpreter.
-        path: PYTHONPATH.
         tree: the checkout that it was built from.
         cache: folder for compiled code, separate for each arm, as a shared one could give an arm
             the other's code. None: the cache of this process.

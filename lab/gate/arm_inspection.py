@@ -34,12 +34,7 @@ _LAST_LINES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The cells that a gate runs.
-
-    Attributes:
-        works: cells by id, with their inputs, which exist.
-        messages: progress messages from making the inputs.
-    """
+    """The cells that a gate runs."""
 
     works: Mapping[str, Work]
     messages: Sequence[str]
@@ -69,7 +64,6 @@ class Code:
     """The location of cells' code.
 
     Attributes:
-        places: places of the code, by cell id.
         absent: why a cell cannot run, by cell id.
         loaded: files of the arm's modules that were imported for the cells.
     """
@@ -85,9 +79,7 @@ class CodeRequest:
 
     Attributes:
         parts: engine and workload, by cell id.
-        checkout: the user's checkout of the repository.
         projects: names of the projects in it (`streamlab.lab.gate.projects`).
-        folder: the arm's folder.
     """
 
     parts: Mapping[str, tuple[str, str]]

@@ -42,12 +42,6 @@ _TOOLS = ("scikit-build-core", "nanobind", "cmake", "ninja")
 def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
     """Return a revision as an arm; builds it unless an earlier build used the same tools.
 
-    Args:
-        repository: the checkout; the build is made in its `build/gate`.
-        revision: the revision to build.
-        name: name of the arm.
-        say: called with progress messages.
-
     Raises:
         GateError: the revision does not build; the message names the log.
     """

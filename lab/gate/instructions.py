@@ -123,12 +123,6 @@ def report_counts(
 ) -> GateReport:
     """Return the comparison as a gate's report.
 
-    Args:
-        old: counts of the old side.
-        new: counts of the new side.
-        names: descriptions of old and new.
-        floor: largest share of change that is ignored.
-
     Raises:
         GateError: as for `compare_counts`.
     """
@@ -146,11 +140,7 @@ def count_tree(
 ) -> Counts:
     """Count a source tree's benchmarks with this checkout's `benchmarks.instructions`.
 
-    Args:
-        checkout: folder that has `benchmarks`.
-        tree: source tree to count; it is built in `instructions` next to `out`.
-        out: the file to write.
-        plants: benchmarks and the percentage of work added to each, to test the gate.
+    `plants` has the percentage of work to add to each benchmark, to test the gate.
 
     Raises:
         GateError: the count failed or took too long.

@@ -21,12 +21,7 @@ def outputs_needed(quantile: float, tail_error: float = TAIL_ERROR) -> int:
 
 
 def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield a sentence per quantile and cell under a load: outputs needed, and outputs of a trial.
-
-    Args:
-        first: warm-up trials, by cell.
-        metrics: metrics to measure.
-    """
+    """Yield a sentence per quantile and cell under a load: outputs needed, and outputs of a trial."""
     quantiles = [(m.name, m.quantile) for m in metrics if m.quantile is not None]
     for cell, pair in first.items():
         trials = [*pair.old, *pair.new]

@@ -45,7 +45,6 @@ class Recipe:
     Attributes:
         command: command for /bin/sh, run in the source folder; `{site}` is the first folder on the
             trials' path, `{source}` the source folder. None: pure Python, no build.
-        timeout_s: limit for the command.
     """
 
     command: str | None = None
@@ -75,13 +74,6 @@ def build_arms(
     root: Path, revisions: tuple[Revision, Revision], recipe: Recipe, *, logs: Path, say: Say
 ) -> Iterator[tuple[Arm, Arm]]:
     """Build both revisions as arms, and remove them after the block.
-
-    Args:
-        root: root of the repository.
-        revisions: old and new.
-        recipe: how to build a revision.
-        logs: folder for the logs of the builds.
-        say: called with progress messages.
 
     Raises:
         GateError: a revision does not build, or hides modules of the lab.

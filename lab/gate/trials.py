@@ -33,8 +33,6 @@ class Work:
     Attributes:
         key: key of the workload; cells with the same key share an oracle's answer.
         slug: the cell's id as a file name.
-        timeout_s: limit for one trial.
-        job: specification of a trial.
     """
 
     key: str
@@ -76,7 +74,6 @@ class Bench:
 
     Attributes:
         works: cells by id; both arms read the same input files.
-        logs: folder for the logs.
         planted: changed fields of a trial by arm name, to test the gate.
         energy: provider of energy counters; `none`: no counters.
     """

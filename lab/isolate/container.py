@@ -71,16 +71,7 @@ def run_contained(
     is killed.
     Processes that the command leaves end with the container, and are not in `left`.
     If a signal killed the command, the return code is negative.
-
-    Args:
-        command: command and arguments, on the image's PATH.
-        isolation: image and limits.
-        mounts: files and folders that the container sees.
-        log: file for standard output and error, written continuously.
-        timeout_s: time limit, with the start of the container.
-        folder: folder to remove if this process is killed.
-        hidden: folders below the mounts that look empty.
-        keeps_cache: mount a cache that keeps compiled code between trials.
+    `keeps_cache` keeps compiled code between trials. Folders in `hidden` look empty.
 
     Raises:
         IsolationError: the container engine could not start the container, or lost it.

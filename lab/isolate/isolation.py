@@ -19,8 +19,6 @@ class Isolation:
     """Isolation of a trial; all settings except `kind` are for containers only.
 
     Attributes:
-        kind: one of KINDS.
-        image: the container image, built by `make image`.
         cpus: cores in the kernel's list format (`0-3,8`); None: the cores of the lab itself.
         memory: limit of memory and swap together, e.g. `512m` or `2g`; None: no limit.
     """

@@ -35,8 +35,6 @@ class FileAccess:
 
     Attributes:
         writable: existing folders that the command may write to; all others are read-only.
-        hidden: folders that look empty.
-        own_memory: mount a fresh /dev/shm.
     """
 
     writable: tuple[Path, ...]
@@ -71,7 +69,6 @@ class Outcome:
 
     Attributes:
         returncode: exit code, or minus the signal that killed the command.
-        timed_out: the command was killed at its time limit.
         oom_kills: processes of this machine that the kernel killed for lack of memory meanwhile.
         left: command lines of descendants that outlived the command and were killed.
     """
@@ -95,14 +92,8 @@ def run_isolated(
 
     This also holds after an exception (Ctrl-C), and if this process is killed; then `folder` is removed as well.
     Start no other child process during the call: it would be ended if the supervisor is killed.
-
-    Args:
-        command: the command and its arguments.
-        log: file that the output is appended to.
-        timeout_s: time limit, in seconds.
-        env: variables in addition to those of `streamlab.lab.host.git.environment`.
-        folder: folder to remove if this process is killed.
-        access: file access of the command, if the system can confine it; None: unrestricted.
+    `env` adds to `streamlab.lab.host.git.environment`. `access` holds if the system can confine
+    processes.
 
     Raises:
         IsolationError: a process cannot be ended.
@@ -136,13 +127,7 @@ def run_isolated(
 def guarded(
     folder: Path | None, on_death: Sequence[str], env: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    """Remove a folder and run a command if this process is killed in the block.
-
-    Args:
-        folder: the folder; None: no folder.
-        on_death: the command.
-        env: variables for the command, in addition to this process's own.
-    """
+    """Remove a folder and run a command if this process is killed in the block."""
     with _supervised(env=env, folder=folder, on_death=on_death):
         yield
 

@@ -35,7 +35,6 @@ class Cell:
 
     Attributes:
         id: unique name in the matrix.
-        entry: the workload.
         engine, variant, workers, options, repetitions, timeout_s: as in the matrix.
         batch: events handed over together; None if the variant has no batches.
         load: the offered load; None for catch-up. In a search its rate is None.
@@ -80,9 +79,6 @@ class Trial:
     """One measurement in a fresh process: a repetition of a cell, or a vote of a search.
 
     Attributes:
-        cell: the cell to run.
-        repetition: number within the cell, from 1.
-        order_index: position in the run, from 0.
         purpose: CELL, or the purpose of a search's probe.
         probe, vote: numbers within a search, from 1; None outside a search.
         rate_eps: the rate that a search probes; None outside a search.
@@ -114,9 +110,7 @@ class Trial:
 def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
     """Return the cells of a matrix, workload by workload.
 
-    Args:
-        matrix: the matrix.
-        only: patterns on cell ids; keeps cells that match any. Empty: all cells.
+    `only` has patterns on cell ids; if empty, all cells are returned.
 
     Raises:
         MatrixError: a variant is unknown, an engine rejects an option, there are too many trials, two cells

@@ -79,9 +79,7 @@ class WorkloadEntry:
     """One `[[workload]]` table: input is generated (`events`, `params`, `seed`) or a `dataset`.
 
     Attributes:
-        name: the workload's name.
         reference: reference to the workload (`streamlab.workloads.registry`) if other than the name; else empty.
-        query: query parameters in the table; others have their defaults.
         dataset: prefix of a dataset's id.
         events, params, seed, label: as in the table.
     """
@@ -146,11 +144,9 @@ class Settings:
     """Settings for all trials of a run.
 
     Attributes:
-        energy: one of `streamlab.lab.measure.energy.choose.NAMES`.
         idle_s: duration of the idle baselines before and after a session; 0: no baselines.
         cores_within_ns: a trial waits up to a minute until the cores are this close to each other; None: no
             wait (`streamlab.lab.measure.machine.await_near`).
-        isolation: where trials run.
         planted_slowdown: share of a trial's own time to add to it, to test a gate.
     """
 
@@ -202,10 +198,8 @@ def read_matrix(path: Path) -> Matrix:
 def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     """Parse a matrix.
 
-    Args:
-        text: the matrix, as TOML.
-        source: name of the matrix in messages.
-        folder: base of relative paths of workloads' files; None: the current folder.
+    `source` names the matrix in messages. Relative paths of workloads start at `folder`, or else at
+    the current folder.
 
     Raises:
         MatrixError: as for `read_matrix`.

@@ -35,11 +35,8 @@ class TomlTable:
     def take(self, key: str, expected: str, check: Callable[[Any], bool], default: Any) -> Any:
         """Remove and return a value, or return `default` if the key is absent.
 
-        Args:
-            key: the key.
-            expected: description of a good value, for the error.
-            check: returns whether a value is good.
-            default: returned unchecked; `REQUIRED` if the key must exist.
+        `check` returns whether a value is good, `expected` describes a good one. A default of
+        `REQUIRED` means that the key must exist.
 
         Raises:
             MatrixError: the value is bad, or a required key is absent.

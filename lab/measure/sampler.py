@@ -24,11 +24,7 @@ class ResourceSampler:
     """
 
     def __init__(self, ignore: frozenset[int] = frozenset()) -> None:
-        """Prepare to sample.
-
-        Args:
-            ignore: ids of children that belong to the lab itself.
-        """
+        """Prepare to sample."""
         self._ignore = ignore
         self.times_ns: list[int] = []
         self.rss: list[int] = []

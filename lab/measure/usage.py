@@ -94,9 +94,6 @@ def core_warnings(row: Mapping[str, object]) -> list[str]:
 
     Then other threads (a compiler, a garbage collector, a source) contribute to its rate.
     The limit allows a tenth of the workers and two ticks of the kernel's clock.
-
-    Args:
-        row: columns of the trial; missing if the trial did not run.
     """
     cpu_s, duration_s, workers = (row.get(name) for name in ("cpu_s", "duration_s", "workers"))
     if not (isinstance(cpu_s, float) and isinstance(duration_s, float) and duration_s > 0):
@@ -112,11 +109,7 @@ def core_warnings(row: Mapping[str, object]) -> list[str]:
 
 
 def kernel_warnings(row: Mapping[str, object]) -> list[str]:
-    """Return a warning if the kernel took much of a trial's CPU time.
-
-    Args:
-        row: columns of the trial; missing if the trial did not run.
-    """
+    """Return a warning if the kernel took much of a trial's CPU time."""
     cpu_s, system_s = row.get("cpu_s"), row.get("system_s")
     if not isinstance(cpu_s, float) or not isinstance(system_s, float) or cpu_s <= 0:
         return []

@@ -43,16 +43,8 @@ def measure(
 def net(row: Mapping[str, Any], *, before: Watts | None, after: Watts | None) -> Row:
     """Return the net columns of a trial, and its extended reason.
 
-    Args:
-        row: columns of the trial: `energy_gross_j`, `energy_domains`, `energy_reason`, `duration_s`
-            and `events`.
-        before: baseline before the session, watts by domain; None: missing.
-        after: baseline after the session.
-
-    Returns:
-        `energy_net_j`, `energy_net_j_per_1000`, `idle_w` and `energy_reason`.
-        The baseline is the mean of both, or the only one, with a remark in the reason.
-        The net is null if the gross is null or no baseline has its domains; it may be negative.
+    The baseline, in watts by domain, is the mean of both, or the only one, with a remark. The net
+    is null if the gross is null or no baseline has its domains; it may be negative.
     """
     reasons = [row["energy_reason"]] if row["energy_reason"] else []
     empty: Row = {"energy_net_j": None, "energy_net_j_per_1000": None, "idle_w": None}

@@ -36,13 +36,7 @@ PARANOID = "proc/sys/kernel/perf_event_paranoid"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perf:
-    """`perf stat` on the energy events.
-
-    Attributes:
-        root: folder with `/sys` and `/proc`.
-        which: returns the path of a program on PATH, or None.
-        start_timeout_s: longest time until the first line.
-    """
+    """`perf stat` on the energy events."""
 
     root: Path = Path("/")
     which: Callable[[str], str | None] = shutil.which

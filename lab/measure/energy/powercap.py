@@ -30,12 +30,7 @@ ZONE = re.compile(r"intel-rapl(:\d+)+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Powercap:
-    """The powercap files.
-
-    Attributes:
-        root: the directory of zones.
-        read: returns a file's text; raises OSError.
-    """
+    """The powercap files."""
 
     root: Path = ROOT
     read: ReadText = read_text

@@ -61,9 +61,7 @@ class Reading:
     """All counters at one time.
 
     Attributes:
-        time_ns: time by the monotonic clock.
         counters_uj: raw counters by domain, in microjoules, without failed domains.
-        failed: errors of failed domains.
         gaps: domains whose counter paused since the previous reading; that energy is lost.
     """
 
@@ -112,11 +110,7 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoCounters:
-    """The provider that reads nothing.
-
-    Attributes:
-        reason: reason for the row: why no other provider was usable, or that energy is switched off.
-    """
+    """The provider that reads nothing."""
 
     reason: str = "switched off"
 
