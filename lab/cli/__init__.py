@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from streamlab.lab.cli.output import drop_output, lab_output, reader_is_gone
+from streamlab.lab.cli.output import drop_output, reader_is_gone
 from streamlab.lab.cli.paths import absolute_places
 from streamlab.lab.interrupt import keep_interrupts
 from streamlab.workloads.default_folders import set_cache_variables
@@ -152,7 +152,7 @@ def call(arguments: list[str]) -> int:
 
 def _call(arguments: list[str]) -> int:
     try:
-        with absolute_places(), lab_output():
+        with absolute_places():
             warning = set_cache_variables()
             if warning is not None:
                 click.echo(f"lab: {warning}", err=True)

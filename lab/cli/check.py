@@ -10,12 +10,13 @@ import click
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
 from streamlab.lab.cli.completion import WORKLOADS
+from streamlab.lab.cli.output import LabCommand, echo
 
 if TYPE_CHECKING:
     from streamlab.workloads.model import Program
 
 
-@click.command("check")
+@click.command("check", cls=LabCommand)
 @click.argument("program", **WORKLOADS)
 @click.option(
     "--examples",
@@ -69,7 +70,7 @@ def check(program: str, examples: int, seed: int) -> int:
             report = replace(report, skipped=(*report.skipped, f"compiled functions: {law}"))
         else:
             report = check_also(report, law, "compiled", seed=seed)
-    click.echo(report.render())
+    echo(report.render())
     return EXIT_OK if report.ok else EXIT_USER_ERROR
 
 

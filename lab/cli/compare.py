@@ -1,18 +1,26 @@
 """`lab compare`: compares two runs, with ratios and intervals."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.completion import RUNS
+from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_option
-
-if TYPE_CHECKING:
-    from streamlab.results.compare import Comparison, Ratio
-    from streamlab.results.store import Run
+from streamlab.lab.cli.write_errors import writing
+from streamlab.lab.gate.render import aligned
+from streamlab.lab.gate.stored_baseline import planted_work_notes
+from streamlab.reports.conditions import conditions_of
+from streamlab.reports.figures.ratios import Bar, draw_ratios
+from streamlab.reports.numbers import digits, duration, memory, rate
+from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
+from streamlab.results.compare import BETTER, METRICS, WORSE, Comparison, Ratio
+from streamlab.results.compare import compare as compare_runs
+from streamlab.results.differences import describe_differences
+from streamlab.results.store import Run, read_run
 
 # Fixed, so that intervals are the same on every call.
 SEED = 1
@@ -20,7 +28,7 @@ METRIC_NAMES = ("throughput", "cpu", "p50", "p99", "r_pass", "energy", "rss")
 NOT_COMPARABLE = "NOT COMPARABLE"
 
 
-@click.command()
+@click.command(cls=LabCommand)
 @click.argument("run_a", **RUNS)
 @click.argument("run_b", **RUNS)
 @click.option(
@@ -51,13 +59,6 @@ def compare(
     are listed and left out. Exit codes: 0 compared, 2 no cell can be compared. Use `lab gate` to
     fail on regressions.
     """
-    import numpy as np
-
-    from streamlab.lab.cli.write_errors import writing
-    from streamlab.results.compare import METRICS
-    from streamlab.results.compare import compare as compare_runs
-    from streamlab.results.store import read_run
-
     old, new = (read_run(find_run(name, runs)) for name in (run_a, run_b))
     comparison = compare_runs(
         old,
@@ -68,22 +69,17 @@ def compare(
     )
     lines = _lines(old, new, comparison)
     for line in lines:
-        click.echo(line)
+        echo(line)
     if out is not None:
         with writing("the comparison", out):
             written = _write(out, old, new, comparison)
         for path in written:
-            click.echo(str(path))
+            echo(str(path))
     return EXIT_OK
 
 
-def _lines(old: "Run", new: "Run", comparison: "Comparison") -> list[str]:
+def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
     """Return the comparison as lines of Markdown, for the terminal and for the file."""
-    from streamlab.lab.gate.render import aligned
-    from streamlab.lab.gate.stored_baseline import planted_work_notes
-    from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
-    from streamlab.results.differences import describe_differences
-
     lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
     if comparison.differences:
         lines += [
@@ -112,16 +108,14 @@ def _lines(old: "Run", new: "Run", comparison: "Comparison") -> list[str]:
     return lines
 
 
-def _edited(old: "Run", new: "Run") -> list[str]:
+def _edited(old: Run, new: Run) -> list[str]:
     """Return the workloads whose recorded code differs between the runs."""
     before, after = (run.meta.get("code", {}) for run in (old, new))
     return sorted(key for key in before if after.get(key, before[key]) != before[key])
 
 
-def _included(run: "Run", cells: set[str]) -> list[str]:
+def _included(run: Run, cells: set[str]) -> list[str]:
     """Return what the rates of cells include, one line per set of conditions."""
-    from streamlab.reports.conditions import conditions_of
-
     cells_by_conditions: dict[str, dict[str, None]] = {}
     for row in run.rows:
         if row["cell"] in cells:
@@ -133,7 +127,7 @@ def _included(run: "Run", cells: set[str]) -> list[str]:
     ]
 
 
-def _row(ratio: "Ratio") -> tuple[str, ...]:
+def _row(ratio: Ratio) -> tuple[str, ...]:
     interval = "" if ratio.low is None else f"{ratio.low:.3f} - {ratio.high:.3f}"
     return (
         ratio.cell,
@@ -149,8 +143,6 @@ def _row(ratio: "Ratio") -> tuple[str, ...]:
 
 
 def _value(metric: str, value: float) -> str:
-    from streamlab.reports.numbers import digits, duration, memory, rate
-
     if metric in ("throughput", "r_pass"):
         return rate(value).text
     if metric in ("p50", "p99"):
@@ -160,16 +152,13 @@ def _value(metric: str, value: float) -> str:
     return duration(value * 1e9).text if metric == "cpu" else digits(value)
 
 
-def _title(run: "Run") -> str:
+def _title(run: Run) -> str:
     vcs = run.meta["vcs"]
     dirty = " with changes" if vcs["dirty_diff_sha256"] else ""
     return f"{run.path.name} ({(vcs['commit'] or 'no commit')[:12]}{dirty})"
 
 
-def _write(out: Path, old: "Run", new: "Run", comparison: "Comparison") -> list[Path]:
-    from streamlab.reports.figures.ratios import Bar, draw_ratios
-    from streamlab.results.compare import BETTER, METRICS, WORSE
-
+def _write(out: Path, old: Run, new: Run, comparison: Comparison) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     written = [out / "compare.md"]
     pictures = []

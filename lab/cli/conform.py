@@ -3,20 +3,20 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
 from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT
 from streamlab.lab.cli.completion import ENGINES, WORKLOADS
-
-if TYPE_CHECKING:
-    from streamlab.lab.conform.suite import Conformance
+from streamlab.lab.cli.output import LabCommand, echo
+from streamlab.lab.conform.suite import TIMEOUT_S, Conformance, State, find_variants
+from streamlab.lab.conform.suite import conform as run_suite
+from streamlab.workloads.registry import names, workload
 
 ROW = "{:<28}{:<12}{:>7}{:>9}{:>7}{:>7}"
 
 
-@click.command("conform")
+@click.command("conform", cls=LabCommand)
 @click.argument("name", **ENGINES)
 @click.option(
     "--workload", "workloads", multiple=True, help="Only this workload; repeatable.", **WORKLOADS
@@ -40,16 +40,12 @@ def conform(
 
     Exit codes: 0 passed, 2 nothing is supported, 3 a case has no answer, 4 an answer is wrong.
     """
-    from streamlab.lab.conform.suite import TIMEOUT_S, find_variants
-    from streamlab.lab.conform.suite import conform as run_suite
-    from streamlab.workloads.registry import names, workload
-
     chosen = find_variants(name, variants)
     for reference in workloads:
         workload(reference)  # fails on an unknown name, before anything runs
     results = []
     if not as_json:
-        click.echo(ROW.format("workload", "variant", "right", "refused", "wrong", "crash"))
+        echo(ROW.format("workload", "variant", "right", "refused", "wrong", "crash"))
     for variant in chosen:
         for reference in workloads or names():
             result = run_suite(name, variant, reference, timeout_s=timeout_s or TIMEOUT_S)
@@ -57,16 +53,14 @@ def conform(
             if not as_json and result.unsupported is None:
                 _show(result)
     if as_json:
-        click.echo(json.dumps([asdict(result) for result in results], indent=2))
+        echo(json.dumps([asdict(result) for result in results], indent=2))
     else:
         _show_unsupported(results)
     return _code(results)
 
 
-def _show(result: "Conformance") -> None:
-    from streamlab.lab.conform.suite import State
-
-    click.echo(
+def _show(result: Conformance) -> None:
+    echo(
         ROW.format(
             result.workload, result.variant, *(len(result.with_state(state)) for state in State)
         )
@@ -75,10 +69,10 @@ def _show(result: "Conformance") -> None:
         first, *others = result.with_state(state) or (None,)
         if first is not None:
             more = f" (and {', '.join(outcome.case for outcome in others)})" if others else ""
-            click.echo(f"    {state}: {first.case}{more}: {first.why}")
+            echo(f"    {state}: {first.case}{more}: {first.why}")
 
 
-def _show_unsupported(results: Sequence["Conformance"]) -> None:
+def _show_unsupported(results: Sequence[Conformance]) -> None:
     """Print unsupported workloads, one line per reason that is equal but for the workload's name."""
     alike: dict[str, list[Conformance]] = {}
     for result in results:
@@ -86,17 +80,15 @@ def _show_unsupported(results: Sequence["Conformance"]) -> None:
             alike.setdefault(result.unsupported.replace(result.workload, "..."), []).append(result)
     for group in alike.values():
         names = ", ".join(f"{result.workload} ({result.variant})" for result in group)
-        click.echo(f"unsupported, {len(group)}: {names}\n    {group[0].unsupported}")
+        echo(f"unsupported, {len(group)}: {names}\n    {group[0].unsupported}")
 
 
-def _code(results: Sequence["Conformance"]) -> int:
-    from streamlab.lab.conform.suite import State
-
+def _code(results: Sequence[Conformance]) -> int:
     if any(result.with_state(State.WRONG) for result in results):
         return EXIT_WRONG_OUTPUT
     if any(result.with_state(State.CRASH) for result in results):
         return EXIT_ENGINE_FAILURE
     if all(result.unsupported is not None for result in results):
-        click.echo("lab: the engine supports none of these workloads", err=True)
+        echo("lab: the engine supports none of these workloads", err=True)
         return EXIT_USER_ERROR
     return EXIT_OK

@@ -2,11 +2,14 @@
 
 import click
 
+from streamlab.engines import environment
+from streamlab.engines.registry import engine
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.completion import ENGINES
+from streamlab.lab.cli.output import LabCommand, echo
 
 
-@click.command("environment")
+@click.command("environment", cls=LabCommand)
 @click.argument("name", **ENGINES)
 def make_environment(name: str) -> int:
     """Install the packages that engine NAME needs, at locked versions, in a separate environment.
@@ -14,16 +17,13 @@ def make_environment(name: str) -> int:
     Needs network access to the package index. `lab list engines` shows the engines with an
     environment, and whether it is installed.
     """
-    from streamlab.engines import environment
-    from streamlab.engines.registry import engine
-
     required = environment.declared_environment(engine(name))
     if required is None:
-        click.echo(f"engine {name} needs no separate environment: it runs in the lab's")
+        echo(f"engine {name} needs no separate environment: it runs in the lab's")
         return EXIT_OK
     if environment.unusable_reason(name, required) is None:
-        click.echo(f"{environment.folder(name)} is up to date")
+        echo(f"{environment.folder(name)} is up to date")
         return EXIT_OK
-    click.echo(f"installing {required.lock} into {environment.folder(name)}", err=True)
-    click.echo(environment.make(name, required))
+    echo(f"installing {required.lock} into {environment.folder(name)}", err=True)
+    echo(environment.make(name, required))
     return EXIT_OK

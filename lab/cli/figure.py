@@ -1,20 +1,32 @@
 """`lab figure`: reproduces a figure of a paper and judges its claims."""
 
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK
 from streamlab.lab.cli.completion import FIGURES, RUNS
+from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.cli.run import execute, show_cells
 from streamlab.lab.cli.stored_runs import find_run, runs_root
+from streamlab.lab.cli.write_errors import check_folder, writing
 from streamlab.lab.errors import FigureError
-
-if TYPE_CHECKING:
-    from streamlab.lab.figures.figure import Figure, FigureStage
-    from streamlab.lab.figures.options import Options
-    from streamlab.results.store import Run
+from streamlab.lab.figures.figure import Figure, FigureStage
+from streamlab.lab.figures.options import Options, parse_stamp
+from streamlab.lab.figures.record import JudgedFigure, claim_line, write
+from streamlab.lab.figures.registry import facts_of, find, missing_needs
+from streamlab.lab.figures.run_reuse import check
+from streamlab.lab.figures.verdict import conclude
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.runner.datasets import check_entries
+from streamlab.lab.runner.execution import RunRequest
+from streamlab.results.machines import usable_cores
+from streamlab.results.store import Run, read_run
+from streamlab.workloads.control_group import usable_cores_here
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -31,7 +43,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     return numbers
 
 
-@click.command()
+@click.command(cls=LabCommand)
 @click.argument("figure_id", metavar="FIGURE", **FIGURES)
 @click.option(
     "--out",
@@ -98,13 +110,6 @@ def figure(
     comparable; with --quick only an indication. The last line printed is the record's path. Exit
     codes: as for `lab run`; a verdict is never a failure.
     """
-    from streamlab.lab.cli.write_errors import check_folder, writing
-    from streamlab.lab.figures.options import Options
-    from streamlab.lab.figures.record import JudgedFigure, claim_line, write
-    from streamlab.lab.figures.registry import facts_of, find, missing_needs
-    from streamlab.lab.figures.verdict import conclude
-    from streamlab.workloads.control_group import usable_cores_here
-
     target = find(figure_id)
     choices = Options(
         cores=max(1, int(usable_cores_here())),
@@ -151,16 +156,16 @@ def figure(
     with writing("the figure", folder):
         files = write(record, folder, formats or FORMATS)
     for claim in outcome.claims:
-        click.echo(claim_line(claim))
+        echo(claim_line(claim))
     for note in outcome.notes:
-        click.echo(f"note: {note}")
-    click.echo(f"{target.id}: {record.text}: {verdict.reason}")
+        echo(f"note: {note}")
+    echo(f"{target.id}: {record.text}: {verdict.reason}")
     for path in files:
-        click.echo(str(path))
+        echo(str(path))
     return code
 
 
-def _check_counts(figure: "Figure", runs: tuple[str, ...], resume: str | None) -> None:
+def _check_counts(figure: Figure, runs: tuple[str, ...], resume: str | None) -> None:
     count = len(runs) + (resume is not None)
     if count > len(figure.stages):
         names = ", ".join(stage.name for stage in figure.stages)
@@ -169,23 +174,16 @@ def _check_counts(figure: "Figure", runs: tuple[str, ...], resume: str | None) -
         )
 
 
-def _read(name: str) -> "Run":
-    from streamlab.results.store import read_run
-
+def _read(name: str) -> Run:
     return read_run(find_run(name, runs_root()))
 
 
-def _options(figure: "Figure", choices: "Options", runs: "list[Run]") -> "Options":
+def _options(figure: Figure, choices: Options, runs: list[Run]) -> Options:
     """Return the options of the reused runs, or the chosen ones without such runs.
 
     Raises:
         FigureError: a choice contradicts a run, or a run is of another figure.
     """
-    from dataclasses import fields, replace
-
-    from streamlab.lab.figures.options import parse_stamp
-    from streamlab.results.machines import usable_cores
-
     for run in runs:
         stamp = parse_stamp(run.meta)
         cores = max(1, int(usable_cores(run.meta.get("host") or {}) or choices.cores))
@@ -206,20 +204,12 @@ def _options(figure: "Figure", choices: "Options", runs: "list[Run]") -> "Option
     return choices
 
 
-def _shares(figure: "Figure", other_id: str) -> bool:
+def _shares(figure: Figure, other_id: str) -> bool:
     """Return whether two figures use the same runs, as a figure and its detail do."""
-    from streamlab.lab.figures.registry import find
-
     return find(other_id).stages == figure.stages
 
 
-def _cells(
-    figure: "Figure", stage: "FigureStage", options: "Options", finished: "list[Run]"
-) -> Any:
-    from streamlab.lab.matrix.cells import expand
-    from streamlab.lab.matrix.matrix import parse_matrix
-    from streamlab.lab.runner.datasets import check_entries
-
+def _cells(figure: Figure, stage: FigureStage, options: Options, finished: list[Run]) -> Any:
     plan = stage.plan(options, finished)
     text = figure.text(stage, plan, options)
     matrix = parse_matrix(text, f"{figure.id}, {stage.name}")
@@ -228,35 +218,29 @@ def _cells(
 
 
 def _check(
-    figure: "Figure", stage: "FigureStage", options: "Options", finished: "list[Run]", run: "Run"
+    figure: Figure, stage: FigureStage, options: Options, finished: list[Run], run: Run
 ) -> None:
-    from streamlab.lab.figures.run_reuse import check
-
     *_, cells = _cells(figure, stage, options, finished)
     check(run, cells, figure.id, stage.name)
 
 
 def _run(
-    figure: "Figure",
-    stage: "FigureStage",
-    options: "Options",
-    finished: "list[Run]",
-    resumed: "Run | None",
+    figure: Figure,
+    stage: FigureStage,
+    options: Options,
+    finished: list[Run],
+    resumed: Run | None,
     *,
     dry_run: bool,
     master: str,
-) -> "tuple[int, Run | None]":
+) -> tuple[int, Run | None]:
     """Run one stage and return its exit code and run; the run is None with `dry_run`."""
-    from streamlab.lab.cli.run import execute, show_cells
-    from streamlab.lab.runner.execution import RunRequest
-    from streamlab.results.store import read_run
-
     text, matrix, only, cells = _cells(figure, stage, options, finished)
     if dry_run:
         show_cells(cells)
         return EXIT_OK, None
     number = figure.stages.index(stage) + 1
-    click.echo(f"{figure.id}, {stage.name} ({number} of {len(figure.stages)}): {stage.about}")
+    echo(f"{figure.id}, {stage.name} ({number} of {len(figure.stages)}): {stage.about}")
     execution = execute(
         matrix,
         RunRequest(text=text, source=matrix.source, only=only),
@@ -267,7 +251,7 @@ def _run(
     )
     if execution.exit_code == EXIT_INTERRUPTED:
         before = "".join(f" --run {run.path}" for run in finished)
-        click.echo(
+        echo(
             f"lab: or, to draw the figure: lab figure {figure.id}{before} --resume "
             f"{execution.run_dir}",
             err=True,

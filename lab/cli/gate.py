@@ -6,27 +6,59 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK
 from streamlab.lab.cli.completion import RUNS
+from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_option
+from streamlab.lab.cli.write_errors import check_file, writing
+from streamlab.lab.gate.accepted_list import (
+    Acceptance,
+    apply_accepted,
+    check_accepted,
+    read_accepted,
+)
+from streamlab.lab.gate.advice import doubt_notes, reference_notes
+from streamlab.lab.gate.against import describe_rule, gate_instructions, gate_revisions
+from streamlab.lab.gate.against_repository import Subject, gate_repository
+from streamlab.lab.gate.arm_inspection import PlanRequest
+from streamlab.lab.gate.decision import GateCriteria, decide_gate
 from streamlab.lab.gate.errors import GateError
-
-if TYPE_CHECKING:
-    from streamlab.lab.gate.accepted_list import Acceptance
-    from streamlab.lab.gate.decision import GateCriteria
-    from streamlab.lab.gate.outcome import GateReport
+from streamlab.lab.gate.instructions import read_counts, report_counts
+from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE
+from streamlab.lab.gate.metrics import METRICS as KNOWN
+from streamlab.lab.gate.outcome import GateReport, Headline, make_encodable
+from streamlab.lab.gate.page import write_page
+from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
+from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
+from streamlab.lab.gate.repository import Recipe, find_repository
+from streamlab.lab.gate.self_test import run_self_test
+from streamlab.lab.gate.source import commit_working_tree, find_checkout, resolve
+from streamlab.lab.gate.stored_baseline import (
+    check_baseline,
+    machine_notes,
+    measure_run,
+    pair_runs,
+    planted_work_notes,
+)
+from streamlab.lab.gate.trials import check_cells
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.toml_table import read_text
+from streamlab.lab.runner.datasets import check_entries
+from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
+from streamlab.results.store import read_run
 
 METRICS = ("wall", "cpu", "p50", "p99", "rss", "energy", "instructions")
 BASELINES = Path("results/baselines")
 COUNTS = BASELINES / "instructions.json"
 
 
-@click.command()
+@click.command(cls=LabCommand)
 @click.argument("matrix", required=False, type=AbsolutePath())
 @click.option(
     "--against",
@@ -137,8 +169,6 @@ def gate(**options: Any) -> int:
     have too few processes or no number), 130 interrupted.
     """  # noqa: D301 - the backslash is click's mark for text that is not wrapped
     if options["self_test"]:
-        from streamlab.lab.gate.self_test import run_self_test
-
         lines = run_self_test(
             rounds=options["rounds"],
             minutes=options["minutes"],
@@ -147,15 +177,8 @@ def gate(**options: Any) -> int:
             say=_say,
         )
         for line in lines:
-            click.echo(line)
+            echo(line)
         return EXIT_OK
-    from streamlab.lab.cli.write_errors import check_file, writing
-    from streamlab.lab.gate.accepted_list import apply_accepted, read_accepted
-    from streamlab.lab.gate.advice import doubt_notes
-    from streamlab.lab.gate.outcome import Headline, make_encodable
-    from streamlab.lab.gate.page import write_page
-    from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
-
     # Check all files before measuring.
     accepted = () if options["accept"] is None else read_accepted(options["accept"])
     writers = {
@@ -172,7 +195,7 @@ def gate(**options: Any) -> int:
     report = make_encodable(
         replace(report, notes=(*doubt_notes(report, one_stage=stored), *report.notes))
     )
-    click.echo(as_text(report))
+    echo(as_text(report))
     for name, path in files:
         with writing(f"--{name}", path):
             writers[name](report, path)
@@ -181,7 +204,7 @@ def gate(**options: Any) -> int:
     return EXIT_GATE if report.failed else EXIT_OK
 
 
-def _report(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
+def _report(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
     """Run the gate that the options select, and return its report."""
     forms = [name for name in ("against", "instructions", "benchmarks") if options[name]]
     if len(forms) > 1:
@@ -203,12 +226,7 @@ def _report(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateR
     return _stored(options, accepted)
 
 
-def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> "GateCriteria":
-    from streamlab.lab.gate.decision import GateCriteria
-    from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE
-    from streamlab.lab.gate.metrics import METRICS as KNOWN
-    from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
-
+def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> GateCriteria:
     fewest = values_needed(1, TWO_STAGE)
     if not one_stage and options["repetitions"] < fewest:
         raise click.UsageError(
@@ -231,10 +249,7 @@ def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> "GateCrite
     )
 
 
-def _against(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
-    from streamlab.lab.gate.against import gate_instructions, gate_revisions
-    from streamlab.lab.gate.source import commit_working_tree, find_checkout, resolve
-
+def _against(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
     if options["repo"] is not None:
         return _repository(options)
     root = find_checkout()
@@ -255,12 +270,7 @@ def _against(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "Gate
     )
 
 
-def _repository(options: dict[str, Any]) -> "GateReport":
-    from streamlab.lab.gate.against_repository import Subject, gate_repository
-    from streamlab.lab.gate.arm_inspection import PlanRequest
-    from streamlab.lab.gate.repository import Recipe, find_repository
-    from streamlab.lab.gate.source import commit_working_tree, resolve
-
+def _repository(options: dict[str, Any]) -> GateReport:
     counts = options["metrics"] == ("instructions",) and not options["advisory"]
     if counts and options["plant"]:
         raise click.UsageError("--plant adds time, not instructions; use it with --metric cpu")
@@ -284,21 +294,7 @@ def _new_logs() -> Path:
     return Path(tempfile.mkdtemp(prefix="lab-gate-logs-"))
 
 
-def _stored(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateReport":
-    from streamlab.lab.gate.advice import reference_notes
-    from streamlab.lab.gate.against import describe_rule
-    from streamlab.lab.gate.decision import decide_gate
-    from streamlab.lab.gate.outcome import GateReport
-    from streamlab.lab.gate.stored_baseline import (
-        check_baseline,
-        machine_notes,
-        measure_run,
-        pair_runs,
-        planted_work_notes,
-    )
-    from streamlab.lab.gate.trials import check_cells
-    from streamlab.results.store import read_run
-
+def _stored(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
     if len(options["baseline"]) > 1:
         raise click.UsageError("give one --baseline RUN only")
     old = read_run(find_run(options["baseline"][0], BASELINES, options["out"]))
@@ -339,9 +335,7 @@ def _stored(options: dict[str, Any], accepted: Sequence["Acceptance"]) -> "GateR
     )
 
 
-def _instructions(options: dict[str, Any]) -> "GateReport":
-    from streamlab.lab.gate.instructions import read_counts, report_counts
-
+def _instructions(options: dict[str, Any]) -> GateReport:
     if len(options["baseline"]) > 1:
         raise click.UsageError("give one --baseline FILE only")
     baseline = Path(options["baseline"][0]) if options["baseline"] else COUNTS
@@ -349,13 +343,7 @@ def _instructions(options: dict[str, Any]) -> "GateReport":
     return report_counts(read_counts(baseline), read_counts(options["instructions"]), names=names)
 
 
-def _benchmarks(options: dict[str, Any]) -> "GateReport":
-    from streamlab.lab.gate.against import describe_rule
-    from streamlab.lab.gate.decision import GateCriteria, decide_gate
-    from streamlab.lab.gate.outcome import GateReport
-    from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
-    from streamlab.results.stats.decision import ONE_STAGE
-
+def _benchmarks(options: dict[str, Any]) -> GateReport:
     old, new = _files(options["baseline"], "--baseline"), _files(options["benchmarks"], "NEW")
     criteria = GateCriteria(metrics=[METRIC], advisory=frozenset(), rule=ONE_STAGE)
     return GateReport(
@@ -380,17 +368,11 @@ def _files(patterns: Sequence[str], side: str) -> list[Path]:
 
 
 def _matrix(
-    options: dict[str, Any], accepted: Sequence["Acceptance"]
+    options: dict[str, Any], accepted: Sequence[Acceptance]
 ) -> tuple[Any, str, tuple[Any, ...]]:
     """Return the matrix, its text and the selected cells."""
     if options["matrix"] is None:
         raise click.UsageError("give a MATRIX with the cells to run")
-    from streamlab.lab.gate.accepted_list import check_accepted
-    from streamlab.lab.matrix.cells import expand
-    from streamlab.lab.matrix.matrix import parse_matrix
-    from streamlab.lab.matrix.toml_table import read_text
-    from streamlab.lab.runner.datasets import check_entries
-
     text = read_text(options["matrix"], "the matrix")
     matrix = parse_matrix(text, str(options["matrix"]), options["matrix"].parent)
     check_entries(matrix)
@@ -399,4 +381,4 @@ def _matrix(
 
 
 def _say(words: str) -> None:
-    click.echo(words, err=True)
+    echo(words, err=True)

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import click
 
+from streamlab.engines.protocol import MODELS
 from streamlab.lab.cli import EXIT_OK, inventory
 from streamlab.lab.cli.inventory import Record
+from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.stored_runs import runs_option
+from streamlab.reports.numbers import number_of
 
 
-@click.command("list")
+@click.command("list", cls=LabCommand)
 @click.argument("what", type=click.Choice(["workloads", "engines", "figures", "runs"]))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; see docs/json.md.")
 @runs_option("--out", about="With runs: their folder")
@@ -19,12 +22,12 @@ def list_things(what: str, as_json: bool, out: Path) -> int:
     """List workloads with their parameters, engines with their variants, figures, or runs."""
     records = inventory.runs(out) if what == "runs" else _INVENTORIES[what]()
     if as_json:
-        click.echo(json.dumps(records, indent=2, default=str))
+        echo(json.dumps(records, indent=2, default=str))
         return EXIT_OK
     if what == "runs" and not records:
-        click.echo(f"no runs in {out}; `lab run --demo` makes one")
+        echo(f"no runs in {out}; `lab run --demo` makes one")
     for line in _LINES[what](records):
-        click.echo(line)
+        echo(line)
     return EXIT_OK
 
 
@@ -45,8 +48,6 @@ def _workloads(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _engines(records: Iterable[Record]) -> Iterator[str]:
-    from streamlab.engines.protocol import MODELS
-
     if not records:
         yield "no engine is installed; run `make setup`"
     for record in records:
@@ -84,8 +85,6 @@ def _figures(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _runs(records: Iterable[Record]) -> Iterator[str]:
-    from streamlab.reports.numbers import number_of
-
     for record in records:
         if record["error"] is not None:
             yield f"{record['path']}  {record['error']}"

@@ -5,8 +5,22 @@ from pathlib import Path
 
 import click
 
+from streamlab.engines.protocol import INTERFACE
+from streamlab.engines.registry import names as engine_names
 from streamlab.lab.cli import EXIT_OK
+from streamlab.lab.cli.output import LabGroup, echo
 from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.errors import LabError
+from streamlab.lab.new.package import (
+    BATCH,
+    STREAMING,
+    class_of,
+    engine_files,
+    module_of,
+    workload_files,
+    write_package,
+)
+from streamlab.workloads.registry import names as workload_names
 
 _in = click.option(
     "--in",
@@ -17,7 +31,7 @@ _in = click.option(
 )
 
 
-@click.group("new")
+@click.group("new", cls=LabGroup)
 def new() -> None:
     """Create a package that passes its tests, as a starting point."""
 
@@ -30,11 +44,7 @@ def new() -> None:
 @_in
 def engine(name: str, streaming: bool, place: Path) -> int:
     """Create engine NAME: pyproject.toml, README, a class that runs one workload, and a test."""
-    from streamlab.engines.protocol import INTERFACE
-    from streamlab.engines.registry import names
-    from streamlab.lab.new.package import BATCH, STREAMING, class_of, engine_files, write_package
-
-    module = _module("engine", name, names())
+    module = _module("engine", name, engine_names())
     kind = STREAMING if streaming else BATCH
     values = {"name": name, "module": module, "cls": class_of(module), "kind": kind}
     write_package(place / name, engine_files(module, kind), values | {"interface": INTERFACE})
@@ -47,10 +57,7 @@ def engine(name: str, streaming: bool, place: Path) -> int:
 @_in
 def workload(name: str, place: Path) -> int:
     """Create workload NAME: pyproject.toml, README, a program on a CSV file, an oracle, a test."""
-    from streamlab.lab.new.package import workload_files, write_package
-    from streamlab.workloads.registry import names
-
-    module = _module("workload", name, names())
+    module = _module("workload", name, workload_names())
     write_package(place / name, workload_files(module), {"name": name, "module": module})
     _print_next_steps(
         place / name, f"lab run {name} --engine reference --engine multicore -w 1,2 --report"
@@ -64,15 +71,10 @@ def _module(kind: str, name: str, taken: Collection[str]) -> str:
     Raises:
         LabError: the name is taken or not valid.
     """
-    from streamlab.lab.errors import LabError
-    from streamlab.lab.new.package import module_of
-
     if name in taken:
         raise LabError(f"{kind} {name!r} exists already (`lab list {kind}s`); use another name")
     return module_of(name)
 
 
 def _print_next_steps(folder: Path, command: str) -> None:
-    click.echo(
-        f"created {folder}; next\n    pip install -e {folder}\n    pytest {folder}\n    {command}"
-    )
+    echo(f"created {folder}; next\n    pip install -e {folder}\n    pytest {folder}\n    {command}")

@@ -2,19 +2,30 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from streamlab.engines.multicore.dgs.run import plan_costs
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.completion import DATASETS, WORKLOADS
+from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.paths import AbsolutePath
-
-if TYPE_CHECKING:
-    from streamlab.workloads.datasets.dataset import Dataset
-    from streamlab.workloads.model import Dataflow, DGSProgram, Input, Workload
-    from streamlab.workloads.model.dataflow.plan import Deployment
-    from streamlab.workloads.optimizers import Choice, Costs
+from streamlab.lab.cli.progress import announce
+from streamlab.workloads import references
+from streamlab.workloads.datasets.builder import ensure
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.generated_input import generate_input
+from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Input, Workload
+from streamlab.workloads.model.dataflow.drawing import deployment_dot, deployment_text
+from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
+from streamlab.workloads.model.dataflow.plan import Deployment, deploy, streams_of
+from streamlab.workloads.model.dgs.plan_drawing import plan_svg
+from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
+from streamlab.workloads.model.dgs.stream_profile import profile, profile_of_specs
+from streamlab.workloads.model.program_type import dgs_program
+from streamlab.workloads.optimizers import DEFAULT, Choice, Costs, PlanRequest, choose
+from streamlab.workloads.registry import workload
 
 MOST_SAMPLED = 2_000_000
 """Most events to generate for the measurement of costs."""
@@ -22,7 +33,7 @@ MOST_EVENTS = 10**15
 """Limit for `--events`: sums of stream frequencies must fit in 64 bits."""
 
 
-@click.command("plan")
+@click.command("plan", cls=LabCommand)
 @click.argument("workload", **WORKLOADS)
 @click.option(
     "--workers", "-w", type=click.IntRange(min=1), required=True, help="Number of workers."
@@ -80,10 +91,6 @@ def plan(
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
-    from streamlab.workloads.model.dataflow.plan import deploy
-    from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
-    from streamlab.workloads.model.program_type import dgs_program
-
     target, graph = _load_workload(workload)
     if graph is not None:
         if optimizer is not None:
@@ -114,22 +121,16 @@ def plan(
         data = _input_of(target, dataset, params, events)
         choice = plan_for_dataset(target, data, workers, optimizer)
     chosen = choice.plan
-    click.echo("\n".join([plan_text(chosen), *choice.reasons]))
+    echo("\n".join([plan_text(chosen), *choice.reasons]))
     if dot is not None:
         _write(dot, plan_dot(chosen))
     if svg is not None:
-        from streamlab.workloads.model.dgs.plan_drawing import plan_svg
-
         _write(svg, plan_svg(chosen))
     return EXIT_OK
 
 
-def _load_workload(reference: str) -> "tuple[Workload | None, Dataflow | None]":
+def _load_workload(reference: str) -> tuple[Workload | None, Dataflow | None]:
     """Return a workload and its typed dataflow graph, each None if missing."""
-    from streamlab.workloads import references
-    from streamlab.workloads.model import Dataflow
-    from streamlab.workloads.registry import workload
-
     if not references.is_name(reference):
         loaded = references.load(reference)
         if isinstance(loaded, Dataflow):
@@ -139,8 +140,8 @@ def _load_workload(reference: str) -> "tuple[Workload | None, Dataflow | None]":
 
 
 def _streams(
-    graph: "Dataflow",
-    workload: "Workload | None",
+    graph: Dataflow,
+    workload: Workload | None,
     dataset: str | None,
     params: Sequence[str],
     events: int,
@@ -150,8 +151,6 @@ def _streams(
 
     A graph without a workload has no input, and defaults to one stream per kind.
     """
-    from streamlab.workloads.model.dataflow.plan import streams_of
-
     if workload is None:
         for option, value in (("--param", params), ("--dataset", dataset)):
             if value:
@@ -179,13 +178,9 @@ def _streams(
 
 
 def _input_of(
-    workload: "Workload", dataset: str | None, params: Sequence[str], events: int
-) -> "Dataset":
+    workload: Workload, dataset: str | None, params: Sequence[str], events: int
+) -> Dataset:
     """Return the dataset with an id; None: the dataset that the workload's own source makes."""
-    from streamlab.lab.cli.progress import announce
-    from streamlab.workloads.datasets.builder import ensure
-    from streamlab.workloads.datasets.catalog import Catalog
-
     if dataset is None:
         with announce(f"dataset of {workload.name}") as progress:
             return ensure(workload, pairs(params), events, 1, progress=progress)
@@ -200,42 +195,32 @@ def _input_of(
     return stored
 
 
-def _show_deployment(deployment: "Deployment", dot: Path | None, svg: Path | None) -> int:
-    from streamlab.workloads.model.dataflow.drawing import deployment_dot, deployment_text
-
-    click.echo(deployment_text(deployment))
+def _show_deployment(deployment: Deployment, dot: Path | None, svg: Path | None) -> int:
+    echo(deployment_text(deployment))
     if dot is not None:
         _write(dot, deployment_dot(deployment))
     if svg is not None:
-        from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
-
         _write(svg, deployment_svg(deployment))
     return EXIT_OK
 
 
 def plan_for_parameters(
-    workload: "Workload",
+    workload: Workload,
     values: dict[str, object],
     events: int,
     workers: int,
     optimizer: str | None = None,
-) -> "Choice":
+) -> Choice:
     """Return the choice for generated input, from the sizes of its streams.
 
     For a program with events across keys, from a sample of the input, because the sizes do not
     show the keys of a stream.
     """
-    from streamlab.workloads.datasets.generated_input import generate_input
-    from streamlab.workloads.model import Alphabet
-    from streamlab.workloads.model.dgs.stream_profile import profile, profile_of_specs
-    from streamlab.workloads.model.program_type import dgs_program
-    from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
-
     program = dgs_program(workload)
     params = workload.params(values)
     alphabet = Alphabet(kinds=program.kinds, keys=workload.keys(params))
 
-    def sample() -> "Input":
+    def sample() -> Input:
         return generate_input(workload, params, min(events, MOST_SAMPLED), 1)
 
     request = PlanRequest(
@@ -251,13 +236,9 @@ def plan_for_parameters(
 
 
 def plan_for_dataset(
-    workload: "Workload", dataset: "Dataset", workers: int, optimizer: str | None = None
-) -> "Choice":
+    workload: Workload, dataset: Dataset, workers: int, optimizer: str | None = None
+) -> Choice:
     """Return the choice for a dataset, from the counts of its tags."""
-    from streamlab.workloads.model.dgs.stream_profile import profile
-    from streamlab.workloads.model.program_type import dgs_program
-    from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
-
     program = dgs_program(workload)
     data = dataset.load()
     request = PlanRequest(
@@ -270,9 +251,7 @@ def plan_for_dataset(
     return choose(optimizer or DEFAULT, request)
 
 
-def _costs(program: "DGSProgram", data: "Input", workers: int) -> "Costs":
-    from streamlab.engines.multicore.dgs.run import plan_costs  # slow to import, rarely needed
-
+def _costs(program: DGSProgram, data: Input, workers: int) -> Costs:
     return plan_costs(program, data, workers)
 
 
@@ -294,4 +273,4 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise click.FileError(str(path), error.strerror or str(error)) from error
-    click.echo(f"wrote {path}")
+    echo(f"wrote {path}")

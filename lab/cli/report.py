@@ -4,12 +4,19 @@ from pathlib import Path
 
 import click
 
+from streamlab.lab.cli.compare import SEED
 from streamlab.lab.cli.completion import RUNS
+from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_root
+from streamlab.lab.cli.write_errors import check_file, writing
+from streamlab.reports.page import write_report
+from streamlab.reports.page.comparison import write_comparison
+from streamlab.reports.side_by_side import LETTERS
+from streamlab.results.store import read_run
 
 
-@click.command()
+@click.command(cls=LabCommand)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", **RUNS)
 @click.option(
     "--out",
@@ -34,26 +41,17 @@ def write_pages(run_dirs: list[Path], out: Path | None = None) -> None:
     Raises:
         LabError: the file cannot be written.
     """
-    from streamlab.lab.cli.write_errors import check_file, writing
-
     check_file(out, "the report")
     with writing("the report or one of its figures", run_dirs[-1] if out is None else out):
         written = _one(run_dirs[0], out) if len(run_dirs) == 1 else _several(run_dirs, out)
-    click.echo(written)
+    echo(written)
 
 
 def _one(run_dir: Path, out: Path | None) -> Path:
-    from streamlab.reports.page import write_report  # matplotlib is slow to import
-
     return write_report(run_dir, out)
 
 
 def _several(run_dirs: list[Path], out: Path | None) -> Path:
-    from streamlab.lab.cli.compare import SEED
-    from streamlab.reports.page.comparison import write_comparison
-    from streamlab.reports.side_by_side import LETTERS
-    from streamlab.results.store import read_run
-
     places = [path.resolve() for path in run_dirs]
     twice = [path.name for place, path in enumerate(places) if path in places[:place]]
     if twice:

@@ -4,13 +4,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import streamlab.lab
 from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
 from streamlab.lab.cli.completion import RUNS, WORKLOADS
+from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.lab.cli.progress import Terminal, Verbosity, announce
+from streamlab.lab.cli.report import write_pages
 from streamlab.lab.cli.run_workload import (
     is_workload,
     refuse_options,
@@ -18,11 +22,29 @@ from streamlab.lab.cli.run_workload import (
     workload_request,
 )
 from streamlab.lab.cli.stored_runs import find_run, runs_option
+from streamlab.lab.cli.table import print_results
+from streamlab.lab.cli.write_errors import check_folder
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.one_workload import describe_ignored_workers, matrix_text
+from streamlab.lab.matrix.toml_table import read_text
+from streamlab.lab.runner.datasets import check_entries, check_inputs
+from streamlab.lab.runner.estimate import estimate
+from streamlab.lab.runner.execution import RunRequest, entries_of
+from streamlab.lab.runner.execution import execute as run_all
+from streamlab.lab.runner.real_data import (
+    REAL_INPUTS,
+    as_tables,
+    find_real_input,
+    import_real_input,
+)
+from streamlab.reports.numbers import number_of
+from streamlab.results import schema
+from streamlab.results.fit import with_bytes
+from streamlab.results.meta import check_meta
+from streamlab.results.store import read_meta
 from streamlab.workloads.name_suggestions import suggest_names
-
-if TYPE_CHECKING:
-    from streamlab.lab.cli.progress import Verbosity
-    from streamlab.lab.runner.execution import RunRequest
+from streamlab.workloads.registry import names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +55,7 @@ class RunOutcome:
     exit_code: int
 
 
-@click.command()
+@click.command(cls=LabCommand)
 @click.argument("what", required=False, metavar="[MATRIX|WORKLOAD]", **WORKLOADS)
 @workload_options
 @click.option("--demo", is_flag=True, help="Run the matrix that ships with the lab.")
@@ -88,10 +110,6 @@ def run(
         raise click.UsageError("--real-data requires --demo")
     if quiet and verbose:
         raise click.UsageError("give either --quiet or --verbose")
-    from streamlab.lab.cli.progress import Verbosity
-    from streamlab.lab.cli.report import write_pages
-    from streamlab.lab.runner.execution import RunRequest
-
     resumed = None if resume is None else find_run(resume, out)
     has_workload = what is not None and is_workload(what, options)
     matrix = None if what is None or has_workload else Path(what)
@@ -102,13 +120,11 @@ def run(
     elif has_workload and what is not None:
         if demo:
             raise click.UsageError("give either WORKLOAD or --demo")
-        from streamlab.lab.matrix.one_workload import describe_ignored_workers, matrix_text
-
         workload = workload_request(what, options)
         text = matrix_text(workload)
         note = describe_ignored_workers(workload)
         if note and not quiet:
-            click.echo(f"lab: {note}", err=True)
+            echo(f"lab: {note}", err=True)
         request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
     else:
         text, source = _matrix_text(matrix, demo, real_data, master)
@@ -116,11 +132,6 @@ def run(
         request = RunRequest(
             text=text, source=source, folder=folder, only=only, keep_outputs=keep_outputs
         )
-    from streamlab.lab.matrix.cells import expand
-    from streamlab.lab.matrix.matrix import parse_matrix
-    from streamlab.lab.runner.datasets import check_entries, check_inputs
-    from streamlab.lab.runner.execution import entries_of
-
     parsed = parse_matrix(request.text, request.source, request.folder)
     check_entries(parsed)
     cells = expand(parsed, request.only)
@@ -135,7 +146,7 @@ def run(
     )
     if report and result.exit_code != EXIT_INTERRUPTED:
         write_pages([result.run_dir])
-    click.echo(str(result.run_dir))
+    echo(str(result.run_dir))
     return result.exit_code
 
 
@@ -144,17 +155,12 @@ def show_cells(cells: Sequence[Any]) -> None:
     for cell in cells:
         trials = f"x{cell.repetitions}" if cell.search is None else "search"
         query = "".join(f"  {name}={value}" for name, value in cell.query.items())
-        click.echo(f"{cell.id}  {'unsupported' if cell.refusal else trials}{query}")
-    from streamlab.reports.numbers import number_of
-
-    click.echo(f"{number_of(len(cells), 'cell')}, {_trials(cells)}", err=True)
+        echo(f"{cell.id}  {'unsupported' if cell.refusal else trials}{query}")
+    echo(f"{number_of(len(cells), 'cell')}, {_trials(cells)}", err=True)
 
 
 def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
     """Print the estimated time of a run, and what the estimate leaves out."""
-    from streamlab.lab.runner.estimate import estimate
-    from streamlab.reports.numbers import number_of
-
     estimated = estimate(cells, settings, out)
     count = len(cells) - len(estimated.unknown)
     text = f"about {_time_text(estimated.seconds)}" if count else "time: unknown"
@@ -163,7 +169,7 @@ def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
         text += " machine"
     for note in estimated.notes:
         text += f"; {note}"
-    click.echo(text, err=True)
+    echo(text, err=True)
 
 
 def _time_text(seconds: float) -> str:
@@ -174,8 +180,6 @@ def _time_text(seconds: float) -> str:
 
 
 def _trials(cells: Sequence[Any]) -> str:
-    from streamlab.reports.numbers import number_of
-
     count = sum(cell.repetitions for cell in cells if cell.search is None)
     searches = sum(cell.search is not None for cell in cells)
     text = number_of(count, "trial")
@@ -184,24 +188,18 @@ def _trials(cells: Sequence[Any]) -> str:
 
 def execute(
     matrix: Any,
-    request: "RunRequest",
+    request: RunRequest,
     cells: Sequence[Any],
     *,
     resume: Path | None,
     out: Path,
     master: str,
-    verbosity: "Verbosity | None" = None,
+    verbosity: Verbosity | None = None,
 ) -> RunOutcome:
     """Find or make the datasets, run all cells, and print the results.
 
     Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
     """
-    from streamlab.lab.cli.progress import Terminal, Verbosity
-    from streamlab.lab.cli.table import print_results
-    from streamlab.lab.cli.write_errors import check_folder
-    from streamlab.lab.runner.execution import execute as run_all
-    from streamlab.reports.numbers import number_of
-
     verbosity = verbosity or Verbosity.USUAL
     check_folder(resume or out, "the run")
     began = time.monotonic()
@@ -216,9 +214,9 @@ def execute(
     )
     if verbosity is not Verbosity.QUIET:
         print_results(result.rows, result.searches)
-        click.echo(f"{number_of(len(result.rows), 'trial')}, {time.monotonic() - began:.1f} s")
+        echo(f"{number_of(len(result.rows), 'trial')}, {time.monotonic() - began:.1f} s")
     if result.interrupted:
-        click.echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
+        echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
     return RunOutcome(
         run_dir=run_dir,
         exit_code=EXIT_INTERRUPTED if result.interrupted else _exit_code(result),
@@ -231,8 +229,6 @@ def _exit_code(result: Any) -> int:
     A search tries rates that overload engines, so a failed trial of a search is no failure. A
     search that finds no rate is one, unless the engine refused the cell.
     """
-    from streamlab.results import schema
-
     failures = {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}
     if any(row["status"] == schema.WRONG_OUTPUT for row in result.rows):
         return EXIT_WRONG_OUTPUT
@@ -247,12 +243,7 @@ def _exit_code(result: Any) -> int:
     return EXIT_OK
 
 
-def _stored(run_dir: Path) -> "RunRequest":
-    from streamlab.lab.runner.execution import RunRequest
-    from streamlab.results.fit import with_bytes
-    from streamlab.results.meta import check_meta
-    from streamlab.results.store import read_meta
-
+def _stored(run_dir: Path) -> RunRequest:
     meta = read_meta(run_dir)
     check_meta(run_dir, meta, to_resume=True)
     return RunRequest(
@@ -270,18 +261,12 @@ def _matrix_text(
     if demo and matrix is not None:
         raise click.UsageError("give either MATRIX or --demo")
     if demo:
-        import streamlab.lab
-
         path = Path(streamlab.lab.__file__).parent / "demo.toml"
         text = path.read_text(encoding="utf-8")
         return text + ("" if real_data is None else _real_workloads(real_data, master)), "demo.toml"
     if matrix is None:
         raise click.UsageError("give a MATRIX file, a WORKLOAD, --demo, or --resume RUN_DIR")
-    from streamlab.lab.matrix.toml_table import read_text
-
     if not matrix.exists() and matrix.name == str(matrix) and matrix.suffix != ".toml":
-        from streamlab.workloads.registry import names
-
         remedy = suggest_names(str(matrix), names(), "lab list workloads")
         raise click.UsageError(f"{str(matrix)!r} is neither a matrix file nor a workload; {remedy}")
     return read_text(matrix, "the matrix"), str(matrix)
@@ -289,14 +274,6 @@ def _matrix_text(
 
 def _real_workloads(folder: Path, master: str) -> str:
     """Return the matrix tables for the real input in a folder; imports it if needed."""
-    from streamlab.lab.cli.progress import announce
-    from streamlab.lab.runner.real_data import (
-        REAL_INPUTS,
-        as_tables,
-        find_real_input,
-        import_real_input,
-    )
-
     inputs = find_real_input(folder)
     if not inputs:
         files = ", ".join(real.file for real in REAL_INPUTS)

@@ -3,15 +3,14 @@
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from streamlab.lab.cli.completion import DATASETS, ENGINES
+from streamlab.lab.matrix.one_workload import OneWorkload
 from streamlab.workloads import references
-
-if TYPE_CHECKING:
-    from streamlab.lab.matrix.one_workload import OneWorkload
+from streamlab.workloads.registry import names
 
 _OPTIONS = (
     click.option(
@@ -71,8 +70,6 @@ def is_workload(argument: str, options: Mapping[str, Any]) -> bool:
         return True
     if argument.endswith(".toml") or Path(argument).is_file():
         return False
-    from streamlab.workloads.registry import names
-
     return ":" in argument or argument in names() or bool(options["engines"])
 
 
@@ -89,14 +86,12 @@ def refuse_options(options: Mapping[str, Any]) -> None:
             )
 
 
-def workload_request(reference: str, options: Mapping[str, Any]) -> "OneWorkload":
+def workload_request(reference: str, options: Mapping[str, Any]) -> OneWorkload:
     """Return the request for one workload.
 
     Raises:
         click.UsageError: no engine is given, or an option is malformed.
     """
-    from streamlab.lab.matrix.one_workload import OneWorkload
-
     if not options["engines"]:
         raise click.UsageError(
             f"no engine for {reference}; use e.g. --engine reference --engine multicore; "

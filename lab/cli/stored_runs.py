@@ -7,6 +7,8 @@ from typing import Any
 import click
 
 from streamlab.lab.cli.paths import AbsolutePath
+from streamlab.results.meta import check_meta
+from streamlab.results.store import list_runs, read_meta
 from streamlab.workloads.default_folders import RUNS_VARIABLE, runs
 from streamlab.workloads.name_suggestions import suggest_names
 
@@ -40,8 +42,6 @@ def find_run(name: str, *roots: Path) -> Path:
         click.UsageError: no run or several runs match.
         ResultsError: the run's run.json is damaged.
     """
-    from streamlab.results.store import list_runs
-
     if (Path(name) / "run.json").is_file():
         return check_run(Path(name).absolute())
     stored = [path for root in roots for path in list_runs(root)]
@@ -70,8 +70,5 @@ def check_run(run_dir: Path) -> Path:
     Raises:
         ResultsError: run.json is damaged.
     """
-    from streamlab.results.meta import check_meta
-    from streamlab.results.store import read_meta
-
     check_meta(run_dir, read_meta(run_dir))
     return run_dir
