@@ -18,15 +18,14 @@ from streamlab.lab.cli.report import write_pages
 from streamlab.lab.cli.run_workload import (
     is_workload,
     refuse_options,
+    run_arguments,
     workload_options,
-    workload_request,
 )
 from streamlab.lab.cli.stored_runs import find_run, runs_option
 from streamlab.lab.cli.table import print_results
 from streamlab.lab.cli.write_errors import check_folder
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
-from streamlab.lab.matrix.one_workload import describe_ignored_workers, matrix_text
 from streamlab.lab.matrix.toml_table import read_text
 from streamlab.lab.runner.datasets import check_entries, check_inputs
 from streamlab.lab.runner.estimate import estimate
@@ -120,10 +119,9 @@ def run(
     elif has_workload and what is not None:
         if demo:
             raise click.UsageError("give either WORKLOAD or --demo")
-        workload = workload_request(what, options)
-        text = matrix_text(workload)
-        note = describe_ignored_workers(workload)
-        if note and not quiet:
+        arguments = run_arguments(what, options)
+        text = arguments.matrix().to_toml()
+        if (note := arguments.describe_ignored_workers()) and not quiet:
             echo(f"lab: {note}", err=True)
         request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
     else:

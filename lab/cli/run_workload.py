@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from streamlab.lab.cli.completion import DATASETS, ENGINES
-from streamlab.lab.matrix.one_workload import OneWorkload
+from streamlab.lab.matrix.run_arguments import RunArguments
 from streamlab.workloads import references
 from streamlab.workloads.registry import names
 
@@ -86,8 +86,8 @@ def refuse_options(options: Mapping[str, Any]) -> None:
             )
 
 
-def workload_request(reference: str, options: Mapping[str, Any]) -> OneWorkload:
-    """Return the request for one workload.
+def run_arguments(reference: str, options: Mapping[str, Any]) -> RunArguments:
+    """Return the arguments of a run of one workload.
 
     Raises:
         click.UsageError: no engine is given, or an option is malformed.
@@ -97,8 +97,8 @@ def workload_request(reference: str, options: Mapping[str, Any]) -> OneWorkload:
             f"no engine for {reference}; use e.g. --engine reference --engine multicore; "
             "`lab list engines` shows all"
         )
-    return OneWorkload(
-        reference=reference,
+    return RunArguments(
+        workloads=[reference],
         engines=options["engines"],
         workers=_numbers("--workers", options["workers"]),
         batch=_numbers("--batch", options["batch"]),

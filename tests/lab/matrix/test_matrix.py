@@ -51,6 +51,66 @@ def test_matrix_expands_to_workload_engine_variant_and_workers():
     ]
 
 
+EVERY_KEY = """
+[run]
+name = "night"
+repetitions = 3
+timeout_s = 7
+energy = "none"
+idle_s = 1.5
+cores_within_ns = 100
+isolate = "container"
+container = { memory = "2g", cpus = "0-1" }
+planted_slowdown = 0.1
+[[workload]]
+name = "event_window"
+events = 10
+params = { streams = 2 }
+seed = 2
+label = "small"
+[[workload]]
+name = "scale_join"
+dataset = "3f2a9c"
+query = { ws_ms = 60000 }
+[[engine]]
+name = "multicore"
+variants = ["dgs"]
+workers = [1, 2]
+batch = [64]
+options = { pin = true }
+workloads = ["event_*"]
+label = "pinned"
+[[load]]
+mode = "catch-up"
+engines = ["multicore/dgs"]
+[[load]]
+arrival = "poisson"
+rate_eps = [100, 200.5]
+heartbeats_per_barrier = 100
+objective = "p99 <= 10ms"
+label = "day"
+[[load]]
+arrival = "replay"
+speed_up = 10
+batching = "full"
+workloads = ["scale_*"]
+[[load]]
+search = "sustainable"
+arrival = "step"
+at_s = 1
+votes = 5
+levels = [0.5]
+max_eps = 1e8
+"""
+MATRICES = [path.read_text() for path in (ROOT / "lab/demo.toml", *ROOT.glob("benchmarks/*.toml"))]
+
+
+@pytest.mark.parametrize("text", [SMALL, EVERY_KEY, *(t for t in MATRICES if "[[engine]]" in t)])
+def test_a_matrix_written_as_toml_reads_as_the_same_matrix(text):
+    matrix = parse_matrix(text, "m.toml", ROOT / "benchmarks")
+    assert parse_matrix(matrix.to_toml(), "m.toml", ROOT / "benchmarks") == matrix
+
+
 @pytest.mark.parametrize(
     ("cores", "workers"), [(1, [1]), (2, [1, 2]), (3, [1, 2, 3]), (16, [1, 2, 4, 8, 16])]
 )
