@@ -19,8 +19,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from pathlib import Path
+
+from streamlab.lab.errors import GateError
+from streamlab.lab.gate.instructions import Counts, differing, read_counts
 
 ROOT = Path(__file__).parents[1]
 PRESET = "instructions"
@@ -54,16 +57,6 @@ BUILD_VARIABLES = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")
 
 class CountError(Exception):
     """The instructions cannot be counted; the message says what is missing and the remedy."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """Instruction counts with all that they depend on besides the source."""
-
-    compiler: str
-    flags: str
-    valgrind: str
-    counts: Mapping[str, int]
 
 
 def count(source: Path, build_dir: Path, plants: Mapping[str, float] | None = None) -> Counts:
@@ -116,31 +109,6 @@ def write(counts: Counts, path: Path) -> None:
     """Write counts as JSON, sorted, so that a changed count is one changed line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(asdict(counts), indent=2, sort_keys=True) + "\n", encoding="utf-8")
-
-
-def read(path: Path) -> Counts:
-    """Read what `write` wrote.
-
-    Raises:
-        CountError: there is none, or it is damaged.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return Counts(**{field.name: content[field.name] for field in fields(Counts)})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CountError(
-            f"{path}: no instruction counts: {error!r}; `make instructions-baseline` makes them"
-        ) from error
-
-
-def differing(old: Counts, new: Counts) -> list[str]:
-    """Return in words why two records may not be compared; empty when they may."""
-    names = [field.name for field in fields(Counts) if field.name != "counts"]
-    return [
-        f"{name} was {getattr(old, name)!r}, is {getattr(new, name)!r}"
-        for name in names
-        if getattr(old, name) != getattr(new, name)
-    ]
 
 
 def _count_one(valgrind: str, folder: Path, name: str, plant: float) -> int:
@@ -254,10 +222,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     source = given.source.resolve()
     try:
-        baseline = None if given.baseline is None else read(given.baseline)
+        baseline = None if given.baseline is None else read_counts(given.baseline)
         counts = count(source, given.build_dir or source / "build" / PRESET, dict(given.plant))
         write(counts, given.out)
-    except (CountError, OSError) as error:
+    except (CountError, GateError, OSError) as error:
         print(f"instructions: {error}", file=sys.stderr)
         return FAILED
     for name, number in counts.counts.items():

@@ -14,7 +14,6 @@ from streamlab.lab.cli.write_errors import writing
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.stored_baseline import planted_work_notes
 from streamlab.reports.conditions import conditions_of
-from streamlab.reports.figures.ratios import Bar, draw_ratios
 from streamlab.reports.numbers import digits, duration, memory, rate
 from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
 from streamlab.results.compare import BETTER, METRICS, WORSE, Comparison, Ratio
@@ -159,6 +158,8 @@ def _title(run: Run) -> str:
 
 
 def _write(out: Path, old: Run, new: Run, comparison: Comparison) -> list[Path]:
+    from streamlab.reports.figures.ratios import Bar, draw_ratios  # matplotlib is slow to import
+
     out.mkdir(parents=True, exist_ok=True)
     written = [out / "compare.md"]
     pictures = []

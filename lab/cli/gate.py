@@ -16,21 +16,21 @@ from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_option
 from streamlab.lab.cli.write_errors import check_file, writing
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.accepted_list import (
     Acceptance,
     apply_accepted,
     check_accepted,
     read_accepted,
 )
-from streamlab.lab.gate.advice import doubt_notes, reference_notes
 from streamlab.lab.gate.against import describe_rule, gate_instructions, gate_revisions
 from streamlab.lab.gate.against_repository import Subject, gate_repository
 from streamlab.lab.gate.arm_inspection import PlanRequest
 from streamlab.lab.gate.decision import GateCriteria, decide_gate
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.instructions import read_counts, report_counts
 from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE
 from streamlab.lab.gate.metrics import METRICS as KNOWN
+from streamlab.lab.gate.notes import doubt_notes, reference_notes
 from streamlab.lab.gate.outcome import GateReport, Headline, make_encodable
 from streamlab.lab.gate.page import write_page
 from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides

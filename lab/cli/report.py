@@ -10,8 +10,6 @@ from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.lab.cli.stored_runs import find_run, runs_root
 from streamlab.lab.cli.write_errors import check_file, writing
-from streamlab.reports.page import write_report
-from streamlab.reports.page.comparison import write_comparison
 from streamlab.reports.side_by_side import LETTERS
 from streamlab.results.store import read_run
 
@@ -43,15 +41,17 @@ def write_pages(run_dirs: list[Path], out: Path | None = None) -> None:
     """
     check_file(out, "the report")
     with writing("the report or one of its figures", run_dirs[-1] if out is None else out):
-        written = _one(run_dirs[0], out) if len(run_dirs) == 1 else _several(run_dirs, out)
+        written = _write(run_dirs, out)
     echo(written)
 
 
-def _one(run_dir: Path, out: Path | None) -> Path:
-    return write_report(run_dir, out)
+def _write(run_dirs: list[Path], out: Path | None) -> Path:
+    # Imported late: jinja2 and matplotlib are slow, and `lab run` needs neither.
+    from streamlab.reports.page import write_report
+    from streamlab.reports.page.comparison import write_comparison
 
-
-def _several(run_dirs: list[Path], out: Path | None) -> Path:
+    if len(run_dirs) == 1:
+        return write_report(run_dirs[0], out)
     places = [path.resolve() for path in run_dirs]
     twice = [path.name for place, path in enumerate(places) if path in places[:place]]
     if twice:

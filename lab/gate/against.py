@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from streamlab.lab.gate.advice import reference_notes
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
 from streamlab.lab.gate.code_location import check_built_packages
 from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.instructions import Counts, count_tree, report_counts
 from streamlab.lab.gate.metrics import METRICS
+from streamlab.lab.gate.notes import describe_outputs, reference_notes
 from streamlab.lab.gate.outcome import GateReport
-from streamlab.lab.gate.outputs import describe_outputs
 from streamlab.lab.gate.source import Revision
 from streamlab.lab.gate.trials import (
     Bench,

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.engines.errors import EngineError
-from streamlab.lab.errors import LabError
+from streamlab.lab.errors import GateError, LabError
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.code_location import Place, find_loaded_files, find_places, find_strays
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, make_works
 from streamlab.lab.isolate.process import run_isolated

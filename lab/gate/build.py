@@ -24,8 +24,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm, site_arm
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.source import Revision, check_out
 from streamlab.lab.host.git import GitError, git
 from streamlab.lab.isolate.process import run_isolated

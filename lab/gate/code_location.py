@@ -10,8 +10,8 @@ from types import ModuleType
 
 from streamlab.engines.registry import GROUP
 from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.projects import installed_files
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
 from streamlab.lab.matrix.cells import Cell

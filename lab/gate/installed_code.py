@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.projects import find_projects, foreign_files
 from streamlab.lab.host.git import git
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.metrics import INSTRUCTIONS
 from streamlab.lab.gate.outcome import GateReport, Line, Word
 from streamlab.lab.isolate.process import run_isolated
@@ -62,6 +62,15 @@ def read_counts(path: Path) -> Counts:
     return counts
 
 
+def differing(old: Counts, new: Counts) -> list[str]:
+    """Return why two records of counts cannot be compared; empty if they can."""
+    return [
+        f"{name} was {getattr(old, name)!r}, is {getattr(new, name)!r}"
+        for name in ("compiler", "flags", "valgrind")
+        if getattr(old, name) != getattr(new, name)
+    ]
+
+
 def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line, ...]:
     """Return one line per benchmark.
 
@@ -70,13 +79,11 @@ def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line
     Raises:
         GateError: compiler, flags or valgrind differ; the message has both values.
     """
-    for name in ("compiler", "flags", "valgrind"):
-        before, now = getattr(old, name), getattr(new, name)
-        if before != now:
-            raise GateError(
-                f"instruction counts cannot be compared: {name} was {before!r}, is {now!r}; count "
-                "the old revision with this one (--against REV), or make a new baseline"
-            )
+    for difference in differing(old, new):
+        raise GateError(
+            f"instruction counts cannot be compared: {difference}; count the old revision with this "
+            "one (--against REV), or make a new baseline"
+        )
     lines = []
     for name in [*old.counts, *(name for name in new.counts if name not in old.counts)]:
         if name not in new.counts:

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm, Result
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.instructions import Counts, compare_counts, count_tree
 from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS
 from streamlab.lab.gate.outcome import Word

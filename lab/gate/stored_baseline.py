@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.trials import Say, find_inputs
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Matrix

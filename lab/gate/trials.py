@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,17 +10,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from streamlab.lab.errors import LabError
+from streamlab.lab.errors import GateError, LabError
 from streamlab.lab.gate.arm import Arm, Result, run_in_arm
+from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.status import is_fault, is_lost, is_verified
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.runner.datasets import check_room_for, find_dataset
 from streamlab.lab.trial.spec import EngineTrial, OracleJob
 from streamlab.workloads.datasets.dataset import Dataset
-
-Say = Callable[[str], None]
 
 # An oracle is simple and slow, but runs only once per dataset.
 ORACLE_TIMEOUT_S = 3600.0

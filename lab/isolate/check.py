@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamlab.lab.errors import IsolationError
 from streamlab.lab.isolate.container import run_in
 from streamlab.lab.isolate.engine import BOOT_ID, address_of, connect, sweep
-from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import IMAGE, Isolation
 from streamlab.lab.isolate.source import source_digest
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.installation import IMPORT_ROOT
 from streamlab.lab.interrupt import check, interruptible
 from streamlab.lab.isolate.engine import (
@@ -24,7 +25,6 @@ from streamlab.lab.isolate.engine import (
     owner,
     remove,
 )
-from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.process import Outcome, guarded, oom_kills
 from streamlab.workloads.default_folders import cache_folder

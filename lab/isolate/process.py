@@ -19,10 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
+from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.git import environment
 from streamlab.lab.interrupt import LOOK_S, check, deferred
 from streamlab.lab.isolate import confine, supervisor
-from streamlab.lab.isolate.errors import IsolationError
 from streamlab.workloads.default_folders import here
 
 PATIENCE_S = 30.0

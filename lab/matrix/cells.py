@@ -194,39 +194,27 @@ def describe(cell: Cell) -> dict[str, Any]:
 
 
 def _variants(
-    matrix: Matrix,
-    number: int,
-    engine: EngineEntry,
-    entry: WorkloadEntry,
-    adapter: Engine,
+    matrix: Matrix, number: int, engine: EngineEntry, entry: WorkloadEntry, adapter: Engine
 ) -> tuple[Variant, ...]:
     """Return the variants of an [[engine]] table, after checking its options."""
-    variants = _select_variants(matrix, number, engine, entry, adapter.variants())
+    place = f"{matrix.source}: [[engine]] {number}"
+    by_name = {variant.name: variant for variant in adapter.variants()}
+    for name in engine.variants or ():
+        if name not in by_name:
+            raise MatrixError(
+                f"{place}, key variants has {name!r}, which engine {engine.name} has not; "
+                f"{suggest_names(name, by_name, 'lab list engines')}"
+            )
+    if engine.variants is None:
+        bound = entry.bound()
+        variants = (default_variant(tuple(by_name.values()), type(bound.program), bound.name),)
+    else:
+        variants = tuple(by_name[name] for name in engine.variants)
     for variant in variants:
         wrong = adapter.wrong_options(variant.name, engine.options)
         if wrong is not None:
-            raise MatrixError(f"{matrix.source}: [[engine]] {number}, key options: {wrong}")
+            raise MatrixError(f"{place}, key options: {wrong}")
     return variants
-
-
-def _select_variants(
-    matrix: Matrix,
-    number: int,
-    engine: EngineEntry,
-    entry: WorkloadEntry,
-    available: tuple[Variant, ...],
-) -> tuple[Variant, ...]:
-    if engine.variants is None:
-        bound = entry.bound()
-        return (default_variant(available, type(bound.program), bound.name),)
-    by_name = {variant.name: variant for variant in available}
-    for name in engine.variants:
-        if name not in by_name:
-            raise MatrixError(
-                f"{matrix.source}: [[engine]] {number}, key variants has {name!r}, which "
-                f"engine {engine.name} has not; {suggest_names(name, by_name, 'lab list engines')}"
-            )
-    return tuple(by_name[name] for name in engine.variants)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,8 +44,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.isolate.isolation import KINDS, PROCESS, Isolation
 from streamlab.lab.matrix.load_entry import CATCH_UP, LoadEntry, SearchSettings
@@ -189,6 +187,8 @@ class Matrix:
 
     def to_toml(self) -> str:
         """Return the matrix as TOML without defaults; `parse_matrix` of it gives an equal matrix."""
+        import tomli_w  # a matrix file runs without it (benchmarks/scaling.py)
+
         isolation = _changes(self.settings.isolation, Isolation())
         run = _changes(self.settings, Settings(isolation=self.settings.isolation))
         run["name"] = self.name

@@ -3,7 +3,6 @@
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
 
 import psutil
 
@@ -37,12 +36,7 @@ class ResourceSampler:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def stop(self) -> None:

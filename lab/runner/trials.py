@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from streamlab.lab.errors import LabError
+from streamlab.lab.errors import DiskFullError, LabError
 from streamlab.lab.interrupt import pause
-from streamlab.lab.isolate.errors import DiskFullError
 from streamlab.lab.load.arrivals import feasible_eps
 from streamlab.lab.matrix.cells import Cell, Trial, interleave
 from streamlab.lab.matrix.matrix import Settings, WorkloadEntry

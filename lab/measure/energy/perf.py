@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from streamlab.lab.measure.energy.perf_lines import EVENTS, EnergyLine, Missing, parse
 from streamlab.lab.measure.energy.provider import (
@@ -38,14 +39,10 @@ PARANOID = "proc/sys/kernel/perf_event_paranoid"
 class Perf:
     """`perf stat` on the energy events."""
 
+    name: ClassVar[str] = "perf"
     root: Path = Path("/")
     which: Callable[[str], str | None] = shutil.which
     start_timeout_s: float = START_TIMEOUT_S
-
-    @property
-    def name(self) -> str:
-        """Return `perf`."""
-        return "perf"
 
     def open(self) -> "PerfCounters | Unusable":
         """Start perf and wait for its first interval."""

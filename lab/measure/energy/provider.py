@@ -7,7 +7,7 @@ Errors are values (`Unusable`, or an entry in `Reading.failed`), never exception
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class Kind(StrEnum):
@@ -112,12 +112,8 @@ class Provider(Protocol):
 class NoCounters:
     """The provider that reads nothing."""
 
+    name: ClassVar[str] = "none"
     reason: str = "switched off"
-
-    @property
-    def name(self) -> str:
-        """Return `none`."""
-        return "none"
 
     def open(self) -> Unusable:
         """Return the reason."""

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_USER_ERROR, call
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.cell_instructions import check_catch_up, check_valgrind
 from streamlab.lab.gate.counted_run import MACHINE, Valgrind
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.instructions import count_line
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.gate.trials import Work

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.instructions import Counts, compare_counts, read_counts
 from streamlab.lab.gate.outcome import Word
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from streamlab.lab.cli import EXIT_INCONCLUSIVE, call
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.repository import Recipe, build_arms
 from streamlab.lab.gate.source import check_out, commit_working_tree

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from streamlab.lab.gate.advice import doubt_notes
+from streamlab.lab.gate.notes import doubt_notes
 from streamlab.lab.gate.outcome import GateReport, Headline, Line, Word
 from streamlab.lab.gate.page import as_page
 from streamlab.lab.gate.render import as_markdown, as_text, write_junit, write_markdown

@@ -9,11 +9,11 @@ import pytest
 
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.against import gate_arms
 from streamlab.lab.gate.arm import site_arm
 from streamlab.lab.gate.build import build_arm, toolchain
 from streamlab.lab.gate.decision import GateCriteria
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.gate.source import commit_working_tree, resolve

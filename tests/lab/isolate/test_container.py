@@ -12,11 +12,11 @@ import pytest
 from docker import DockerClient
 from docker.api.daemon import DaemonApiMixin
 
+from streamlab.lab.errors import IsolationError
 from streamlab.lab.isolate import engine
 from streamlab.lab.isolate.check import check
 from streamlab.lab.isolate.container import Mount, run_contained, run_in
 from streamlab.lab.isolate.engine import LABEL_OWNER, connect, sweep
-from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.source import source_digest
 from streamlab.lab.runner.container_job import translate
