@@ -9,19 +9,21 @@ from rich.console import Console
 from rich.table import Table
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
-from streamlab.lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
 from streamlab.lab.cli.completion import DATASETS, WORKLOADS
 from streamlab.lab.cli.data_import import ImportGroup
+from streamlab.lab.cli.data_options import (
+    catalog_at,
+    master_option,
+    root_option,
+    step_bar,
+    way_option,
+)
 from streamlab.lab.cli.data_view import as_record, origin_words, print_dataset, print_id
 from streamlab.lab.cli.output import LabGroup, SingleOptionCommand, echo, stdout
 from streamlab.lab.cli.table_width import print_fitting
-from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import LARGEST_SEED
-from streamlab.workloads.datasets.damage_report import damages
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.manifest import ID_SHOWN
-from streamlab.workloads.datasets.split import check_generated
-from streamlab.workloads.registry import workload
 
 _LISTED = ("id", "workload", "events", "streams", "keys", "origin")
 _DROPPED = ("keys", "streams")
@@ -63,6 +65,10 @@ def build(
     root: Path | None,
 ) -> None:
     """Generate the input of WORKLOAD, unless the catalogue has it, and print the dataset's id."""
+    from streamlab.workloads.datasets.builder import ensure
+    from streamlab.workloads.datasets.split import check_generated
+    from streamlab.workloads.registry import workload
+
     values: dict[str, object] = {}
     for text in params:
         name, equals, value = text.partition("=")
@@ -156,6 +162,8 @@ def verify(dataset_ids: tuple[str, ...], every: bool, root: Path | None) -> int:
     """
     if every and dataset_ids:
         raise click.UsageError("give either IDs or --all")
+    from streamlab.workloads.datasets.damage_report import damages
+
     catalog = catalog_at(root)
     folders = [catalog.entry(prefix) for prefix in dict.fromkeys(dataset_ids)] or catalog.entries()
     damaged = 0

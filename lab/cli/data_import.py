@@ -7,16 +7,20 @@ from typing import Any
 import click
 from rich.console import Console
 
-from streamlab.lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
-from streamlab.lab.cli.columns import columns_of
+from streamlab.lab.cli.data_options import (
+    catalog_at,
+    columns_of,
+    master_option,
+    root_option,
+    step_bar,
+    way_option,
+)
 from streamlab.lab.cli.data_table import table
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
 from streamlab.lab.cli.output import SingleOptionCommand
 from streamlab.lab.cli.paths import AbsolutePath
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
-from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
 
 _OPTIONS = (
     click.option(
@@ -46,6 +50,8 @@ class ImportGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all kinds."""
+        from streamlab.workloads.datasets.imports.registry import KINDS
+
         return [str(table.name), *(kind.name for kind in KINDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -54,6 +60,8 @@ class ImportGroup(click.Group):
         Raises:
             DatasetError: the kind is unknown.
         """
+        from streamlab.workloads.datasets.imports.registry import import_kind
+
         if cmd_name == table.name:
             return table
         return _command(import_kind(cmd_name))
@@ -73,6 +81,8 @@ def _command(kind: ImportKind) -> click.Command:
         columns: tuple[str, ...] = (),
         **settings: Any,
     ) -> None:
+        from streamlab.workloads.datasets.imports.importer import import_files
+
         options = ImportOptions(
             files=files,
             streams=streams,

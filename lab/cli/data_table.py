@@ -5,15 +5,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from streamlab.lab.cli.catalogue import catalog_at, root_option, step_bar
-from streamlab.lab.cli.columns import columns_of
 from streamlab.lab.cli.completion import WORKLOADS
+from streamlab.lab.cli.data_options import catalog_at, columns_of, root_option, step_bar
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
 from streamlab.lab.cli.output import SingleOptionCommand
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.tables import dataset_of
-from streamlab.workloads.datasets.tables.file_forms import table_of_files
-from streamlab.workloads.registry import workload
 
 FORMATS = ("auto", "csv", "parquet", "arrow")
 HELP = "any table (CSV, Parquet, Arrow) for any workload"
@@ -120,6 +116,10 @@ def table(
 
     Rows are sorted by time. Each kind of the program gets its own streams.
     """
+    from streamlab.workloads.datasets.tables import dataset_of
+    from streamlab.workloads.datasets.tables.file_forms import table_of_files
+    from streamlab.workloads.registry import workload
+
     target = workload(reference)
     declared = table_of_files(
         files,

@@ -1,33 +1,31 @@
 """Lists workloads, engines, figures and runs as records, for `lab list`; docs/json.md has the keys.
 
 A broken item has a record, too: `error` has the reason, and unknown values are None or empty.
+Imports stand in functions, because `lab list runs` needs no engine and no figure.
 """
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from streamlab.engines import environment
-from streamlab.engines import registry as engine_registry
-from streamlab.engines.errors import EngineError
-from streamlab.engines.protocol import MODELS, Engine, Variant, default_variant
-from streamlab.lab.figures.registry import figures as registered
-from streamlab.lab.figures.registry import missing_needs, unusable
-from streamlab.results.errors import ResultsError
-from streamlab.results.store import list_runs, read_summary
-from streamlab.workloads import registry as workload_registry
-from streamlab.workloads.model import Dataflow, DGSProgram, ModelError, Pipeline, Query
-from streamlab.workloads.model.workload import Parameter
+if TYPE_CHECKING:
+    from streamlab.engines.protocol import Engine, Variant
+    from streamlab.workloads.model.workload import Parameter
 
 Record = dict[str, Any]
 
 
 def workloads() -> list[Record]:
     """Return the registered workloads, with their parameters."""
-    return [_workload(name) for name in workload_registry.names()]
+    from streamlab.workloads.registry import names
+
+    return [_workload(name) for name in names()]
 
 
 def _workload(name: str) -> Record:
+    from streamlab.workloads.model import Dataflow, DGSProgram, ModelError, Pipeline, Query
+    from streamlab.workloads.registry import workload
+
     empty: Record = {
         "name": name,
         "title": None,
@@ -40,7 +38,7 @@ def _workload(name: str) -> Record:
         "error": None,
     }
     try:
-        loaded = workload_registry.workload(name)
+        loaded = workload(name)
     except ModelError as error:
         return {**empty, "error": str(error)}
     program = loaded.program
@@ -58,7 +56,7 @@ def _workload(name: str) -> Record:
     }
 
 
-def _parameters(parameters: Mapping[str, Parameter]) -> list[Record]:
+def _parameters(parameters: "Mapping[str, Parameter]") -> list[Record]:
     return [
         {"name": n, "default": spec.default, "help": spec.help} for n, spec in parameters.items()
     ]
@@ -66,8 +64,11 @@ def _parameters(parameters: Mapping[str, Parameter]) -> list[Record]:
 
 def engines() -> list[Record]:
     """Return the installed engines, with their variants."""
+    from streamlab.engines.errors import EngineError
+    from streamlab.engines.registry import engine, names
+
     listed = []
-    for name in engine_registry.names():
+    for name in names():
         empty: Record = {
             "name": name,
             "version": None,
@@ -76,13 +77,15 @@ def engines() -> list[Record]:
             "error": None,
         }
         try:
-            listed.append({**empty, **_engine(engine_registry.engine(name), name)})
+            listed.append({**empty, **_engine(engine(name), name)})
         except EngineError as error:
             listed.append({**empty, "error": str(error)})
     return listed
 
 
-def _engine(adapter: Engine, name: str) -> Record:
+def _engine(adapter: "Engine", name: str) -> Record:
+    from streamlab.engines import environment
+
     required = environment.declared_environment(adapter)
     environment_record = None
     if required is not None:
@@ -99,7 +102,9 @@ def _engine(adapter: Engine, name: str) -> Record:
     }
 
 
-def _variant(variant: Variant, variants: Iterable[Variant]) -> Record:
+def _variant(variant: "Variant", variants: "Iterable[Variant]") -> Record:
+    from streamlab.engines.protocol import MODELS, default_variant
+
     models = [model for model in MODELS if model in variant.models]
     defaults = [MODELS[m] for m in models if default_variant(tuple(variants), m) is variant]
     return {
@@ -115,6 +120,9 @@ def _variant(variant: Variant, variants: Iterable[Variant]) -> Record:
 
 def figures() -> list[Record]:
     """Return the known figures of papers, and those whose package fails to load."""
+    from streamlab.lab.figures.registry import figures as registered
+    from streamlab.lab.figures.registry import missing_needs, unusable
+
     broken: list[Record] = [
         {"id": None, "title": None, "shows": None, "lacking": [], "error": why}
         for why in unusable()
@@ -133,6 +141,9 @@ def figures() -> list[Record]:
 
 def runs(root: Path) -> list[Record]:
     """Return the runs in a folder, sorted by name."""
+    from streamlab.results.errors import ResultsError
+    from streamlab.results.store import list_runs, read_summary
+
     listed = []
     for run_dir in list_runs(root):
         record: Record = {

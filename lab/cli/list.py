@@ -6,12 +6,10 @@ from pathlib import Path
 
 import click
 
-from streamlab.engines.protocol import MODELS
 from streamlab.lab.cli import EXIT_OK, inventory
 from streamlab.lab.cli.inventory import Record
 from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.stored_runs import runs_option
-from streamlab.reports.numbers import number_of
 
 
 @click.command("list", cls=LabCommand)
@@ -48,6 +46,8 @@ def _workloads(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _engines(records: Iterable[Record]) -> Iterator[str]:
+    from streamlab.engines.protocol import MODELS
+
     if not records:
         yield "no engine is installed; run `make setup`"
     for record in records:
@@ -85,6 +85,8 @@ def _figures(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _runs(records: Iterable[Record]) -> Iterator[str]:
+    from streamlab.reports.numbers import number_of
+
     for record in records:
         if record["error"] is not None:
             yield f"{record['path']}  {record['error']}"

@@ -5,6 +5,7 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, TextIO
 
 import click
@@ -23,6 +24,20 @@ class LabCommand(click.Command):
         """Run the command."""
         with reserve_output():
             return super().invoke(ctx)
+
+
+class LazyCommand(LabCommand):
+    """A command without a body: the function of its name in `lab/cli/commands` implements it.
+
+    That module is imported only when the command runs, so `lab --help` and `lab COMMAND --help` start fast.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Import the implementation and run it."""
+        assert self.callback is not None
+        module = self.callback.__module__.replace(".cli.", ".cli.commands.")
+        with reserve_output():
+            return ctx.invoke(getattr(import_module(module), self.callback.__name__), **ctx.params)
 
 
 class SingleOptionCommand(LabCommand):
@@ -48,7 +63,7 @@ class SingleOptionCommand(LabCommand):
 
 
 class LabGroup(click.Group):
-    """A group of such commands."""
+    """A group of commands whose standard output is the lab's."""
 
     command_class = LabCommand
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamlab.lab.cli.check import find_program
+from streamlab.lab.cli.commands.check import find_program
 from streamlab.workloads.model import ModelError, Operator, Query, Window
 from streamlab.workloads.model.check import ConsistencyReport, check, check_query
 from streamlab.workloads.model.operators.program import SINGLE
