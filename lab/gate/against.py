@@ -10,8 +10,8 @@ from streamlab.lab.gate.code_location import check_built_packages
 from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.instructions import Counts, count_tree, report_counts
 from streamlab.lab.gate.metrics import METRICS
-from streamlab.lab.gate.notes import describe_outputs, reference_notes
 from streamlab.lab.gate.outcome import GateReport
+from streamlab.lab.gate.report_notes import describe_outputs, reference_notes
 from streamlab.lab.gate.source import Revision
 from streamlab.lab.gate.trials import (
     Bench,

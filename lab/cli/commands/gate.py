@@ -27,11 +27,11 @@ from streamlab.lab.gate.arm_inspection import PlanRequest
 from streamlab.lab.gate.decision import GateCriteria, decide_gate
 from streamlab.lab.gate.instructions import read_counts, report_counts
 from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE, METRICS
-from streamlab.lab.gate.notes import doubt_notes, reference_notes
 from streamlab.lab.gate.outcome import GateReport, Headline, make_encodable
 from streamlab.lab.gate.page import write_page
 from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
 from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
+from streamlab.lab.gate.report_notes import doubt_notes, reference_notes
 from streamlab.lab.gate.repository import Recipe, find_repository
 from streamlab.lab.gate.self_test import run_self_test
 from streamlab.lab.gate.source import commit_working_tree, find_checkout, resolve

@@ -3,7 +3,7 @@ import pytest
 
 from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.metrics import METRICS
-from streamlab.lab.gate.notes import describe_outputs, outputs_needed
+from streamlab.lab.gate.report_notes import describe_outputs, outputs_needed
 
 
 @pytest.mark.parametrize(("quantile", "needed"), [(0.5, 200), (0.99, 10_000), (0.999, 100_000)])

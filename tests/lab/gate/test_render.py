@@ -4,10 +4,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from streamlab.lab.gate.notes import doubt_notes
 from streamlab.lab.gate.outcome import GateReport, Headline, Line, Word
 from streamlab.lab.gate.page import as_page
 from streamlab.lab.gate.render import as_markdown, as_text, write_junit, write_markdown
+from streamlab.lab.gate.report_notes import doubt_notes
 from streamlab.results.stats.intervals import Interval
 
 LINES = [
