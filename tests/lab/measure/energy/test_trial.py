@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,14 +17,9 @@ from streamlab.lab.judge.judgement import judge
 from streamlab.lab.trial.spec import EngineTrial, write_job
 from streamlab.workloads.registry import workload
 from tests.lab.measure.energy.namespace import bind_class
-from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree
+from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree, sockets
 
 PACKAGE_W, DRAM_W = 20.0, 2.0
-
-
-def sockets():
-    found = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/physical_package_id")
-    return sorted({int(path.read_text()) for path in found})
 
 
 @contextmanager
