@@ -44,15 +44,6 @@ def said(words):
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory):
-    if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout: there are no revisions to build")
-    folder = tmp_path_factory.mktemp("clone") / "lab"
-    git(ROOT, "clone", "-q", str(ROOT), str(folder))
-    return folder
-
-
-@pytest.fixture(scope="module")
 def built(clone):
     """HEAD, built from the clone as the gate does it: a minute of both cores."""
     if None in toolchain()["tools"].values():
