@@ -71,7 +71,7 @@ def differing(old: Counts, new: Counts) -> list[str]:
     ]
 
 
-def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line, ...]:
+def compare_counts(old: Counts, new: Counts) -> tuple[Line, ...]:
     """Return one line per benchmark.
 
     A removed benchmark is broken, so that it cannot disappear unnoticed. A new one is only listed.
@@ -94,29 +94,29 @@ def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line
             note = f"new: {new.counts[name]:,} instructions"
             lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.ADDED, note=note))
             continue
-        lines.append(count_line(name, [old.counts[name]], [new.counts[name]], floor))
+        lines.append(count_line(name, [old.counts[name]], [new.counts[name]]))
     return tuple(lines)
 
 
-def count_line(name: str, old: Sequence[int], new: Sequence[int], floor: float = FLOOR) -> Line:
+def count_line(name: str, old: Sequence[int], new: Sequence[int]) -> Line:
     """Return the line on the counts of one benchmark or cell, with at least one count per arm.
 
     A change counts only if every ratio of a new count to an old one exceeds the floor.
     """
     low, high = min(new) / max(old), max(new) / min(old)
-    if low > 1 + floor:
+    if low > 1 + FLOOR:
         word = Word.REGRESSION
-    elif high < 1 / (1 + floor):
+    elif high < 1 / (1 + FLOOR):
         word = Word.IMPROVED
     else:
-        word = Word.UNCHANGED if high <= 1 + max(floor, UNSTABLE_ABOVE) else Word.UNSTABLE
+        word = Word.UNCHANGED if high <= 1 + max(FLOOR, UNSTABLE_ABOVE) else Word.UNSTABLE
     return Line(
         cell=name,
         metric=INSTRUCTIONS,
         word=word,
         n=min(len(old), len(new)),
         ratio=float(median(new) / median(old)),
-        floor=floor,
+        floor=FLOOR,
         note=f"{_format_counts(old)} -> {_format_counts(new)}",
     )
 
@@ -125,9 +125,7 @@ def _format_counts(counts: Sequence[int]) -> str:
     return ", ".join(f"{count:,}" for count in counts)
 
 
-def report_counts(
-    old: Counts, new: Counts, *, names: tuple[str, str], floor: float = FLOOR
-) -> GateReport:
+def report_counts(old: Counts, new: Counts, *, names: tuple[str, str]) -> GateReport:
     """Return the comparison as a gate's report.
 
     Raises:
@@ -136,8 +134,8 @@ def report_counts(
     return GateReport(
         old=names[0],
         new=names[1],
-        rule=f"instruction counts, effect above {floor:.0%}; no test, counts do not vary",
-        lines=compare_counts(old, new, floor),
+        rule=f"instruction counts, effect above {FLOOR:.0%}; no test, counts do not vary",
+        lines=compare_counts(old, new),
         notes=(f"{new.compiler}, {new.flags}, {new.valgrind}",),
     )
 

@@ -71,14 +71,14 @@ def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
         yield "nothing was compared; select cells that both arms can run"
 
 
-def outputs_needed(quantile: float, tail_error: float = TAIL_ERROR) -> int:
+def outputs_needed(quantile: float) -> int:
     """Return how many outputs a trial needs for a quantile.
 
     Of n outputs, k = n (1 - quantile) lie beyond the quantile, with a standard error of sqrt(k)
     (binomial), or 1 / sqrt(k) relative to k. For a relative error of a tenth, the 99th percentile
     needs 10,000 outputs and the median 200.
     """
-    return ceil(round(1 / (tail_error**2 * (1 - quantile)), 6))
+    return ceil(round(1 / (TAIL_ERROR**2 * (1 - quantile)), 6))
 
 
 def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> Iterator[str]:

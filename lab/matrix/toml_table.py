@@ -94,10 +94,6 @@ class TomlTable:
         """Take one of several texts."""
         return self.take(key, f"one of {', '.join(among)}", lambda v: v in among, default)
 
-    def flag(self, key: str, *, default: bool) -> Any:
-        """Take true or false."""
-        return self.take(key, "true or false", lambda v: isinstance(v, bool), default)
-
     def integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Take different whole numbers of at least 1; accepts a single number as well."""
         expected = "a list of different whole numbers of at least 1, below 2^63"

@@ -12,8 +12,8 @@ def counts(compiler="gcc 12", **numbers):
     return Counts(compiler=compiler, flags="-O2", valgrind="3.19", counts=numbers)
 
 
-def words(old, new, **options):
-    return {line.cell: line.word for line in compare_counts(old, new, **options)}
+def words(old, new):
+    return {line.cell: line.word for line in compare_counts(old, new)}
 
 
 def test_changes_beyond_the_floor_are_called_without_any_test():
