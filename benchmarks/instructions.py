@@ -164,11 +164,7 @@ def _program(name: str, remedy: str, path: str | None = None) -> str:
 def _output(
     command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> str:
-    """Run a command and return its standard output.
-
-    Raises:
-        CountError: it fails or takes too long; with the end of what it wrote.
-    """
+    """Run a command and return its standard output."""
     shown = " ".join(command)
     try:
         done = subprocess.run(

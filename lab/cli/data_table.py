@@ -1,6 +1,7 @@
 """`lab data import table`: imports any table as the input of any workload."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -101,16 +102,10 @@ def table(
     columns: tuple[str, ...],
     ids: tuple[str, ...],
     form: str,
-    delimiter: str,
-    quoted: bool,
-    time_format: str | None,
-    zone: str,
-    unit: str,
-    streams: int,
-    max_bad: int,
     source: str | None,
     licence: str | None,
     root: Path | None,
+    **settings: Any,
 ) -> None:
     """Import any table as the input of WORKLOAD, and print the dataset's id.
 
@@ -126,14 +121,8 @@ def table(
         form,
         target.program,
         columns_of(columns),
-        delimiter=delimiter,
-        quoted=quoted,
         ids=tuple(name for text in ids for name in text.split(",")),
-        time_format=time_format,
-        zone=zone,
-        unit=unit,
-        streams=streams,
-        max_bad=max_bad,
+        **settings,
     )
     with step_bar() as progress:
         dataset = dataset_of(

@@ -29,11 +29,7 @@ class Isolation:
     memory: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the attributes.
-
-        Raises:
-            ValueError: an attribute is bad; the message has its name, value and expected value.
-        """
+        """Check the attributes."""
         if self.kind not in KINDS:
             raise ValueError(f"kind is {self.kind!r}; expected one of {', '.join(KINDS)}")
         if not self.image:

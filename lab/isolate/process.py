@@ -177,11 +177,7 @@ def _supervised(
 
 
 def _dismiss(process: subprocess.Popen[bytes], tell: int, before: frozenset[int]) -> None:
-    """Let a supervisor end its processes and itself, or end them here if it fails.
-
-    Raises:
-        IsolationError: a process cannot be ended.
-    """
+    """Let a supervisor end its processes and itself, or end them here if it fails."""
     try:
         os.write(tell, b".")
     except BrokenPipeError:
@@ -224,11 +220,7 @@ def _children() -> frozenset[int]:
 
 
 def _read_to_end(report: int, patience_s: float) -> bytes:
-    """Return a supervisor's report; empty if it was killed, or exceeded its time.
-
-    Raises:
-        KeyboardInterrupt: a signal came.
-    """
+    """Return a supervisor's report; empty if it was killed, or exceeded its time."""
     deadline = time.monotonic() + patience_s
     poll = select.poll()
     poll.register(report, select.POLLIN)

@@ -113,11 +113,7 @@ def _read(name: str) -> Run:
 
 
 def _options(figure: Figure, choices: Options, runs: list[Run]) -> Options:
-    """Return the options of the reused runs, or the chosen ones without such runs.
-
-    Raises:
-        FigureError: a choice contradicts a run, or a run is of another figure.
-    """
+    """Return the options of the reused runs, or the chosen ones without such runs."""
     for run in runs:
         stamp = parse_stamp(run.meta)
         cores = max(1, int(usable_cores(run.meta.get("host") or {}) or choices.cores))

@@ -40,11 +40,7 @@ def _named(names: tuple[str, ...], root: Path) -> tuple[list[Run], list[str]]:
 
 
 def _stored(root: Path) -> tuple[list[Run], list[str]]:
-    """Return the readable runs of a folder, and the reason for each unreadable one.
-
-    Raises:
-        LabError: the folder has no readable run.
-    """
+    """Return the readable runs of a folder, and the reason for each unreadable one."""
     readable, left_out = [], []
     for path in list_runs(root):
         try:

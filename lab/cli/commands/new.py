@@ -41,11 +41,7 @@ def workload(name: str, place: Path) -> int:
 
 
 def _module(kind: str, name: str, taken: Collection[str]) -> str:
-    """Return the module name for a new package.
-
-    Raises:
-        LabError: the name is taken or not valid.
-    """
+    """Return the module name for a new package."""
     if name in taken:
         raise LabError(f"{kind} {name!r} exists already (`lab list {kind}s`); use another name")
     return module_of(name)
