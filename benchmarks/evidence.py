@@ -20,8 +20,8 @@ from streamlab.lab.gate.instructions import compare_counts, count_tree
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import read_matrix
-from streamlab.results.schema import VERIFIED
-from streamlab.results.store import Row, read_run
+from streamlab.results.schema import VERIFIED, TrialRow
+from streamlab.results.store import read_run
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.model import ListColumn
 
@@ -124,7 +124,7 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
     matrices = {} if runs else cells_by_matrix(targets)
     tried = Programs(targets)
     tried.rounds(0)
-    rows: list[Row] = []
+    rows: list[TrialRow] = []
     code = 0
     for matrix, cells in matrices.items():
         only = [word for cell in cells for word in ("--only", cell)]
@@ -192,7 +192,7 @@ def cells_by_matrix(targets: Sequence[Target]) -> dict[Path, list[str]]:
     return needed
 
 
-def list_values(targets: Sequence[Target], rows: Sequence[Row]) -> dict[tuple[str, str], int]:
+def list_values(targets: Sequence[Target], rows: Sequence[TrialRow]) -> dict[tuple[str, str], int]:
     """Return by dataset and list column how many values its lists have, as figures need them.
 
     Raises:
@@ -200,12 +200,12 @@ def list_values(targets: Sequence[Target], rows: Sequence[Row]) -> dict[tuple[st
         ValueError: a column holds no lists.
     """
     needed = {
-        (row["dataset"], quantity.name.removeprefix(LISTS).split("/")[0])
+        (row.dataset, quantity.name.removeprefix(LISTS).split("/")[0])
         for target in targets
         for quantity in target.quantities
         if quantity.name.startswith(LISTS)
         for row in rows
-        if row["cell"] == quantity.source and row["status"] in VERIFIED
+        if row.cell == quantity.source and row.status in VERIFIED
     }
     found: dict[tuple[str, str], int] = {}
     for dataset, column in sorted(needed):

@@ -18,9 +18,8 @@ from streamlab.lab.figures.measurements import quotient
 from streamlab.lab.figures.verdict import Claim
 from streamlab.lab.matrix.cells import CELL
 from streamlab.reports.searches import LEVEL
-from streamlab.results.schema import INVALID, NAMES, VERIFIED
+from streamlab.results.schema import INVALID, NAMES, VERIFIED, TrialRow
 from streamlab.results.stats.estimates import Combined, Estimate, Product, cell_median
-from streamlab.results.store import Row
 
 LISTS = "lists."
 """Before the name of a list column, whose values of the input are counted."""
@@ -80,7 +79,7 @@ class Evidence:
         lists: by dataset and name of a list column, the values of all its lists.
     """
 
-    rows: Sequence[Row] = ()
+    rows: Sequence[TrialRow] = ()
     programs: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
     lists: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
@@ -177,23 +176,23 @@ def _of_cell(quantity: Quantity, evidence: Evidence) -> list[float | None]:
     rows = [
         row
         for row in evidence.rows
-        if row["cell"] == quantity.source
-        and (row["purpose"] == CELL or (row["purpose"] == LEVEL and row["status"] != INVALID))
+        if row.cell == quantity.source
+        and (row.purpose == CELL or (row.purpose == LEVEL and row.status != INVALID))
     ]
-    if any(row["status"] not in VERIFIED for row in rows):
+    if any(row.status not in VERIFIED for row in rows):
         return []
     return [_of_row(quantity.name, row, evidence.lists) for row in rows]
 
 
-def _of_row(name: str, row: Row, lists: Mapping[tuple[str, str], int]) -> float | None:
+def _of_row(name: str, row: TrialRow, lists: Mapping[tuple[str, str], int]) -> float | None:
     if name == SLOWEST:
-        return row["throughput_eps"]  # type: ignore[no-any-return]
+        return row.throughput_eps  # type: ignore[no-any-return]
     bare, *shares = name.split("/")
     if bare.startswith(LISTS):
-        value = lists[row["dataset"], bare.removeprefix(LISTS)]
+        value = lists[row.dataset, bare.removeprefix(LISTS)]
     elif bare in NAMES:
-        value = row[bare]
+        value = getattr(row, bare)
     else:
-        value = json.loads(row["counters"] or "{}").get(bare)
-    shared = math.prod({"s": row["duration_s"], "worker": row["workers"]}[each] for each in shares)
+        value = json.loads(row.counters or "{}").get(bare)
+    shared = math.prod({"s": row.duration_s, "worker": row.workers}[each] for each in shares)
     return None if value is None else float(value) / shared

@@ -19,7 +19,10 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from streamlab.results.schema import TrialRow
 
 from benchmarks.turns import run_lab
 
@@ -160,32 +163,32 @@ def report(run_dir: Path) -> int:
     from streamlab.results.store import read_run
 
     found = read_run(run_dir)
-    host = found.meta["host"]
+    host = found.meta.host
     print(f"\n{host.get('cpu_model')}, {usable_cores(host)} usable cores")
     for line in curves(found.rows):
         print(line)
     return 0
 
 
-def curves(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def curves(rows: "Iterable[TrialRow]") -> list[str]:
     """Return a table a curve: the verified rows of a workload on a variant, by workers."""
     from streamlab.results.schema import VERIFIED
     from streamlab.results.stats.scalability import fit_scalability
 
-    by_curve: dict[tuple[str, str], dict[int, list[Mapping[str, Any]]]] = {}
+    by_curve: dict[tuple[str, str], dict[int, list[TrialRow]]] = {}
     for row in rows:
-        name = "@".join(filter(None, (row["workload"], row["workload_label"])))
-        curve = by_curve.setdefault((name, row["variant"]), {})
-        if row["status"] in VERIFIED and row["throughput_eps"]:
-            curve.setdefault(row["workers"], []).append(row)
+        name = "@".join(filter(None, (row.workload, row.workload_label)))
+        curve = by_curve.setdefault((name, row.variant), {})
+        if row.status in VERIFIED and row.throughput_eps:
+            curve.setdefault(row.workers, []).append(row)
     lines = []
     for (name, variant), curve in by_curve.items():
         lines += ["", f"{name} on {variant}", _HEAD]
-        rates = {n: [row["throughput_eps"] for row in curve[n]] for n in sorted(curve)}
+        rates = {n: [row.throughput_eps for row in curve[n]] for n in sorted(curve)}
         first = median(rates[min(rates)]) / min(rates) if rates else 0.0
         for workers, measured in rates.items():
-            cpu_ns = median(row["cpu_s"] / row["events"] * 1e9 for row in curve[workers])
-            far = [row["core_to_core_before_ns"] for row in curve[workers]]
+            cpu_ns = median(row.cpu_s / row.events * 1e9 for row in curve[workers])
+            far = [row.core_to_core_before_ns for row in curve[workers]]
             apart = [ns for ns in far if ns is not None]
             lines.append(
                 f"{workers:>7} {median(measured):>14,.0f} {min(measured):>14,.0f} "

@@ -21,7 +21,8 @@ from streamlab.lab.runner.datasets import check_entries
 from streamlab.lab.runner.execution import RunRequest, execute
 from streamlab.reports.numbers import number_of
 from streamlab.reports.page import render_tables, write_report
-from streamlab.results.store import Row, Run, read_run
+from streamlab.results.schema import TrialRow
+from streamlab.results.store import Run, read_run
 from streamlab.results.table import as_table
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.dataset import Dataset
@@ -65,16 +66,16 @@ class MeasuredRun:
 
     def __repr__(self) -> str:
         rows = self._read().rows
-        counts = {row["status"]: 0 for row in rows}
+        counts = {row.status: 0 for row in rows}
         for row in rows:
-            counts[row["status"]] += 1
+            counts[row.status] += 1
         counts_text = ", ".join(f"{count} {status}" for status, count in counts.items())
         return f"<run {self.path}: {number_of(len(rows), 'trial')}, {counts_text}>"
 
     def _repr_html_(self) -> str:
         """Return the tables of the page in a sandboxed frame, apart from the notebook's styles and scripts."""
         run = self._read()
-        height = _FRAME_EM + _ROW_EM * len({row["cell"] for row in run.rows})
+        height = _FRAME_EM + _ROW_EM * len({row.cell for row in run.rows})
         page = html.escape(render_tables(run), quote=True)
         return (
             f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="Results of {self.path.name}" '
@@ -226,5 +227,5 @@ class _Log:
     def started(self, trial: Trial) -> None:
         pass
 
-    def finished(self, trial: Trial, row: Row) -> None:
-        _LOG.info("%s #%d: %s", trial.cell.id, trial.repetition, row["status"])
+    def finished(self, trial: Trial, row: TrialRow) -> None:
+        _LOG.info("%s #%d: %s", trial.cell.id, trial.repetition, row.status)

@@ -26,6 +26,7 @@ import tomli_w
 
 from streamlab.lab.conform.items import LabConform, collect_items
 from streamlab.results import schema
+from streamlab.results.schema import columns_of
 from streamlab.results.store import read_run
 from streamlab.workloads.default_folders import catalogue
 
@@ -176,7 +177,7 @@ def _run(matrix: str, folder: Path, data: Path) -> Row:
         pytest.fail(
             f"lab_trial runs one trial, but got {len(rows)}; give one rate in load", pytrace=False
         )
-    row: Row = rows[0]
+    row = columns_of(rows[0])
     if row["status"] not in schema.VERIFIED:
         pytest.fail(
             f"{row['cell']}: {row['status']}: {row['reason']} ({run_dir / str(row['log'])})",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +23,10 @@ class Conditions:
         return f"{self.unit} from {self.origin}, also timed: {self.also_timed}"
 
 
-def conditions_of(row: Row) -> Conditions | None:
+def conditions_of(row: TrialRow) -> Conditions | None:
     """Return the conditions of a trial; None if its engine, or an older lab, declared none."""
-    unit, origin, also_timed = (row.get(name) for name in ("unit", "origin", "also_timed"))
+    unit, origin, also_timed = row.unit, row.origin, row.also_timed
     if unit is None or origin is None or also_timed is None:
         return None
-    sized = f"{unit} of {row['batch']:,}" if unit == "block" and row.get("batch") else str(unit)
-    return Conditions(unit=sized, origin=str(origin), also_timed=str(also_timed))
+    sized = f"{unit} of {row.batch:,}" if unit == "block" and row.batch else unit
+    return Conditions(unit=sized, origin=origin, also_timed=also_timed)

@@ -13,7 +13,7 @@ from streamlab.reports.search_text import Search
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import in_groups, title
 from streamlab.results.query import Spread, spread_of
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 CATCH_UP = "catch-up"
 
@@ -44,7 +44,7 @@ class EnergyUse:
 
 
 def energy(
-    rows: Iterable[Row], cells: Sequence[Cell], searches: Sequence[Search]
+    rows: Iterable[TrialRow], cells: Sequence[Cell], searches: Sequence[Search]
 ) -> list[EnergyUse]:
     """Return the energy of every cell with verified numbers, in the order of comparison.
 
@@ -55,16 +55,16 @@ def energy(
         cells: the run's cells.
         searches: the run's searches.
     """
-    by_cell: dict[tuple[str, bool], list[Row]] = {}
+    by_cell: dict[tuple[str, bool], list[TrialRow]] = {}
     for row in rows:
-        by_cell.setdefault((row["cell"], row["probe"] is None), []).append(row)
+        by_cell.setdefault((row.cell, row.probe is None), []).append(row)
     used = [_used(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.verified]
     for search in searches:
         if search.pass_eps is not None and search.at_rate is not None and search.at_rate.verified:
             trials = [
                 row
                 for row in by_cell[search.name, False]
-                if row["purpose"] == "confirm" and _requested_eps(row) == search.pass_eps
+                if row.purpose == "confirm" and _requested_eps(row) == search.pass_eps
             ]
             at = f"sustainable rate, {rate(search.pass_eps).text}"
             used.append(_used(trials, search.at_rate, at))
@@ -73,9 +73,9 @@ def energy(
     return sorted(used, key=lambda use: (order[use.workload], _rank(use), use.cell.name))
 
 
-def reasons(rows: Iterable[Row]) -> list[str]:
+def reasons(rows: Iterable[TrialRow]) -> list[str]:
     """Return the distinct reasons why trials have no energy."""
-    texts = [row["energy_reason"] for row in rows if row["energy_gross_j"] is None]
+    texts = [row.energy_reason for row in rows if row.energy_gross_j is None]
     return list(dict.fromkeys(text for text in texts if text))
 
 
@@ -99,15 +99,15 @@ def _load(cell: Cell) -> str:
     return f"offered {name}"
 
 
-def _requested_eps(row: Row) -> Any:
-    return json.loads(row["load"]).get("rate_eps")
+def _requested_eps(row: TrialRow) -> Any:
+    return json.loads(row.load or "{}").get("rate_eps")
 
 
-def _used(rows: Sequence[Row], cell: Cell, at: str) -> EnergyUse:
+def _used(rows: Sequence[TrialRow], cell: Cell, at: str) -> EnergyUse:
     sources = dict.fromkeys(
-        str(row["energy_source"]) for row in rows if row["energy_gross_j"] is not None
+        str(row.energy_source) for row in rows if row.energy_gross_j is not None
     )
-    why = dict.fromkeys(row["energy_reason"] for row in rows if row["energy_reason"])
+    why = dict.fromkeys(row.energy_reason for row in rows if row.energy_reason)
     return EnergyUse(
         workload=title((cell.workload, cell.label)),
         at=at,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamlab.results.query import Spread, spread_of
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 PUBLISHABLE_WINDOW_S = 60.0
 """A shorter window cannot show a slow growth of the backlog (docs/method.md)."""
@@ -63,15 +63,15 @@ class OfferedLoad:
         return self.offered_eps.median > self.ceiling_eps.median / 2
 
 
-def offered(rows: Sequence[Row], *, verified: bool) -> OfferedLoad | None:
+def offered(rows: Sequence[TrialRow], *, verified: bool) -> OfferedLoad | None:
     """Return the load of a cell's trials; None for catch-up."""
-    first = next((row for row in rows if row["load"]), None)
-    if first is None:
+    first = next((row for row in rows if row.load), None)
+    if first is None or first.load is None:
         return None
-    request = json.loads(first["load"])
+    request = json.loads(first.load)
     shown = rows if verified else []
     return OfferedLoad(
-        label=first["load_label"] or "",
+        label=first.load_label or "",
         requested_eps=request.get("rate_eps"),
         arrival=_arrival(request),
         warm_up_s=float(request.get("warm_up_s") or 0.0),

@@ -3,12 +3,12 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from streamlab.reports.unequal_trials import unequal_trials
-from streamlab.results.store import Row
+from streamlab.results.meta import RunMeta
+from streamlab.results.schema import TrialRow
 
 MOST_NAMED = 6
 """Most engine variants that a warning names; it counts the others."""
@@ -42,7 +42,7 @@ class Ceiling:
     reason: str
 
 
-def warnings_of(rows: Iterable[Row]) -> tuple[RunWarning, ...]:
+def warnings_of(rows: Iterable[TrialRow]) -> tuple[RunWarning, ...]:
     """Return warnings of cells with unequal trials, then the trials' own warnings by frequency.
 
     Texts that differ only in numbers count as one: load averages differ every time.
@@ -52,9 +52,9 @@ def warnings_of(rows: Iterable[Row]) -> tuple[RunWarning, ...]:
     trials: dict[str, Counter[str]] = {}
     every: Counter[str] = Counter()
     for row in rows:
-        variant = f"{row['engine']} {row['variant'] or ''}".strip()
+        variant = f"{row.engine} {row.variant or ''}".strip()
         every[variant] += 1
-        texts_of_row = json.loads(row["warnings"]) if row["warnings"] else []
+        texts_of_row = json.loads(row.warnings) if row.warnings else []
         for kind in dict.fromkeys(map(_kind, texts_of_row)):
             trials.setdefault(kind, Counter())[variant] += 1
         for text in texts_of_row:
@@ -78,11 +78,11 @@ def warnings_of(rows: Iterable[Row]) -> tuple[RunWarning, ...]:
     )
 
 
-def ceilings(meta: Mapping[str, Any]) -> tuple[Ceiling, ...]:
+def ceilings(meta: RunMeta) -> tuple[Ceiling, ...]:
     """Return the generators' ceilings in run.json."""
     return tuple(
-        Ceiling(source=name, eps=ceiling.get("ceiling_eps"), reason=ceiling.get("reason") or "")
-        for name, ceiling in (meta.get("generators") or {}).items()
+        Ceiling(source=name, eps=ceiling.ceiling_eps, reason=ceiling.reason or "")
+        for name, ceiling in meta.generators.items()
     )
 
 

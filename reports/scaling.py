@@ -13,8 +13,8 @@ from streamlab.reports.baseline import too_short
 from streamlab.reports.numbers import count, counted_workers, digits, duration, share
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import in_groups, title
+from streamlab.results.schema import TrialRow
 from streamlab.results.stats.mann_whitney import smallest_p
-from streamlab.results.store import Row
 
 LEAST = 0.05
 """Least share by which a median must be lower to count as slower, unless the ranges are apart."""
@@ -63,16 +63,16 @@ class Slower:
         return "" if self.apart else "the ranges overlap, so it may be chance"
 
 
-def slower(cells: Sequence[Cell], rows: Iterable[Row]) -> list[Slower]:
+def slower(cells: Sequence[Cell], rows: Iterable[TrialRow]) -> list[Slower]:
     """Return the catch-up cells that are slower than a like cell with fewer workers.
 
     Args:
         cells: the cells of a run.
         rows: the run's trials.
     """
-    trials: dict[str, list[Row]] = {}
+    trials: dict[str, list[TrialRow]] = {}
     for row in rows:
-        trials.setdefault(row["cell"], []).append(row)
+        trials.setdefault(row.cell, []).append(row)
     results = []
     for group, members in in_groups([cell for cell in cells if cell.load is None]):
         for more in members:
@@ -94,7 +94,9 @@ def _fastest_with_fewer(more: Cell, members: Sequence[Cell]) -> Cell | None:
     return max(like, key=lambda pair: pair[0])[1] if like else None
 
 
-def _compare(place: str, fewer: Cell, more: Cell, trials: dict[str, list[Row]]) -> Slower | None:
+def _compare(
+    place: str, fewer: Cell, more: Cell, trials: dict[str, list[TrialRow]]
+) -> Slower | None:
     before, after = fewer.throughput_eps, more.throughput_eps
     if not before or not after or before.median <= 0:
         return None
@@ -131,10 +133,10 @@ def _too_many(more: Cell) -> str:
     return "more workers than cores: they take turns" if more.oversubscribed else ""
 
 
-def _machine(rows: Sequence[Row]) -> list[str]:
+def _machine(rows: Sequence[TrialRow]) -> list[str]:
     """Return sentences on other programs and guests that the trials' warnings mention."""
-    warnings = [json.loads(row["warnings"] or "[]") for row in rows]
-    loads = [row["loadavg_before"] for row in rows if row["loadavg_before"] is not None]
+    warnings = [json.loads(row.warnings or "[]") for row in rows]
+    loads = [row.loadavg_before for row in rows if row.loadavg_before is not None]
     sentences = []
     for sign, event in (
         (_BUSY, "other programs were on the cores"),
@@ -150,9 +152,9 @@ def _machine(rows: Sequence[Row]) -> list[str]:
     return sentences
 
 
-def _far(rows: Sequence[Row]) -> str:
+def _far(rows: Sequence[TrialRow]) -> str:
     columns = ("core_to_core_before_ns", "core_to_core_after_ns")
-    apart = [row[name] for row in rows for name in columns if row[name] is not None]
+    apart = [ns for row in rows for name in columns if (ns := getattr(row, name)) is not None]
     if not apart or median(apart) < FAR_NS:
         return ""
     return (
@@ -205,7 +207,7 @@ def _little_work(fewer: Cell, more: Cell) -> str:
     )
 
 
-def _kernel(before: Sequence[Row], after: Sequence[Row]) -> str:
+def _kernel(before: Sequence[TrialRow], after: Sequence[TrialRow]) -> str:
     now, then = _kernel_share(after), _kernel_share(before)
     if now is None or now < _KERNEL or (then is not None and now < then * _MORE):
         return ""
@@ -213,12 +215,8 @@ def _kernel(before: Sequence[Row], after: Sequence[Row]) -> str:
     return f"{share(now).text} of its CPU time was the kernel's (waking, waiting, memory){other}"
 
 
-def _kernel_share(rows: Sequence[Row]) -> float | None:
-    shares = [
-        row["system_s"] / row["cpu_s"]
-        for row in rows
-        if row["cpu_s"] and row["system_s"] is not None
-    ]
+def _kernel_share(rows: Sequence[TrialRow]) -> float | None:
+    shares = [row.system_s / row.cpu_s for row in rows if row.cpu_s and row.system_s is not None]
     return median(shares) if shares else None
 
 

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from streamlab.reports.search_text import Level, Probe, Search, Vote
 from streamlab.reports.summary import Cell, summarise
 from streamlab.results.errors import ResultsError
 from streamlab.results.query import Spread, by_search
-from streamlab.results.schema import WRONG_OUTPUT
+from streamlab.results.schema import WRONG_OUTPUT, TrialRow
 from streamlab.results.seal import read_sealed, remedy
-from streamlab.results.store import Row, Run
+from streamlab.results.store import Run
 
 LEVEL = "level"
 CONFIRM = "confirm"
@@ -31,7 +33,7 @@ def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
     Raises:
         ResultsError: a record of a search is damaged.
     """
-    records = dict(run.meta.get("searches") or {}) | _read_records(run.path)
+    records = dict(run.meta.recorded.get("searches") or {}) | _read_records(run.path)
     free = [cell for cell in cells if cell.load is None]
     return tuple(
         _search(name, rows, records.get(name) or {}, _settings(run, name), free)
@@ -51,19 +53,19 @@ def _read_records(run_dir: Path) -> dict[str, Any]:
 
 
 def _settings(run: Run, name: str) -> Mapping[str, Any]:
-    planned = (run.meta.get("cells") or {}).get(name) or {}
+    planned = run.meta.cells.get(name) or {}
     return planned.get("search") or {}
 
 
 def _search(
     name: str,
-    rows: Sequence[Row],
+    rows: Sequence[TrialRow],
     record: Mapping[str, Any],
     settings: Mapping[str, Any],
     free: Sequence[Cell],
 ) -> Search:
     place = _as_cell(rows)
-    wrong = any(row["status"] == WRONG_OUTPUT for row in rows)
+    wrong = any(row.status == WRONG_OUTPUT for row in rows)
     bracket = {} if wrong else record.get("bracket") or {}
     load = place.load
     assert load is not None, f"{name}: the trials of a search have a load"
@@ -92,30 +94,29 @@ def _search(
     )
 
 
-def _reason(rows: Sequence[Row], record: Mapping[str, Any], *, wrong: bool) -> str:
+def _reason(rows: Sequence[TrialRow], record: Mapping[str, Any], *, wrong: bool) -> str:
     if wrong:
-        row = next(row for row in rows if row["status"] == WRONG_OUTPUT)
-        return f"an answer was wrong, so no rate means anything: {row['reason'] or ''}"
+        row = next(row for row in rows if row.status == WRONG_OUTPUT)
+        return f"an answer was wrong, so no rate means anything: {row.reason or ''}"
     if not record:
         return "the run stopped before it recorded the search; lab run --resume continues it"
     return str((record.get("bracket") or {}).get("reason") or "")
 
 
-def _probes(rows: Sequence[Row], record: Mapping[str, Any]) -> tuple[Probe, ...]:
+def _probes(rows: Sequence[TrialRow], record: Mapping[str, Any]) -> tuple[Probe, ...]:
     """Return the recorded probes, or derive them from the rows if there is no record."""
-    by_number: dict[int, list[Row]] = {}
+    by_number: dict[int, list[TrialRow]] = {}
     for row in rows:
-        by_number.setdefault(row["probe"], []).append(row)
+        by_number.setdefault(row.probe or 0, []).append(row)
     if not record:
         return tuple(
             Probe(
                 number=number,
-                purpose=trials[0]["purpose"],
+                purpose=trials[0].purpose or "",
                 rate_eps=_requested_eps(trials[0]),
                 outcome="",
                 votes=tuple(
-                    Vote(verdict="", status=row["status"], reason=row["reason"] or "")
-                    for row in trials
+                    Vote(verdict="", status=row.status, reason=row.reason or "") for row in trials
                 ),
             )
             for number, trials in by_number.items()
@@ -139,18 +140,18 @@ def _probes(rows: Sequence[Row], record: Mapping[str, Any]) -> tuple[Probe, ...]
     )
 
 
-def _status(trials: Iterable[Row], vote: int) -> str:
-    return next((str(row["status"]) for row in trials if row["vote"] == vote), "")
+def _status(trials: Iterable[TrialRow], vote: int) -> str:
+    return next((str(row.status) for row in trials if row.vote == vote), "")
 
 
 def _levels(
-    rows: Sequence[Row], shares: Sequence[float], found_eps: float | None
+    rows: Sequence[TrialRow], shares: Sequence[float], found_eps: float | None
 ) -> tuple[Level, ...]:
     """Return the levels, lowest first; their probes are in the order of the settings."""
-    by_probe: dict[int, list[Row]] = {}
+    by_probe: dict[int, list[TrialRow]] = {}
     for row in rows:
-        if row["purpose"] == LEVEL:
-            by_probe.setdefault(row["probe"], []).append(row)
+        if row.purpose == LEVEL:
+            by_probe.setdefault(row.probe or 0, []).append(row)
     levels = []
     for place, trials in enumerate(by_probe.values()):
         rate_eps = _requested_eps(trials[0])
@@ -164,8 +165,8 @@ def _levels(
     return tuple(sorted(levels, key=lambda level: level.share))
 
 
-def _at_rate(rows: Sequence[Row], found_eps: float | None) -> Cell | None:
-    held = [row for row in rows if row["purpose"] == CONFIRM and _requested_eps(row) == found_eps]
+def _at_rate(rows: Sequence[TrialRow], found_eps: float | None) -> Cell | None:
+    held = [row for row in rows if row.purpose == CONFIRM and _requested_eps(row) == found_eps]
     return _as_cell(held) if held else None
 
 
@@ -176,11 +177,11 @@ def _catch_up(place: Cell, free: Sequence[Cell]) -> Spread | None:
     return next((cell.throughput_eps for cell in free if cell.name == name), None)
 
 
-def _requested_eps(row: Row) -> float:
-    return float(json.loads(row["load"])["rate_eps"])
+def _requested_eps(row: TrialRow) -> float:
+    return float(json.loads(row.load or "{}")["rate_eps"])
 
 
-def _as_cell(rows: Sequence[Row]) -> Cell:
+def _as_cell(rows: Sequence[TrialRow]) -> Cell:
     """Summarise trials of a search as a cell."""
-    (cell,) = summarise({**row, "probe": None} for row in rows)
+    (cell,) = summarise(replace(row, probe=None) for row in rows)
     return cell

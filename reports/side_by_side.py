@@ -25,7 +25,8 @@ from streamlab.results.compare import (
     values_of,
 )
 from streamlab.results.differences import by_cell, describe_differences
-from streamlab.results.store import Row, Run
+from streamlab.results.schema import TrialRow
+from streamlab.results.store import Run
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Names of the runs; for more runs than letters use a history."""
@@ -127,7 +128,7 @@ def write_value(metric: str, value: float) -> Quantity:
 def _lines(
     metric: Metric,
     cells: Sequence[str],
-    trials: Sequence[Mapping[str, Sequence[Row]]],
+    trials: Sequence[Mapping[str, Sequence[TrialRow]]],
     comparisons: Sequence[Comparison],
 ) -> tuple[Line, ...]:
     lines = []
@@ -143,7 +144,7 @@ def _lines(
 
 
 def _value(
-    metric: Metric, cell: str, rows: Sequence[Row] | None, against: Comparison | None
+    metric: Metric, cell: str, rows: Sequence[TrialRow] | None, against: Comparison | None
 ) -> Value:
     status = first_failure(rows) if rows else None
     values = _values(metric, rows) if rows and status is None else []
@@ -158,7 +159,7 @@ def _value(
     )
 
 
-def _values(metric: Metric, rows: Sequence[Row]) -> list[float]:
+def _values(metric: Metric, rows: Sequence[TrialRow]) -> list[float]:
     if metric.name != SUSTAINABLE:
         return values_of(metric, rows)
     bracket = sustainable(rows)
@@ -178,11 +179,11 @@ def _ratio(metric: Metric, cell: str, against: Comparison) -> tuple[Ratio | None
 
 def code_of(run: Run) -> str:
     """Return the commit of a run, with its changes and any busy work planted to test a gate."""
-    vcs = run.meta["vcs"]
-    dirty = " with changes" if vcs.get("dirty_diff_sha256") else ""
-    planted = max((row["planted_slowdown"] or 0 for row in run.rows), default=0)
+    vcs = run.meta.vcs
+    dirty = " with changes" if vcs.dirty_diff_sha256 else ""
+    planted = max((row.planted_slowdown or 0 for row in run.rows), default=0)
     work = f", {planted:.0%} of planted busy work" if planted else ""
-    return f"{(vcs.get('commit') or 'no commit')[:12]}{dirty}{work}"
+    return f"{(vcs.commit or 'no commit')[:12]}{dirty}{work}"
 
 
 def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
@@ -196,7 +197,7 @@ def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[st
     return [(name, texts) for name, texts in rows if len(set(texts)) > 1]
 
 
-def recorded_facts(meta: Mapping[str, Any]) -> dict[str, Any]:
+def recorded_facts(run: Run) -> dict[str, Any]:
     """Return the parts of run.json on a run's machine, software, settings and code."""
     parts = (
         "lab_version",
@@ -208,4 +209,4 @@ def recorded_facts(meta: Mapping[str, Any]) -> dict[str, Any]:
         "matrix_text",
         "code",
     )
-    return {name: meta[name] for name in parts if name in meta}
+    return {name: run.meta.recorded[name] for name in parts if name in run.meta.recorded}

@@ -10,7 +10,6 @@ processes show no step: the rule errs towards silence.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from streamlab.results.differences import by_cell
 from streamlab.results.errors import ResultsError
 from streamlab.results.fingerprints import fingerprint_of
 from streamlab.results.machines import compare_machines
+from streamlab.results.schema import TrialRow
 from streamlab.results.stats.decision import (
     ONE_STAGE,
     Arms,
@@ -28,7 +28,7 @@ from streamlab.results.stats.decision import (
     values_needed,
 )
 from streamlab.results.stats.intervals import median_interval
-from streamlab.results.store import Row, Run
+from streamlab.results.store import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +102,8 @@ def sort_by_time(runs: Sequence[Run]) -> list[Run]:
 
 def start_time(run: Run) -> str:
     """Return the start of a run, UTC, ISO 8601; the run's name if run.json lacks it."""
-    sessions: Sequence[Mapping[str, Any]] = run.meta.get("sessions") or [{}]
-    return str(run.meta.get("started_at") or sessions[0].get("started_at") or run.path.name)
+    first = run.meta.sessions[0].started_at if run.meta.sessions else None
+    return str(run.meta.recorded.get("started_at") or first or run.path.name)
 
 
 def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
@@ -114,10 +114,10 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
         metric: the metric to follow; not the bracket of a search.
         seed: seed of the noise that determines the floor.
     """
-    cells: dict[tuple[str, str], dict[int, list[Row]]] = {}
+    cells: dict[tuple[str, str], dict[int, list[TrialRow]]] = {}
     for place, run in enumerate(runs):
         for cell, rows in by_cell(run).items():
-            trials = [row for row in rows if row["purpose"] in (None, CELL)]
+            trials = [row for row in rows if row.purpose in (None, CELL)]
             if trials:
                 key = (cell, fingerprint_of(run, trials[0]))
                 cells.setdefault(key, {})[place] = trials
@@ -157,7 +157,7 @@ def split_by_machine(runs: Sequence[Run]) -> tuple[list[Run], list[tuple[Run, st
     """Split runs into those of the last run's machine, and others with a difference each."""
     same, others = [], []
     for run in runs:
-        fields = compare_machines(run.meta["host"], runs[-1].meta["host"]).decisive
+        fields = compare_machines(run.meta.host, runs[-1].meta.host).decisive
         if fields:
             first = fields[0]
             others.append((run, f"host.{first.name} is {first.old!r}, not {first.new!r}"))

@@ -10,8 +10,7 @@ from typing import Any
 from streamlab.reports.conditions import Conditions, conditions_of
 from streamlab.reports.offered_loads import OfferedLoad, offered
 from streamlab.results.query import CellSummary, Spread, by_cell, spread_of
-from streamlab.results.schema import OK, VERIFIED
-from streamlab.results.store import Row
+from streamlab.results.schema import OK, VERIFIED, TrialRow
 
 ORACLE, REFERENCE = "oracle", "reference engine"
 """Origins of the right answer; runs of older labs, which do not record it, had an oracle."""
@@ -98,13 +97,13 @@ class Cell:
         return (self.engine, self.variant, self.batch, self.tag)
 
 
-def summarise(rows: Iterable[Row]) -> tuple[Cell, ...]:
+def summarise(rows: Iterable[TrialRow]) -> tuple[Cell, ...]:
     """Group trials by cell, in the order in which the cells first appear."""
     return tuple(_cell(summary) for summary in by_cell(rows))
 
 
 def _cell(summary: CellSummary) -> Cell:
-    rows = sorted(summary.rows, key=lambda row: row["repetition"])
+    rows = sorted(summary.rows, key=lambda row: row.repetition)
     ok = rows if summary.status in VERIFIED else []
     return Cell(
         name=summary.cell,
@@ -120,12 +119,12 @@ def _cell(summary: CellSummary) -> Cell:
         oversubscribed=summary.oversubscribed,
         status=summary.status,
         checked_by=checked_by(rows),
-        statuses=dict(sorted(Counter(row["status"] for row in rows).items())),
+        statuses=dict(sorted(Counter(row.status for row in rows).items())),
         load=offered(rows, verified=summary.status in VERIFIED),
-        reasons=_distinct(_reason(row) for row in rows if row["status"] != OK),
-        notes=_distinct(row["reason"] for row in rows if row["status"] == OK),
-        events=next((row["events"] for row in rows if row["events"] is not None), None),
-        expected_outputs=_fewest(row["expected_outputs"] for row in rows),
+        reasons=_distinct(_reason(row) for row in rows if row.status != OK),
+        notes=_distinct(row.reason for row in rows if row.status == OK),
+        events=next((row.events for row in rows if row.events is not None), None),
+        expected_outputs=_fewest(row.expected_outputs for row in rows),
         throughput_eps=spread_of(ok, "throughput_eps"),
         latency_p50_ns=spread_of(ok, "latency_p50_ns"),
         latency_p90_ns=spread_of(ok, "latency_p90_ns"),
@@ -143,58 +142,54 @@ def _cell(summary: CellSummary) -> Cell:
     )
 
 
-def checked_by(rows: Iterable[Row]) -> str:
+def checked_by(rows: Iterable[TrialRow]) -> str:
     """Return REFERENCE if the reference engine gave any right answer, else ORACLE."""
-    return REFERENCE if any(row.get("checked_by") == REFERENCE for row in rows) else ORACLE
+    return REFERENCE if any(row.checked_by == REFERENCE for row in rows) else ORACLE
 
 
-def cells_by_reference(rows: Iterable[Row]) -> list[str]:
+def cells_by_reference(rows: Iterable[TrialRow]) -> list[str]:
     """Return the cells with an answer that was compared only with the reference engine's."""
-    return list(dict.fromkeys(row["cell"] for row in rows if checked_by([row]) == REFERENCE))
+    return list(dict.fromkeys(row.cell for row in rows if checked_by([row]) == REFERENCE))
 
 
-def rounded_answers(rows: Iterable[Row]) -> dict[str, str]:
+def rounded_answers(rows: Iterable[TrialRow]) -> dict[str, str]:
     """Return by workload how inexact floats were compared, from the trial that deviates most."""
-    inexact = [row for row in rows if row.get("float_deviation") is not None]
-    inexact.sort(key=lambda row: float(row["float_deviation"]))
-    return {str(row["workload"]): str(row["floats"]) for row in inexact}
+    inexact = [row for row in rows if row.float_deviation is not None]
+    inexact.sort(key=lambda row: row.float_deviation or 0.0)
+    return {row.workload: str(row.floats) for row in inexact}
 
 
-def _conditions(rows: list[Row]) -> Conditions | None:
+def _conditions(rows: list[TrialRow]) -> Conditions | None:
     distinct = {conditions_of(row) for row in rows}
     return distinct.pop() if len(distinct) == 1 else None
 
 
-def _reason(row: Row) -> str:
+def _reason(row: TrialRow) -> str:
     """Return why a trial has no number, with any difference from the oracle's answer."""
-    reason, difference = (str(row[column] or "") for column in ("reason", "difference"))
+    reason, difference = (str(getattr(row, column) or "") for column in ("reason", "difference"))
     if reason in difference:
         return difference
     return reason if difference in reason else f"{reason}\n{difference}"
 
 
-def _cpu(rows: list[Row]) -> Spread | None:
+def _cpu(rows: list[TrialRow]) -> Spread | None:
     values = tuple(
-        row["cpu_s"] / row["events"] * 1e6
-        for row in rows
-        if row["cpu_s"] is not None and row["events"]
+        row.cpu_s / row.events * 1e6 for row in rows if row.cpu_s is not None and row.events
     )
     return Spread(values=values) if values else None
 
 
-def _untimed(rows: list[Row]) -> Spread | None:
+def _untimed(rows: list[TrialRow]) -> Spread | None:
     values = tuple(
-        (row["prepare_s"] or 0.0) + (row.get("answer_s") or 0.0)
-        for row in rows
-        if row["prepare_s"] is not None
+        (row.prepare_s or 0.0) + (row.answer_s or 0.0) for row in rows if row.prepare_s is not None
     )
     return Spread(values=values) if values else None
 
 
-def _counters(rows: list[Row]) -> dict[str, Spread]:
+def _counters(rows: list[TrialRow]) -> dict[str, Spread]:
     values: dict[str, list[float]] = {}
     for row in rows:
-        for name, value in _json(row.get("counters") or "").items():
+        for name, value in _json(row.counters or "").items():
             if isinstance(value, int | float) and math.isfinite(value):  # older labs stored nan
                 values.setdefault(name, []).append(float(value))
     return {name: Spread(values=tuple(numbers)) for name, numbers in values.items()}
@@ -204,8 +199,8 @@ def _fewest(counts: Iterable[int | None]) -> int | None:
     return min((count for count in counts if count is not None), default=None)
 
 
-def _text(rows: list[Row], column: str) -> str:
-    return next((str(row[column]) for row in rows if row[column]), "")
+def _text(rows: list[TrialRow], column: str) -> str:
+    return next((str(text) for row in rows if (text := getattr(row, column))), "")
 
 
 def _distinct(texts: Iterable[str | None]) -> tuple[str, ...]:
@@ -221,13 +216,13 @@ def _tag(summary: CellSummary) -> str:
     """Return the label of the engine's table: the part of the id that is neither place nor load."""
     places = 4 + (summary.batch is not None)  # workload, engine, variant, workers, batch
     rest = summary.cell.split("/")[places:]
-    load = summary.rows[0].get("load_label")
+    load = summary.rows[0].load_label
     return "/".join(rest[:-1] if load else rest)
 
 
 def _label(summary: CellSummary) -> str:
     """Return the label of the cell's input, with its query parameters if there is room."""
-    query = json.loads(summary.rows[0].get("workload_query") or "{}")
+    query = json.loads(summary.rows[0].workload_query or "{}")
     parts = [summary.label or "", *(f"{name} {value}" for name, value in query.items())]
     text = ", ".join(filter(None, parts))
     return text if len(text) <= LONGEST_LABEL else summary.label or ""

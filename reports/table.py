@@ -8,7 +8,7 @@ from streamlab.reports.baseline import Baseline, baselines, missing_ratio_reason
 from streamlab.reports.conditions import Conditions
 from streamlab.reports.numbers import Quantity, count, duration, latency, memory, rate, ratio
 from streamlab.reports.summary import Cell, summarise
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 LEAST_UNTIMED = 0.1
 """Share of the timed part above which the table shows work outside the clock."""
@@ -70,7 +70,7 @@ class HeadlineRow:
     untimed: Quantity | None
 
 
-def headline_table(rows: Iterable[Row]) -> list[HeadlineRow]:
+def headline_table(rows: Iterable[TrialRow]) -> list[HeadlineRow]:
     """Return one row per cell, grouped by workload and input.
 
     Args:

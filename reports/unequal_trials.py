@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from statistics import median
 
 from streamlab.results.query import Spread, by_cell
-from streamlab.results.schema import OK
-from streamlab.results.store import Row
+from streamlab.results.schema import OK, TrialRow
 
 FEWEST_TRIALS = 3
 LEAST_DIFFERENCE = 0.3
@@ -16,17 +15,17 @@ NOISE_ALONE = 0.125
 """Assumed usual difference in a run with fewer than two other cells."""
 
 
-def unequal_trials(rows: Iterable[Row]) -> dict[str, int]:
+def unequal_trials(rows: Iterable[TrialRow]) -> dict[str, int]:
     """Return a warning for each cell whose verified trials differ too much, and their number.
 
     The noise of a run is the median difference between slowest and fastest trial over its other cells.
     Excludes trials under a load, which last as long as the load.
     """
     cells = {
-        summary.cell: Spread(values=tuple(float(row["duration_s"]) for row in summary.rows))
-        for summary in by_cell(row for row in rows if not row.get("load"))
+        summary.cell: Spread(values=tuple(row.duration_s or 0.0 for row in summary.rows))
+        for summary in by_cell(row for row in rows if not row.load)
         if len(summary.rows) >= FEWEST_TRIALS
-        and all(row["status"] == OK and row["duration_s"] for row in summary.rows)
+        and all(row.status == OK and row.duration_s for row in summary.rows)
     }
     apart = {name: spread.high / spread.low - 1 for name, spread in cells.items()}
     warnings = {}

@@ -20,10 +20,10 @@ from streamlab.results.differences import (
 )
 from streamlab.results.errors import ResultsError
 from streamlab.results.machines import Field, compare_machines
-from streamlab.results.schema import VERIFIED
+from streamlab.results.schema import VERIFIED, TrialRow
 from streamlab.results.stats.intervals import ratio_interval
 from streamlab.results.stats.mann_whitney import mann_whitney, smallest_p
-from streamlab.results.store import Row, Run
+from streamlab.results.store import Run
 
 LEVEL = 0.05
 """Level of the two-sided test, after Benjamini-Hochberg over the cells of one metric."""
@@ -52,15 +52,15 @@ class Metric:
     name: str
     about: str
     higher_is_better: bool
-    value: Callable[[Row], float | None]
+    value: Callable[[TrialRow], float | None]
 
 
-def _cpu(row: Row) -> float | None:
-    return row["cpu_s"] / row["events"] * 1e6 if row["cpu_s"] and row["events"] else None
+def _cpu(row: TrialRow) -> float | None:
+    return row.cpu_s / row.events * 1e6 if row.cpu_s and row.events else None
 
 
-def _column(name: str) -> Callable[[Row], float | None]:
-    return lambda row: float(row[name]) if row[name] else None
+def _column(name: str) -> Callable[[TrialRow], float | None]:
+    return lambda row: float(getattr(row, name)) if getattr(row, name) else None
 
 
 SUSTAINABLE = "r_pass"
@@ -72,7 +72,7 @@ METRICS: Mapping[str, Metric] = {
             name="throughput",
             about="catch-up rate, events/s",
             higher_is_better=True,
-            value=lambda row: None if row["load"] else _column("throughput_eps")(row),
+            value=lambda row: None if row.load else _column("throughput_eps")(row),
         ),
         Metric(name="cpu", about="CPU-seconds per 1 M events", higher_is_better=False, value=_cpu),
         Metric(
@@ -222,7 +222,7 @@ def compare(
     return Comparison(
         differences=tuple(unequal) if force else (),
         unlike=() if force else tuple(unequal),
-        notes=compare_machines(old.meta["host"], new.meta["host"]).notes,
+        notes=compare_machines(old.meta.host, new.meta.host).notes,
         answers=answers,
         ratios=tuple(ratio for metric in metrics for ratio in _ratios(metric, sound, rng)),
         only_old=tuple(cell for cell in old_cells if cell not in {*unlike, *(a for a, _ in pairs)}),
@@ -230,22 +230,22 @@ def compare(
     )
 
 
-def sustainable(rows: Sequence[Row]) -> tuple[float, float | None] | None:
+def sustainable(rows: Sequence[TrialRow]) -> tuple[float, float | None] | None:
     """Return the bracket of a search: the highest confirmed rate, and the lowest failed one above it.
 
     None without a confirmed rate.
     """
     passed, failed = [], []
-    probes: dict[int, list[Row]] = {}
+    probes: dict[int, list[TrialRow]] = {}
     for row in rows:
-        if row["probe"] is not None and row["offered_eps"] is not None:
-            probes.setdefault(row["probe"], []).append(row)
+        if row.probe is not None and row.offered_eps is not None:
+            probes.setdefault(row.probe, []).append(row)
     for votes in probes.values():
-        rate = median(row["offered_eps"] for row in votes)
-        holds = sum(bool(row["sustained"]) for row in votes) * 2 > len(votes)
+        rate = median(row.offered_eps or 0.0 for row in votes)
+        holds = sum(bool(row.sustained) for row in votes) * 2 > len(votes)
         if not holds:
             failed.append(rate)
-        elif votes[0]["purpose"] == CONFIRM:
+        elif votes[0].purpose == CONFIRM:
             passed.append(rate)
     if not passed:
         return None
@@ -273,7 +273,7 @@ def _pairs(old: Run, new: Run) -> list[tuple[str, str]]:
     return [(cell, pairs[cell]) for cell in ours if cell in pairs]
 
 
-def _answer(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Answer | None:
+def _answer(cell: str, old: Sequence[TrialRow], new: Sequence[TrialRow]) -> Answer | None:
     before, after = first_failure(old), first_failure(new)
     if before is None and after is None:
         return None
@@ -281,17 +281,17 @@ def _answer(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Answer | None:
     return Answer(cell=cell, word=word, old=before or "verified", new=after or "verified")
 
 
-def first_failure(rows: Sequence[Row]) -> str | None:
+def first_failure(rows: Sequence[TrialRow]) -> str | None:
     """Return the first status without a right answer; invalid probes of a search do not count."""
     for row in rows:
-        if row["status"] not in VERIFIED and not (row["probe"] and row["status"] == "invalid"):
-            return str(row["status"])
+        if row.status not in VERIFIED and not (row.probe and row.status == "invalid"):
+            return str(row.status)
     return None
 
 
 def _ratios(
     metric: Metric,
-    cells: Sequence[tuple[str, Sequence[Row], Sequence[Row]]],
+    cells: Sequence[tuple[str, Sequence[TrialRow], Sequence[TrialRow]]],
     rng: np.random.Generator,
 ) -> list[Ratio]:
     if metric.name == SUSTAINABLE:
@@ -310,9 +310,9 @@ def _ratios(
     ]
 
 
-def values_of(metric: Metric, rows: Sequence[Row]) -> list[float]:
+def values_of(metric: Metric, rows: Sequence[TrialRow]) -> list[float]:
     """Return a metric of a cell's verified trials, one value a process."""
-    verified = [row for row in rows if row["purpose"] in (None, CELL) and row["status"] in VERIFIED]
+    verified = [row for row in rows if row.purpose in (None, CELL) and row.status in VERIFIED]
     return [value for row in verified if (value := metric.value(row)) is not None]
 
 
@@ -349,7 +349,7 @@ def _ratio(
     )
 
 
-def _bracket(cell: str, old: Sequence[Row], new: Sequence[Row]) -> Ratio | None:
+def _bracket(cell: str, old: Sequence[TrialRow], new: Sequence[TrialRow]) -> Ratio | None:
     """Return the ratio of two searches; overlapping brackets show no difference."""
     before, after = sustainable(old), sustainable(new)
     if before is None or after is None:

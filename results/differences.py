@@ -6,7 +6,8 @@ from typing import Any
 
 from streamlab.results.fingerprints import content_of, fingerprint_of
 from streamlab.results.machines import compare_machines
-from streamlab.results.store import Row, Run
+from streamlab.results.schema import TrialRow
+from streamlab.results.store import Run
 
 CONDITIONS = ("unit", "origin", "also_timed")
 """Columns with a rate's conditions; a run of an older lab lacks them, and counts as equal."""
@@ -37,7 +38,7 @@ def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
         new: run B.
         by_id: whether to compare cells of equal id even if their fingerprints match other cells.
     """
-    machines = compare_machines(old.meta["host"], new.meta["host"])
+    machines = compare_machines(old.meta.host, new.meta.host)
     unequal = [
         Difference(cell="", field=f"host.{field.name}", old=field.old, new=field.new)
         for field in machines.decisive
@@ -54,21 +55,22 @@ def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
             explained = bool(machines.decisive)
             unequal += _cell_differences(old, ours[0], new, theirs[0], explained=explained)
         unequal += [
-            Difference(cell=cell, field=name, old=ours[0][name], new=theirs[0][name])
+            Difference(cell=cell, field=name, old=a, new=b)
             for name in CONDITIONS
-            if None not in (ours[0][name], theirs[0][name]) and ours[0][name] != theirs[0][name]
+            for a, b in [(getattr(ours[0], name), getattr(theirs[0], name))]
+            if None not in (a, b) and a != b
         ]
     return unequal
 
 
 def _cell_differences(
-    old: Run, ours: Row, new: Run, theirs: Row, *, explained: bool
+    old: Run, ours: TrialRow, new: Run, theirs: TrialRow, *, explained: bool
 ) -> list[Difference]:
     """Return the fields in which two cells of different fingerprints differ.
 
     Returns at least one field unless `explained`: their machines differ already.
     """
-    cell = ours["cell"]
+    cell = ours.cell
     fields = [
         Difference(cell=cell, field=path, old=a, new=b)
         for path, a, b in _leaves(content_of(old, ours), content_of(new, theirs))
@@ -77,8 +79,7 @@ def _cell_differences(
         return fields
     # The hash covers something that run.json lacks: another version of the lab made it.
     before, after = (
-        f"{row['fingerprint']} ({run.meta.get('lab_version')})"
-        for run, row in ((old, ours), (new, theirs))
+        f"{row.fingerprint} ({run.meta.lab_version})" for run, row in ((old, ours), (new, theirs))
     )
     return [Difference(cell=cell, field="fingerprint (lab_version)", old=before, new=after)]
 
@@ -94,11 +95,11 @@ def describe_differences(found: Sequence[Difference]) -> list[str]:
     ]
 
 
-def by_cell(run: Run) -> dict[str, list[Row]]:
+def by_cell(run: Run) -> dict[str, list[TrialRow]]:
     """Return the trials of a run by cell."""
-    cells: dict[str, list[Row]] = {}
+    cells: dict[str, list[TrialRow]] = {}
     for row in run.rows:
-        cells.setdefault(row["cell"], []).append(row)
+        cells.setdefault(row.cell, []).append(row)
     return cells
 
 

@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from streamlab.results.store import Row, Run
+from streamlab.results.schema import TrialRow
+from streamlab.results.store import Run
 
 FREE = ("repetitions", "timeout_s", "workload")
 """Fields of a cell that fingerprints exclude; the dataset's id covers the workload."""
@@ -25,7 +26,7 @@ _HOST_OF_OLDER_LABS = (
 
 
 def conditions_of_cell(
-    described: Mapping[str, Any], dataset: str, isolation: Any, program: str | None
+    described: Mapping[str, Any], dataset: str | None, isolation: Any, program: str | None
 ) -> dict[str, Any]:
     """Return all conditions that must be equal for a comparison, by name.
 
@@ -45,20 +46,19 @@ def fingerprint(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def content_of(run: Run, row: Row) -> dict[str, Any]:
+def content_of(run: Run, row: TrialRow) -> dict[str, Any]:
     """Return a stored trial's conditions that must be equal, as far as run.json records them."""
-    described = (run.meta.get("cells") or {}).get(row["cell"]) or {}
-    isolation = (run.meta.get("settings") or {}).get("isolation")
-    return conditions_of_cell(described, row["dataset"], isolation, None)
+    described = run.meta.cells.get(row.cell) or {}
+    isolation = run.meta.settings.get("isolation")
+    return conditions_of_cell(described, row.dataset, isolation, None)
 
 
-def fingerprint_of(run: Run, row: Row) -> str:
+def fingerprint_of(run: Run, row: TrialRow) -> str:
     """Return the fingerprint of a stored trial, without the host that older labs included."""
-    stored = str(row["fingerprint"] or "")
-    host = run.meta.get("host") or {}
-    machine = {"host": {name: host.get(name) for name in _HOST_OF_OLDER_LABS}}
+    stored = str(row.fingerprint or "")
+    machine = {"host": {name: run.meta.host.get(name) for name in _HOST_OF_OLDER_LABS}}
     content = content_of(run, row)
-    for program in ({}, {"program": row["workload"]}):
+    for program in ({}, {"program": row.workload}):
         if stored == fingerprint(content | machine | program):
             return fingerprint(content | program)
     return stored

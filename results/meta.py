@@ -1,10 +1,152 @@
-"""Checks that run.json has the parts that reading, comparing or resuming a run needs."""
+"""Defines the content of run.json, and checks the parts that reading, comparing or resuming needs."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
+
+import msgspec
 
 from streamlab.results.errors import ResultsError
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """An object in run.json."""
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Self:
+        """Convert a JSON object; keys of other versions of the lab are ignored."""
+        return cls(**{name: content[name] for name in cls.__struct_fields__ if name in content})
+
+
+class Revision(Record, frozen=True, kw_only=True):
+    """The source revision.
+
+    Attributes:
+        commit: the commit; None without a checkout.
+        dirty_diff_sha256: hash of the changes since; None for a clean tree.
+        reason: why `commit` is None.
+    """
+
+    commit: str | None = None
+    dirty_diff_sha256: str | None = None
+    reason: str | None = None
+
+
+class Software(Record, frozen=True, kw_only=True):
+    """The interpreter, and the version of each installed package."""
+
+    python: str | None = None
+    implementation: str | None = None
+    executable_prefix_is_venv: bool | None = None
+    packages: Mapping[str, str] = {}
+
+
+class DatasetRecord(Record, frozen=True, kw_only=True):
+    """A dataset of the run; `invented` is the share of its events that an import invented, in words."""
+
+    id: str
+    workload: str | None = None
+    events: int | None = None
+    origin: Mapping[str, Any] = {}
+    source: str | None = None
+    licence: str | None = None
+    invented: str | None = None
+
+
+class SessionRecord(Record, frozen=True, kw_only=True):
+    """A session of the run: from `lab run` or `lab run --resume` to its end.
+
+    Attributes:
+        started_at, ended_at: UTC, ISO 8601; a killed session has no end.
+        interrupted: whether the user stopped it.
+        energy: provider of the energy figures, and the reason if it has none.
+        idle_before_w, idle_after_w: watts of the idle machine by domain; None: not measured.
+        confinement: the mechanism that confines trials, or why they are unconfined.
+        duration_s: its length.
+    """
+
+    started_at: str | None = None
+    ended_at: str | None = None
+    interrupted: bool | None = None
+    energy: Mapping[str, str | None] | None = None
+    idle_before_w: Mapping[str, float] | None = None
+    confinement: str | None = None
+    idle_after_w: Mapping[str, float] | None = None
+    duration_s: float | None = None
+
+
+class CeilingRecord(Record, frozen=True, kw_only=True):
+    """The highest rate of a load generator; `reason` says why it is unknown."""
+
+    ceiling_eps: float | None = None
+    reason: str | None = None
+
+
+class RunMeta(Record, frozen=True, kw_only=True):
+    """The content of run.json; a field that an older run lacks has its default.
+
+    Attributes:
+        settings: the matrix's settings.
+        matrix_text, matrix_folder: the matrix as TOML, and the base of its relative paths.
+        only: patterns of the selected cells; empty: all.
+        keep_outputs: whether the run stores an answer of each cell.
+        cells: description of each cell, by id (`streamlab.lab.matrix.cells.describe`).
+        code: hash of each workload's code, by key.
+        host: properties of the machine, compared by `streamlab.results.machines`.
+        datasets: by key of the workload.
+        container: facts about the container engine; None for processes.
+        fingerprint: of all cells and datasets.
+        generators: ceilings of the load generators, by engine, variant and batch.
+        recorded: the object as read, with keys of other versions; empty for a new run.
+    """
+
+    lab_version: str | None = None
+    name: str = ""
+    settings: Mapping[str, Any] = {}
+    matrix_text: str = ""
+    matrix_folder: str = ""
+    only: list[str] = []
+    keep_outputs: bool = False
+    cells: Mapping[str, Mapping[str, Any]] = {}
+    code: Mapping[str, str] = {}
+    vcs: Revision = Revision()
+    host: Mapping[str, Any] = {}
+    software: Software = Software()
+    datasets: Mapping[str, DatasetRecord] = {}
+    sessions: list[SessionRecord] = []
+    complete: bool | None = None
+    container: Mapping[str, str] | None = None
+    fingerprint: str | None = None
+    generators: Mapping[str, CeilingRecord] = {}
+    recorded: Mapping[str, Any] = {}
+
+    def json(self) -> dict[str, Any]:
+        """Return the JSON object of run.json, without the schema version."""
+        content: dict[str, Any] = msgspec.to_builtins(self)
+        recorded = content.pop("recorded")
+        if self.fingerprint is None:  # known when the first session starts
+            del content["fingerprint"]
+        return {**recorded, **content}
+
+
+def parse_meta(run_dir: Path, content: Mapping[str, Any]) -> RunMeta:
+    """Convert the JSON object of a run.json.
+
+    Raises:
+        ResultsError: a part has the wrong type; the message names it.
+    """
+    _check_types(run_dir, content)
+    meta = RunMeta.of(content)
+    return msgspec.structs.replace(
+        meta,
+        vcs=Revision.of(content.get("vcs", {})),
+        software=Software.of(content.get("software", {})),
+        datasets={k: DatasetRecord.of(v) for k, v in content.get("datasets", {}).items()},
+        sessions=[SessionRecord.of(session) for session in content.get("sessions", [])],
+        generators={k: CeilingRecord.of(v) for k, v in content.get("generators", {}).items()},
+        recorded=content,
+    )
+
 
 _NOTHING = type(None)
 _PARTS: Mapping[str, tuple[type, ...]] = {
@@ -41,43 +183,48 @@ _TO_READ = ("vcs.commit", "vcs.dirty_diff_sha256", "host")
 """Parts that every command needs; resuming a run needs all parts."""
 
 
-def check_meta(run_dir: Path, meta: Mapping[str, Any], *, to_resume: bool = False) -> None:
-    """Check the parts of a run.json from `read_meta`.
-
-    Args:
-        run_dir: the run.
-        meta: its run.json.
-        to_resume: whether to check the parts for resuming the run too.
+def check_meta(run_dir: Path, meta: RunMeta, *, to_resume: bool = False) -> None:
+    """Check that a run.json has the parts for reading or, with `to_resume`, for resuming the run.
 
     Raises:
-        ResultsError: a part is missing or of the wrong type; the message names it.
+        ResultsError: a part is missing; the message names it.
     """
+    for path in _PARTS if to_resume else _TO_READ:
+        if _part(meta.recorded, path) is _ABSENT:
+            _refuse(run_dir, path, _ABSENT)
+
+
+def _check_types(run_dir: Path, content: Mapping[str, Any]) -> None:
     for path, kinds in _PARTS.items():
-        part: Any = meta
-        for name in path.split("."):
-            part = part.get(name, _ABSENT) if isinstance(part, Mapping) else _ABSENT
-        if part is _ABSENT and not to_resume and path not in _TO_READ:
-            continue
-        if not isinstance(part, kinds):
-            _refuse(run_dir, path, part, " or ".join(_TYPE_NAMES[kind] for kind in kinds))
-    if not all(isinstance(pattern, str) for pattern in meta.get("only", [])):
-        _refuse(run_dir, "only", meta["only"], "a list of texts")
-    datasets, sessions = meta.get("datasets", {}), meta.get("sessions", [])
+        part = _part(content, path)
+        if part is not _ABSENT and not isinstance(part, kinds):
+            _refuse(run_dir, path, part)
+    if not all(isinstance(pattern, str) for pattern in content.get("only", [])):
+        _refuse(run_dir, "only", content["only"], "a list of texts")
+    datasets, sessions = content.get("datasets", {}), content.get("sessions", [])
     if not all(isinstance(entry, dict) and "id" in entry for entry in datasets.values()):
         _refuse(run_dir, "datasets", datasets, "objects with an id")
-    codes = meta.get("code", {})  # older runs have none
+    codes = content.get("code", {})  # older runs have none
     if not isinstance(codes, dict) or not all(isinstance(code, str) for code in codes.values()):
         _refuse(run_dir, "code", codes, "texts")
-    if not isinstance(meta.get("matrix_folder", ""), str):
-        _refuse(run_dir, "matrix_folder", meta["matrix_folder"], "a text")
-    ceilings = meta.get("generators", {})
+    if not isinstance(content.get("matrix_folder", ""), str):
+        _refuse(run_dir, "matrix_folder", content["matrix_folder"], "a text")
+    ceilings = content.get("generators", {})
     if not isinstance(ceilings, dict) or not all(isinstance(c, dict) for c in ceilings.values()):
         _refuse(run_dir, "generators", ceilings, "objects")
     if not all(isinstance(session, dict) for session in sessions):
         _refuse(run_dir, "sessions", sessions, "a list of objects")
 
 
-def _refuse(run_dir: Path, path: str, value: object, expected: str) -> NoReturn:
+def _part(content: Mapping[str, Any], path: str) -> Any:
+    part: Any = content
+    for name in path.split("."):
+        part = part.get(name, _ABSENT) if isinstance(part, Mapping) else _ABSENT
+    return part
+
+
+def _refuse(run_dir: Path, path: str, value: object, expected: str = "") -> NoReturn:
+    expected = expected or " or ".join(_TYPE_NAMES[kind] for kind in _PARTS[path])
     shown = "absent" if value is _ABSENT else str(value)[:80]
     raise ResultsError(
         f"{run_dir / 'run.json'} is damaged: {path} is {shown}; expected {expected}; "

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from streamlab.results.schema import OK, STATUSES, VERIFIED
-from streamlab.results.store import Row
+from streamlab.results.schema import OK, STATUSES, VERIFIED, TrialRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,7 @@ class CellSummary:
     status: str
     reason: str | None
     repetitions: int
-    rows: tuple[Row, ...]
+    rows: tuple[TrialRow, ...]
 
     def spread(self, column: str) -> Spread | None:
         """Return the spread of a numeric column; None if not verified or without values."""
@@ -96,47 +95,47 @@ def spread(values: Iterable[Any]) -> Spread | None:
     return Spread(values=numbers) if numbers else None
 
 
-def spread_of(rows: Iterable[Row], column: str) -> Spread | None:
+def spread_of(rows: Iterable[TrialRow], column: str) -> Spread | None:
     """Return the spread of a column; None if no row has a value."""
-    return spread(row[column] for row in rows)
+    return spread(getattr(row, column) for row in rows)
 
 
-def by_cell(rows: Iterable[Row]) -> tuple[CellSummary, ...]:
+def by_cell(rows: Iterable[TrialRow]) -> tuple[CellSummary, ...]:
     """Group trials by cell, in the order in which the cells first appear.
 
     Excludes trials of searches: their rates differ, so they are no repetitions; see `by_search`.
     """
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[TrialRow]] = {}
     for row in rows:
-        if row["probe"] is None:
-            groups.setdefault(row["cell"], []).append(row)
+        if row.probe is None:
+            groups.setdefault(row.cell, []).append(row)
     return tuple(_summary(cell, tuple(group)) for cell, group in groups.items())
 
 
-def by_search(rows: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
+def by_search(rows: Iterable[TrialRow]) -> dict[str, tuple[TrialRow, ...]]:
     """Return the trials of every search by its cell, in the order of execution."""
-    groups: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: int(row["order_index"])):
-        if row["probe"] is not None:
-            groups.setdefault(row["cell"], []).append(row)
+    groups: dict[str, list[TrialRow]] = {}
+    for row in sorted(rows, key=lambda row: row.order_index):
+        if row.probe is not None:
+            groups.setdefault(row.cell, []).append(row)
     return {cell: tuple(group) for cell, group in groups.items()}
 
 
-def _summary(cell: str, rows: tuple[Row, ...]) -> CellSummary:
-    statuses = {row["status"] for row in rows}
+def _summary(cell: str, rows: tuple[TrialRow, ...]) -> CellSummary:
+    statuses = {row.status for row in rows}
     status = next(status for status in _WORST_FIRST if status in statuses)
-    reasons = [row["reason"] for row in rows if row["status"] == status and row["reason"]]
+    reasons = [row.reason for row in rows if row.status == status and row.reason]
     first = rows[0]
     return CellSummary(
         cell=cell,
-        workload=first["workload"],
-        label=first["workload_label"],
-        engine=first["engine"],
-        variant=first["variant"],
-        workers=first["workers"],
-        batch=first["batch"],
-        dataset=first["dataset"],
-        oversubscribed=bool(first["oversubscribed"]),
+        workload=first.workload,
+        label=first.workload_label,
+        engine=first.engine,
+        variant=first.variant,
+        workers=first.workers,
+        batch=first.batch,
+        dataset=first.dataset,
+        oversubscribed=bool(first.oversubscribed),
         status=status,
         reason=reasons[0] if reasons else None,
         repetitions=len(rows),

@@ -1,4 +1,4 @@
-"""Defines the schema of `trials.parquet`: one row a trial; each column is documented here.
+"""Defines a trial's row: the record `TrialRow`, and the columns of `trials.parquet` that follow from it.
 
 The version rises when a column changes its meaning, or when a column that readers need is removed.
 Readers refuse unknown versions.
@@ -6,7 +6,9 @@ They ignore unknown columns and read missing ones as null, so optional columns n
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+
+import msgspec
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,217 +45,290 @@ VERIFIED = frozenset({OK, UNSTEADY, UNSUSTAINED})
 """Statuses of trials with a right answer and a consistent clock: only these have numbers."""
 
 
+class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One trial. Each field is a column: its type, its documentation, and None without a value."""
+
+    # The cell and the repetition.
+    cell: Annotated[
+        str, "id: workload/engine/variant/w<workers>[/b<batch>][/engine's label][/load's label]"
+    ]
+    workload: Annotated[str, "workload name"]
+    workload_label: Annotated[
+        str | None, "distinguishes inputs of one workload; null for one input"
+    ] = None
+    workload_query: Annotated[str | None, "all its query parameters, JSON; null without any"] = None
+    workload_code: Annotated[
+        str | None,
+        "hash of its program, output type, oracle and all that they read; null: not recorded",
+    ] = None
+    engine: Annotated[str, "engine name"]
+    variant: Annotated[str, "the engine's variant"]
+    workers: Annotated[int, "requested degree of parallelism"]
+    batch: Annotated[int | None, "events per hand-over; null where the variant has no batches"] = (
+        None
+    )
+    options: Annotated[str | None, "further engine options, JSON"] = None
+    unit: Annotated[
+        str | None, "unit of hand-over: record, block, micro-batch, whole input; or null"
+    ] = None
+    origin: Annotated[
+        str | None, "input origin: memory, file, socket, generator; null: undeclared"
+    ] = None
+    also_timed: Annotated[
+        str | None,
+        "work besides the program that is timed too: reading, decoding, Python, start-up; or nothing",
+    ] = None
+    repetition: Annotated[int, "from 1; every repetition is a fresh process"]
+    attempt: Annotated[
+        int | None, "from 1; higher when earlier ones were interrupted or cores moved"
+    ] = None
+    order_index: Annotated[int, "position in the run's interleaved order, from 0"]
+    started_at: Annotated[str | None, "UTC, ISO 8601"] = None
+    # The result.
+    status: Annotated[str, "one of STATUSES"]
+    reason: Annotated[
+        str | None, "why the trial has no number, or why it is doubtful; null: neither"
+    ] = None
+    events: Annotated[int | None, "input events processed, as the engine counted them"] = None
+    outputs: Annotated[int | None, "records in the answer"] = None
+    duration_s: Annotated[
+        float | None, "length of the timed part, by the lab's monotonic clock"
+    ] = None
+    throughput_eps: Annotated[
+        float | None, "catch-up rate: events / duration_s; null unless ok, and under a load"
+    ] = None
+    outputs_eps: Annotated[float | None, "outputs / duration_s; null unless verified"] = None
+    latency_p50_ns: Annotated[int | None, "null without stamps or below 20 samples"] = None
+    latency_p90_ns: Annotated[int | None, "null without stamps or below 100 samples"] = None
+    latency_p99_ns: Annotated[int | None, "null without stamps or below 1,000 samples"] = None
+    latency_p999_ns: Annotated[int | None, "null without stamps or below 10,000 samples"] = None
+    latency_max_ns: Annotated[int | None, "null without stamps"] = None
+    latency_count: Annotated[int | None, "latency samples; null without stamps"] = None
+    latency_definition: Annotated[str | None, "where the latency begins and ends"] = None
+    cpu_s: Annotated[
+        float | None, "user and system time of the process tree during the timed part"
+    ] = None
+    user_s: Annotated[
+        float | None, "user time of `cpu_s`; split by the kernel's ticks, some ms"
+    ] = None
+    system_s: Annotated[
+        float | None, "system time of `cpu_s`: clearing memory, waking, waiting, I/O"
+    ] = None
+    minor_faults: Annotated[
+        int | None,
+        "page faults in the timed part without a disk read: mostly first touches of memory",
+    ] = None
+    major_faults: Annotated[int | None, "page faults in the timed part that waited for a disk"] = (
+        None
+    )
+    peak_rss_bytes: Annotated[
+        int | None, "peak of the process tree, preparation and timed part"
+    ] = None
+    startup_s: Annotated[
+        float | None, "process start until the imported engine begins to prepare"
+    ] = None
+    prepare_s: Annotated[
+        float | None, "loading, compiling, starting and warming up; not in duration_s"
+    ] = None
+    prepare_cpu_s: Annotated[float | None, "CPU time of the preparation, of the process tree"] = (
+        None
+    )
+    answer_s: Annotated[float | None, "taking the answer from the engine; not in duration_s"] = None
+    answer_cpu_s: Annotated[float | None, "CPU time of taking the answer, of the process tree"] = (
+        None
+    )
+    verify_s: Annotated[float | None, "comparing the answer with the oracle's"] = None
+    lab_duration_s: Annotated[
+        float | None, "upper bound of the timed part by the lab's own clock; null: not reported"
+    ] = None
+    kept_folders: Annotated[
+        str | None, "folders whose content the engine reuses from trial to trial, JSON; null: none"
+    ] = None
+    # Offered load; all null for catch-up.
+    load: Annotated[str | None, "the whole load specification, JSON"] = None
+    load_label: Annotated[str | None, "last part of the cell's id; distinguishes several loads"] = (
+        None
+    )
+    arrival: Annotated[str | None, "arrival process"] = None
+    offered_eps: Annotated[float | None, "offered rate: events due / time until the load ended"] = (
+        None
+    )
+    emitted_eps: Annotated[float | None, "events handed over / time until the load ended"] = None
+    emitted_share: Annotated[
+        float | None, "emitted / offered; below 0.999 the trial is invalid"
+    ] = None
+    send_lag_p50_ns: Annotated[int | None, "from due to handed over; null for a virtual source"] = (
+        None
+    )
+    send_lag_p99_ns: Annotated[int | None, "above 1 ms the trial is invalid"] = None
+    send_lag_max_ns: Annotated[int | None, "null for a virtual source"] = None
+    generator_ceiling_eps: Annotated[
+        float | None, "rate into a null engine, once a session; null: virtual source"
+    ] = None
+    warm_up_s: Annotated[float | None, "outputs due before this are not in the latency"] = None
+    window_s: Annotated[float | None, "requested length of the steady window"] = None
+    steady: Annotated[
+        str | None, "steady, unsteady, or too_short; of catch-up null where too short"
+    ] = None
+    steady_reason: Annotated[str | None, "which test failed, with its value and bound"] = None
+    backlog_slope_eps: Annotated[
+        float | None, "Theil-Sen slope of emitted - consumed in the window"
+    ] = None
+    backlog_max: Annotated[int | None, "largest backlog on the 100 ms grid"] = None
+    latency_slope: Annotated[
+        float | None, "upper 95 % bound of its slope x window / its median"
+    ] = None
+    drain_s: Annotated[float | None, "from the end of the load until the engine was done"] = None
+    sustained: Annotated[bool | None, "by every criterion; null when invalid or not verified"] = (
+        None
+    )
+    sustained_reason: Annotated[
+        str | None, "the criteria that failed, with value and bound, and limits of the verdict"
+    ] = None
+    service_p50_ns: Annotated[
+        int | None, "from the engine taking the input to the output: no waiting"
+    ] = None
+    service_p99_ns: Annotated[int | None, "as service_p50_ns"] = None
+    service_max_ns: Annotated[int | None, "as service_p50_ns"] = None
+    purpose: Annotated[
+        str | None, "cell, or in a search: double, bisect, confirm, refute, level"
+    ] = None
+    probe: Annotated[int | None, "number of the search's probe, from 1"] = None
+    vote: Annotated[int | None, "repetition of the probe, from 1"] = None
+    comparisons: Annotated[int | None, "pairs that a join compared; null where not counted"] = None
+    # Elasticity; all null where the number of instances cannot change.
+    reconfiguration_count: Annotated[
+        int | None, "changes of the number of instances or of their keys"
+    ] = None
+    reconfiguration_p50_ns: Annotated[
+        int | None, "from the call to its completion; null without any"
+    ] = None
+    reconfiguration_p99_ns: Annotated[
+        int | None, "nearest rank: with fewer than 100, the longest"
+    ] = None
+    reconfiguration_max_ns: Annotated[int | None, "the longest; null without any"] = None
+    instances_min: Annotated[int | None, "fewest active at the end of a 100 ms step"] = None
+    instances_max: Annotated[int | None, "most active at the end of a 100 ms step"] = None
+    load_cov: Annotated[
+        float | None, "median over the steps with work of the instances' load CoV"
+    ] = None
+    # Energy. Null with the reason where no counter can be read, never 0.
+    energy_source: Annotated[str | None, "pyrapl, powercap, perf, hwmon, or none"] = None
+    energy_reason: Annotated[
+        str | None, "why the columns are null, or which readings were lost"
+    ] = None
+    energy_domains: Annotated[str | None, "joules of the timed part by domain, JSON"] = None
+    energy_gross_j: Annotated[
+        float | None, "package and DRAM, or psys where only psys can be read"
+    ] = None
+    energy_net_j: Annotated[
+        float | None, "gross less the idle baseline; null without a baseline"
+    ] = None
+    energy_j_per_1000: Annotated[float | None, "gross joules per 1,000 input events"] = None
+    energy_net_j_per_1000: Annotated[float | None, "net joules per 1,000 input events"] = None
+    power_w: Annotated[float | None, "gross joules / duration"] = None
+    idle_w: Annotated[float | None, "idle baseline of the session, mean of before and after"] = None
+    energy_wraps: Annotated[int | None, "counter wrap-arounds that were corrected"] = None
+    energy_dropped_s: Annotated[float | None, "time of intervals that could not be corrected"] = (
+        None
+    )
+    # The comparison with the oracle.
+    checked_by: Annotated[
+        str | None,
+        "origin of the right answer: oracle, or reference engine, which is no independent oracle; null: oracle",
+    ] = None
+    expected_outputs: Annotated[int | None, "records in the oracle's answer"] = None
+    missing: Annotated[int | None, "expected records that the answer lacks"] = None
+    duplicate: Annotated[int | None, "records that the answer has too often"] = None
+    out_of_order: Annotated[
+        int | None, "records at a place that the dependence relation forbids"
+    ] = None
+    wrong: Annotated[int | None, "records with wrong content"] = None
+    difference: Annotated[str | None, "the difference in words; null without one"] = None
+    floats: Annotated[
+        str | None,
+        "how floats were compared: exact, or each field's bound with its largest difference; "
+        "null where the answer has no floats",
+    ] = None
+    float_deviation: Annotated[
+        float | None,
+        "the largest difference of a float as a share of its bound; null for exact comparison",
+    ] = None
+    # Engine, input, machine and files.
+    plan: Annotated[str | None, "the engine's plan in words; null without one"] = None
+    counters: Annotated[
+        str | None, "engine-specific counters, JSON object of name_unit to number"
+    ] = None
+    properties: Annotated[str | None, "PIP1-3 as declared by the engine, JSON"] = None
+    oversubscribed: Annotated[
+        bool | None, "workers exceed the cores, or the CPU quota, of the process"
+    ] = None
+    dataset: Annotated[str | None, "content hash of the input"] = None
+    seed: Annotated[int | None, "seed of the generator; null for imported input"] = None
+    engine_version: Annotated[str | None, "version that the engine reports"] = None
+    fingerprint: Annotated[
+        str | None, "equal ones are comparable; excludes revision and machine"
+    ] = None
+    returncode: Annotated[int | None, "of the trial's process; negative: killed by that signal"] = (
+        None
+    )
+    log: Annotated[str | None, "log file, relative to the run directory"] = None
+    series: Annotated[str | None, "100 ms series, relative to the run directory; null if none"] = (
+        None
+    )
+    reconfigurations: Annotated[
+        str | None,
+        "Parquet list of them, relative to the run directory; null if none were recorded",
+    ] = None
+    histograms: Annotated[
+        str | None, "HdrHistogram log, relative to the run directory; or null"
+    ] = None
+    isolate: Annotated[str | None, "process or container"] = None
+    warnings: Annotated[
+        str | None,
+        "warnings about machine, kernel and generator, and omitted numbers; JSON list of texts",
+    ] = None
+    loadavg_before: Annotated[float | None, "1-minute load average before the trial"] = None
+    loadavg_after: Annotated[float | None, "1-minute load average after the trial"] = None
+    core_to_core_before_ns: Annotated[
+        float | None,
+        "time of a cache line between the two furthest usable cores, before the trial; null: not measured",
+    ] = None
+    core_to_core_after_ns: Annotated[
+        float | None, "the same after it; a hypervisor may move cores"
+    ] = None
+    planted_slowdown: Annotated[
+        float | None, "CPU time added to test a gate, as share of the run; 0: none"
+    ] = None
+
+
+def columns_of(row: TrialRow) -> dict[str, Any]:
+    """Return a row as a dictionary of all columns, for JSON, Arrow and data frames."""
+    return msgspec.structs.asdict(row)
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the schema.
-
-    Attributes:
-        name: the column's name, with its unit.
-        type: `string`, `int64`, `float64` or `bool`.
-        about: its content, and when it is null.
-    """
+    """A column of the schema: its name with the unit, its Arrow type, and its documentation."""
 
     name: str
     type: str
     about: str
 
 
-COLUMNS = (
-    # The cell and the repetition.
-    Column(
-        "cell",
-        "string",
-        "id: workload/engine/variant/w<workers>[/b<batch>][/engine's label][/load's label]",
-    ),
-    Column("workload", "string", "workload name"),
-    Column("workload_label", "string", "distinguishes inputs of one workload; null for one input"),
-    Column("workload_query", "string", "all its query parameters, JSON; null without any"),
-    Column(
-        "workload_code",
-        "string",
-        "hash of its program, output type, oracle and all that they read; null: not recorded",
-    ),
-    Column("engine", "string", "engine name"),
-    Column("variant", "string", "the engine's variant"),
-    Column("workers", "int64", "requested degree of parallelism"),
-    Column("batch", "int64", "events per hand-over; null where the variant has no batches"),
-    Column("options", "string", "further engine options, JSON"),
-    Column("unit", "string", "unit of hand-over: record, block, micro-batch, whole input; or null"),
-    Column("origin", "string", "input origin: memory, file, socket, generator; null: undeclared"),
-    Column(
-        "also_timed",
-        "string",
-        "work besides the program that is timed too: reading, decoding, Python, start-up; or nothing",
-    ),
-    Column("repetition", "int64", "from 1; every repetition is a fresh process"),
-    Column("attempt", "int64", "from 1; higher when earlier ones were interrupted or cores moved"),
-    Column("order_index", "int64", "position in the run's interleaved order, from 0"),
-    Column("started_at", "string", "UTC, ISO 8601"),
-    # The result.
-    Column("status", "string", "one of STATUSES"),
-    Column("reason", "string", "why the trial has no number, or why it is doubtful; null: neither"),
-    Column("events", "int64", "input events processed, as the engine counted them"),
-    Column("outputs", "int64", "records in the answer"),
-    Column("duration_s", "float64", "length of the timed part, by the lab's monotonic clock"),
-    Column(
-        "throughput_eps",
-        "float64",
-        "catch-up rate: events / duration_s; null unless ok, and under a load",
-    ),
-    Column("outputs_eps", "float64", "outputs / duration_s; null unless verified"),
-    Column("latency_p50_ns", "int64", "null without stamps or below 20 samples"),
-    Column("latency_p90_ns", "int64", "null without stamps or below 100 samples"),
-    Column("latency_p99_ns", "int64", "null without stamps or below 1,000 samples"),
-    Column("latency_p999_ns", "int64", "null without stamps or below 10,000 samples"),
-    Column("latency_max_ns", "int64", "null without stamps"),
-    Column("latency_count", "int64", "latency samples; null without stamps"),
-    Column("latency_definition", "string", "where the latency begins and ends"),
-    Column("cpu_s", "float64", "user and system time of the process tree during the timed part"),
-    Column("user_s", "float64", "user time of `cpu_s`; split by the kernel's ticks, some ms"),
-    Column("system_s", "float64", "system time of `cpu_s`: clearing memory, waking, waiting, I/O"),
-    Column(
-        "minor_faults",
-        "int64",
-        "page faults in the timed part without a disk read: mostly first touches of memory",
-    ),
-    Column("major_faults", "int64", "page faults in the timed part that waited for a disk"),
-    Column("peak_rss_bytes", "int64", "peak of the process tree, preparation and timed part"),
-    Column("startup_s", "float64", "process start until the imported engine begins to prepare"),
-    Column(
-        "prepare_s", "float64", "loading, compiling, starting and warming up; not in duration_s"
-    ),
-    Column("prepare_cpu_s", "float64", "CPU time of the preparation, of the process tree"),
-    Column("answer_s", "float64", "taking the answer from the engine; not in duration_s"),
-    Column("answer_cpu_s", "float64", "CPU time of taking the answer, of the process tree"),
-    Column("verify_s", "float64", "comparing the answer with the oracle's"),
-    Column(
-        "lab_duration_s",
-        "float64",
-        "upper bound of the timed part by the lab's own clock; null: not reported",
-    ),
-    Column(
-        "kept_folders",
-        "string",
-        "folders whose content the engine reuses from trial to trial, JSON; null: none",
-    ),
-    # Offered load; all null for catch-up.
-    Column("load", "string", "the whole load specification, JSON"),
-    Column("load_label", "string", "last part of the cell's id; distinguishes several loads"),
-    Column("arrival", "string", "arrival process"),
-    Column("offered_eps", "float64", "offered rate: events due / time until the load ended"),
-    Column("emitted_eps", "float64", "events handed over / time until the load ended"),
-    Column("emitted_share", "float64", "emitted / offered; below 0.999 the trial is invalid"),
-    Column("send_lag_p50_ns", "int64", "from due to handed over; null for a virtual source"),
-    Column("send_lag_p99_ns", "int64", "above 1 ms the trial is invalid"),
-    Column("send_lag_max_ns", "int64", "null for a virtual source"),
-    Column(
-        "generator_ceiling_eps",
-        "float64",
-        "rate into a null engine, once a session; null: virtual source",
-    ),
-    Column("warm_up_s", "float64", "outputs due before this are not in the latency"),
-    Column("window_s", "float64", "requested length of the steady window"),
-    Column("steady", "string", "steady, unsteady, or too_short; of catch-up null where too short"),
-    Column("steady_reason", "string", "which test failed, with its value and bound"),
-    Column("backlog_slope_eps", "float64", "Theil-Sen slope of emitted - consumed in the window"),
-    Column("backlog_max", "int64", "largest backlog on the 100 ms grid"),
-    Column("latency_slope", "float64", "upper 95 % bound of its slope x window / its median"),
-    Column("drain_s", "float64", "from the end of the load until the engine was done"),
-    Column("sustained", "bool", "by every criterion; null when invalid or not verified"),
-    Column(
-        "sustained_reason",
-        "string",
-        "the criteria that failed, with value and bound, and limits of the verdict",
-    ),
-    Column("service_p50_ns", "int64", "from the engine taking the input to the output: no waiting"),
-    Column("service_p99_ns", "int64", "as service_p50_ns"),
-    Column("service_max_ns", "int64", "as service_p50_ns"),
-    Column("purpose", "string", "cell, or in a search: double, bisect, confirm, refute, level"),
-    Column("probe", "int64", "number of the search's probe, from 1"),
-    Column("vote", "int64", "repetition of the probe, from 1"),
-    Column("comparisons", "int64", "pairs that a join compared; null where not counted"),
-    # Elasticity; all null where the number of instances cannot change.
-    Column("reconfiguration_count", "int64", "changes of the number of instances or of their keys"),
-    Column("reconfiguration_p50_ns", "int64", "from the call to its completion; null without any"),
-    Column("reconfiguration_p99_ns", "int64", "nearest rank: with fewer than 100, the longest"),
-    Column("reconfiguration_max_ns", "int64", "the longest; null without any"),
-    Column("instances_min", "int64", "fewest active at the end of a 100 ms step"),
-    Column("instances_max", "int64", "most active at the end of a 100 ms step"),
-    Column("load_cov", "float64", "median over the steps with work of the instances' load CoV"),
-    # Energy. Null with the reason where no counter can be read, never 0.
-    Column("energy_source", "string", "pyrapl, powercap, perf, hwmon, or none"),
-    Column("energy_reason", "string", "why the columns are null, or which readings were lost"),
-    Column("energy_domains", "string", "joules of the timed part by domain, JSON"),
-    Column("energy_gross_j", "float64", "package and DRAM, or psys where only psys can be read"),
-    Column("energy_net_j", "float64", "gross less the idle baseline; null without a baseline"),
-    Column("energy_j_per_1000", "float64", "gross joules per 1,000 input events"),
-    Column("energy_net_j_per_1000", "float64", "net joules per 1,000 input events"),
-    Column("power_w", "float64", "gross joules / duration"),
-    Column("idle_w", "float64", "idle baseline of the session, mean of before and after"),
-    Column("energy_wraps", "int64", "counter wrap-arounds that were corrected"),
-    Column("energy_dropped_s", "float64", "time of intervals that could not be corrected"),
-    # The comparison with the oracle.
-    Column(
-        "checked_by",
-        "string",
-        "origin of the right answer: oracle, or reference engine, which is no independent oracle; "
-        "null: oracle",
-    ),
-    Column("expected_outputs", "int64", "records in the oracle's answer"),
-    Column("missing", "int64", "expected records that the answer lacks"),
-    Column("duplicate", "int64", "records that the answer has too often"),
-    Column("out_of_order", "int64", "records at a place that the dependence relation forbids"),
-    Column("wrong", "int64", "records with wrong content"),
-    Column("difference", "string", "the difference in words; null without one"),
-    Column(
-        "floats",
-        "string",
-        "how floats were compared: exact, or each field's bound with its largest difference; "
-        "null where the answer has no floats",
-    ),
-    Column(
-        "float_deviation",
-        "float64",
-        "the largest difference of a float as a share of its bound; null for exact comparison",
-    ),
-    # Engine, input, machine and files.
-    Column("plan", "string", "the engine's plan in words; null without one"),
-    Column("counters", "string", "engine-specific counters, JSON object of name_unit to number"),
-    Column("properties", "string", "PIP1-3 as declared by the engine, JSON"),
-    Column("oversubscribed", "bool", "workers exceed the cores, or the CPU quota, of the process"),
-    Column("dataset", "string", "content hash of the input"),
-    Column("seed", "int64", "seed of the generator; null for imported input"),
-    Column("engine_version", "string", "version that the engine reports"),
-    Column("fingerprint", "string", "equal ones are comparable; excludes revision and machine"),
-    Column("returncode", "int64", "of the trial's process; negative: killed by that signal"),
-    Column("log", "string", "log file, relative to the run directory"),
-    Column("series", "string", "100 ms series, relative to the run directory; null if none"),
-    Column(
-        "reconfigurations",
-        "string",
-        "Parquet list of them, relative to the run directory; null if none were recorded",
-    ),
-    Column("histograms", "string", "HdrHistogram log, relative to the run directory; or null"),
-    Column("isolate", "string", "process or container"),
-    Column(
-        "warnings",
-        "string",
-        "warnings about machine, kernel and generator, and omitted numbers; JSON list of texts",
-    ),
-    Column("loadavg_before", "float64", "1-minute load average before the trial"),
-    Column("loadavg_after", "float64", "1-minute load average after the trial"),
-    Column(
-        "core_to_core_before_ns",
-        "float64",
-        "time of a cache line between the two furthest usable cores, before the trial; "
-        "null: not measured",
-    ),
-    Column("core_to_core_after_ns", "float64", "the same after it; a hypervisor may move cores"),
-    Column(
-        "planted_slowdown", "float64", "CPU time added to test a gate, as share of the run; 0: none"
-    ),
-)
+_ARROW_TYPES = {str: "string", int: "int64", float: "float64", bool: "bool"}
 
+
+def _columns() -> tuple[Column, ...]:
+    columns = []
+    for name, hint in get_type_hints(TrialRow, include_extras=True).items():
+        value_type, about = get_args(hint)
+        (plain,) = {value_type, *get_args(value_type)} & _ARROW_TYPES.keys()
+        columns.append(Column(name, _ARROW_TYPES[plain], about))
+    return tuple(columns)
+
+
+COLUMNS = _columns()
 NAMES = frozenset(column.name for column in COLUMNS)
 
 

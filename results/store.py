@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.results.errors import ResultsError
-from streamlab.results.fit import encodable, fit_row
-from streamlab.results.schema import COLUMNS, NAMES, SCHEMA_VERSION, STATUSES
+from streamlab.results.meta import RunMeta, parse_meta
+from streamlab.results.row_conversion import convert_row, encodable
+from streamlab.results.schema import NAMES, SCHEMA_VERSION, STATUSES, TrialRow, columns_of
 from streamlab.results.seal import Seals, load_seals, read_sealed, remedy, write_sealed
 from streamlab.results.table import parquet_of, table_of
-
-Row = dict[str, Any]
-"""One trial: every column of the schema, None where it has no value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +28,8 @@ class Run:
     """A run from disk: `meta` is run.json, `rows` are the trials in the order of execution."""
 
     path: Path
-    meta: Mapping[str, Any]
-    rows: tuple[Row, ...]
+    meta: RunMeta
+    rows: tuple[TrialRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,23 +41,32 @@ class Summary:
     complete: bool
 
 
-def write_meta(run_dir: Path, meta: Mapping[str, Any]) -> None:
+def write_meta(run_dir: Path, meta: RunMeta) -> None:
     """Write run.json atomically; adds the schema version."""
-    _write_json(run_dir, run_dir / "run.json", {"schema_version": SCHEMA_VERSION, **meta})
+    _write_json(run_dir, run_dir / "run.json", {"schema_version": SCHEMA_VERSION, **meta.json()})
 
 
-def write_trial(run_dir: Path, name: str, row: Row) -> None:
+def make_row(name: str, columns: Mapping[str, Any]) -> TrialRow:
+    """Return the row of the trial `name`, whose process reported these columns; others are None.
+
+    Raises:
+        ResultsError: a column is not in the schema.
+    """
+    unknown = sorted(set(columns) - NAMES)
+    if unknown:
+        raise ResultsError(f"trial {name}: columns not in the schema: {', '.join(unknown)}")
+    return _row(columns)
+
+
+def write_trial(run_dir: Path, name: str, row: TrialRow) -> None:
     """Record one finished trial durably as `trials/<name>.json`.
 
     Raises:
-        ResultsError: the row has an unknown column or status, or a value of the wrong type.
+        ResultsError: the row has an unknown status, or a value of the wrong type.
     """
-    unknown = sorted(set(row) - NAMES)
-    if unknown:
-        raise ResultsError(f"trial {name}: columns not in the schema: {', '.join(unknown)}")
-    if row.get("status") not in STATUSES:
-        raise ResultsError(f"trial {name}: unknown status {row.get('status')!r}")
-    values, misfits = fit_row(row)
+    if row.status not in STATUSES:
+        raise ResultsError(f"trial {name}: unknown status {row.status!r}")
+    values, misfits = convert_row(columns_of(row))
     if misfits:
         raise ResultsError(f"trial {name}: {'; '.join(misfits)}")
     _write_json(run_dir, run_dir / "trials" / f"{name}.json", values)
@@ -67,39 +74,30 @@ def write_trial(run_dir: Path, name: str, row: Row) -> None:
 
 def write_table(run_dir: Path) -> Path:
     """Write trials.parquet from the recorded trials and return its path."""
-    rows = [_complete(row) for row in _recorded(run_dir).values()]
-    rows.sort(key=lambda row: row["order_index"])
+    rows = sorted(read_trials(run_dir).values(), key=lambda row: row.order_index)
     target = run_dir / "trials.parquet"
     write_sealed(run_dir, target, parquet_of(rows))
     return target
 
 
-def read_trials(run_dir: Path) -> dict[str, Row]:
+def read_trials(run_dir: Path) -> dict[str, TrialRow]:
     """Return the recorded trials by name, also of an interrupted run.
 
     Raises:
         ResultsError: a record cannot be read.
     """
-    return {name: _complete(row) for name, row in _recorded(run_dir).items()}
+    paths = sorted((run_dir / "trials").glob("*.json"))
+    seals = load_seals(run_dir)
+    return {path.stem: _read_trial(path, _read_json(run_dir, path, seals)) for path in paths}
 
 
-def read_meta(run_dir: Path) -> dict[str, Any]:
+def read_meta(run_dir: Path) -> RunMeta:
     """Return run.json.
 
     Raises:
         ResultsError: the file is missing, damaged, or has another schema version.
     """
-    path = run_dir / "run.json"
-    if not path.is_file():
-        raise ResultsError(f"{run_dir} is not a run: it has no run.json (see `lab list runs`)")
-    meta = _read_json(run_dir, path)
-    version = meta.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise ResultsError(
-            f"{path}: schema_version is {version!r}, this lab reads {SCHEMA_VERSION}; "
-            "read the run with the lab that wrote it, or run it again"
-        )
-    return meta
+    return parse_meta(run_dir, _read_meta(run_dir))
 
 
 def read_summary(run_dir: Path) -> Summary:
@@ -108,7 +106,7 @@ def read_summary(run_dir: Path) -> Summary:
     Raises:
         ResultsError: as `read_meta`, or run.json lacks a required key.
     """
-    meta = read_meta(run_dir)
+    meta = _read_meta(run_dir)
     cells, complete, vcs = meta.get("cells"), meta.get("complete"), meta.get("vcs")
     commit = vcs.get("commit", 0) if isinstance(vcs, dict) else 0
     if (
@@ -121,6 +119,20 @@ def read_summary(run_dir: Path) -> Summary:
             "remove the run's folder and run it again"
         )
     return Summary(cells=len(cells), commit=commit, complete=complete)
+
+
+def _read_meta(run_dir: Path) -> dict[str, Any]:
+    path = run_dir / "run.json"
+    if not path.is_file():
+        raise ResultsError(f"{run_dir} is not a run: it has no run.json (see `lab list runs`)")
+    meta = _read_json(run_dir, path)
+    version = meta.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise ResultsError(
+            f"{path}: schema_version is {version!r}, this lab reads {SCHEMA_VERSION}; "
+            "read the run with the lab that wrote it, or run it again"
+        )
+    return meta
 
 
 def read_run(run_dir: Path) -> Run:
@@ -137,11 +149,11 @@ def read_run(run_dir: Path) -> Run:
     rows = _read_table(run_dir, path) if path.is_file() else ()
     if len(rows) < recorded or not path.is_file():
         trials = read_trials(run_dir).values()
-        rows = tuple(sorted(trials, key=lambda row: int(row["order_index"])))
+        rows = tuple(sorted(trials, key=lambda row: row.order_index))
     return Run(path=run_dir, meta=meta, rows=rows)
 
 
-def _read_table(run_dir: Path, path: Path) -> tuple[Row, ...]:
+def _read_table(run_dir: Path, path: Path) -> tuple[TrialRow, ...]:
     import pyarrow as pa
 
     try:
@@ -154,7 +166,7 @@ def _read_table(run_dir: Path, path: Path) -> tuple[Row, ...]:
     version = (table.schema.metadata or {}).get(b"lab.schema_version", b"none").decode()
     if version != str(SCHEMA_VERSION):
         raise ResultsError(f"{path}: schema version {version}, this lab reads {SCHEMA_VERSION}")
-    return tuple(_complete(row) for row in table.to_pylist())
+    return tuple(_convert(row) for row in table.to_pylist())
 
 
 def list_runs(root: Path) -> list[Path]:
@@ -164,38 +176,39 @@ def list_runs(root: Path) -> list[Path]:
     return sorted(path.parent for path in root.glob("*/run.json") if path.parent.is_dir())
 
 
-def _recorded(run_dir: Path) -> dict[str, Row]:
-    paths = sorted((run_dir / "trials").glob("*.json"))
-    seals = load_seals(run_dir)
-    return {path.stem: _check_record(path, _read_json(run_dir, path, seals)) for path in paths}
-
-
 _REQUIRED = ("cell", "repetition", "order_index", "status")
 """Columns without which a row does not identify its trial."""
 
 
-def _check_record(path: Path, row: Row) -> Row:
-    """Return a trial's record unchanged.
+def _read_trial(path: Path, columns: Mapping[str, Any]) -> TrialRow:
+    """Convert a trial's record.
 
     Raises:
         ResultsError: a required column is empty, or the status is unknown.
     """
-    values, _ = fit_row(row)
-    missing = [name for name in _REQUIRED if values.get(name) is None]
-    if missing or values["status"] not in STATUSES:
-        fault = f"no {', '.join(missing)}" if missing else f"status {values['status']!r}"
+    row = _convert(columns)
+    missing = [name for name in _REQUIRED if getattr(row, name) is None]
+    if missing or row.status not in STATUSES:
+        fault = f"no {', '.join(missing)}" if missing else f"status {row.status!r}"
         raise ResultsError(
             f"{path} is damaged: it has {fault}; remove it and use `lab run --resume`"
         )
     return row
 
 
-def _complete(row: Row) -> Row:
-    """Return the row with every column of the schema, and columns that a newer lab added.
+def _convert(columns: Mapping[str, Any]) -> TrialRow:
+    """Return stored columns as a row.
 
-    Values of the wrong type, which older labs recorded, become null.
+    Values of the wrong type, which older labs recorded, become None.
+    Columns that this lab does not know are ignored.
     """
-    return {column.name: None for column in COLUMNS} | fit_row(row)[0]
+    values, _ = convert_row(columns)
+    return _row(values)
+
+
+def _row(columns: Mapping[str, Any]) -> TrialRow:
+    values: dict[str, Any] = {name: columns.get(name) for name in TrialRow.__struct_fields__}
+    return TrialRow(**values)
 
 
 def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[str, Any]:

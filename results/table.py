@@ -1,28 +1,27 @@
 """Converts a run's trials to an Arrow table, and to Parquet and CSV for other programs."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from streamlab.results.schema import arrow_schema
+from streamlab.results.schema import TrialRow, arrow_schema, columns_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def as_table(rows: Iterable[Mapping[str, Any]]) -> "pa.Table":
+def as_table(rows: Iterable[TrialRow]) -> "pa.Table":
     """Return the trials as a table with the columns of the schema.
 
-    Expects values from `streamlab.results.fit.fit_row`.
+    Expects values from `streamlab.results.row_conversion.convert_row`.
     Converts through JSON: Arrow's own conversion of Python objects imports pandas if installed,
     which costs each `lab run` a quarter of a second.
     """
     import pyarrow.json
 
     schema = arrow_schema()
-    complete = ({name: row.get(name) for name in schema.names} for row in rows)
-    lines = "\n".join(map(json.dumps, complete)).encode()
+    lines = "\n".join(json.dumps(columns_of(row)) for row in rows).encode()
     if not lines:
         return schema.empty_table()
     table = pyarrow.json.read_json(
@@ -48,7 +47,7 @@ def table_of(content: bytes) -> "pa.Table":
         return file.read(use_threads=False)
 
 
-def parquet_of(rows: Iterable[Mapping[str, Any]]) -> bytes:
+def parquet_of(rows: Iterable[TrialRow]) -> bytes:
     """Return the trials as a Parquet file, with types and documentation of every column."""
     import pyarrow.parquet as pq
 
@@ -57,7 +56,7 @@ def parquet_of(rows: Iterable[Mapping[str, Any]]) -> bytes:
     return file.getvalue()
 
 
-def csv_of(rows: Iterable[Mapping[str, Any]]) -> bytes:
+def csv_of(rows: Iterable[TrialRow]) -> bytes:
     """Return the trials as CSV in UTF-8 with a header line.
 
     Null is an empty field; an empty text is quoted. Numbers survive a round trip exactly.

@@ -217,7 +217,7 @@ def _message_of(error: Exception) -> str:
 
 def _plain(message: str) -> str:
     """Return a message without control sequences and with long values shortened."""
-    from streamlab.results.fit import encodable
+    from streamlab.results.row_conversion import encodable
 
     text: str = encodable(message)
     return _LONG.sub(lambda match: f"{match[0][:100]}...{match[0][-100:]}", text)

@@ -10,7 +10,7 @@ from streamlab.lab.cli.table_width import print_fitting
 from streamlab.lab.runner.search.state import State
 from streamlab.reports.numbers import duration, rate
 from streamlab.results.query import CellSummary, Spread, by_cell
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 _CELL = "cell"
 _LEFT = (_CELL, "status")
@@ -20,9 +20,9 @@ _SEARCHES = (*_LEFT, "sustained", "not sustained", "within", "probes", "trials")
 _SEARCHES_DROPPED = ("trials", "probes", "within")
 
 
-def print_loads(rows: Iterable[Row], console: Console) -> None:
+def print_loads(rows: Iterable[TrialRow], console: Console) -> None:
     """Print one line per cell with an offered load of a fixed rate; nothing without such cells."""
-    summaries = [summary for summary in by_cell(rows) if summary.rows[0]["load"] is not None]
+    summaries = [summary for summary in by_cell(rows) if summary.rows[0].load is not None]
     if not summaries:
         return
     _print(console, _LOADS, [_load(summary) for summary in summaries], _LOADS_DROPPED)

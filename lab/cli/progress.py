@@ -20,8 +20,7 @@ from rich.progress import (
 
 from streamlab.lab.matrix.cells import Trial
 from streamlab.reports.numbers import duration, memory, rate
-from streamlab.results.schema import UNSUPPORTED, VERIFIED
-from streamlab.results.store import Row
+from streamlab.results.schema import UNSUPPORTED, VERIFIED, TrialRow
 from streamlab.workloads.datasets import progress as datasets
 from streamlab.workloads.datasets.dataset import Dataset
 
@@ -136,10 +135,10 @@ class TerminalWatcher:
             self._progress.update(self._task, completed=trial.order_index)
         self._progress.update(self._task, description=escape(_title(trial)))
 
-    def finished(self, trial: Trial, row: Row) -> None:
+    def finished(self, trial: Trial, row: TrialRow) -> None:
         """Print a line for the trial, with the difference if the answer is wrong."""
         self._progress.update(self._task, advance=1)
-        if self._verbosity is Verbosity.QUIET and row["status"] in (*VERIFIED, UNSUPPORTED):
+        if self._verbosity is Verbosity.QUIET and row.status in (*VERIFIED, UNSUPPORTED):
             return
         number = trial.order_index + 1
         place = f"[{number}]" if self._trials is None else f"[{number}/{self._trials}]"
@@ -157,39 +156,39 @@ def _title(trial: Trial) -> str:
     return f"{trial.cell.id} {purpose}"
 
 
-def outcome_of(row: Row) -> str:
+def outcome_of(row: TrialRow) -> str:
     """Return a trial's status, numbers and doubts as one line, or the reason of a failure."""
-    if row["status"] not in VERIFIED:
-        why = str(row.get("difference") or row.get("reason") or "no reason").splitlines()
+    if row.status not in VERIFIED:
+        why = str(row.difference or row.reason or "no reason").splitlines()
         more = len(why) - LINES_SHOWN
         if more > 0:
             why[LINES_SHOWN:] = [f"  {more} more lines are in the report"]
-        return f"{row['status']}: " + "\n".join(why)
-    if row.get("load") is None:
-        eps = row.get("throughput_eps")
+        return f"{row.status}: " + "\n".join(why)
+    if row.load is None:
+        eps = row.throughput_eps
         numbers = [rate(eps).text if eps is not None else "no rate"]
     else:
-        numbers = [f"offered {rate(row['offered_eps']).text}"]
+        numbers = [f"offered {rate(row.offered_eps or 0.0).text}"]
         for name in ("p50", "p99"):
-            value = row.get(f"latency_{name}_ns")
+            value = getattr(row, f"latency_{name}_ns")
             if value is not None:
                 numbers.append(f"{name} {duration(value).text}")
-    remark = f"  ({row['reason']})" if row.get("reason") else ""
-    return f"{row['status']}  {', '.join(numbers)}{remark}"
+    remark = f"  ({row.reason})" if row.reason else ""
+    return f"{row.status}  {', '.join(numbers)}{remark}"
 
 
-def details_of(row: Row) -> Iterator[str]:
+def details_of(row: TrialRow) -> Iterator[str]:
     """Yield a trial's details: its plan, costs, counters and log."""
-    if row.get("plan"):
-        yield from f"plan: {row['plan']}".splitlines()
-    seconds = {"timed part": row.get("duration_s"), "CPU": row.get("cpu_s")}
+    if row.plan:
+        yield from f"plan: {row.plan}".splitlines()
+    seconds = {"timed part": row.duration_s, "CPU": row.cpu_s}
     costs = [f"{title} {duration(s * 1e9).text}" for title, s in seconds.items() if s is not None]
-    if row.get("peak_rss_bytes") is not None:
-        costs.append(f"RSS {memory(row['peak_rss_bytes']).text}")
+    if row.peak_rss_bytes is not None:
+        costs.append(f"RSS {memory(row.peak_rss_bytes).text}")
     if costs:
         yield ", ".join(costs)
-    counters = json.loads(row.get("counters") or "{}")
+    counters = json.loads(row.counters or "{}")
     if counters:
         yield "counters: " + ", ".join(f"{name}={value}" for name, value in counters.items())
-    if row.get("log"):
-        yield f"log: {row['log']}"
+    if row.log:
+        yield f"log: {row.log}"

@@ -16,7 +16,7 @@ from streamlab.reports.numbers import Quantity, number_of
 from streamlab.reports.run_warnings import warnings_of
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, rounded_answers
 from streamlab.reports.table import HeadlineRow, headline_table
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 # Longest reason in characters; the log and the report have the full text.
 LONGEST_REASON = 400
@@ -36,7 +36,7 @@ _MARKS = {
 
 
 def print_results(
-    rows: Iterable[Row], searches: Mapping[str, State], console: Console | None = None
+    rows: Iterable[TrialRow], searches: Mapping[str, State], console: Console | None = None
 ) -> None:
     """Print a table each for catch-up, offered loads and searches, if there are such cells.
 
@@ -44,10 +44,10 @@ def print_results(
     """
     console = console or Console(file=stdout())
     rows = tuple(rows)
-    print_table([row for row in rows if row["load"] is None], console)
+    print_table([row for row in rows if row.load is None], console)
     print_loads(rows, console)
     print_searches(searches, console)
-    weak = dict.fromkeys(row["workload"] for row in rows if row.get("checked_by") == REFERENCE)
+    weak = dict.fromkeys(row.workload for row in rows if row.checked_by == REFERENCE)
     for workload in weak:
         console.print(f"{workload}: {BY_REFERENCE}", highlight=False)
     for workload, floats in rounded_answers(rows).items():
@@ -60,7 +60,7 @@ def print_results(
         console.print(escape(_short(words)), highlight=False)
 
 
-def print_table(rows: Iterable[Row], console: Console) -> None:
+def print_table(rows: Iterable[TrialRow], console: Console) -> None:
     """Print one line per catch-up cell, and below the table the reasons for missing or doubtful numbers.
 
     A narrow terminal drops the columns of `_DROPPED`. The report has all columns.

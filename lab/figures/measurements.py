@@ -8,9 +8,9 @@ from textwrap import shorten
 
 from streamlab.reports.run_warnings import warnings_of
 from streamlab.results.query import CellSummary, Spread, by_cell, spread
-from streamlab.results.schema import VERIFIED
+from streamlab.results.schema import VERIFIED, TrialRow
 from streamlab.results.stats.estimates import Estimate, Extreme, Product, cell_median, ratio
-from streamlab.results.store import Row, Run
+from streamlab.results.store import Run
 
 _MAX_REASON = 160
 """Most characters of a reason in a figure's note."""
@@ -87,8 +87,8 @@ def counter(name: str, factor: float = 1.0) -> Value:
     """Return a function that reads one of the engine's counters of a cell, times a factor."""
 
     def value(cell: CellSummary) -> Spread | None:
-        def scaled_counter(row: Row) -> float | None:
-            count = json.loads(row["counters"] or "{}").get(name)
+        def scaled_counter(row: TrialRow) -> float | None:
+            count = json.loads(row.counters or "{}").get(name)
             return None if count is None else float(count) * factor
 
         return per_row(cell, scaled_counter)
@@ -98,10 +98,10 @@ def counter(name: str, factor: float = 1.0) -> Value:
 
 def comparisons_per_s(cell: CellSummary) -> Spread | None:
     """Return the comparisons a second of a cell, from the engine's own count."""
-    return per_row(cell, lambda row: _per(row["comparisons"], row["duration_s"]))
+    return per_row(cell, lambda row: _per(row.comparisons, row.duration_s))
 
 
-def per_row(cell: CellSummary, value: Callable[[Row], float | None]) -> Spread | None:
+def per_row(cell: CellSummary, value: Callable[[TrialRow], float | None]) -> Spread | None:
     """Return the spread of a value that is derived from each repetition's row."""
     return spread(map(value, cell.rows)) if cell.status in VERIFIED else None
 
@@ -146,14 +146,14 @@ def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
 def machine(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return a sentence on the machine: load average, core-to-core latency, warnings."""
     rows = [row for run in runs for row in run.rows]
-    loads = [row["loadavg_before"] for row in rows if row.get("loadavg_before") is not None]
+    loads = [row.loadavg_before for row in rows if row.loadavg_before is not None]
     if not loads:
         return ()
     apart = [
         ns
         for row in rows
         for when in ("before", "after")
-        if (ns := row.get(f"core_to_core_{when}_ns")) is not None
+        if (ns := getattr(row, f"core_to_core_{when}_ns")) is not None
     ]
     cores = f"; cores {min(apart):.0f} to {max(apart):.0f} ns apart" if apart else ""
     warned = "".join(f"; {d.text} ({d.trials} of {len(rows)} trials)" for d in warnings_of(rows))

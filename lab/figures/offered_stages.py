@@ -41,7 +41,7 @@ def latency_plan(
             continue
         label = f"{LATENCY_LOAD}-{number}"
         rate_eps = LATENCY_SHARE * rate.median
-        events = min(row["events"] for row in cell.rows)
+        events = min(row.events or 0 for row in cell.rows)
         length_s = min(_LONGEST_S, _INPUT_SHARE * events / rate_eps)
         loads.append(
             {

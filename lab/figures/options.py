@@ -1,9 +1,7 @@
 """Defines the options of a figure's experiment, and the stamp that records them in a run's matrix."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from streamlab.lab.errors import FigureError
 
@@ -61,16 +59,13 @@ def stamp(figure: str, stage: str, options: Options) -> str:
     return f"{_STAMP}{json.dumps(content)}\n"
 
 
-def parse_stamp(meta: Mapping[str, Any]) -> tuple[str, str, Options] | None:
-    """Parse figure, stage and options from a run's stamp; None if its matrix has no stamp.
-
-    Args:
-        meta: the run's run.json.
+def parse_stamp(matrix_text: str) -> tuple[str, str, Options] | None:
+    """Parse figure, stage and options from the stamp in a run's matrix; None without a stamp.
 
     Raises:
         FigureError: the stamp is damaged.
     """
-    for line in str(meta.get("matrix_text", "")).splitlines():
+    for line in matrix_text.splitlines():
         if line.startswith(_STAMP):
             try:
                 content = json.loads(line.removeprefix(_STAMP))

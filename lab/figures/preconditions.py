@@ -13,8 +13,8 @@ from streamlab.lab.figures.measurements import Series
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.timeline import ElasticTimeline
 from streamlab.results.query import by_cell
-from streamlab.results.schema import UNSUSTAINED, VERIFIED
-from streamlab.results.store import Row, Run
+from streamlab.results.schema import UNSUSTAINED, VERIFIED, TrialRow
+from streamlab.results.store import Run
 
 MEDIAN_OUTPUTS = 20
 """Fewest outputs for a median: ten on either side, as for other percentiles
@@ -51,7 +51,7 @@ def shortfalls(needs: Iterable[Need]) -> str | None:
     return "; ".join(dict.fromkeys(lacks)) or None
 
 
-def trials(run: Run, *parts: str, workers: Iterable[int] | None = None) -> list[Row]:
+def trials(run: Run, *parts: str, workers: Iterable[int] | None = None) -> list[TrialRow]:
     """Return the verified trials of the cells whose id contains all parts.
 
     Args:
@@ -70,29 +70,29 @@ def trials(run: Run, *parts: str, workers: Iterable[int] | None = None) -> list[
     ]
 
 
-def outputs(rows: Sequence[Row], least: int = 1) -> Need:
+def outputs(rows: Sequence[TrialRow], least: int = 1) -> Need:
     """Return the need for outputs: an empty answer shows neither work nor latency."""
     return Need(
         what="outputs of every trial",
-        count=min((row["outputs"] or 0 for row in rows), default=0),
+        count=min((row.outputs or 0 for row in rows), default=0),
         least=least,
     )
 
 
-def engine_counts(rows: Sequence[Row], counter: str, what: str) -> Need:
+def engine_counts(rows: Sequence[TrialRow], counter: str, what: str) -> Need:
     """Return the need for a phenomenon that the engine counts in every trial."""
-    counts = [json.loads(row["counters"] or "{}").get(counter) for row in rows]
+    counts = [json.loads(row.counters or "{}").get(counter) for row in rows]
     present = [float(count) for count in counts if count is not None]
     return Need(what=what, count=min(present) if present and len(present) == len(counts) else None)
 
 
-def sustained_loads(rows: Sequence[Row]) -> Need:
+def sustained_loads(rows: Sequence[TrialRow]) -> Need:
     """Return the need for sustained loads: else latency grows with the length of the load."""
-    sustained = sum(row["status"] != UNSUSTAINED for row in rows)
+    sustained = sum(row.status != UNSUSTAINED for row in rows)
     return Need(what="trials that sustained their load", count=sustained, least=max(1, len(rows)))
 
 
-def latencies(rows: Sequence[Row]) -> tuple[Need, Need]:
+def latencies(rows: Sequence[TrialRow]) -> tuple[Need, Need]:
     """Return the needs of a median latency under an offered load."""
     return sustained_loads(rows), outputs(rows, MEDIAN_OUTPUTS)
 

@@ -22,6 +22,7 @@ from streamlab.reports.figures.paper import add_notes, save_as, subtitle
 from streamlab.reports.numbers import number_of
 from streamlab.reports.published import Facts
 from streamlab.results.machines import usable_cores
+from streamlab.results.meta import RunMeta
 from streamlab.results.stats.intervals import CONFIDENCE
 
 FORMATS = ("png", "svg", "pdf")
@@ -41,7 +42,7 @@ class JudgedFigure:
     @property
     def conditions(self) -> str:
         """The conditions of the verdict: lengths, repetitions, machine."""
-        counts = Counter((run.path, row["cell"]) for run in self.runs for row in run.rows).values()
+        counts = Counter((run.path, row.cell) for run in self.runs for row in run.rows).values()
         fewest, most = min(counts, default=0), max(counts, default=0)
         machines = dict.fromkeys(_machine(run.meta) for run in self.runs)
         return ", ".join(
@@ -60,8 +61,8 @@ class JudgedFigure:
         return f"{self.verdict.text} ({self.conditions})"
 
 
-def _machine(meta: Mapping[str, Any]) -> str:
-    host = meta.get("host") or {}
+def _machine(meta: RunMeta) -> str:
+    host = meta.host
     cores = usable_cores(host)
     count = "an unknown number of cores" if cores is None else f"{cores:g} cores"
     count = "1 core" if cores == 1 else count
@@ -175,16 +176,15 @@ def claim_line(claim: Claim) -> str:
     return f"{outcome}: {claim.text} (published {claim.published}{measured}; {claim.reason})"
 
 
-def _run(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
-    host, vcs = meta.get("host") or {}, meta.get("vcs") or {}
+def _run(path: Path, meta: RunMeta) -> dict[str, Any]:
     return {
         "run": path.name,
-        "cpu_model": host.get("cpu_model"),
-        "cores": usable_cores(host),
-        "commit": vcs.get("commit"),
-        "dirty": vcs.get("dirty_diff_sha256") is not None,
-        "datasets": {key: value["id"] for key, value in (meta.get("datasets") or {}).items()},
-        "fingerprint": meta.get("fingerprint"),
+        "cpu_model": meta.host.get("cpu_model"),
+        "cores": usable_cores(meta.host),
+        "commit": meta.vcs.commit,
+        "dirty": meta.vcs.dirty_diff_sha256 is not None,
+        "datasets": {key: dataset.id for key, dataset in meta.datasets.items()},
+        "fingerprint": meta.fingerprint,
     }
 
 

@@ -23,16 +23,16 @@ def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
     Raises:
         FigureError: a cell is missing, or has other conditions; the message names it.
     """
-    done = {row["cell"] for row in run.rows}
+    done = {row.cell for row in run.rows}
     missing = [cell.id for cell in cells if cell.id not in done]
     if missing:
         shown = ", ".join(missing[:6]) + (f" and {len(missing) - 6} more" if missing[6:] else "")
-        resume = "" if run.meta.get("complete") else f" (finish it: lab run --resume {run.path})"
+        resume = "" if run.meta.complete else f" (finish it: lab run --resume {run.path})"
         raise FigureError(
             f"{run.path} cannot serve {figure_id}, {stage}: it lacks {len(missing)} of "
             f"{len(cells)} cells: {shown}{resume}"
         )
-    recorded = run.meta.get("cells") or {}
+    recorded = run.meta.cells
     for cell in cells:
         difference = _difference(recorded.get(cell.id, {}), describe(cell))
         if difference:

@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from streamlab.engines.protocol import Reconfiguration
 from streamlab.lab.measure.elastic import read_reconfigurations
+from streamlab.results.schema import TrialRow
 from streamlab.results.seal import read_sealed
-from streamlab.results.store import Row, Run
+from streamlab.results.store import Run
 from streamlab.results.table import table_of
 
 STEP_S = 0.1
@@ -44,16 +45,16 @@ class ElasticTimeline:
         return mask
 
 
-def read_timeline(run: Run, row: Row) -> ElasticTimeline | None:
+def read_timeline(run: Run, row: TrialRow) -> ElasticTimeline | None:
     """Read a trial's timeline; None if it has no series or the file is missing.
 
     Raises:
         ResultsError: the file has changed since the lab wrote it.
     """
-    if row["series"] is None:
+    if row.series is None:
         return None
     try:
-        table = table_of(read_sealed(run.path, run.path / row["series"]))
+        table = table_of(read_sealed(run.path, run.path / row.series))
     except FileNotFoundError:
         return None
     timed = np.asarray(table["t_ns"].to_numpy()) >= 0
@@ -118,11 +119,11 @@ def longest_above(values: Values, bound: float) -> float:
     return longest * STEP_S
 
 
-def _changes(run: Run, row: Row) -> tuple[Reconfiguration, ...]:
+def _changes(run: Run, row: TrialRow) -> tuple[Reconfiguration, ...]:
 
-    if row["reconfigurations"] is None:
+    if row.reconfigurations is None:
         return ()
     try:
-        return read_reconfigurations(read_sealed(run.path, run.path / row["reconfigurations"]))
+        return read_reconfigurations(read_sealed(run.path, run.path / row.reconfigurations))
     except FileNotFoundError:
         return ()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from streamlab.results.fit import encodable
+from streamlab.results.row_conversion import encodable
 from streamlab.results.stats.intervals import Interval
 
 

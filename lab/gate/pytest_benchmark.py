@@ -14,7 +14,7 @@ from streamlab.lab.errors import GateError
 from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.metrics import Metric
 from streamlab.results import schema
-from streamlab.results.fit import encodable
+from streamlab.results.row_conversion import encodable
 
 MEDIAN = "median"
 LEAST_S, MOST_S = 1e-12, 1e9

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.trials import Say, find_inputs
@@ -21,7 +23,8 @@ from streamlab.lab.runner.trials import run as run_trials
 from streamlab.results.compare import CELL
 from streamlab.results.differences import by_cell, describe_differences, differences
 from streamlab.results.machines import compare_machines
-from streamlab.results.store import Row, Run, read_run
+from streamlab.results.schema import TrialRow, columns_of
+from streamlab.results.store import Run, read_run
 
 
 def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
@@ -59,7 +62,7 @@ def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
             f"  only in the matrix: {_listed(missing)}\n  {old.path} has {_listed(before)}\n"
             "measure a new baseline with this matrix, or select cells of the baseline with --only"
         )
-    if unlike := compare_machines(old.meta["host"], host()).decisive:
+    if unlike := compare_machines(old.meta.host, host()).decisive:
         raise _refusal("this machine (B)", old, list(map(str, unlike)))
 
 
@@ -73,7 +76,7 @@ def _refusal(new: str, old: Run, reasons: Sequence[str]) -> GateError:
 
 def machine_notes(old: Run, new: Run) -> tuple[str, ...]:
     """Return the differences between two runs' machines that do not affect speed."""
-    return tuple(map(str, compare_machines(old.meta["host"], new.meta["host"]).notes))
+    return tuple(map(str, compare_machines(old.meta.host, new.meta.host).notes))
 
 
 def measure_run(
@@ -85,12 +88,14 @@ def measure_run(
         KeyboardInterrupt: the run was interrupted; its finished trials are stored.
     """
     repeated = [replace(cell, repetitions=n) for cell in cells]
-    meta = new_meta(matrix, text, repeated, tuple(cell.id for cell in cells), False)
-    meta["name"] = f"gate-{matrix.name}"
-    meta["container"] = surroundings(matrix.settings, cells)
+    meta = msgspec.structs.replace(
+        new_meta(matrix, text, repeated, tuple(cell.id for cell in cells), False),
+        name=f"gate-{matrix.name}",
+        container=surroundings(matrix.settings, cells),
+    )
     datasets = find_inputs(repeated, master=master, say=say)
     for key, dataset in datasets.items():
-        record_dataset(meta, key, dataset)
+        meta = record_dataset(meta, key, dataset)
     run_dir = start(root, meta)
     say(f"{len(cells)} cells x {n}: {run_dir}")
     result = run_trials(run_dir, meta, repeated, datasets, Quiet(), matrix.settings)
@@ -111,7 +116,7 @@ class Quiet:
     def started(self, trial: Any) -> None:
         """Print nothing."""
 
-    def finished(self, trial: Any, row: Row) -> None:
+    def finished(self, trial: Any, row: TrialRow) -> None:
         """Print nothing."""
 
 
@@ -119,7 +124,7 @@ def planted_work_notes(old: Run, new: Run) -> tuple[str, ...]:
     """Return a note for each run with planted busy work."""
     notes = []
     for run in (old, new):
-        planted = max((row["planted_slowdown"] or 0 for row in run.rows), default=0)
+        planted = max((row.planted_slowdown or 0 for row in run.rows), default=0)
         if planted:
             notes.append(f"{run.path.name} was run with {planted:.0%} of planted busy work")
     return tuple(notes)
@@ -129,6 +134,6 @@ def _listed(cells: Iterable[str]) -> str:
     return ", ".join(cells) or "no cell"
 
 
-def _cell_trials(rows: Sequence[Row]) -> tuple[Row, ...]:
+def _cell_trials(rows: Sequence[TrialRow]) -> tuple[dict[str, Any], ...]:
     """Return the trials of the cell itself, without those of a search."""
-    return tuple(row for row in rows if row["purpose"] in (None, CELL))
+    return tuple(columns_of(row) for row in rows if row.purpose in (None, CELL))

@@ -22,7 +22,7 @@ from streamlab.lab.measure.series import Phases, Recording, write_series
 from streamlab.lab.trial.evidence import READINGS, Evidence, Timed, load_answer, read_evidence
 from streamlab.lab.trial.spec import EditedError, EngineTrial, Job, workload_of
 from streamlab.results import schema
-from streamlab.results.fit import fit_row
+from streamlab.results.row_conversion import convert_row
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
@@ -198,7 +198,7 @@ def _store(answer: Columns, path: Path) -> None:
 
 def _recordable(result: Result) -> Result:
     """Return the columns in types that fit the results; reports values that do not fit."""
-    fit, unfit = fit_row(result)
+    fit, unfit = convert_row(result)
     if unfit:
         reasons = [fit["reason"]] if fit.get("reason") else []
         fit["reason"] = "; ".join([*reasons, *unfit])

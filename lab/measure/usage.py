@@ -2,11 +2,13 @@
 
 import os
 import resource
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from streamlab.results.schema import TrialRow
 
 MOST_SYSTEM_SHARE = 0.2
 """Largest share of system time in a timed part without a warning; above it, the rate depends on the kernel as well.
@@ -89,16 +91,15 @@ def usage_of(processes: Iterable[psutil.Process]) -> Usage:
     return sum((_process_usage(process.pid) for process in processes), Usage())
 
 
-def core_warnings(row: Mapping[str, object]) -> list[str]:
+def core_warnings(row: TrialRow) -> list[str]:
     """Return a warning if a trial used more cores than it has workers.
 
     Then other threads (a compiler, a garbage collector, a source) contribute to its rate.
     The limit allows a tenth of the workers and two ticks of the kernel's clock.
     """
-    cpu_s, duration_s, workers = (row.get(name) for name in ("cpu_s", "duration_s", "workers"))
-    if not (isinstance(cpu_s, float) and isinstance(duration_s, float) and duration_s > 0):
+    cpu_s, duration_s, workers = row.cpu_s, row.duration_s, row.workers
+    if cpu_s is None or duration_s is None or duration_s <= 0:
         return []
-    assert isinstance(workers, int), "every trial has workers"
     if cpu_s <= MOST_CORES_PER_WORKER * workers * duration_s + 2 * PROCESS_TICK_S:
         return []
     unit = "worker" if workers == 1 else "workers"
@@ -108,19 +109,19 @@ def core_warnings(row: Mapping[str, object]) -> list[str]:
     ]
 
 
-def kernel_warnings(row: Mapping[str, object]) -> list[str]:
+def kernel_warnings(row: TrialRow) -> list[str]:
     """Return a warning if the kernel took much of a trial's CPU time."""
-    cpu_s, system_s = row.get("cpu_s"), row.get("system_s")
-    if not isinstance(cpu_s, float) or not isinstance(system_s, float) or cpu_s <= 0:
+    cpu_s, system_s = row.cpu_s, row.system_s
+    if cpu_s is None or system_s is None or cpu_s <= 0:
         return []
-    share, minor = system_s / cpu_s, row.get("minor_faults")
-    many = isinstance(minor, int) and minor > FEW_FAULTS
+    share, minor = system_s / cpu_s, row.minor_faults
+    many = minor is not None and minor > FEW_FAULTS
     if share <= MOST_SYSTEM_SHARE or system_s < (TICK_S if many else LEAST_SYSTEM_S):
         return []
     return [
         f"the kernel took {share:.0%} of its CPU time ({system_s * 1e3:.0f} ms); above "
         f"{MOST_SYSTEM_SHARE:.0%} the rate is not the engine's alone: {minor} page faults of fresh "
-        f"memory, {row.get('major_faults')} that waited for a disk, and threads that wait and wake"
+        f"memory, {row.major_faults} that waited for a disk, and threads that wait and wake"
     ]
 
 

@@ -17,11 +17,11 @@ from streamlab.lab.matrix.matrix import Settings
 from streamlab.lab.runner.datasets import is_made
 from streamlab.lab.runner.provenance import host
 from streamlab.results.errors import ResultsError
-from streamlab.results.fit import encodable
 from streamlab.results.machines import compare_machines
-from streamlab.results.meta import check_meta
-from streamlab.results.schema import CRASH, OOM
-from streamlab.results.store import Row, list_runs, read_meta, read_trials
+from streamlab.results.meta import SessionRecord, check_meta
+from streamlab.results.row_conversion import encodable
+from streamlab.results.schema import CRASH, OOM, TrialRow
+from streamlab.results.store import list_runs, read_meta, read_trials
 
 NAMED = 3
 """Number of runs, or of cells without a time, that messages list."""
@@ -100,23 +100,23 @@ def _times(
     try:
         meta = read_meta(run_dir)
         check_meta(run_dir, meta)
-        same = {name for name in cells if _essence(meta["cells"].get(name)) == essences[name]}
-        if not same or not compare_machines(meta["host"], machine).same:
+        same = {name for name in cells if _essence(meta.cells.get(name)) == essences[name]}
+        if not same or not compare_machines(meta.host, machine).same:
             return {}
-        rows = sorted(read_trials(run_dir).values(), key=lambda row: int(row["order_index"]))
-        durations = list(_durations(rows, meta["sessions"], meta["settings"]["idle_s"]))
+        rows = sorted(read_trials(run_dir).values(), key=lambda row: row.order_index)
+        durations = list(_durations(rows, meta.sessions, meta.settings["idle_s"]))
     except (ResultsError, AttributeError, KeyError, TypeError):  # skip damaged runs
         return {}
     by_cell: dict[str, list[float]] = {}
     for row, seconds in durations:
         # A search overloads the engine on purpose: its crashes are part of its duration.
-        complete = row["status"] not in CUT_SHORT
-        if row["cell"] in same and (complete or cells[row["cell"]].search):
-            by_cell.setdefault(row["cell"], []).append(seconds)
+        complete = row.status not in CUT_SHORT
+        if row.cell in same and (complete or cells[row.cell].search):
+            by_cell.setdefault(row.cell, []).append(seconds)
     return {
         name: sum(times) if cells[name].search else mean(times) * cells[name].repetitions
         for name, times in by_cell.items()
-        if cells[name].search is None or meta["complete"]
+        if cells[name].search is None or meta.complete
     }
 
 
@@ -128,19 +128,19 @@ def _essence(described: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _durations(
-    rows: Sequence[Row], sessions: Sequence[Mapping[str, Any]], idle_s: float
-) -> Iterator[tuple[Row, float]]:
+    rows: Sequence[TrialRow], sessions: Sequence[SessionRecord], idle_s: float
+) -> Iterator[tuple[TrialRow, float]]:
     """Yield trials with their seconds, for trials with a known end."""
     # A session ends with an idle baseline; a killed session has no end.
     idle = timedelta(seconds=idle_s)
-    ends = [ended - idle for session in sessions if (ended := _time(session.get("ended_at")))]
-    starts = [began for session in sessions if (began := _time(session.get("started_at")))]
+    ends = [ended - idle for session in sessions if (ended := _time(session.ended_at))]
+    starts = [began for session in sessions if (began := _time(session.started_at))]
     for row, after in zip(rows, [*rows[1:], None], strict=True):
-        began = _time(row.get("started_at"))
+        began = _time(row.started_at)
         if began is None:
             continue
         candidates = [end for end in ends if end >= began]
-        if after is not None and (follows := _time(after.get("started_at"))) is not None:
+        if after is not None and (follows := _time(after.started_at)) is not None:
             candidates.append(follows)
         ended = min((moment for moment in candidates if moment >= began), default=None)
         if ended is not None and not any(began < start <= ended for start in starts):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from streamlab.lab.interrupt import check as check_interrupt
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
@@ -83,7 +85,7 @@ def execute(
         if resume is not None:
             held.enter_context(hold(resume))
             meta = reopen(resume, meta)
-        meta["container"] = surroundings(matrix.settings, cells)
+        meta = replace(meta, container=surroundings(matrix.settings, cells))
         for place in (resume or out, catalogue().path):
             check_text(place.absolute())
         entries = entries_of(cells)
@@ -96,7 +98,7 @@ def execute(
                     entry, master=master, progress=progress, say=audience.warn
                 )
             check_interrupt()  # Spark may have dropped the exception
-            record_dataset(meta, entry.key, datasets[entry.key])
+            meta = record_dataset(meta, entry.key, datasets[entry.key])
         if resume is not None:
             run_dir = resume
         else:

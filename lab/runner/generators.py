@@ -6,15 +6,15 @@ The send lag shows whether the generator kept up in the trial itself.
 """
 
 import json
-from collections.abc import MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import CeilingJob
+from streamlab.results.meta import CeilingRecord
 
 SAFE_SHARE = 0.5
 """Highest share of the ceiling without a warning: the generator must be able to do twice the rate
@@ -50,16 +50,18 @@ class Ceiling:
 class Generators:
     """Measures ceilings on first use, and records them for run.json."""
 
-    def __init__(self, run_dir: Path, noted: MutableMapping[str, Any], isolate: Isolation) -> None:
+    def __init__(
+        self, run_dir: Path, noted: Mapping[str, CeilingRecord], isolate: Isolation
+    ) -> None:
         """Begin a session.
 
         Args:
             run_dir: the run directory, for logs.
-            noted: `generators` of run.json; entries of an earlier session are replaced.
+            noted: the ceilings of earlier sessions.
             isolate: where trials run.
         """
         self._run_dir = run_dir
-        self._records = noted
+        self.records = dict(noted)
         self._isolate = isolate
         self._ceilings: dict[str, Ceiling] = {}
 
@@ -69,7 +71,7 @@ class Generators:
         key = f"{cell.engine}/{cell.variant}/b{batch}"
         if key not in self._ceilings:
             self._ceilings[key] = ceiling = self._measure(key, cell, batch)
-            self._records[key] = {"ceiling_eps": ceiling.eps, "reason": ceiling.reason}
+            self.records[key] = CeilingRecord(ceiling_eps=ceiling.eps, reason=ceiling.reason)
         return self._ceilings[key]
 
     def _measure(self, key: str, cell: Cell, batch: int) -> Ceiling:

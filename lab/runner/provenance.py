@@ -13,6 +13,7 @@ import psutil
 from streamlab.lab.host.git import GitError, git, git_bytes
 from streamlab.lab.host.installation import SOURCE
 from streamlab.lab.isolate.source import source_bytes
+from streamlab.results.meta import Revision, Software
 from streamlab.workloads import control_group
 
 SOURCE_PARTS = (
@@ -51,18 +52,18 @@ def host() -> dict[str, Any]:
     }
 
 
-def software() -> dict[str, Any]:
+def software() -> Software:
     """Return the interpreter and the versions of all installed packages, without importing them."""
     packages = {dist.metadata["Name"]: dist.version for dist in distributions()}
-    return {
-        "python": platform.python_version(),
-        "implementation": platform.python_implementation(),
-        "executable_prefix_is_venv": sys.prefix != sys.base_prefix,
-        "packages": dict(sorted(packages.items(), key=lambda item: item[0].lower())),
-    }
+    return Software(
+        python=platform.python_version(),
+        implementation=platform.python_implementation(),
+        executable_prefix_is_venv=sys.prefix != sys.base_prefix,
+        packages=dict(sorted(packages.items(), key=lambda item: item[0].lower())),
+    )
 
 
-def revision() -> dict[str, Any]:
+def revision() -> Revision:
     """Return the source revision: the commit, and a hash of changes since.
 
     `dirty_diff_sha256` covers changed and untracked files of SOURCE_PARTS; None for a clean tree.
@@ -76,12 +77,12 @@ def revision() -> dict[str, Any]:
         diff = git_bytes(SOURCE, "diff", "HEAD", "--binary", "--no-ext-diff", "--no-color", *parts)
         untracked = git_bytes(SOURCE, "ls-files", "--others", "--exclude-standard", "-z", *parts)
     except GitError as error:
-        return {"commit": None, "dirty_diff_sha256": None, "reason": f"no checkout: {error}"}
+        return Revision(reason=f"no checkout: {error}")
     digest = hashlib.sha256(diff)
     for name in filter(None, untracked.split(b"\0")):
         digest.update(name + b"\0" + source_bytes(SOURCE / os.fsdecode(name)))
     dirty = digest.hexdigest() if diff or untracked else None
-    return {"commit": commit, "dirty_diff_sha256": dirty, "reason": None}
+    return Revision(commit=commit, dirty_diff_sha256=dirty)
 
 
 def _text(path: str) -> str | None:

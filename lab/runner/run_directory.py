@@ -13,14 +13,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from streamlab.lab.errors import LabError, ResumeError
 from streamlab.lab.matrix.cells import Cell, describe
 from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
 from streamlab.lab.runner.provenance import host, revision, software
 from streamlab.results import fingerprints
-from streamlab.results.fit import encodable
 from streamlab.results.machines import compare_machines
-from streamlab.results.meta import check_meta
+from streamlab.results.meta import DatasetRecord, RunMeta, SessionRecord, check_meta
+from streamlab.results.row_conversion import encodable
 from streamlab.results.store import read_meta, write_meta
 from streamlab.workloads.datasets.added_events import invented_words
 from streamlab.workloads.datasets.dataset import Dataset
@@ -40,32 +42,30 @@ def new_meta(
     cells: Sequence[Cell],
     only: Sequence[str],
     keep_outputs: bool,
-) -> dict[str, Any]:
+) -> RunMeta:
     """Return the content of run.json at the start of a run, without datasets."""
-    return {
-        "lab_version": _lab_version(),
-        "name": matrix.name,
-        "settings": asdict(matrix.settings),
-        "matrix_text": matrix_text,
-        "matrix_folder": str(matrix.folder),
-        "only": list(only),
-        "keep_outputs": keep_outputs,
-        "cells": {cell.id: describe(cell) for cell in cells},
-        "code": {entry.key: entry.bound().code() for entry in _entries(cells)},
-        "vcs": revision(),
-        "host": host(),
-        "software": software(),
-        "datasets": {},
-        "sessions": [],
-        "complete": False,
-    }
+    return RunMeta(
+        lab_version=_lab_version(),
+        name=matrix.name,
+        settings=asdict(matrix.settings),
+        matrix_text=matrix_text,
+        matrix_folder=str(matrix.folder),
+        only=list(only),
+        keep_outputs=keep_outputs,
+        cells={cell.id: describe(cell) for cell in cells},
+        code={entry.key: entry.bound().code() for entry in _entries(cells)},
+        vcs=revision(),
+        host=host(),
+        software=software(),
+        complete=False,
+    )
 
 
 def _entries(cells: Sequence[Cell]) -> list[WorkloadEntry]:
     return list({cell.entry.key: cell.entry for cell in cells}.values())
 
 
-def start(root: Path, meta: dict[str, Any]) -> Path:
+def start(root: Path, meta: RunMeta) -> Path:
     """Create a run directory below `root` and write its run.json.
 
     Raises:
@@ -78,7 +78,7 @@ def start(root: Path, meta: dict[str, Any]) -> Path:
         raise _not_made(root, error) from error
     for attempt in range(100):
         suffix = f"-{attempt}" if attempt else ""
-        run_dir = root / f"{stamp}-{meta['name']}{suffix}"
+        run_dir = root / f"{stamp}-{meta.name}{suffix}"
         try:
             run_dir.mkdir()  # atomic: of several runs that start now, one gets this name
         except FileExistsError:
@@ -93,7 +93,7 @@ def start(root: Path, meta: dict[str, Any]) -> Path:
             shutil.rmtree(run_dir, ignore_errors=True)
             raise _not_made(run_dir, error) from error
         return run_dir
-    raise LabError(f"{root} already has 100 runs called {stamp}-{meta['name']}; use another name")
+    raise LabError(f"{root} already has 100 runs called {stamp}-{meta.name}; use another name")
 
 
 def _not_made(run_dir: Path, error: OSError) -> LabError:
@@ -134,7 +134,7 @@ def hold(run_dir: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+def reopen(run_dir: Path, meta: RunMeta) -> RunMeta:
     """Return the stored run.json, after checking that `meta` describes the same run.
 
     Cells, settings, source revision and packages must be equal, and the machines comparable.
@@ -146,21 +146,21 @@ def reopen(run_dir: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     stored = read_meta(run_dir)
     check_meta(run_dir, stored, to_resume=True)
     pairs = [
-        ("only", stored["only"], meta["only"]),
-        ("keep_outputs", stored["keep_outputs"], meta["keep_outputs"]),
+        ("only", stored.only, meta.only),
+        ("keep_outputs", stored.keep_outputs, meta.keep_outputs),
         # Stored texts are escaped; escape the new ones as well.
-        ("matrix cells", stored["cells"], encodable(meta["cells"])),
-        ("matrix settings", stored["settings"], encodable(meta["settings"])),
-        ("source revision vcs.commit", stored["vcs"]["commit"], meta["vcs"]["commit"]),
+        ("matrix cells", stored.cells, encodable(meta.cells)),
+        ("matrix settings", stored.settings, encodable(meta.settings)),
+        ("source revision vcs.commit", stored.vcs.commit, meta.vcs.commit),
         (
             "source revision vcs.dirty_diff_sha256",
-            stored["vcs"]["dirty_diff_sha256"],
-            meta["vcs"]["dirty_diff_sha256"],
+            stored.vcs.dirty_diff_sha256,
+            meta.vcs.dirty_diff_sha256,
         ),
-        ("packages", stored["software"]["packages"], meta["software"]["packages"]),
+        ("packages", stored.software.packages, meta.software.packages),
     ]
-    _refuse_edited(run_dir, stored.get("code", {}), encodable(meta["code"]))
-    unlike = compare_machines(stored["host"], meta["host"]).decisive
+    _refuse_edited(run_dir, stored.code, encodable(meta.code))
+    unlike = compare_machines(stored.host, meta.host).decisive
     pairs += [(f"host[{field.name!r}]", field.old, field.new) for field in unlike]
     for name, before, after in pairs:
         difference = _difference(name, before, after)
@@ -180,35 +180,35 @@ def _refuse_edited(run_dir: Path, before: Mapping[str, str], now: Mapping[str, s
             )
 
 
-def dataset_meta(dataset: Dataset) -> dict[str, Any]:
+def dataset_record(dataset: Dataset) -> DatasetRecord:
     """Return the entry of a dataset in run.json."""
-    return {
-        "id": dataset.id,
-        "workload": dataset.workload,
-        "events": dataset.events,
-        "origin": json.loads(json.dumps(dict(dataset.origin), default=str)),
-        "source": dataset.source,
-        "licence": dataset.licence,
-        "invented": invented_words(dataset.origin, dataset.events) or None,
-    }
+    return DatasetRecord(
+        id=dataset.id,
+        workload=dataset.workload,
+        events=dataset.events,
+        origin=json.loads(json.dumps(dict(dataset.origin), default=str)),
+        source=dataset.source,
+        licence=dataset.licence,
+        invented=invented_words(dataset.origin, dataset.events) or None,
+    )
 
 
-def record_dataset(meta: dict[str, Any], key: str, dataset: Dataset) -> None:
-    """Record a workload's dataset in the content of run.json.
+def record_dataset(meta: RunMeta, key: str, dataset: Dataset) -> RunMeta:
+    """Return run.json with a workload's dataset.
 
     Raises:
         ResumeError: the run was started with another dataset.
     """
-    earlier = meta["datasets"].get(key)
-    if earlier is not None and earlier["id"] != dataset.id:
+    earlier = meta.datasets.get(key)
+    if earlier is not None and earlier.id != dataset.id:
         raise ResumeError(
-            f"the run cannot be resumed: the dataset of {key} was {earlier['id']}, is {dataset.id} "
+            f"the run cannot be resumed: the dataset of {key} was {earlier.id}, is {dataset.id} "
             "now; start a new run instead"
         )
-    meta["datasets"][key] = dataset_meta(dataset)
+    return replace(meta, datasets={**meta.datasets, key: dataset_record(dataset)})
 
 
-def fingerprint(cell: Cell, dataset: Dataset, meta: Mapping[str, Any]) -> str:
+def fingerprint(cell: Cell, dataset: Dataset, meta: RunMeta) -> str:
     """Return the hash of a cell's conditions; only results with equal hashes may be compared.
 
     Does not cover the source revision, nor the machine, which is compared with tolerances.
@@ -216,35 +216,37 @@ def fingerprint(cell: Cell, dataset: Dataset, meta: Mapping[str, Any]) -> str:
     content = fingerprints.conditions_of_cell(
         describe(cell),
         dataset.id,
-        meta["settings"]["isolation"],
+        meta.settings["isolation"],
         # Several workloads may share this input.
         cell.entry.name if cell.entry.name != dataset.workload else None,
     )
     return fingerprints.fingerprint(content)
 
 
-def run_fingerprint(meta: Mapping[str, Any]) -> str:
+def run_fingerprint(meta: RunMeta) -> str:
     """Return the fingerprint of a run: of all its cells and datasets."""
     content = {
-        "cells": meta["cells"],
-        "datasets": {key: value["id"] for key, value in meta["datasets"].items()},
-        "isolation": meta["settings"]["isolation"],
+        "cells": meta.cells,
+        "datasets": {key: dataset.id for key, dataset in meta.datasets.items()},
+        "isolation": meta.settings["isolation"],
     }
     return fingerprints.fingerprint(content)
 
 
-def open_session(meta: dict[str, Any]) -> None:
-    """Add a session that starts now to the content of run.json."""
-    meta["sessions"].append({"started_at": now(), "ended_at": None, "interrupted": None})
+def open_session(meta: RunMeta) -> RunMeta:
+    """Return run.json with a session that starts now."""
+    return replace(meta, sessions=[*meta.sessions, SessionRecord(started_at=now())])
 
 
-def close_session(meta: dict[str, Any], *, interrupted: bool, began_ns: int) -> None:
-    """Record the end of the current session."""
-    meta["sessions"][-1] |= {
-        "ended_at": now(),
-        "interrupted": interrupted,
-        "duration_s": (time.monotonic_ns() - began_ns) / 1e9,
-    }
+def close_session(meta: RunMeta, *, interrupted: bool, began_ns: int) -> RunMeta:
+    """Return run.json with the end of the current session."""
+    duration_s = (time.monotonic_ns() - began_ns) / 1e9
+    return note_in_session(meta, ended_at=now(), interrupted=interrupted, duration_s=duration_s)
+
+
+def note_in_session(meta: RunMeta, **fields: Any) -> RunMeta:
+    """Return run.json with these fields of the current session."""
+    return replace(meta, sessions=[*meta.sessions[:-1], replace(meta.sessions[-1], **fields)])
 
 
 def _difference(name: str, before: Any, after: Any) -> str | None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.interrupt import pause
@@ -22,7 +21,9 @@ from streamlab.lab.measure.energy import idle
 from streamlab.lab.measure.energy.choose import AUTO, NONE, Choice, by_name, choose
 from streamlab.lab.runner.generators import Generators
 from streamlab.lab.runner.trial_folder import remove_orphaned_folders
-from streamlab.results.store import Row, write_trial
+from streamlab.results.meta import RunMeta
+from streamlab.results.schema import TrialRow
+from streamlab.results.store import write_trial
 from streamlab.workloads.references import file_of
 from streamlab.workloads.registry import places
 
@@ -47,7 +48,7 @@ class Session:
     energy: Choice
     generators: Generators
     idle_before: Watts = None
-    measured: dict[str, Row] = field(default_factory=dict)
+    measured: dict[str, TrialRow] = field(default_factory=dict)
 
     def advice(self) -> str | None:
         """Return a hint on how to improve the session's energy figures, or None."""
@@ -63,15 +64,7 @@ class Session:
             )
         return None
 
-    def provenance(self) -> dict[str, Any]:
-        """Return the session's entries for run.json."""
-        return {
-            "energy": {"provider": self.energy.name, "reason": self.energy.reason},
-            "idle_before_w": self.idle_before,
-            "confinement": self._confinement(),
-        }
-
-    def _confinement(self) -> str:
+    def confinement(self) -> str:
         """Return the mechanism that confines trials, or why they are unconfined (docs/trust.md)."""
         if self.settings.isolation.kind == CONTAINER:
             return "container"
@@ -105,7 +98,7 @@ def _ours(modules: Iterable[str]) -> bool:
     )
 
 
-def begin(run_dir: Path, meta: dict[str, Any], settings: Settings) -> Session:
+def begin(run_dir: Path, meta: RunMeta, settings: Settings) -> Session:
     """Open a session; blocks for `settings.idle_s`.
 
     Raises:
@@ -113,31 +106,28 @@ def begin(run_dir: Path, meta: dict[str, Any], settings: Settings) -> Session:
     """
     remove_orphaned_folders()
     choice = choose(settings.energy)
-    noted = meta.setdefault("generators", {})
-    session = Session(
+    return Session(
         run_dir=run_dir,
         settings=settings,
         energy=choice,
-        generators=Generators(run_dir, noted, settings.isolation),
+        generators=Generators(run_dir, meta.generators, settings.isolation),
         idle_before=_idle(choice, settings.idle_s),
     )
-    meta["sessions"][-1] |= session.provenance()
-    return session
 
 
-def finish(session: Session, meta: dict[str, Any], *, interrupted: bool) -> None:
+def finish(session: Session, *, interrupted: bool) -> Watts:
     """Close a session: fill in the net energy of its rows, each rewritten atomically.
 
-    An interrupted session does not measure a second baseline.
+    Returns the watts of the idle machine; an interrupted session does not measure them.
     """
     after: Watts = None
     with suppress(KeyboardInterrupt):
         after = None if interrupted else _idle(session.energy, session.settings.idle_s)
-    meta["sessions"][-1]["idle_after_w"] = after
     for name, row in session.measured.items():
-        if row.get("energy_gross_j") is not None:
-            row |= idle.net(row, before=session.idle_before, after=after)
-            write_trial(session.run_dir, name, row)
+        if row.energy_gross_j is not None:
+            net = idle.net(row, before=session.idle_before, after=after)
+            write_trial(session.run_dir, name, net)
+    return after
 
 
 def _idle(choice: Choice, seconds: float) -> Watts:

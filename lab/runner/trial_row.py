@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from streamlab.lab.isolate.isolation import PROCESS
 from streamlab.lab.load.spec import LoadSpec
@@ -20,8 +21,10 @@ from streamlab.lab.runner.run_directory import fingerprint, now
 from streamlab.lab.runner.session import Session
 from streamlab.lab.trial.spec import EngineTrial
 from streamlab.results import schema
+from streamlab.results.meta import RunMeta
+from streamlab.results.schema import TrialRow
 from streamlab.results.seal import move_sealed
-from streamlab.results.store import Row
+from streamlab.results.store import make_row
 from streamlab.workloads.control_group import usable_cores_here
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.default_folders import runs
@@ -31,17 +34,18 @@ MOST_ATTEMPTS = 5
 
 
 def run_one(
-    session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset, *, keep_outputs: bool
-) -> Row:
+    session: Session, meta: RunMeta, trial: Trial, dataset: Dataset, *, keep_outputs: bool
+) -> TrialRow:
     """Run a trial in a process of its own and return its row; a refused cell runs nothing.
 
     Raises:
         DiskFullError: a disk is full; run the trial again.
         IsolationError: the container engine failed.
     """
-    row = _asked(session, meta, trial, dataset)
+    request = _request_columns(session, meta, trial, dataset)
     if trial.cell.refusal is not None:
-        return row | {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
+        refused = {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
+        return make_row(trial.name, request | refused)
     cell, load, run_dir = trial.cell, trial.load, session.run_dir
     ceiling = None if load is None else session.generators.ceiling(cell)
     series = Path("series") / f"{trial.name}.parquet"
@@ -60,7 +64,7 @@ def run_one(
         dataset=dataset,
         workload=cell.entry.asked_for(dataset),
         query=cell.query,
-        code=meta.get("code", {}).get(cell.entry.key) if here else None,
+        code=meta.code.get(cell.entry.key) if here else None,
         series=run_dir / series,
         reconfigurations=run_dir / reconfigurations,
         histograms=run_dir / histograms,
@@ -84,27 +88,27 @@ def run_one(
     before, ended, after, warnings = _watched(once, session.settings)
     if answer.exists():
         move_sealed(run_dir, answer, answer.with_name(f"{cell.slug}.parquet"))
-    row |= {
-        "attempt": ended.attempt,
+    files = {
         "log": str(log),
         "series": _if_there(run_dir, series),
         "histograms": _if_there(run_dir, histograms),
         "reconfigurations": _if_there(run_dir, reconfigurations),
-        **ended.result,
     }
-    warnings += json.loads(row.get("warnings") or "[]")
+    row = make_row(trial.name, {**request, "attempt": ended.attempt, **files, **ended.result})
+    warnings += json.loads(row.warnings or "[]")
     warnings += [*kernel_warnings(row), *core_warnings(row)]
     if ceiling is not None:
-        row["generator_ceiling_eps"] = ceiling.eps
+        row = replace(row, generator_ceiling_eps=ceiling.eps)
         rate_eps = None if load is None else load.rate_eps
-        warnings += ceiling.warnings(row.get("offered_eps") or rate_eps)
-    return row | {
-        "warnings": json.dumps(warnings),
-        "loadavg_before": before.loadavg,
-        "loadavg_after": after.loadavg,
-        "core_to_core_before_ns": _finite(before.core_to_core_ns),
-        "core_to_core_after_ns": _finite(after.core_to_core_ns),
-    }
+        warnings += ceiling.warnings(row.offered_eps or rate_eps)
+    return replace(
+        row,
+        warnings=json.dumps(warnings),
+        loadavg_before=before.loadavg,
+        loadavg_after=after.loadavg,
+        core_to_core_before_ns=_finite(before.core_to_core_ns),
+        core_to_core_after_ns=_finite(after.core_to_core_ns),
+    )
 
 
 def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
@@ -145,15 +149,17 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
     return before, ended, after, warnings
 
 
-def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Dataset) -> Row:
+def _request_columns(
+    session: Session, meta: RunMeta, trial: Trial, dataset: Dataset
+) -> dict[str, Any]:
     """Return the columns that describe the request, independent of the result."""
     cell, load = trial.cell, trial.load
-    row: Row = {
+    columns: dict[str, Any] = {
         "cell": cell.id,
         "workload": cell.entry.name,
         "workload_label": cell.entry.label,
         "workload_query": json.dumps(dict(cell.query), sort_keys=True) if cell.query else None,
-        "workload_code": meta.get("code", {}).get(cell.entry.key),
+        "workload_code": meta.code.get(cell.entry.key),
         "engine": cell.engine,
         "variant": cell.variant,
         "workers": cell.workers,
@@ -174,15 +180,15 @@ def _asked(session: Session, meta: dict[str, Any], trial: Trial, dataset: Datase
         "load_label": cell.load_label,
     }
     if cell.conditions is not None:
-        row |= cell.conditions.columns()
+        columns |= cell.conditions.columns()
     if load is not None:
-        row |= {
+        columns |= {
             "load": json.dumps(msgspec.structs.asdict(load), sort_keys=True),
             "arrival": load.arrival,
             "warm_up_s": load.warm_up_s,
             "window_s": load.window_s,
         }
-    return row
+    return columns
 
 
 def _length_s(load: LoadSpec | None) -> float:

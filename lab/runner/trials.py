@@ -9,7 +9,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
+
+from msgspec.structs import replace
 
 from streamlab.lab.errors import DiskFullError, LabError
 from streamlab.lab.interrupt import pause
@@ -17,7 +19,12 @@ from streamlab.lab.load.arrivals import feasible_eps
 from streamlab.lab.matrix.cells import Cell, Trial, interleave
 from streamlab.lab.matrix.matrix import Settings, WorkloadEntry
 from streamlab.lab.runner.launcher import run_trial
-from streamlab.lab.runner.run_directory import close_session, open_session, run_fingerprint
+from streamlab.lab.runner.run_directory import (
+    close_session,
+    note_in_session,
+    open_session,
+    run_fingerprint,
+)
 from streamlab.lab.runner.search.record import Recorder
 from streamlab.lab.runner.search.run import Searches
 from streamlab.lab.runner.search.state import State
@@ -25,8 +32,10 @@ from streamlab.lab.runner.session import Session, begin, finish
 from streamlab.lab.runner.trial_row import run_one
 from streamlab.lab.trial.spec import OracleJob
 from streamlab.results import schema
+from streamlab.results.meta import RunMeta
+from streamlab.results.schema import TrialRow
 from streamlab.results.seal import compact, seal_files, seal_old_run, verify_run
-from streamlab.results.store import Row, read_trials, write_meta, write_table, write_trial
+from streamlab.results.store import read_trials, write_meta, write_table, write_trial
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.oracle_cache import move_old_answers
 
@@ -46,7 +55,7 @@ class Watcher(Protocol):
     def started(self, trial: Trial) -> None:
         """Note that a trial starts."""
 
-    def finished(self, trial: Trial, row: Row) -> None:
+    def finished(self, trial: Trial, row: TrialRow) -> None:
         """Note that a trial has ended and its row is stored."""
 
 
@@ -60,14 +69,14 @@ class RunResult:
         interrupted: the run was interrupted.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[TrialRow, ...]
     searches: Mapping[str, State]
     interrupted: bool
 
 
 def run(
     run_dir: Path,
-    meta: dict[str, Any],
+    meta: RunMeta,
     cells: Sequence[Cell],
     datasets: Mapping[str, Dataset],
     watcher: Watcher,
@@ -77,7 +86,7 @@ def run(
 
     Args:
         run_dir: a directory from `streamlab.lab.runner.run_directory`.
-        meta: content of run.json; changed here, and written at the start and the end.
+        meta: content of run.json; written at the start and the end.
         cells: cells of the run.
         datasets: dataset of each workload, by key.
         watcher: receives progress.
@@ -92,8 +101,7 @@ def run(
     verify_run(run_dir)
     done = read_trials(run_dir)
     began_ns = time.monotonic_ns()
-    open_session(meta)
-    meta["fingerprint"] = run_fingerprint(meta)
+    meta = replace(open_session(meta), fingerprint=run_fingerprint(meta))
     try:
         write_meta(run_dir, meta)
     except OSError as error:
@@ -102,12 +110,18 @@ def run(
     session: Session | None = None
     try:
         session = begin(run_dir, meta, settings or Settings())
+        meta = note_in_session(
+            meta,
+            energy={"provider": session.energy.name, "reason": session.energy.reason},
+            idle_before_w=session.idle_before,
+            confinement=session.confinement(),
+        )
         write_meta(run_dir, meta)
         if (advice := session.advice()) is not None:
             watcher.advised(advice)
         _run_all(session, meta, cells, datasets, watcher, done)
         interrupted = False
-        meta["complete"] = True
+        meta = replace(meta, complete=True)
     except KeyboardInterrupt:
         pass
     except OSError as error:
@@ -123,25 +137,25 @@ def run(
 
 def _run_all(
     session: Session,
-    meta: dict[str, Any],
+    meta: RunMeta,
     cells: Sequence[Cell],
     datasets: Mapping[str, Dataset],
     watcher: Watcher,
-    done: dict[str, Row],
+    done: dict[str, TrialRow],
 ) -> None:
     run_dir = session.run_dir
     for entry in _to_verify(cells, done):
         watcher.oracle(entry.key, datasets[entry.key])
         _make_oracle(run_dir, entry, datasets[entry.key])
-    with_answer = {row["cell"] for row in done.values() if row["status"] == schema.OK}
+    with_answer = {row.cell for row in done.values() if row.status == schema.OK}
 
-    def run_and_record(trial: Trial) -> Row:
+    def run_and_record(trial: Trial) -> TrialRow:
         watcher.started(trial)
-        keep = bool(meta["keep_outputs"]) and trial.cell.id not in with_answer
+        keep = meta.keep_outputs and trial.cell.id not in with_answer
         dataset = datasets[trial.cell.entry.key]
         row = run_one(session, meta, trial, dataset, keep_outputs=keep)
         _record(run_dir, trial, row)
-        if row["status"] == schema.OK:
+        if row.status == schema.OK:
             with_answer.add(trial.cell.id)
         done[trial.name] = session.measured[trial.name] = row
         watcher.finished(trial, row)
@@ -183,7 +197,7 @@ def _feasible(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[st
     }
 
 
-def _to_verify(cells: Sequence[Cell], done: Mapping[str, Row]) -> list[WorkloadEntry]:
+def _to_verify(cells: Sequence[Cell], done: Mapping[str, TrialRow]) -> list[WorkloadEntry]:
     """Return the workloads whose oracle must run before the first trial."""
     started = [cell for cell in cells if cell.refusal is None]
     todo = [trial.cell for trial in interleave(started) if trial.name not in done]
@@ -191,13 +205,13 @@ def _to_verify(cells: Sequence[Cell], done: Mapping[str, Row]) -> list[WorkloadE
     return list({cell.entry.key: cell.entry for cell in (*todo, *searches)}.values())
 
 
-def _in_order(done: Mapping[str, Row]) -> tuple[Row, ...]:
-    return tuple(sorted(done.values(), key=lambda row: int(row["order_index"])))
+def _in_order(done: Mapping[str, TrialRow]) -> tuple[TrialRow, ...]:
+    return tuple(sorted(done.values(), key=lambda row: row.order_index))
 
 
-def _record(run_dir: Path, trial: Trial, row: Row) -> None:
+def _record(run_dir: Path, trial: Trial, row: TrialRow) -> None:
     """Seal the files of a trial and write its row."""
-    names = [row.get(column) for column in ("log", "series", "histograms", "reconfigurations")]
+    names = (row.log, row.series, row.histograms, row.reconfigurations)
     files = [run_dir / name for name in names if name is not None]
     try:
         seal_files(run_dir, *files)
@@ -209,7 +223,7 @@ def _record(run_dir: Path, trial: Trial, row: Row) -> None:
 def _leave(
     run_dir: Path,
     session: Session | None,
-    meta: dict[str, Any],
+    meta: RunMeta,
     *,
     interrupted: bool,
     began_ns: int,
@@ -217,8 +231,10 @@ def _leave(
     """Write the files that end a session; after an error, a resumed run writes them."""
     try:
         if session is not None:
-            finish(session, meta, interrupted=interrupted)
-        close_session(meta, interrupted=interrupted, began_ns=began_ns)
+            idle_after_w = finish(session, interrupted=interrupted)
+            meta = note_in_session(meta, idle_after_w=idle_after_w)
+            meta = replace(meta, generators=session.generators.records)
+        meta = close_session(meta, interrupted=interrupted, began_ns=began_ns)
         write_meta(run_dir, meta)
         write_table(run_dir)
         seal_files(run_dir, *sorted((run_dir / "logs").glob("*.log")))

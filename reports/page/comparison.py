@@ -40,7 +40,7 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
     """
     comparison = side_by_side(runs, seed=seed)
     facts = [
-        {f"{part.title}: {fact.key}": fact.text for part in sections(recorded_facts(run.meta))
+        {f"{part.title}: {fact.key}": fact.text for part in sections(recorded_facts(run))
          for fact in part.facts}
         for run in runs
     ]  # fmt: skip
@@ -62,7 +62,7 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
 
 
 def _about(run: Run) -> str:
-    host = run.meta["host"].get("cpu_model")
+    host = run.meta.host.get("cpu_model")
     return f"commit {code_of(run)}, {number_of(len(run.rows), 'trial')}, {host}"
 
 

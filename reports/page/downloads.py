@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 from streamlab.results.table import csv_of, parquet_of
 
 
@@ -17,7 +17,7 @@ class Download:
     address: str
 
 
-def downloads(rows: Sequence[Row], name: str) -> tuple[Download, ...]:
+def downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]:
     """Return the trials as CSV and as Parquet."""
     files = (
         ("csv", "text/csv;charset=utf-8", csv_of(rows)),

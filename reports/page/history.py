@@ -95,8 +95,8 @@ def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
 
 def _code(run: Run) -> dict[str, Any]:
     """Return the facts of a run that can explain a step: all but its start and load average."""
-    facts = {name: part for name, part in recorded_facts(run.meta).items() if name != "started_at"}
-    host = {name: value for name, value in run.meta["host"].items() if name != "loadavg"}
+    facts = {name: part for name, part in recorded_facts(run).items() if name != "started_at"}
+    host = {name: value for name, value in run.meta.host.items() if name != "loadavg"}
     return facts | {"host": host}
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from streamlab.results.meta import RunMeta
+
 _FOLDERS = re.compile(r"""(?<![\w.:/~-])~?/(?![\s/])([^/"'\n]+/)+(?=[^/"'\s])""")
 """The folders of an absolute path: pages are shared, and the user's folders are private."""
 _THE_USERS = ("matrix_text", "datasets")
@@ -66,13 +68,10 @@ def _without_folders(value: Any) -> Any:
     return [_without_folders(part) for part in value] if _is_list(value) else value
 
 
-def invented(meta: Mapping[str, Any]) -> tuple[str, ...]:
+def invented(meta: RunMeta) -> tuple[str, ...]:
     """Return for each input the share of its events that an import invented, if any."""
-    datasets = meta.get("datasets") or {}
     return tuple(
-        f"{key}: {dataset['invented']}"
-        for key, dataset in datasets.items()
-        if dataset.get("invented")
+        f"{key}: {dataset.invented}" for key, dataset in meta.datasets.items() if dataset.invented
     )
 
 

@@ -1,14 +1,15 @@
 """Describes a run in a sentence, and states which of its numbers are verified."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from streamlab.reports.numbers import number_of
 from streamlab.reports.search_text import Search
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell
 from streamlab.reports.verdicts import MARKS, sign
+from streamlab.results.meta import RunMeta
 from streamlab.results.schema import CRASH, OOM, TIMEOUT, UNSUPPORTED, WRONG_OUTPUT
 
 _NO_ANSWER = (CRASH, OOM, TIMEOUT)
@@ -31,13 +32,10 @@ class Statement:
     mark: Literal["good", "doubt", "bad"]
 
 
-def not_run(
-    meta: Mapping[str, Any], cells: Sequence[Cell], searches: Sequence[Search] = ()
-) -> list[str]:
+def not_run(meta: RunMeta, cells: Sequence[Cell], searches: Sequence[Search] = ()) -> list[str]:
     """Return the planned cells of run.json that have no trial."""
-    planned = meta.get("cells") or {}
     started = {cell.name for cell in cells} | {search.name for search in searches}
-    return [str(name) for name in planned if name not in started]
+    return [str(name) for name in meta.cells if name not in started]
 
 
 def statement(

@@ -8,8 +8,8 @@ from streamlab.reports.page.inline_svg import engine_variable
 from streamlab.reports.palette import Colour
 from streamlab.reports.trial_series import read_timeline
 from streamlab.results.errors import ResultsError
-from streamlab.results.schema import OK, VERIFIED
-from streamlab.results.store import Row, Run
+from streamlab.results.schema import OK, VERIFIED, TrialRow
+from streamlab.results.store import Run
 
 MOST = 40
 """Most timelines of a page: each takes some 10 kB, and a long search has a hundred trials."""
@@ -54,10 +54,10 @@ class Timelines:
 
 def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
     """Draw the first trial of each cell, then all trials that are not ok, up to the limit."""
-    recorded = [row for row in run.rows if row["series"]]
-    first = {row["cell"]: row for row in reversed(recorded)}
-    chosen = [row for row in recorded if row is first[row["cell"]]]
-    chosen += [row for row in recorded if row["status"] != OK and row is not first[row["cell"]]]
+    recorded = [row for row in run.rows if row.series]
+    first = {row.cell: row for row in reversed(recorded)}
+    chosen = [row for row in recorded if row is first[row.cell]]
+    chosen += [row for row in recorded if row.status != OK and row is not first[row.cell]]
     drawn: list[tuple[int, DrawnTrial]] = []
     unreadable: list[str] = []
     short = left_out = 0
@@ -68,12 +68,12 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
         try:
             drawing = _draw(run, row, colours)
         except ResultsError:
-            unreadable.append(row["series"])
+            unreadable.append(str(row.series))
             continue
         if drawing is None:
             short += 1
         else:
-            drawn.append((row["order_index"], drawing))
+            drawn.append((row.order_index, drawing))
     in_order = sorted(drawn, key=lambda pair: pair[0])
     return Timelines(
         drawn=[drawing for _, drawing in in_order],
@@ -84,28 +84,28 @@ def timelines(run: Run, colours: Mapping[str, Colour]) -> Timelines:
     )
 
 
-def _draw(run: Run, row: Row, colours: Mapping[str, Colour]) -> DrawnTrial | None:
-    timeline = read_timeline(run.path, row["series"])
+def _draw(run: Run, row: TrialRow, colours: Mapping[str, Colour]) -> DrawnTrial | None:
+    timeline = read_timeline(run.path, str(row.series))
     if timeline is None:
         return None
     name = _name(row)
-    scaled = row["status"] in VERIFIED
+    scaled = row.status in VERIFIED
     svg = draw_timeline(
         timeline,
-        colour=f"var(--{engine_variable(row['engine'], colours)})",
+        colour=f"var(--{engine_variable(row.engine, colours)})",
         alt=f"{name} over time: rates, backlog, latency, CPU, memory and power where recorded",
         scaled=scaled,
     )
     return DrawnTrial(
         name=name,
-        status=row["status"],
-        reason=row["reason"] or "",
+        status=row.status,
+        reason=row.reason or "",
         scaled=scaled,
         svg=svg,
     )
 
 
-def _name(row: Row) -> str:
-    if row["probe"] is None:
-        return f"{row['cell']} #{row['repetition']}"
-    return f"{row['cell']}, probe {row['probe']} ({row['purpose']}), vote {row['vote']}"
+def _name(row: TrialRow) -> str:
+    if row.probe is None:
+        return f"{row.cell} #{row.repetition}"
+    return f"{row.cell}, probe {row.probe} ({row.purpose}), vote {row.vote}"

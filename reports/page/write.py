@@ -93,7 +93,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
     """Draw the figures into the directory `figures`, and return the page's text."""
     searches = read_searches(run, cells)
     every = [*cells, *(search.place for search in searches)]
-    colours = engine_colours(row["engine"] for row in run.rows)
+    colours = engine_colours(row.engine for row in run.rows)
     return fill(
         "report.html.j2",
         name=run.path.resolve().name,
@@ -107,7 +107,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         counter_tables=counter_tables(
             [*cells, *(s.at_rate for s in searches if s.at_rate is not None)]
         ),
-        provenance=sections({**run.meta, "searches": None}),
+        provenance=sections({**run.meta.recorded, "searches": None}),
         invented=invented(run.meta),
         timelines=timelines(run, colours),
         **_overview(run, cells, searches),
@@ -129,7 +129,7 @@ def render_tables(run: Run) -> str:
     return fill(
         "tables.html.j2",
         name=run.path.resolve().name,
-        colours=engine_colours(row["engine"] for row in run.rows),
+        colours=engine_colours(row.engine for row in run.rows),
         marks=MARKS,
         statuses=STATUSES,
         trials=len(run.rows),
@@ -151,7 +151,7 @@ def render_tables(run: Run) -> str:
 def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> dict[str, Any]:
     """Return the variables of the top of the page, and the cells without a number."""
     missing = not_run(run.meta, cells, searches)
-    complete = run.meta.get("complete") is not False
+    complete = run.meta.complete is not False
     warnings = warnings_of(run.rows)
     generators = ceilings(run.meta)
     every = [*cells, *(search.place for search in searches)]

@@ -16,13 +16,14 @@ from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.results import schema
 from streamlab.workloads.registry import workload
+from tests.results.records import trial_row
 
 CELL = "event_window/multicore/dgs/w2/b4096"
 
 
 def row(cell=CELL, **columns):
     given = {"cell": cell, "status": "ok", "purpose": "cell", "repetition": 1, "order_index": 0}
-    return dict.fromkeys(schema.NAMES) | given | columns
+    return trial_row(given | columns)
 
 
 def target(value=CELL, **more):

@@ -4,10 +4,12 @@ from contextlib import ExitStack
 from functools import partial
 
 import pytest
+from msgspec.structs import asdict
 
 from streamlab.engines.conformance import first_rows, ordinary_input
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.cli import call
+from streamlab.results.meta import Revision
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.registry import workload
 from tests.lab.isolate.podman import NoEngineError, podman
@@ -129,6 +131,6 @@ def write_matrix(
 @pytest.fixture
 def same_source(monkeypatch):
     """One source revision from the run to its resumption, whoever edits the checkout meanwhile."""
-    pinned = {"commit": "1" * 40, "dirty_diff_sha256": None, "reason": None}
-    monkeypatch.setattr("streamlab.lab.runner.run_directory.revision", lambda: dict(pinned))
-    return pinned
+    pinned = Revision(commit="1" * 40)
+    monkeypatch.setattr("streamlab.lab.runner.run_directory.revision", lambda: pinned)
+    return asdict(pinned)

@@ -11,7 +11,8 @@ import pytest
 
 from streamlab.reports.page import write_report
 from streamlab.results.schema import VERIFIED
-from streamlab.results.store import Row, write_meta, write_table, write_trial
+from streamlab.results.store import write_table
+from tests.results.records import store_meta, store_trial
 
 META = {
     "name": "sample",
@@ -33,6 +34,8 @@ META = {
 }
 
 Maker = Callable[..., Path]
+Row = dict[str, Any]
+"""Columns of a row; all others are None."""
 
 
 STREAMED = ("micro-batch", "file", "reading, decoding, Python, start-up")
@@ -265,9 +268,9 @@ def write_run(
 ) -> Path:
     """Write a run of that name with these rows into a folder, and return its directory."""
     run_dir = folder / name
-    write_meta(run_dir, META if meta is None else meta)
+    store_meta(run_dir, META if meta is None else meta)
     for index, row in enumerate(rows):
-        write_trial(run_dir, f"{index:04d}", row | {"order_index": index})
+        store_trial(run_dir, f"{index:04d}", row | {"order_index": index})
     write_table(run_dir)
     return run_dir
 

@@ -7,8 +7,9 @@ from streamlab.reports.page.history import write_history
 from streamlab.reports.page.write import render
 from streamlab.reports.summary import BY_REFERENCE, summarise
 from streamlab.reports.table import headline_table
-from streamlab.results.schema import COLUMNS
+from streamlab.results.meta import RunMeta
 from streamlab.results.store import Run
+from tests.results.records import run_meta, trial_row
 
 REFERENCE = {"checked_by": "reference engine"}
 
@@ -16,11 +17,8 @@ REFERENCE = {"checked_by": "reference engine"}
 @pytest.fixture
 def page_of(tmp_path):
     def build(rows):
-        whole = tuple(
-            {column.name: None for column in COLUMNS} | row | {"order_index": index}
-            for index, row in enumerate(rows)
-        )
-        run = Run(path=tmp_path / "sample", meta={}, rows=whole)
+        whole = tuple(trial_row(row | {"order_index": index}) for index, row in enumerate(rows))
+        run = Run(path=tmp_path / "sample", meta=RunMeta(), rows=whole)
         return headline_table(whole), render(run, summarise(whole), tmp_path / "figures")
 
     return build
@@ -59,9 +57,9 @@ def test_pages_of_several_runs_name_the_cells_without_an_oracle(tmp_path, trial)
     def run(name, **more):
         own = trial(variant="own", fingerprint="own", **more)
         rows = [trial(fingerprint="dgs"), own]
-        whole = tuple({column.name: None for column in COLUMNS} | row for row in rows)
+        whole = tuple(map(trial_row, rows))
         meta = {"host": {}, "vcs": {}, "started_at": name}
-        return Run(path=tmp_path / name, meta=meta, rows=whole)
+        return Run(path=tmp_path / name, meta=run_meta(meta), rows=whole)
 
     runs = [run("a"), run("b", **REFERENCE)]
     said = f"{BY_REFERENCE.capitalize()}: event_window/multicore/own/w1/b4096."

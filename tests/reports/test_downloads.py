@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.reports.page import write_report
-from streamlab.results.schema import COLUMNS, arrow_schema
+from streamlab.results.schema import COLUMNS, arrow_schema, columns_of
 from streamlab.results.store import read_run
 
 
@@ -24,7 +24,9 @@ def files(make_run, typical, offered, tmp_path):
     found = re.findall(r'<a download="([^"]+)" href="data:[^,"]+;base64,([^"]+)">', page)
     files = {name.partition(".")[2]: base64.b64decode(content) for name, content in found}
     assert set(files) == {"csv", "parquet"}
-    return pa.Table.from_pylist(list(read_run(run_dir).rows), schema=arrow_schema()), files
+    return pa.Table.from_pylist(
+        list(map(columns_of, read_run(run_dir).rows)), schema=arrow_schema()
+    ), files
 
 
 def test_the_parquet_file_is_the_runs_table(files):

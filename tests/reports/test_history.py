@@ -7,15 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from streamlab.lab.cli import call
 from streamlab.lab.cli.history import history as command
 from streamlab.reports.steps import history
 from streamlab.results.compare import METRICS
-from streamlab.results.schema import COLUMNS
 from streamlab.results.stats.decision import ONE_STAGE, Arms, GateVerdict, decide_once
 from streamlab.results.store import Run
 from tests.reports.conftest import META
+from tests.results.records import run_meta, trial_row
 
 SEED = 1
 
@@ -23,13 +24,13 @@ SEED = 1
 def made(name, cells, **more):
     """A run of cells, each with its values of throughput, in memory."""
     rows = [
-        {column.name: None for column in COLUMNS}
-        | {"cell": cell, "status": "ok", "throughput_eps": value, "fingerprint": cell}
-        | more
+        trial_row(
+            {"cell": cell, "status": "ok", "throughput_eps": value, "fingerprint": cell} | more
+        )
         for cell, values in cells.items()
         for value in values
     ]
-    return Run(path=Path(name), meta=META, rows=tuple(rows))
+    return Run(path=Path(name), meta=run_meta(META), rows=tuple(rows))
 
 
 def around(middle, n=8):
@@ -53,7 +54,7 @@ def test_lower_is_better_where_the_metric_says_so():
             enumerate((1.0, 2.0))]  # fmt: skip
     runs = [
         Run(path=run.path, meta=run.meta, rows=tuple(
-            row | {"cpu_s": row["cpu_s"] * (1 + i / 1000)} for i, row in enumerate(run.rows)))
+            replace(row, cpu_s=row.cpu_s * (1 + i / 1000)) for i, row in enumerate(run.rows)))
         for run in runs
     ]  # fmt: skip
     assert steps(*runs, metric="cpu") == {"a": [(0, 1, False)]}

@@ -6,7 +6,7 @@ import pytest
 
 from streamlab.reports.scaling import slower
 from streamlab.reports.summary import summarise
-from streamlab.results.schema import COLUMNS
+from tests.results.records import trial_row
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def found(trial):
         for n in (1, 2, 3):
             rows.append(trial(workers=1, eps=2e8 + n, repetition=n, **(fewer or {})))
             rows.append(trial(workers=2, eps=1e8 + n, repetition=n, **more))
-        whole = [{column.name: None for column in COLUMNS} | row for row in rows]
+        whole = [trial_row(row) for row in rows]
         return slower(summarise(whole), whole)
 
     return find
@@ -83,7 +83,7 @@ def test_near_cores_few_switches_and_a_quiet_machine_are_no_reason(found):
 
 def test_only_like_cells_are_compared_and_chance_is_called_chance(trial):
     def of(*rows):
-        whole = [{column.name: None for column in COLUMNS} | row for row in rows]
+        whole = [trial_row(row) for row in rows]
         return slower(summarise(whole), whole)
 
     assert of(trial(workers=1), trial(workers=2, batch=1, eps=1e6)) == []

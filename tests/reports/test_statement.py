@@ -4,12 +4,12 @@ import pytest
 
 from streamlab.reports.page.statement import statement
 from streamlab.reports.summary import summarise
-from streamlab.results.schema import COLUMNS
+from tests.results.records import trial_row
 
 
 def cells(rows):
     """Sum rows up as they are read from a run: with every column."""
-    return summarise([dict.fromkeys(column.name for column in COLUMNS) | row for row in rows])
+    return summarise(map(trial_row, rows))
 
 
 @pytest.mark.parametrize(

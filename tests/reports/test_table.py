@@ -4,11 +4,11 @@ from streamlab.reports.baseline import label
 from streamlab.reports.figures.series import short_names
 from streamlab.reports.summary import summarise
 from streamlab.reports.table import headline_table, status_text
-from streamlab.results.schema import COLUMNS
+from tests.results.records import trial_row
 
 
 def complete(row):
-    return {column.name: None for column in COLUMNS} | row
+    return trial_row(row)
 
 
 @pytest.fixture

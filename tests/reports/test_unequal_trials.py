@@ -4,7 +4,7 @@ import pytest
 
 from streamlab.reports.run_warnings import warnings_of
 from streamlab.reports.unequal_trials import unequal_trials
-from streamlab.results.schema import NAMES
+from tests.results.records import trial_row
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def cell(trial):
 
     def make(engine, *durations_s, **more):
         return [
-            dict.fromkeys(NAMES) | trial(engine, repetition=number, duration_s=duration_s, **more)
+            trial_row(trial(engine, repetition=number, duration_s=duration_s, **more))
             for number, duration_s in enumerate(durations_s, 1)
         ]
 

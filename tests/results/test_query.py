@@ -14,13 +14,14 @@ from streamlab.lab.runner.provenance import host
 from streamlab.lab.runner.run_directory import fingerprint
 from streamlab.reports.summary import summarise
 from streamlab.reports.table import group_of, title
+from streamlab.results.meta import RunMeta
 from streamlab.results.store import read_run
 from streamlab.workloads.datasets.catalog import Catalog
 from tests.lab.runner.published import publish
 
 TABLE = '[[workload]]\nname = "forward"\n{more}\n'
 ENGINE = '[[engine]]\nname = "reference"\n'
-META = {"host": host(), "settings": {"isolation": "process"}}
+META = RunMeta(host=host(), settings={"isolation": "process"})
 
 
 def cells_of(*more: str):
@@ -103,19 +104,19 @@ def test_a_dry_run_shows_the_query(capsys, matrix):
 def test_a_run_verifies_each_query_and_records_it(capsys, matrix, tmp_path):
     assert call(["run", str(matrix)]) == EXIT_OK
     run = read_run(Path(capsys.readouterr().out.splitlines()[-1]))
-    assert [row["status"] for row in run.rows] == ["ok", "ok"]
-    assert [json.loads(row["workload_query"]) for row in run.rows] == [
+    assert [row.status for row in run.rows] == ["ok", "ok"]
+    assert [json.loads(row.workload_query) for row in run.rows] == [
         {"copies": 1},
         {"copies": 3},
     ]
-    assert run.rows[0]["outputs"] * 3 == run.rows[1]["outputs"] == run.rows[1]["expected_outputs"]
+    assert run.rows[0].outputs * 3 == run.rows[1].outputs == run.rows[1].expected_outputs
     assert [title(group_of(cell)) for cell in summarise(run.rows)] == [
         "forward (x1, copies 1)",
         "forward (x3, copies 3)",
     ]
-    assert len({row["dataset"] for row in run.rows}) == 1
+    assert len({row.dataset for row in run.rows}) == 1
     assert len(list((tmp_path / "data").glob("*/expected/forward-*"))) == 2
-    assert run.meta["cells"]["forward@x3/reference/sequential/w1"]["query"] == {"copies": 3}
+    assert run.meta.cells["forward@x3/reference/sequential/w1"]["query"] == {"copies": 3}
 
 
 def test_without_variants_programs_and_queries_run_each_in_its_own(capsys, matrix, tmp_path):
@@ -129,7 +130,7 @@ def test_without_variants_programs_and_queries_run_each_in_its_own(capsys, matri
     )
     assert call(["run", str(path)]) == EXIT_OK
     run = read_run(Path(capsys.readouterr().out.splitlines()[-1]))
-    assert {row["cell"]: row["status"] for row in run.rows} == {
+    assert {row.cell: row.status for row in run.rows} == {
         "event_window@a/multicore/dgs/w1/b4096": "ok",
         "forward@b/multicore/vsn/w1/b4096": "ok",
     }

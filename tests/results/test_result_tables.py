@@ -8,8 +8,8 @@ from rich.console import Console
 from streamlab.lab.cli.load_table import print_loads, print_searches
 from streamlab.lab.cli.table import print_table
 from streamlab.lab.runner.search.state import Bracket, State
-from streamlab.results.schema import COLUMNS
 from tests.reports.conftest import offered, trial
+from tests.results.records import trial_row
 
 LONG = "event_window@a-long-label/multicore/dgs/w2/b4096/pinned/sustainable"
 
@@ -27,13 +27,8 @@ def searches():
     return {LONG: State(probes=(), next=None, bracket=bracket)}
 
 
-def whole(row):
-    """The row with all columns, as it is read from a run."""
-    return {column.name: None for column in COLUMNS} | row
-
-
 def loads():
-    return [whole(offered(label="a-long-label-of-a-load-that-fills-its-line"))]
+    return [trial_row(offered(label="a-long-label-of-a-load-that-fills-its-line"))]
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -41,7 +36,7 @@ def test_piped_tables_of_loads_and_searches_are_as_wide_as_they_need_to_be(width
     text = printed(print_loads, loads(), width=width, terminal=False)
     header, line = text.splitlines()[:2]
     assert " ".join(header.split()) == "cell status offered emitted p50 p99 p99.9 service p99 n"
-    assert line.startswith(loads()[0]["cell"] + " ")
+    assert line.startswith(loads()[0].cell + " ")
     assert line.split()[-1] == "1"
     found = printed(print_searches, searches(), width=width, terminal=False)
     header, line = found.splitlines()[:2]
@@ -71,7 +66,7 @@ def test_a_wide_terminal_has_all_columns():
 
 
 def test_a_narrow_terminal_loses_columns_of_the_catch_up_table():
-    rows = [whole(trial())]
+    rows = [trial_row(trial())]
     assert "min - max" in printed(print_table, rows, width=60, terminal=False)
     narrow = printed(print_table, rows, width=60, terminal=True)
     assert "min - max" not in narrow and "200 M" in narrow

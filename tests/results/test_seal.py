@@ -19,10 +19,9 @@ from streamlab.results.store import (
     read_meta,
     read_run,
     read_trials,
-    write_meta,
     write_table,
-    write_trial,
 )
+from tests.results.records import store_meta, store_trial
 
 ROW = {
     "cell": "w/e/v/w1",
@@ -41,7 +40,7 @@ ROW = {
 @pytest.fixture
 def run_dir(tmp_path):
     """A run with a file of each kind."""
-    write_meta(tmp_path, {"name": "x", "vcs": {"commit": "0" * 40}})
+    store_meta(tmp_path, {"name": "x", "vcs": {"commit": "0" * 40}})
     for name, content in {
         "series/a-r1.parquet": b"PAR1 series",
         "series/a-r1.hlog": b"#[Histogram log format version 1.2]\n",
@@ -53,9 +52,9 @@ def run_dir(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         seal_files(tmp_path, path)
-    write_trial(tmp_path, "a-r1", ROW)
+    store_trial(tmp_path, "a-r1", ROW)
     write_table(tmp_path)
-    write_meta(tmp_path, {"name": "x", "vcs": {"commit": "1" * 40}})
+    store_meta(tmp_path, {"name": "x", "vcs": {"commit": "1" * 40}})
     return tmp_path
 
 
@@ -112,14 +111,14 @@ def test_a_kill_between_a_seal_and_its_file_leaves_the_older_file_readable(run_d
     with (run_dir / SEALS).open("ab") as seals:
         seals.write(b"0" * 64 + b"  run.json\n" + b"0" * 64 + b"  trials/b-r1.json\n")
     verify_run(run_dir)
-    assert read_meta(run_dir)["vcs"]["commit"] == "1" * 40
+    assert read_meta(run_dir).vcs.commit == "1" * 40
 
 
 def test_a_seal_that_a_kill_cut_short_is_dropped_by_the_next(run_dir):
     with (run_dir / SEALS).open("ab") as seals:
         seals.write(b"0" * 30)
     verify_run(run_dir)
-    write_trial(run_dir, "b-r1", ROW | {"repetition": 2})
+    store_trial(run_dir, "b-r1", ROW | {"repetition": 2})
     verify_run(run_dir)
     assert set(read_trials(run_dir)) == {"a-r1", "b-r1"}
 

@@ -11,18 +11,17 @@ import pytest
 
 from streamlab.results.errors import ResultsError
 from streamlab.results.query import by_cell
-from streamlab.results.schema import COLUMNS, NAMES, STATUSES, VERIFIED, arrow_schema
+from streamlab.results.schema import COLUMNS, NAMES, STATUSES, VERIFIED, arrow_schema, columns_of
 from streamlab.results.seal import SEALS, seal_old_run, write_sealed
 from streamlab.results.store import (
     list_runs,
     read_meta,
     read_run,
     read_trials,
-    write_meta,
     write_table,
-    write_trial,
 )
 from streamlab.results.table import csv_of
+from tests.results.records import store_meta, store_trial, trial_row
 
 REQUIRED = (
     "cell workload engine variant workers batch repetition status reason events outputs duration_s "
@@ -55,21 +54,21 @@ def test_schema_has_every_promised_column_with_words_about_it():
 
 
 def test_written_run_is_read_back_in_run_order(tmp_path):
-    write_meta(tmp_path, {"name": "x"})
-    write_trial(tmp_path, "b-r2", row(repetition=2, order=1))
-    write_trial(tmp_path, "a-r1", row(repetition=1, order=0, reason="short"))
+    store_meta(tmp_path, {"name": "x"})
+    store_trial(tmp_path, "b-r2", row(repetition=2, order=1))
+    store_trial(tmp_path, "a-r1", row(repetition=1, order=0, reason="short"))
     write_table(tmp_path)
     run = read_run(tmp_path)
-    assert run.meta["name"] == "x"
-    assert [r["repetition"] for r in run.rows] == [1, 2]
-    assert run.rows[0]["reason"] == "short"
-    assert run.rows[1]["latency_p50_ns"] is None
-    assert set(run.rows[0]) == NAMES
+    assert run.meta.name == "x"
+    assert [r.repetition for r in run.rows] == [1, 2]
+    assert run.rows[0].reason == "short"
+    assert run.rows[1].latency_p50_ns is None
+    assert set(columns_of(run.rows[0])) == NAMES
 
 
 def test_a_table_is_written_and_read_without_pandas(tmp_path):
-    write_meta(tmp_path, {})
-    write_trial(tmp_path, "a-r1", row())
+    store_meta(tmp_path, {})
+    store_trial(tmp_path, "a-r1", row())
     script = (
         "import sys\nfrom pathlib import Path\nfrom streamlab.results.store import read_run, write_table\n"
         f"run_dir = Path({str(tmp_path)!r})\n"
@@ -80,7 +79,7 @@ def test_a_table_is_written_and_read_without_pandas(tmp_path):
 
 
 def test_run_without_any_trial_still_gives_a_typed_table(tmp_path):
-    write_meta(tmp_path, {})
+    store_meta(tmp_path, {})
     table = pq.read_table(write_table(tmp_path))
     assert table.num_rows == 0
     assert set(table.column_names) == NAMES
@@ -88,12 +87,12 @@ def test_run_without_any_trial_still_gives_a_typed_table(tmp_path):
 
 def test_a_run_with_columns_that_this_lab_no_longer_writes_is_read(tmp_path):
     """Older labs recorded an estimate of the energy, in the records and in the table."""
-    write_meta(tmp_path, {})
-    write_trial(tmp_path, "a-r1", row())
+    store_meta(tmp_path, {})
+    store_trial(tmp_path, "a-r1", row())
     record = json.loads((tmp_path / "trials" / "a-r1.json").read_text())
     older = json.dumps(record | {"estimate_j": 300.0, "estimate_parameters": "{}"})
     write_sealed(tmp_path, tmp_path / "trials" / "a-r1.json", older.encode())
-    assert read_run(tmp_path).rows[0]["throughput_eps"] == 100.0
+    assert read_run(tmp_path).rows[0].throughput_eps == 100.0
 
     table = pq.read_table(write_table(tmp_path))
     for name, values in (("estimate_j", [300.0]), ("estimate_parameters", ["{}"])):
@@ -102,51 +101,51 @@ def test_a_run_with_columns_that_this_lab_no_longer_writes_is_read(tmp_path):
     pq.write_table(table, sink, write_page_checksum=True)
     write_sealed(tmp_path, tmp_path / "trials.parquet", sink.getvalue().to_pybytes())
     (old,) = read_run(tmp_path).rows
-    assert old["events"] == 10
+    assert old.events == 10
     assert set(pq.read_table(write_table(tmp_path)).column_names) == NAMES
     assert csv_of([old]).startswith(b'"cell"')
 
 
 def test_unknown_column_or_status_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ResultsError, match="not in the schema: speed"):
-        write_trial(tmp_path, "a", row(speed=1))
+        store_trial(tmp_path, "a", row(speed=1))
     with pytest.raises(ResultsError, match="unknown status 'fine'"):
-        write_trial(tmp_path, "a", row(status="fine"))
+        store_trial(tmp_path, "a", row(status="fine"))
     assert read_trials(tmp_path) == {}
 
 
 def test_text_that_is_no_unicode_is_escaped_in_record_and_table(tmp_path):
-    write_meta(tmp_path, {"name": "x", "files": ["\udcff.csv"]})
-    write_trial(tmp_path, "a-r1", row(reason="said \udcff"))
+    store_meta(tmp_path, {"name": "x", "files": ["\udcff.csv"]})
+    store_trial(tmp_path, "a-r1", row(reason="said \udcff"))
     write_table(tmp_path)
     run = read_run(tmp_path)
-    assert run.rows[0]["reason"] == "said \\udcff"
-    assert run.meta["files"] == ["\\udcff.csv"]
+    assert run.rows[0].reason == "said \\udcff"
+    assert run.meta.recorded["files"] == ["\\udcff.csv"]
 
 
 def test_record_of_an_older_lab_that_no_table_holds_is_read_without_the_value(tmp_path):
-    write_meta(tmp_path, {})
-    write_trial(tmp_path, "a-r1", row())
+    store_meta(tmp_path, {})
+    store_trial(tmp_path, "a-r1", row())
     odd = row(events=2**70, plan="\udcff", cpu_s=float("nan"), batch=[])
     (tmp_path / "trials" / "a-r1.json").write_text(json.dumps(odd))
     (tmp_path / SEALS).unlink()
     seal_old_run(tmp_path)
     write_table(tmp_path)
     (found,) = read_run(tmp_path).rows
-    assert (found["events"], found["cpu_s"], found["batch"]) == (None, None, None)
-    assert found["plan"] == "\\udcff"
-    assert json.loads(found["warnings"]) == ["cpu_s is nan, no finite number: it is left out"]
+    assert (found.events, found.cpu_s, found.batch) == (None, None, None)
+    assert found.plan == "\\udcff"
+    assert json.loads(found.warnings) == ["cpu_s is nan, no finite number: it is left out"]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), np.float32("-inf")])
 def test_number_that_is_not_finite_is_left_out_with_a_warning_and_the_row_stays(tmp_path, value):
-    write_meta(tmp_path, {})
-    write_trial(tmp_path, "a-r1", row(load_cov=value, warnings='["turbo is on"]'))
+    store_meta(tmp_path, {})
+    store_trial(tmp_path, "a-r1", row(load_cov=value, warnings='["turbo is on"]'))
     write_table(tmp_path)
     (found,) = read_run(tmp_path).rows
-    assert (found["load_cov"], found["status"], found["reason"]) == (None, "ok", None)
-    assert found["cpu_s"] == 0.5
-    assert json.loads(found["warnings"]) == [
+    assert (found.load_cov, found.status, found.reason) == (None, "ok", None)
+    assert found.cpu_s == 0.5
+    assert json.loads(found.warnings) == [
         "turbo is on",
         f"load_cov is {float(value)}, no finite number: it is left out",
     ]
@@ -168,26 +167,26 @@ def test_value_that_its_column_cannot_hold_is_refused_before_anything_is_written
     tmp_path, odd, told
 ):
     with pytest.raises(ResultsError, match=told):
-        write_trial(tmp_path, "a-r1", row(**odd))
+        store_trial(tmp_path, "a-r1", row(**odd))
     assert not (tmp_path / "trials").exists()
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path):
-    write_meta(tmp_path, {})
-    write_trial(tmp_path, "a", row(events=np.int32(7), cpu_s=np.float32(0.5), sustained=np.True_))
+    store_meta(tmp_path, {})
+    store_trial(tmp_path, "a", row(events=np.int32(7), cpu_s=np.float32(0.5), sustained=np.True_))
     (found,) = read_run(tmp_path).rows
-    assert (found["events"], found["cpu_s"], found["sustained"]) == (7, 0.5, True)
+    assert (found.events, found.cpu_s, found.sustained) == (7, 0.5, True)
 
 
 def test_a_whole_number_may_be_written_as_a_float(tmp_path):
-    write_meta(tmp_path, {})
-    write_trial(tmp_path, "a", row(events=5.0))
+    store_meta(tmp_path, {})
+    store_trial(tmp_path, "a", row(events=5.0))
     (found,) = read_run(tmp_path).rows
-    assert found["events"] == 5 and isinstance(found["events"], int)
+    assert found.events == 5 and isinstance(found.events, int)
 
 
 def test_other_schema_version_is_refused_with_a_remedy(tmp_path):
-    write_meta(tmp_path, {})
+    store_meta(tmp_path, {})
     text = (tmp_path / "run.json").read_text().replace('"schema_version": 2', '"schema_version": 9')
     (tmp_path / "run.json").write_text(text)
     (tmp_path / SEALS).unlink()
@@ -199,7 +198,7 @@ def test_other_schema_version_is_refused_with_a_remedy(tmp_path):
 
 @pytest.mark.parametrize("name", ["run.json", "trials.parquet"])
 def test_damaged_file_is_named_in_the_error(tmp_path, name):
-    write_meta(tmp_path, {})
+    store_meta(tmp_path, {})
     write_table(tmp_path)
     (tmp_path / name).write_bytes(b"PAR1 nonsense")
     with pytest.raises(ResultsError, match=f"{name} is damaged"):
@@ -207,7 +206,7 @@ def test_damaged_file_is_named_in_the_error(tmp_path, name):
 
 
 def test_damaged_trial_record_is_named_in_the_error(tmp_path):
-    write_trial(tmp_path, "a-r1", row())
+    store_trial(tmp_path, "a-r1", row())
     (tmp_path / "trials" / "a-r1.json").write_text("{")
     with pytest.raises(ResultsError, match=r"a-r1\.json is damaged"):
         read_trials(tmp_path)
@@ -222,7 +221,7 @@ def test_damaged_trial_record_is_named_in_the_error(tmp_path):
     ],
 )
 def test_trial_record_that_does_not_say_what_was_run_is_named(tmp_path, record, told):
-    write_meta(tmp_path, {})
+    store_meta(tmp_path, {})
     (tmp_path / "trials").mkdir()
     (tmp_path / "trials" / "a-r1.json").write_text(json.dumps(record))
     (tmp_path / SEALS).unlink()
@@ -231,52 +230,52 @@ def test_trial_record_that_does_not_say_what_was_run_is_named(tmp_path, record, 
 
 
 def test_half_written_trial_is_not_taken_for_a_finished_one(tmp_path):
-    write_trial(tmp_path, "a-r1", row())
+    store_trial(tmp_path, "a-r1", row())
     (tmp_path / "trials" / "b-r1.json.partial").write_text('{"status"')
     assert list(read_trials(tmp_path)) == ["a-r1"]
 
 
 def test_records_are_read_where_a_killed_lab_wrote_no_table(tmp_path):
-    write_meta(tmp_path, {})
-    write_trial(tmp_path, "b-r1", row(order=1))
-    write_trial(tmp_path, "a-r1", row(order=0))
-    assert [r["order_index"] for r in read_run(tmp_path).rows] == [0, 1]
+    store_meta(tmp_path, {})
+    store_trial(tmp_path, "b-r1", row(order=1))
+    store_trial(tmp_path, "a-r1", row(order=0))
+    assert [r.order_index for r in read_run(tmp_path).rows] == [0, 1]
 
 
 def test_records_newer_than_the_table_are_not_forgotten(tmp_path):
-    write_meta(tmp_path, {})
-    write_trial(tmp_path, "a-r1", row(order=0))
+    store_meta(tmp_path, {})
+    store_trial(tmp_path, "a-r1", row(order=0))
     write_table(tmp_path)
-    write_trial(tmp_path, "b-r1", row(order=1))
+    store_trial(tmp_path, "b-r1", row(order=1))
     assert len(read_run(tmp_path).rows) == 2
 
 
 def test_file_that_cannot_be_written_leaves_the_older_one_and_no_half_of_itself(
     tmp_path, monkeypatch
 ):
-    write_meta(tmp_path, {"name": "older"})
+    store_meta(tmp_path, {"name": "older"})
 
     def full(descriptor):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        write_meta(tmp_path, {"name": "newer"})
-    assert read_meta(tmp_path)["name"] == "older"
+        store_meta(tmp_path, {"name": "newer"})
+    assert read_meta(tmp_path).name == "older"
     assert {path.name for path in tmp_path.iterdir()} == {"run.json", SEALS}
 
 
 def test_folder_that_is_no_run_is_refused_and_not_listed(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "run").mkdir()
-    write_meta(tmp_path / "run", {})
+    store_meta(tmp_path / "run", {})
     assert list_runs(tmp_path) == [tmp_path / "run"]
     with pytest.raises(ResultsError, match="is not a run"):
         read_meta(tmp_path / "other")
 
 
 def complete(*rows):
-    return [{column.name: None for column in COLUMNS} | r for r in rows]
+    return [trial_row(columns) for columns in rows]
 
 
 def test_cell_gives_median_and_range_over_its_repetitions():

@@ -80,7 +80,7 @@ def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
 
 def _edited(old: Run, new: Run) -> list[str]:
     """Return the workloads whose recorded code differs between the runs."""
-    before, after = (run.meta.get("code", {}) for run in (old, new))
+    before, after = (run.meta.code for run in (old, new))
     return sorted(key for key in before if after.get(key, before[key]) != before[key])
 
 
@@ -88,9 +88,9 @@ def _included(run: Run, cells: set[str]) -> list[str]:
     """Return what the rates of cells include, one line per set of conditions."""
     cells_by_conditions: dict[str, dict[str, None]] = {}
     for row in run.rows:
-        if row["cell"] in cells:
+        if row.cell in cells:
             cells_by_conditions.setdefault(str(conditions_of(row) or "undeclared"), {})[
-                row["cell"]
+                row.cell
             ] = None
     return [
         f"- {conditions}: {', '.join(names)}" for conditions, names in cells_by_conditions.items()
@@ -123,9 +123,9 @@ def _value(metric: str, value: float) -> str:
 
 
 def _title(run: Run) -> str:
-    vcs = run.meta["vcs"]
-    dirty = " with changes" if vcs["dirty_diff_sha256"] else ""
-    return f"{run.path.name} ({(vcs['commit'] or 'no commit')[:12]}{dirty})"
+    vcs = run.meta.vcs
+    dirty = " with changes" if vcs.dirty_diff_sha256 else ""
+    return f"{run.path.name} ({(vcs.commit or 'no commit')[:12]}{dirty})"
 
 
 def _write(out: Path, old: Run, new: Run, comparison: Comparison) -> list[Path]:

@@ -115,8 +115,8 @@ def _read(name: str) -> Run:
 def _options(figure: Figure, choices: Options, runs: list[Run]) -> Options:
     """Return the options of the reused runs, or the chosen ones without such runs."""
     for run in runs:
-        stamp = parse_stamp(run.meta)
-        cores = max(1, int(usable_cores(run.meta.get("host") or {}) or choices.cores))
+        stamp = parse_stamp(run.meta.matrix_text)
+        cores = max(1, int(usable_cores(run.meta.host) or choices.cores))
         if stamp is None:
             choices = replace(choices, cores=cores)
             continue

@@ -23,7 +23,7 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     if runs:
         refuse_other_machines(ordered)
     same_machine, others = split_by_machine(ordered)
-    machine = exact_fields(ordered[-1].meta["host"])
+    machine = exact_fields(ordered[-1].meta.host)
     left_out += [f"{run.path.name}: made on another machine ({reason})" for run, reason in others]
     target = root / "history.html" if out is None else out
     with writing("the history", target):

@@ -36,8 +36,8 @@ from streamlab.lab.runner.real_data import (
 )
 from streamlab.reports.numbers import number_of
 from streamlab.results import schema
-from streamlab.results.fit import with_bytes
 from streamlab.results.meta import check_meta
+from streamlab.results.row_conversion import with_bytes
 from streamlab.results.store import read_meta
 from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import names
@@ -190,15 +190,15 @@ def _exit_code(result: Any) -> int:
     search that finds no rate is one, unless the engine refused the cell.
     """
     failures = {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}
-    if any(row["status"] == schema.WRONG_OUTPUT for row in result.rows):
+    if any(row.status == schema.WRONG_OUTPUT for row in result.rows):
         return EXIT_WRONG_OUTPUT
-    refused = {row["cell"] for row in result.rows if row["status"] == schema.UNSUPPORTED}
+    refused = {row.cell for row in result.rows if row.status == schema.UNSUPPORTED}
     fruitless = [
         cell
         for cell, state in result.searches.items()
         if state.bracket.r_pass_eps is None and cell not in refused
     ]
-    if fruitless or any(row["status"] in failures and not row["probe"] for row in result.rows):
+    if fruitless or any(row.status in failures and not row.probe for row in result.rows):
         return EXIT_ENGINE_FAILURE
     return EXIT_OK
 
@@ -207,11 +207,11 @@ def _stored(run_dir: Path) -> RunRequest:
     meta = read_meta(run_dir)
     check_meta(run_dir, meta, to_resume=True)
     return RunRequest(
-        text=with_bytes(meta["matrix_text"]),
+        text=with_bytes(meta.matrix_text),
         source=str(run_dir / "run.json"),
-        folder=Path(with_bytes(meta.get("matrix_folder", ""))),
-        only=tuple(meta["only"]),
-        keep_outputs=meta["keep_outputs"],
+        folder=Path(with_bytes(meta.matrix_folder)),
+        only=tuple(meta.only),
+        keep_outputs=meta.keep_outputs,
     )
 
 

@@ -19,7 +19,7 @@ from streamlab.lab.figures.measurements import (
 from streamlab.lab.figures.options import Options
 from streamlab.reports.published import Facts, published
 from streamlab.results.query import by_cell
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 TYPED, HANDCRAFTED = "typed", "handcrafted"
 FORMS = (TYPED, HANDCRAFTED)
@@ -62,8 +62,8 @@ def rate(runs: Runs, workload: str, form: str) -> Series:
 def cpu(runs: Runs, workload: str, form: str) -> Series:
     """Return the CPU seconds of a form for a million events, by number of workers."""
 
-    def cpu_s(row: Row) -> float | None:
-        return row["cpu_s"] / row["events"] * 1e6 if row["cpu_s"] and row["events"] else None
+    def cpu_s(row: TrialRow) -> float | None:
+        return row.cpu_s / row.events * 1e6 if row.cpu_s and row.events else None
 
     return of_form(runs, workload, form, lambda cell: per_row(cell, cpu_s))
 

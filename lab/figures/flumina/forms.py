@@ -13,7 +13,7 @@ from streamlab.lab.figures.flumina.shared import DGS, HANDOVER, RATE, SINGLE, Pr
 from streamlab.lab.figures.measurements import Series, cells, series
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import trials
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 VARIANTS = {"F": "flink/automatic", "FM": "flink/manual", "DGS": DGS}
 """Variant that runs each form here."""
@@ -68,9 +68,9 @@ def missing_forms(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
     done = set()
     for form in forms:
         for row in runs[0].rows:
-            if f"{row['engine']}/{row['variant']}" == VARIANTS[form]:
-                if row["status"] == "unsupported":
-                    by_form[form].add(str(row["reason"]).splitlines()[0])
+            if f"{row.engine}/{row.variant}" == VARIANTS[form]:
+                if row.status == "unsupported":
+                    by_form[form].add(str(row.reason).splitlines()[0])
                 else:
                     done.add(form)
     return tuple(
@@ -80,7 +80,7 @@ def missing_forms(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
     )
 
 
-def rows_of(runs: Runs, program: Program, form: str, options: Options) -> list[Row]:
+def rows_of(runs: Runs, program: Program, form: str, options: Options) -> list[TrialRow]:
     """Return the verified trials of a form on even input, within the cores."""
     return trials(
         runs[0], f"{program.workload}@{EVEN}/", f"/{VARIANTS[form]}/", workers=options.within

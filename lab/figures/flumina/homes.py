@@ -49,14 +49,14 @@ from streamlab.lab.figures.preconditions import sweep_points
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
 from streamlab.reports.published import Fact
 from streamlab.results.query import CellSummary, Spread
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 NUMBER = "A2"
 
 
-def moved_share(row: Row) -> float | None:
+def moved_share(row: TrialRow) -> float | None:
     """Return the ratio of bytes moved between workers to bytes processed; None if not counted."""
-    counters = json.loads(row["counters"] or "{}")
+    counters = json.loads(row.counters or "{}")
     processed = counters.get("record_bytes")
     if not processed:
         return None

@@ -9,8 +9,9 @@ from streamlab.lab.measure.hdr import LATENCY, read_log
 from streamlab.lab.measure.latency import percentile
 from streamlab.reports.figures.paper import Point
 from streamlab.results.query import Spread
+from streamlab.results.schema import TrialRow
 from streamlab.results.seal import read_sealed
-from streamlab.results.store import Row, Run
+from streamlab.results.store import Run
 
 _PERMILLE = {"p10": 100, "p50": 500, "p90": 900}
 MEDIAN = "p50"
@@ -27,10 +28,10 @@ def fewest_windows() -> int:
 def tenth_ns(run: Run) -> Value:
     """Return a function that reads a cell's 10th percentile of latency from its histograms on disk."""
 
-    def tenth_percentile(row: Row) -> float | None:
-        if not row.get("histograms"):
+    def tenth_percentile(row: TrialRow) -> float | None:
+        if not row.histograms:
             return None
-        content = read_sealed(run.path, run.path / row["histograms"])
+        content = read_sealed(run.path, run.path / row.histograms)
         histogram = read_log(content).get(LATENCY)
         tenth = None if histogram is None else percentile(histogram, _PERMILLE["p10"])
         return None if tenth is None else float(tenth)

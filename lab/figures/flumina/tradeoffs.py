@@ -40,9 +40,8 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need, outputs, sweep_points
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, Point, draw
 from streamlab.reports.published import Fact
-from streamlab.results.schema import VERIFIED
+from streamlab.results.schema import VERIFIED, TrialRow
 from streamlab.results.stats.estimates import Level
-from streamlab.results.store import Row
 
 PIPS = ("PIP1", "PIP2", "PIP3")
 _WRONG = "wrong_output"
@@ -67,9 +66,9 @@ def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bo
         if not even or not uneven or not all(_compared(row) for row in rows):
             continue
         right = {
-            "PIP1": all(row["status"] in VERIFIED for row in even),
-            "PIP2": all(row["status"] in VERIFIED for row in rows),
-            "PIP3": all(row["status"] in VERIFIED for row in rows),
+            "PIP1": all(row.status in VERIFIED for row in even),
+            "PIP2": all(row.status in VERIFIED for row in rows),
+            "PIP3": all(row.status in VERIFIED for row in rows),
         }
         results.append(
             {pip: right[pip] and all(_declares(row, pip) for row in rows) for pip in PIPS}
@@ -77,17 +76,19 @@ def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bo
     return tuple(results)
 
 
-def _by_repetition(runs: Runs, program: Program, form: str, label: str) -> dict[int, list[Row]]:
-    repetitions: dict[int, list[Row]] = {}
+def _by_repetition(
+    runs: Runs, program: Program, form: str, label: str
+) -> dict[int, list[TrialRow]]:
+    repetitions: dict[int, list[TrialRow]] = {}
     for cell in form_cells(runs, program, form, label):
         for row in cell.rows:
-            repetitions.setdefault(row["repetition"], []).append(row)
+            repetitions.setdefault(row.repetition, []).append(row)
     return repetitions
 
 
-def _compared(row: Row) -> bool:
+def _compared(row: TrialRow) -> bool:
     """Return whether the trial's answer was compared with the oracle's."""
-    return row["status"] in VERIFIED or row["status"] == _WRONG
+    return row.status in VERIFIED or row.status == _WRONG
 
 
 def _non_empty(runs: Runs, program: Program, form: str) -> Need:
@@ -99,13 +100,13 @@ def _non_empty(runs: Runs, program: Program, form: str) -> Need:
         for row in cell.rows
         if _compared(row)
     ]
-    full = sum(row["status"] == _WRONG or bool(row["outputs"]) for row in rows)
+    full = sum(row.status == _WRONG or bool(row.outputs) for row in rows)
     return Need(what="trials whose answer is not empty", count=full, least=max(1, len(rows)))
 
 
-def _declares(row: Row, pip: str) -> bool:
+def _declares(row: TrialRow, pip: str) -> bool:
     """Return whether the engine declares that a property holds."""
-    declared = json.loads(row.get("properties") or "{}").get(pip)
+    declared = json.loads(row.properties or "{}").get(pip)
     return bool(declared and declared["holds"])
 
 

@@ -16,7 +16,7 @@ from streamlab.lab.figures.preconditions import Need, outputs, several_workers
 from streamlab.reports.figures.paper import Point
 from streamlab.reports.published import Facts, published
 from streamlab.results.query import Spread
-from streamlab.results.store import Row
+from streamlab.results.schema import TrialRow
 
 ORDERED = "multicore/ordered"
 WORKERS = "workers"
@@ -117,7 +117,7 @@ def worded_claim(text: str, published_as: str, source: str) -> PublishedClaim:
     return PublishedClaim(text=text, published=published_as, source=source)
 
 
-def in_order(options: Options, rows: Sequence[Row]) -> tuple[Need, Need]:
+def in_order(options: Options, rows: Sequence[TrialRow]) -> tuple[Need, Need]:
     """Return the needs of claims on reordering: several workers and outputs.
 
     A single worker makes outputs in order with any queue, buffer or heuristic.

@@ -35,8 +35,8 @@ from streamlab.lab.figures.ordered.shared import (
 from streamlab.lab.figures.preconditions import sweep_points, trials
 from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw
 from streamlab.results.query import Spread
+from streamlab.results.schema import TrialRow
 from streamlab.results.stats.estimates import lowest
-from streamlab.results.store import Row
 
 COST_US = 10
 SIGMAS = (0.1, 0.2, 0.4, 1.0, 100.0)
@@ -198,7 +198,7 @@ def _claims(
     options: Options,
     speedups: dict[str, dict[float, Spread | None]] | None,
     workers: int,
-    rows: Sequence[Row],
+    rows: Sequence[TrialRow],
 ) -> tuple[Posed, ...]:
     """Pose the claims on the most workers within the cores."""
     each: list[dict[float, Measured | None]] = [

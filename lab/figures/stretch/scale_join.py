@@ -32,8 +32,9 @@ from streamlab.lab.figures.stretch.static import INSTANCES, LATENCY, stages
 from streamlab.lab.figures.stretch.steps import ADHOC, SIDE_EPS, coherent_eps, window_ms
 from streamlab.reports.figures.paper import Layout, Line, Mark, Panel, draw
 from streamlab.results.query import by_cell
+from streamlab.results.schema import TrialRow
 from streamlab.results.stats.estimates import Combined, Level, Product, highest, lowest, ratio
-from streamlab.results.store import Row, Run
+from streamlab.results.store import Run
 
 ONE_THREAD = "multicore/1t"
 
@@ -254,8 +255,8 @@ def _linear(vsn: Series, options: Options) -> tuple[Mark, ...]:
 def _per_output(runs: Runs) -> Combined | None:
     """Return the comparisons per output, as the mean over the cells of operator 10."""
 
-    def per_output(row: Row) -> float | None:
-        comparisons, outputs = row["comparisons"], row["outputs"]
+    def per_output(row: TrialRow) -> float | None:
+        comparisons, outputs = row.comparisons, row.outputs
         return comparisons / outputs if comparisons and outputs else None
 
     cells = [cell for cell in by_cell(runs[0].rows) if f"/{OPERATOR10}" in cell.cell]

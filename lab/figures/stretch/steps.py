@@ -19,8 +19,7 @@ from streamlab.lab.figures.stretch.shared import DOWNSTREAM, VSN
 from streamlab.lab.figures.stretch.systems import STORED_TUPLES, TUPLE_BY_TUPLE
 from streamlab.lab.figures.timeline import ElasticTimeline, mean, read_timeline
 from streamlab.results.query import CellSummary, Spread, by_cell
-from streamlab.results.schema import VERIFIED
-from streamlab.results.store import Row
+from streamlab.results.schema import VERIFIED, TrialRow
 
 ADHOC = "multicore/adhoc"
 WS_MS = 300_000
@@ -85,10 +84,10 @@ def coherent_eps(ws_ms: int) -> Callable[[CellSummary], Spread | None]:
     """
 
     def value(cell: CellSummary) -> Spread | None:
-        def rate(row: Row) -> float | None:
-            if row["comparisons"] is None or not row["duration_s"]:
+        def rate(row: TrialRow) -> float | None:
+            if row.comparisons is None or not row.duration_s:
                 return None
-            return math.sqrt(2.0 * row["comparisons"] / row["duration_s"] / (ws_ms / 1000))
+            return math.sqrt(2.0 * row.comparisons / row.duration_s / (ws_ms / 1000))
 
         return per_row(cell, rate)
 
@@ -272,7 +271,7 @@ def steps(options: Options, runs: Runs) -> tuple[Step, ...]:
     at_s = SETTLED_S * scale(options)
     trials = []
     for cell in by_cell(runs[1].rows):
-        label = cell.rows[0]["load_label"] or ""
+        label = cell.rows[0].load_label or ""
         direction = label.partition("-")[0]
         if cell.status not in VERIFIED or direction not in FACTORS:
             continue

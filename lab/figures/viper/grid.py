@@ -96,7 +96,7 @@ def degrees(options: Options) -> tuple[int, ...]:
 
 def energy_of(runs: Runs) -> Energy:
     """Return the quantity for energy: CPU time if the run's machine has no counter."""
-    if any(row["power_w"] is not None for row in runs[0].rows):
+    if any(row.power_w is not None for row in runs[0].rows):
         return Energy(
             measured=True, name="power", y_label="power (RAPL), W", value=column("power_w")
         )

@@ -3,18 +3,19 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+
+from msgspec.structs import replace
 
 from streamlab.lab.measure.energy.account import account, per_1000
 from streamlab.lab.measure.energy.provider import Provider, gross_domains
 from streamlab.lab.measure.energy.recorder import EnergyRecorder
+from streamlab.results.schema import TrialRow
 
 SECONDS = 60.0
 """Duration of a baseline before and after a session (docs/energy.md)."""
 MOST_DRIFT = 0.1
 """Largest difference of the two baselines without a remark, as a share of their mean."""
 
-Row = dict[str, Any]
 Watts = Mapping[str, float]
 
 
@@ -40,23 +41,21 @@ def measure(
     return {name: joules / window_s for name, joules in json.loads(row["energy_domains"]).items()}
 
 
-def net(row: Mapping[str, Any], *, before: Watts | None, after: Watts | None) -> Row:
-    """Return the net columns of a trial, and its extended reason.
+def net(row: TrialRow, *, before: Watts | None, after: Watts | None) -> TrialRow:
+    """Return a trial's row with the net columns, and an extended reason.
 
-    The baseline, in watts by domain, is the mean of both, or the only one, with a remark. The net
-    is null if the gross is null or no baseline has its domains; it may be negative.
+    The baseline, in watts by domain, is the mean of both, or the only one, with a remark in the reason.
+    The net is None if the gross is None or no baseline has its domains; it may be negative.
     """
-    reasons = [row["energy_reason"]] if row["energy_reason"] else []
-    empty: Row = {"energy_net_j": None, "energy_net_j_per_1000": None, "idle_w": None}
-    gross_j = row["energy_gross_j"]
-    if gross_j is None:
-        return {**empty, "energy_reason": row["energy_reason"]}
-    domains = gross_domains(list(json.loads(row["energy_domains"])))
+    if row.energy_gross_j is None or row.energy_domains is None or row.duration_s is None:
+        return row
+    reasons = [row.energy_reason] if row.energy_reason else []
+    domains = gross_domains(list(json.loads(row.energy_domains)))
     idle = [_watts(baseline, domains) for baseline in (before, after)]
     baselines = [watts for watts in idle if watts is not None]
     if not baselines:
         reasons.append(f"no idle baseline of {', '.join(domains)}, so no net")
-        return {**empty, "energy_reason": "; ".join(reasons)}
+        return replace(row, energy_reason="; ".join(reasons))
     idle_w = sum(baselines) / len(baselines)
     if len(baselines) == 1:
         reasons.append(f"baseline only {'before' if idle[0] is not None else 'after'} the session")
@@ -65,15 +64,16 @@ def net(row: Mapping[str, Any], *, before: Watts | None, after: Watts | None) ->
             f"idle went from {baselines[0]:.3g} W before to {baselines[1]:.3g} W after the session, "
             f"more than {MOST_DRIFT:.0%} apart"
         )
-    net_j = gross_j - idle_w * row["duration_s"]
+    net_j = row.energy_gross_j - idle_w * row.duration_s
     if net_j < 0:
         reasons.append("the trial took less energy than the idle machine: the net is noise")
-    return {
-        "energy_net_j": net_j,
-        "energy_net_j_per_1000": per_1000(net_j, row["events"]),
-        "idle_w": idle_w,
-        "energy_reason": "; ".join(reasons) or None,
-    }
+    return replace(
+        row,
+        energy_net_j=net_j,
+        energy_net_j_per_1000=per_1000(net_j, row.events),
+        idle_w=idle_w,
+        energy_reason="; ".join(reasons) or None,
+    )
 
 
 def _watts(baseline: Watts | None, domains: tuple[str, ...]) -> float | None:

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -24,8 +23,7 @@ from streamlab.lab.runner.search.state import (
     Vote,
 )
 from streamlab.results import schema
-
-Row = Mapping[str, Any]
+from streamlab.results.schema import TrialRow
 
 _VERDICTS = {
     schema.OK: PASS,
@@ -81,7 +79,7 @@ class Searches:
     def __init__(
         self,
         cells: Sequence[Cell],
-        rows: Sequence[Row] = (),
+        rows: Sequence[TrialRow] = (),
         *,
         feasible_eps: Mapping[str, float] | None = None,
         recorded: Callable[[Cell, State], None] | None = None,
@@ -107,7 +105,7 @@ class Searches:
         self._recorded = recorded
         self._states = {id_: self._replayed(id_) for id_ in self._cells}
         for row in rows:
-            if row.get("probe") is not None:
+            if row.probe is not None:
                 self._take(row)
         for id_, state in self._states.items():
             self._report(id_, state)
@@ -131,17 +129,17 @@ class Searches:
             pause_s=_pause_s(self._votes[id_]),
         )
 
-    def record(self, row: Row) -> None:
+    def record(self, row: TrialRow) -> None:
         """Add the row of a trial.
 
         Raises:
             SearchError: the row is not of the trial that its search requested.
         """
         self._take(row)
-        self._report(row["cell"], self._states[row["cell"]])
+        self._report(row.cell, self._states[row.cell])
 
-    def _take(self, row: Row) -> None:
-        id_ = row["cell"]
+    def _take(self, row: TrialRow) -> None:
+        id_ = row.cell
         if id_ not in self._cells:
             raise SearchError(f"a row belongs to a search of {id_}, but this cell has no search")
         _check(row, self._states[id_].next)
@@ -175,33 +173,33 @@ def _pause_s(votes: Sequence[Vote]) -> float:
     return INVALID_PAUSE_S * 2 ** (invalid - 1) if 0 < invalid < INVALID_VOTES else 0.0
 
 
-def vote_of(row: Row) -> Vote:
+def vote_of(row: TrialRow) -> Vote:
     """Return the vote that a trial's row gives on its rate.
 
     An `invalid` row without an offered rate has a load that the input is too short for.
     """
-    verdict = _VERDICTS[row["status"]]
-    if verdict == INVALID and row.get("offered_eps") is None:
+    verdict = _VERDICTS[row.status]
+    if verdict == INVALID and row.offered_eps is None:
         verdict = TOO_SHORT
-    if verdict == PASS and row.get("sustained") is not True:
+    if verdict == PASS and row.sustained is not True:
         verdict = FAIL
-    reason = row.get("sustained_reason") or row.get("reason")
+    reason = row.sustained_reason or row.reason
     if verdict == STOP:
-        reason = f"{row['status']}: {row.get('reason')}"
+        reason = f"{row.status}: {row.reason}"
     return Vote(verdict=verdict, reason=reason)
 
 
-def _check(row: Row, step: Step | None) -> None:
-    where = f"{row['cell']}, probe {row['probe']}, vote {row['vote']}"
+def _check(row: TrialRow, step: Step | None) -> None:
+    where = f"{row.cell}, probe {row.probe}, vote {row.vote}"
     if step is None:
         raise SearchError(f"{where}: the search had ended before this trial; start a new run")
     expected = (step.purpose, step.probe, step.vote)
-    if (row["purpose"], row["probe"], row["vote"]) != expected:
+    if (row.purpose, row.probe, row.vote) != expected:
         raise SearchError(
-            f"{where} ({row['purpose']}): expected probe {step.probe}, vote {step.vote} "
+            f"{where} ({row.purpose}): expected probe {step.probe}, vote {step.vote} "
             f"({step.purpose}) next; remove the run's trials from there on, or start a new run"
         )
-    load = row.get("load")
+    load = row.load
     rate = None if load is None else json.loads(load).get("rate_eps")
     if rate is not None and rate != step.rate_eps:
         raise SearchError(

@@ -11,7 +11,8 @@ from streamlab.lab.measure.elastic import write_reconfigurations
 from streamlab.lab.measure.series import STEP_NS, Phases, Recording, write_series
 from streamlab.results.seal import seal_files
 from streamlab.results.stats.estimates import FEWEST
-from streamlab.results.store import read_run, write_meta, write_table, write_trial
+from streamlab.results.store import read_run, write_table
+from tests.results.records import store_meta, store_trial
 
 META = {
     "name": "sample",
@@ -70,11 +71,11 @@ def make_run(tmp_path):
 
     def make(rows, name="sample", repetitions=FEWEST, **meta):
         folder = tmp_path / name
-        write_meta(folder, META | meta)
+        store_meta(folder, META | meta)
         for index in range(len(rows) * repetitions):
             trial = rows[index % len(rows)]
             again = {"order_index": index, "repetition": index // len(rows) + 1}
-            write_trial(folder, f"{index:04d}", trial | again)
+            store_trial(folder, f"{index:04d}", trial | again)
         write_table(folder)
         return read_run(folder)
 

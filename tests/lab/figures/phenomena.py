@@ -2,9 +2,9 @@
 
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
-from streamlab.results.schema import NAMES
 from streamlab.results.store import Run
 from tests.lab.figures.conftest import META, row, write_timeline
+from tests.results.records import run_meta, trial_row
 
 COUNTERS = {
     "processing_mean_ns": 1e6,
@@ -55,11 +55,13 @@ def runs_of(figure, options, happening, folder, repetitions=3):
             _PLANNED[key] = expand(matrix, plan.only)
         cells = _PLANNED[key]
         path = folder / f"{figure.slug}-{stage.name}"
-        rows = [dict.fromkeys(NAMES) | _row(cell, happening, path) for cell in cells]
+        rows = [_row(cell, happening, path) for cell in cells]
         repeated = [
-            each | {"repetition": again} for again in range(1, repetitions + 1) for each in rows
+            trial_row(each | {"repetition": again})
+            for again in range(1, repetitions + 1)
+            for each in rows
         ]
-        runs.append(Run(path=path, meta=META | {"planned": cells}, rows=tuple(repeated)))
+        runs.append(Run(path=path, meta=run_meta(META | {"planned": cells}), rows=tuple(repeated)))
     return runs
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.figures.registry import PAPERS
+from streamlab.results.meta import Revision
 from streamlab.workloads.datasets.catalog import Catalog
 from tests.lab.figures import toy
 from tests.lab.runner.published import publish
@@ -26,7 +27,7 @@ def done(tmp_path_factory):
         # A run is only resumed by the source that began it; somebody may be working on that now.
         patch.setattr(
             "streamlab.lab.runner.run_directory.revision",
-            lambda: {"commit": "c", "dirty_diff_sha256": None},
+            lambda: Revision(commit="c"),
         )
         patch.setattr(toy, "dataset", publish(Catalog.default()).id)
         said = io.StringIO()

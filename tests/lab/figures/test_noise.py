@@ -7,6 +7,7 @@ of a figure, and another one than that of the same run without noise. Inconclusi
 import dataclasses
 import json
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -99,13 +100,15 @@ def noisy(run, rng, cv):
     for row in run.rows:
         times = numbers(row)
         changed = {
-            key: row[key] * times[key] for key in ("latency_p50_ns", "duration_s") if row[key]
+            key: value * times[key]
+            for key in ("latency_p50_ns", "duration_s")
+            if (value := getattr(row, key))
         }
-        if row["throughput_eps"]:
-            changed["throughput_eps"] = row["throughput_eps"] / times["throughput_eps"]
-        own = json.loads(row["counters"] or "{}")
+        if row.throughput_eps:
+            changed["throughput_eps"] = row.throughput_eps / times["throughput_eps"]
+        own = json.loads(row.counters or "{}")
         own = {key: value * times.get(key, 1.0) for key, value in own.items()}
-        rows.append(row | changed | {"counters": json.dumps(own)})
+        rows.append(msgspec.structs.replace(row, **changed, counters=json.dumps(own)))
     return dataclasses.replace(run, rows=tuple(rows))
 
 

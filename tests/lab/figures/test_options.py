@@ -43,11 +43,11 @@ _OPTIONS = st.builds(
 @given(_OPTIONS)
 def test_a_run_remembers_what_it_was_made_for(options):
     text = stamp("stretch:6", "latency", options) + "[run]\n"
-    assert parse_stamp({"matrix_text": text}) == ("stretch:6", "latency", options)
+    assert parse_stamp(text) == ("stretch:6", "latency", options)
     tomllib.loads(text)
 
 
 def test_a_matrix_written_by_hand_has_no_stamp_and_a_damaged_one_is_an_error():
-    assert parse_stamp({"matrix_text": "[run]\n"}) is None
+    assert parse_stamp("[run]\n") is None
     with pytest.raises(FigureError, match="damaged"):
-        parse_stamp({"matrix_text": "# figure: {}\n"})
+        parse_stamp("# figure: {}\n")

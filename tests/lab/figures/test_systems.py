@@ -84,7 +84,7 @@ def systems(tmp_path_factory):
         if figure.id.partition(":")[0] in PAPERS:
             options = Options(cores=3, workers=(1, 2), quick=True)
             runs = runs_of(figure, options, Happening(), tmp_path_factory.mktemp(figure.slug))
-            cells = [cell for run in runs for cell in run.meta["planned"]]
+            cells = [cell for run in runs for cell in run.meta.recorded["planned"]]
             sides = {
                 side.text: side
                 for claim in figure.outcome(options, runs).claims

@@ -17,6 +17,7 @@ from streamlab.lab.figures.verdict import (
 from streamlab.lab.figures.viper import grid
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.results.schema import columns_of
 
 pytestmark = pytest.mark.usefixtures("opponents_are_here")
 TWO = Options(cores=2)
@@ -152,8 +153,10 @@ def test_every_configuration_can_be_run(number):
 @pytest.mark.parametrize("number", NUMBERS)
 def test_published_forms_are_judged_and_own_ones_only_drawn(row, make_run, layered, number):
     runs = layered(number, watts=120.0)
-    own = [trial | {"throughput_eps": 1e9} if "own-" in trial["cell"] else trial
-           for trial in runs[0].rows]  # fmt: skip
+    own = [
+        columns_of(trial) | ({"throughput_eps": 1e9} if "own-" in trial.cell else {})
+        for trial in runs[0].rows
+    ]
     faster = find(f"viper:{number}").outcome(QUICK, (make_run(own, "faster", repetitions=1),))
     as_before = find(f"viper:{number}").outcome(QUICK, runs)
     assert [c.measured for c in faster.claims] == [c.measured for c in as_before.claims]

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.results.store import write_meta, write_table, write_trial
+from streamlab.results.store import write_table
+from tests.results.records import store_meta, store_trial
 
 CELL = "event_window/multicore/dgs/w2/b4096"
 HOST = {
@@ -26,7 +27,7 @@ def stored(tmp_path, monkeypatch):
         host = {**HOST, "cpu_model": cpu_model, **dict(host)}
         meta = {"name": name, "host": host, "cells": {CELL: {"workers": 2}}, "lab_version": "0"}
         vcs = {"commit": "0123456789abcdef", "dirty_diff_sha256": None}
-        write_meta(run_dir, {**meta, "vcs": vcs, "complete": True})
+        store_meta(run_dir, {**meta, "vcs": vcs, "complete": True})
         for number, rate in enumerate(rates):
             row = {
                 "cell": CELL,
@@ -43,7 +44,7 @@ def stored(tmp_path, monkeypatch):
                 "dataset": "d1",
                 "fingerprint": f"f-{cpu_model}",
             }
-            write_trial(run_dir, f"r{number}", row | columns)
+            store_trial(run_dir, f"r{number}", row | columns)
         write_table(run_dir)
         return name
 
@@ -130,7 +131,7 @@ def test_compare_lists_cells_of_other_settings_and_compares_the_rest(stored, tmp
         for number, rate in enumerate(RATES):
             row = {"cell": CELL, "status": "ok", "fingerprint": "f", "throughput_eps": float(rate)}
             more = {"dataset": "d", "repetition": number + 1, "order_index": 10 + number}
-            write_trial(tmp_path / name, f"more{number}", row | more)
+            store_trial(tmp_path / name, f"more{number}", row | more)
         stored(name, RATES, **own)
     assert call(["compare", "old", "new"]) == EXIT_OK
     said = capsys.readouterr().out

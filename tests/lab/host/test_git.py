@@ -71,10 +71,10 @@ def test_settings_of_the_user_are_passed_on(monkeypatch):
 def test_a_run_that_a_hook_starts_records_the_commit_of_its_own_code(hook):
     found = revision()
     if not (ROOT / ".git").exists():
-        assert found["commit"] is None and "not a git repository" in found["reason"]
+        assert found.commit is None and "not a git repository" in found.reason
         return
-    assert found["commit"] == git(ROOT, "rev-parse", "HEAD") != git(hook, "rev-parse", "HEAD")
-    assert found["reason"] is None
+    assert found.commit == git(ROOT, "rev-parse", "HEAD") != git(hook, "rev-parse", "HEAD")
+    assert found.reason is None
 
 
 def test_a_program_that_the_lab_starts_calls_git_in_its_own_folder(hook, tmp_path):

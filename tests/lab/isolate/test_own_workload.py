@@ -56,7 +56,7 @@ def test_a_file_and_its_neighbours_are_there(own, tmp_path, workload, engine, ca
     assert own(workload, engine) == EXIT_OK, capsys.readouterr()
     (run_dir,) = (tmp_path / "runs").iterdir()
     rows = read_run(run_dir).rows
-    assert [(row["isolate"], row["status"]) for row in rows] == [("container", "ok")], rows
+    assert [(row.isolate, row.status) for row in rows] == [("container", "ok")], rows
 
 
 def test_a_module_that_the_image_lacks_is_refused_with_the_remedy(own, tmp_path, image, capsys):

@@ -13,6 +13,7 @@ from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial, OracleJob
 from streamlab.reports.table import LEAST_UNTIMED
 from tests.lab.judge import cheats
+from tests.results.records import trial_row
 
 TIMEOUT_S = 600
 CHEATS = {
@@ -107,7 +108,7 @@ def test_the_cpu_of_threads_above_the_workers_is_counted_and_reported(cheat):
     row = cheat("uses-threads")
     assert row["status"] == "ok" and row["cpu_s"] >= 4 * cheats.WORK_S
     # On a busy machine four threads may get less than one core.
-    assert any("cores with 1 worker" in text for text in core_warnings(row)) == (
+    assert any("cores with 1 worker" in text for text in core_warnings(trial_row(row))) == (
         row["cpu_s"] > 1.1 * row["duration_s"] + 0.02
     )
 

@@ -19,6 +19,7 @@ from streamlab.lab.measure.usage import (
     tree_usage,
 )
 from tests.processes import Popen
+from tests.results.records import trial_row
 
 PAGES = 2_000
 TOUCH = (
@@ -38,7 +39,7 @@ def since(before):
 def row(share, system_s=1.0, minor=41):
     cpu_s = system_s / share
     used = {"minor_faults": minor, "major_faults": 0}
-    return {"cpu_s": cpu_s, "system_s": system_s, "user_s": cpu_s - system_s, **used}
+    return trial_row({"cpu_s": cpu_s, "system_s": system_s, "user_s": cpu_s - system_s, **used})
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def row(share, system_s=1.0, minor=41):
 def test_a_trial_that_used_more_cores_than_it_has_workers_says_so(
     workers, cpu_s, duration_s, warned
 ):
-    found = core_warnings({"workers": workers, "cpu_s": cpu_s, "duration_s": duration_s})
+    found = core_warnings(trial_row({"workers": workers, "cpu_s": cpu_s, "duration_s": duration_s}))
     assert bool(found) == warned
     assert all("cores with 1 worker:" in text for text in found)
 
@@ -118,8 +119,8 @@ def test_a_short_timed_part_is_doubted_when_it_had_page_faults_as_well():
         row(MOST_SYSTEM_SHARE * 0.99),
         row(0.9, system_s=LEAST_SYSTEM_S * 0.9, minor=FEW_FAULTS),  # a few ticks may be chance
         row(0.9, system_s=TICK_S * 0.9, minor=10**6),
-        {"cpu_s": 0.0, "system_s": 0.0},
-        {},  # did not run
+        trial_row({"cpu_s": 0.0, "system_s": 0.0}),
+        trial_row({}),  # did not run
     ],
 )
 def test_what_is_the_engines_is_not_doubted(harmless):

@@ -9,7 +9,7 @@ from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import read_matrix
 from streamlab.lab.runner.estimate import estimate
 from streamlab.results.seal import write_sealed
-from streamlab.results.store import read_meta, write_meta
+from tests.results.records import change_meta
 
 MINUTE = "2026-01-01T00:{:02d}:00+00:00"
 
@@ -33,7 +33,7 @@ def stored(matrix, stored_run):
     for trial in (run_dir / "trials").glob("*.json"):
         edit(trial, started_at=MINUTE.format(json.loads(trial.read_text())["order_index"]))
     session = {"started_at": MINUTE.format(0), "ended_at": MINUTE.format(6), "interrupted": False}
-    write_meta(run_dir, read_meta(run_dir) | {"sessions": [session]})
+    change_meta(run_dir, sessions=[session])
     return path, run_dir
 
 
@@ -78,7 +78,7 @@ def test_the_time_between_two_sessions_is_not_in_it(stored):
     second = {"started_at": later.format(2), "ended_at": later.format(4)}
     for end, seconds in ((MINUTE.format(2), 240), (None, 240)):  # None: it was killed
         sessions = [{"started_at": MINUTE.format(0), "ended_at": end}, second]
-        write_meta(run_dir, read_meta(run_dir) | {"sessions": sessions})
+        change_meta(run_dir, sessions=sessions)
         assert estimated(path, run_dir.parent).seconds == seconds
 
 
@@ -88,7 +88,7 @@ def test_the_time_between_two_sessions_is_not_in_it(stored):
 )
 def test_runs_of_other_machines_or_cells_and_damaged_ones_say_nothing(stored, part, value):
     path, run_dir = stored
-    write_meta(run_dir, read_meta(run_dir) | {part: value})
+    change_meta(run_dir, **{part: value})
     found = estimated(path, run_dir.parent)
     assert (found.seconds, len(found.unknown)) == (0, 2)
 

@@ -90,7 +90,7 @@ def run_lab(*arguments, **more) -> tuple[int, Path, str]:
 
 def statuses(run_dir: Path) -> dict[str, str]:
     """Status by variant, of a run that is read as reports read it."""
-    return {row["variant"]: row["status"] for row in read_run(run_dir).rows}
+    return {row.variant: row.status for row in read_run(run_dir).rows}
 
 
 def attempts(run_dir: Path) -> dict[str, int]:
@@ -143,11 +143,11 @@ def test_time_out_and_crashes_are_rows_among_others_and_are_not_repeated(matrix,
         "crash": "crash",
         "die": "crash",
     }
-    rows = {row["variant"]: row for row in read_run(run_dir).rows}
-    assert "stopped after 8 s in phase " in rows["hang"]["reason"]
-    assert "as its variant requires" in rows["crash"]["reason"]
-    assert "was killed by SIGKILL in phase run" in rows["die"]["reason"]
-    assert all(rows[name]["throughput_eps"] is None for name in ("hang", "crash", "die"))
+    rows = {row.variant: row for row in read_run(run_dir).rows}
+    assert "stopped after 8 s in phase " in rows["hang"].reason
+    assert "as its variant requires" in rows["crash"].reason
+    assert "was killed by SIGKILL in phase run" in rows["die"].reason
+    assert all(rows[name].throughput_eps is None for name in ("hang", "crash", "die"))
     assert trials_of(tmp_path / "scratch") == []
     assert list((tmp_path / "scratch").iterdir()) == []
     assert_resume_repeats_nothing(run_dir)
@@ -186,8 +186,8 @@ def test_process_that_the_kernel_kills_for_memory_is_oom(matrix, memory_group):
     code, run_dir, err = run_lab(matrix(["correct", "hoard"]), preexec_fn=memory_group)
     assert code == EXIT_ENGINE_FAILURE, err
     assert statuses(run_dir) == {"correct": "ok", "hoard": "oom"}
-    (row,) = [row for row in read_run(run_dir).rows if row["variant"] == "hoard"]
-    assert "was killed by SIGKILL in phase run" in row["reason"]
+    (row,) = [row for row in read_run(run_dir).rows if row.variant == "hoard"]
+    assert "was killed by SIGKILL in phase run" in row.reason
 
 
 def test_what_is_touched_before_the_clock_is_within_the_limit_of_the_group(memory_group):
@@ -224,7 +224,7 @@ def test_the_same_faults_in_containers_have_the_same_statuses(matrix, image, pod
         "die": "crash",
         "hang": "timeout",
     }
-    assert {row["isolate"] for row in read_run(run_dir).rows} == {"container"}
+    assert {row.isolate for row in read_run(run_dir).rows} == {"container"}
     assert podman_engine.containers() == []
     assert_resume_repeats_nothing(run_dir)
 
@@ -251,7 +251,7 @@ def test_container_engine_that_dies_ends_the_run_and_records_nothing(
         assert process.returncode == EXIT_USER_ERROR
         assert "container" in err and "Traceback" not in err
         assert statuses(run_dir) == {"correct": "ok"}
-        assert not read_meta(run_dir)["complete"]
+        assert not read_meta(run_dir).complete
 
 
 # A full disk.
@@ -311,13 +311,13 @@ def test_full_disk_stops_the_run_and_room_lets_it_be_completed(matrix, tmp_path)
     assert "Traceback" not in err
     before = read_trials(kept / "full")
     assert 2 <= len(before) < 4
-    assert {row["status"] for row in before.values()} == {"ok"}
-    assert not read_meta(kept / "full")["complete"]
+    assert {row.status for row in before.values()} == {"ok"}
+    assert not read_meta(kept / "full").complete
 
     assert resumed_code == EXIT_OK, resumed_err
     run = read_run(kept / "resumed")
-    assert [row["status"] for row in run.rows] == ["ok"] * 4
-    assert run.meta["complete"]
+    assert [row.status for row in run.rows] == ["ok"] * 4
+    assert run.meta.complete
     after = read_trials(kept / "resumed")
     assert {name: after[name] for name in before} == before
     begun = attempts(kept / "resumed")
@@ -362,16 +362,16 @@ def assert_resume_completes(run_dir: Path, trials: int) -> None:
     """Resume a run that was killed in the second of three trials."""
     before = read_trials(run_dir)
     assert len(before) == 1
-    assert not read_meta(run_dir)["complete"]
+    assert not read_meta(run_dir).complete
     code, found, err = run_lab("--resume", run_dir)
     assert (code, found) == (EXIT_OK, run_dir), err
     after = read_trials(run_dir)
     assert len(after) == trials
     assert {name: after[name] for name in before} == before
     assert sorted(attempts(run_dir).values()) == [1, 1, 2]
-    assert sorted(row["attempt"] for row in after.values()) == [1, 1, 2]
-    assert [row["status"] for row in read_run(run_dir).rows] == ["ok"] * trials
-    assert [session["interrupted"] for session in read_meta(run_dir)["sessions"]][-1] is False
+    assert sorted(row.attempt for row in after.values()) == [1, 1, 2]
+    assert [row.status for row in read_run(run_dir).rows] == ["ok"] * trials
+    assert [session.interrupted for session in read_meta(run_dir).sessions][-1] is False
 
 
 def test_no_process_of_a_trial_survives_a_killed_lab(matrix, tmp_path):
@@ -438,8 +438,8 @@ def test_a_signal_at_any_moment_ends_the_run_and_leaves_nothing(matrix, tmp_path
     assert_nothing_left(lambda: [path.name for path in (tmp_path / "scratch").iterdir()])
     (run_dir,) = (tmp_path / "runs").iterdir()
     assert f"lab run --resume {run_dir}" in err and out.splitlines()[-1] == str(run_dir)
-    assert not read_meta(run_dir)["complete"]
-    assert read_meta(run_dir)["sessions"][-1]["interrupted"]
+    assert not read_meta(run_dir).complete
+    assert read_meta(run_dir).sessions[-1].interrupted
     read_trials(run_dir)  # every record is whole
 
 

@@ -35,9 +35,9 @@ def test_a_matrix_names_a_file_relative_to_itself_and_results_show_the_short_nam
     code, out, err = run_lab(capsys, matrix)
     assert code == EXIT_OK, (out, err)
     run = read_run(Path(out[-1]))
-    assert [row["status"] for row in run.rows] == ["ok"] * 3
-    assert {row["workload"] for row in run.rows} == {"mine"}
-    assert run.rows[0]["cell"] == "mine/reference/sequential/w1"
+    assert [row.status for row in run.rows] == ["ok"] * 3
+    assert {row.workload for row in run.rows} == {"mine"}
+    assert run.rows[0].cell == "mine/reference/sequential/w1"
     code, out, err = run_lab(capsys, "--resume", out[-1])
     assert code == EXIT_OK, (out, err)
 

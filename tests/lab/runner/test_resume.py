@@ -2,6 +2,7 @@
 
 import errno
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -13,9 +14,10 @@ import pytest
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
 from streamlab.lab.runner import trials
-from streamlab.results.store import read_meta, read_run, read_trials, write_meta
+from streamlab.results.store import read_meta, read_run, read_trials
 from tests.lab.runner.runs import run_lab
 from tests.processes import Popen
+from tests.results.records import change_meta, store_meta
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 600
@@ -38,12 +40,12 @@ def test_full_disk_ends_the_run_with_an_error_and_resume_completes_it(
     assert "cannot be written: No space left on device; free space, then resume with" in err
     assert f"lab run --resume {run_dir}" in err
     run = read_run(run_dir)
-    assert [row["repetition"] for row in run.rows] == [1]
-    assert not run.meta["complete"] and run.meta["sessions"][0]["interrupted"]
+    assert [row.repetition for row in run.rows] == [1]
+    assert not run.meta.complete and run.meta.sessions[0].interrupted
 
     code, _, err = run_lab(capsys, "--resume", run_dir)
     assert code == EXIT_OK, err
-    assert [row["repetition"] for row in read_run(run_dir).rows] == [1, 2, 3]
+    assert [row.repetition for row in read_run(run_dir).rows] == [1, 2, 3]
 
 
 def interrupted(path, tmp_path):
@@ -91,26 +93,25 @@ def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
     before = read_trials(run_dir)
     assert 1 <= len(before) < 3
     assert len(read_run(run_dir).rows) == len(before)
-    meta = read_meta(run_dir)
-    assert not meta["complete"]
+    assert not read_meta(run_dir).complete
     # It was another process, which saw the checkout as it really is.
-    write_meta(run_dir, meta | {"vcs": same_source})
+    change_meta(run_dir, vcs=same_source)
 
     code, out, err = run_lab(capsys, "--resume", run_dir.name)
     assert code == EXIT_OK, err
     assert Path(out[-1]) == run_dir
     run = read_run(run_dir)
-    assert [row["repetition"] for row in run.rows] == [1, 2, 3]
-    assert max(row["attempt"] for row in run.rows) == 2
+    assert [row.repetition for row in run.rows] == [1, 2, 3]
+    assert max(row.attempt for row in run.rows) == 2
     assert all(read_trials(run_dir)[name] == row for name, row in before.items())
-    assert [session["interrupted"] for session in run.meta["sessions"]] == [True, False]
+    assert [session.interrupted for session in run.meta.sessions] == [True, False]
 
 
 def test_option_with_a_control_character_does_not_keep_a_run_from_being_resumed(
     capsys, stored_run, same_source
 ):
     run_dir = stored_run(["correct"], options='{ says = "\\u0001" }')
-    write_meta(run_dir, read_meta(run_dir) | {"vcs": same_source})
+    change_meta(run_dir, vcs=same_source)
     code, _, err = run_lab(capsys, "--resume", run_dir)
     assert code == EXIT_OK, err
 
@@ -135,9 +136,9 @@ def test_resume_is_refused_when_something_differs_and_names_it(
     capsys, stored_run, same_source, change, named
 ):
     run_dir = stored_run(["correct"])
-    meta = read_meta(run_dir) | {"vcs": dict(same_source)}
+    meta = json.loads((run_dir / "run.json").read_text()) | {"vcs": dict(same_source)}
     change(meta)
-    write_meta(run_dir, meta)
+    store_meta(run_dir, meta)
     code, _, err = run_lab(capsys, "--resume", run_dir)
     assert code == EXIT_USER_ERROR
     assert named in err and "cannot be resumed" in err
@@ -145,7 +146,7 @@ def test_resume_is_refused_when_something_differs_and_names_it(
 
 def test_a_run_that_another_process_works_on_is_not_resumed(capsys, stored_run, same_source):
     run_dir = stored_run(["correct"])
-    write_meta(run_dir, read_meta(run_dir) | {"vcs": same_source})
+    change_meta(run_dir, vcs=same_source)
     before = read_meta(run_dir)
     worker = (
         "import sys, pathlib; from streamlab.lab.runner.run_directory import hold\n"

@@ -22,9 +22,11 @@ from streamlab.lab.measure.hdr import read_log
 from streamlab.lab.runner.generators import Ceiling, Generators
 from streamlab.lab.runner.search.record import read_searches
 from streamlab.lab.runner.session import Session, finish
+from streamlab.results.meta import CeilingRecord
 from streamlab.results.schema import VERIFIED
-from streamlab.results.store import read_run, read_trials, write_meta
+from streamlab.results.store import read_run, read_trials
 from tests.lab.runner.runs import run_lab
+from tests.results.records import store_meta, trial_row
 
 
 def test_run_ends_with_the_path_of_a_run_that_can_be_read(capsys, matrix, dataset):
@@ -32,17 +34,17 @@ def test_run_ends_with_the_path_of_a_run_that_can_be_read(capsys, matrix, datase
     run_dir = Path(out[-1])
     assert code == EXIT_OK
     run = read_run(run_dir)
-    assert [row["status"] for row in run.rows] == ["ok", "ok"]
-    assert {row["dataset"] for row in run.rows} == {dataset}
-    assert {row["seed"] for row in run.rows} == {7}
-    included = {(row["unit"], row["origin"], row["also_timed"]) for row in run.rows}
+    assert [row.status for row in run.rows] == ["ok", "ok"]
+    assert {row.dataset for row in run.rows} == {dataset}
+    assert {row.seed for row in run.rows} == {7}
+    included = {(row.unit, row.origin, row.also_timed) for row in run.rows}
     assert included == {("whole input", "memory", "nothing")}
-    assert run.meta["complete"] and not run.meta["sessions"][0]["interrupted"]
-    assert run.meta["vcs"].keys() == {"commit", "dirty_diff_sha256", "reason"}
-    assert run.meta["host"]["cores_usable"] == len(os.sched_getaffinity(0))
+    assert run.meta.complete and not run.meta.sessions[0].interrupted
+    assert run.meta.recorded["vcs"].keys() == {"commit", "dirty_diff_sha256", "reason"}
+    assert run.meta.host["cores_usable"] == len(os.sched_getaffinity(0))
     assert (run_dir / "outputs" / "event_window@small__fake__correct__w1.parquet").is_file()
-    assert all((run_dir / row["series"]).is_file() for row in run.rows)
-    assert all((run_dir / row["log"]).is_file() for row in run.rows)
+    assert all((run_dir / row.series).is_file() for row in run.rows)
+    assert all((run_dir / row.log).is_file() for row in run.rows)
     table = "\n".join(out)
     assert "event_window@small" in table and "fake/correct" in table and "k/s" in table
 
@@ -82,8 +84,8 @@ def test_words_and_numbers_that_no_file_holds_cost_one_cell_and_not_the_run(caps
     code, out, err = run_lab(capsys, matrix(["babble", "overcount", "correct"]))
     assert code == EXIT_ENGINE_FAILURE, err
     run = read_run(Path(out[-1]))
-    assert [row["status"] for row in run.rows] == ["crash", "invalid", "ok"]
-    assert r"said \udcff and [/red] \x1b[2J" in run.rows[0]["reason"]
+    assert [row.status for row in run.rows] == ["crash", "invalid", "ok"]
+    assert r"said \udcff and [/red] \x1b[2J" in run.rows[0].reason
     assert "\x1b" not in "".join(out) + err
     assert call(["report", str(run.path)]) == EXIT_OK
     assert r"said \udcff and [/red]" in (run.path / "report.html").read_text()
@@ -96,9 +98,9 @@ def test_number_that_is_not_finite_is_a_warning_in_run_table_and_page(capsys, ma
     assert code == EXIT_OK, err
     run = read_run(Path(out[-1]))
     (row,) = run.rows
-    assert (row["status"], row["load_cov"], row["instances_max"]) == ("ok", None, 1)
+    assert (row.status, row.load_cov, row.instances_max) == ("ok", None, 1)
     said = "load_cov is inf, no finite number: it is left out"
-    assert said in json.loads(row["warnings"])
+    assert said in json.loads(row.warnings)
     assert any(said in line for line in out)
     assert call(["report", str(run.path)]) == EXIT_OK
     assert said in (run.path / "report.html").read_text()
@@ -108,10 +110,10 @@ def test_number_that_is_not_finite_is_a_warning_in_run_table_and_page(capsys, ma
 def test_generator_whose_ceiling_is_not_finite_has_an_unknown_one(capsys, matrix):
     _, out, _ = run_lab(capsys, matrix(["unbounded"], more=LOAD))
     (row,) = read_run(Path(out[-1])).rows
-    assert row["generator_ceiling_eps"] is None
+    assert row.generator_ceiling_eps is None
     assert (
         "the generator's ceiling is unknown: generator_ceiling_eps is inf, no finite number: "
-        "it is left out" in json.loads(row["warnings"])
+        "it is left out" in json.loads(row.warnings)
     )
 
 
@@ -120,10 +122,8 @@ def test_engine_that_claims_a_full_disk_costs_its_cell_and_not_the_run(capsys, m
     code, out, err = run_lab(capsys, path)
     assert code == EXIT_ENGINE_FAILURE, err
     rows = read_run(Path(out[-1])).rows
-    assert [row["status"] for row in rows] == ["crash", "ok"]
-    assert (
-        "No space left on device; the disks of run directory and TMPDIR have" in rows[0]["reason"]
-    )
+    assert [row.status for row in rows] == ["crash", "ok"]
+    assert "No space left on device; the disks of run directory and TMPDIR have" in rows[0].reason
 
 
 def test_input_that_no_disk_holds_is_refused_before_any_is_made(capsys, tmp_path, monkeypatch):
@@ -185,22 +185,22 @@ def test_offered_loads_are_printed_and_stored_beside_catch_up(capsys, matrix):
     code, out, _ = run_lab(capsys, matrix(["correct"], options=options, more=loads))
     assert code == EXIT_OK
     run = read_run(Path(out[-1]))
-    rows = {row["cell"].rpartition("/")[2]: row for row in run.rows}
+    rows = {row.cell.rpartition("/")[2]: row for row in run.rows}
     offered, catch_up = rows["constant-1k"], rows["w1"]
-    assert json.loads(offered["load"])["rate_eps"] == 1_000
-    assert offered["arrival"] == "constant" and offered["load_label"] == "constant-1k"
-    assert (offered["warm_up_s"], offered["window_s"]) == (0.5, 2.0)
-    assert offered["throughput_eps"] is None and catch_up["throughput_eps"] > 0
-    assert catch_up["load"] is None and catch_up["purpose"] == "cell"
-    assert offered["fingerprint"] != catch_up["fingerprint"]
-    assert (run.path / offered["histograms"]).suffix == ".hlog"
-    assert read_log((run.path / offered["histograms"]).read_bytes())
-    assert run.meta["generators"] == {"fake/correct/b1": {"ceiling_eps": None, "reason": None}}
+    assert json.loads(offered.load)["rate_eps"] == 1_000
+    assert offered.arrival == "constant" and offered.load_label == "constant-1k"
+    assert (offered.warm_up_s, offered.window_s) == (0.5, 2.0)
+    assert offered.throughput_eps is None and catch_up.throughput_eps > 0
+    assert catch_up.load is None and catch_up.purpose == "cell"
+    assert offered.fingerprint != catch_up.fingerprint
+    assert (run.path / offered.histograms).suffix == ".hlog"
+    assert read_log((run.path / offered.histograms).read_bytes())
+    assert run.meta.generators == {"fake/correct/b1": CeilingRecord()}
     (line,) = [line for line in out if "w1/constant-1k" in line]
     assert "ok" in line and "1,000 /s" in line.replace("1.00 k", "1,000 ")
     for row in run.rows:
-        assert row["loadavg_before"] is not None and isinstance(json.loads(row["warnings"]), list)
-        assert row["isolate"] == "process"
+        assert row.loadavg_before is not None and isinstance(json.loads(row.warnings), list)
+        assert row.isolate == "process"
 
 
 def test_real_engine_is_driven_at_the_rate_in_real_time(capsys, matrix):
@@ -209,10 +209,10 @@ def test_real_engine_is_driven_at_the_rate_in_real_time(capsys, matrix):
     code, out, err = run_lab(capsys, path)
     (row,) = read_run(Path(out[-1])).rows
     # A machine that is busy with other things may keep it from a steady state.
-    assert (code, row["status"] in VERIFIED) == (EXIT_OK, True), err
-    assert row["duration_s"] > 2.0
-    assert row["offered_eps"] == pytest.approx(300, rel=0.01)
-    assert row["generator_ceiling_eps"] is None and row["send_lag_p99_ns"] is None
+    assert (code, row.status in VERIFIED) == (EXIT_OK, True), err
+    assert row.duration_s > 2.0
+    assert row.offered_eps == pytest.approx(300, rel=0.01)
+    assert row.generator_ceiling_eps is None and row.send_lag_p99_ns is None
 
 
 def test_rates_that_are_not_sustained_are_a_result_and_no_failure(capsys, matrix):
@@ -239,8 +239,8 @@ def test_variant_without_loads_gets_a_row_and_no_process(capsys, matrix, monkeyp
     code, out, _ = run_lab(capsys, matrix(["correct"], repetitions=3, more=LOAD))
     assert code == EXIT_OK
     (row,) = read_run(Path(out[-1])).rows
-    assert row["status"] == "unsupported" and "cannot be driven" in row["reason"]
-    assert row["log"] is None and list((Path(out[-1]) / "logs").iterdir()) == []
+    assert row.status == "unsupported" and "cannot be driven" in row.reason
+    assert row.log is None and list((Path(out[-1]) / "logs").iterdir()) == []
 
 
 @pytest.mark.full
@@ -249,9 +249,9 @@ def test_search_brackets_the_capacity_and_prints_it(capsys, matrix):
     code, out, err = run_lab(capsys, path)
     assert code == EXIT_OK
     run = read_run(Path(out[-1]))
-    purposes = [row["purpose"] for row in run.rows]
+    purposes = [row.purpose for row in run.rows]
     assert purposes[0] == "double" and purposes[-1] == "level" and "confirm" in purposes
-    assert [row["order_index"] for row in run.rows] == list(range(len(run.rows)))
+    assert [row.order_index for row in run.rows] == list(range(len(run.rows)))
     (found,) = read_searches(run.path).values()
     assert found.over and found.bracket.confirmed
     assert found.bracket.r_pass_eps <= 500 * 1.011 < found.bracket.r_fail_eps * 1.011
@@ -266,7 +266,7 @@ def test_search_that_lost_its_last_trials_repeats_only_these(capsys, matrix, sam
     _, out, _ = run_lab(capsys, path)
     run_dir = Path(out[-1])
     before = read_trials(run_dir)
-    lost = [name for name, row in before.items() if row["order_index"] >= len(before) - 3]
+    lost = [name for name, row in before.items() if row.order_index >= len(before) - 3]
     for name in lost:
         (run_dir / "trials" / f"{name}.json").unlink()
     (run_dir / "trials.parquet").unlink()
@@ -278,8 +278,8 @@ def test_search_that_lost_its_last_trials_repeats_only_these(capsys, matrix, sam
     assert [after[name] for name in before if name not in lost] == [
         before[name] for name in before if name not in lost
     ]
-    assert all(after[name]["attempt"] == 2 for name in lost)
-    assert [row["order_index"] for row in read_run(run_dir).rows] == list(range(len(before)))
+    assert all(after[name].attempt == 2 for name in lost)
+    assert [row.order_index for row in read_run(run_dir).rows] == list(range(len(before)))
 
 
 @pytest.mark.full
@@ -316,12 +316,12 @@ def test_net_energy_is_filled_into_the_records_when_the_session_ends(tmp_path):
         "repetition": 1,
         "order_index": 0,
     }
-    session.measured = {"a-r1": dict(gross), "b-r1": gross | {"energy_gross_j": None}}
-    meta = {"sessions": [{}]}
-    finish(session, meta, interrupted=True)
+    none = trial_row(gross | {"energy_gross_j": None})
+    session.measured = {"a-r1": trial_row(gross), "b-r1": none}
+    finish(session, interrupted=True)
     (row,) = read_trials(tmp_path).values()
-    assert (row["energy_net_j"], row["energy_net_j_per_1000"], row["idle_w"]) == (50.0, 50.0, 5.0)
-    assert "baseline only before the session" in row["energy_reason"]
+    assert (row.energy_net_j, row.energy_net_j_per_1000, row.idle_w) == (50.0, 50.0, 5.0)
+    assert "baseline only before the session" in row.energy_reason
     assert session.advice() == (
         "energy is read through powercap without an idle baseline; set idle_s = 60 in [run] to "
         "get net joules"
@@ -393,13 +393,13 @@ def test_a_run_records_how_an_elastic_operator_was_scaled(capsys, matrix):
     assert out, err
     run_dir = Path(out[-1])
     (row,) = read_run(run_dir).rows
-    assert row["status"] in VERIFIED, row["reason"]
-    assert (row["reconfiguration_count"], row["reconfiguration_max_ns"]) == (1, 1_000_000)
-    assert (row["instances_min"], row["instances_max"], row["load_cov"]) == (1, 2, 0.0)
-    assert row["comparisons"] == row["events"]
-    (change,) = read_reconfigurations((run_dir / row["reconfigurations"]).read_bytes())
+    assert row.status in VERIFIED, row.reason
+    assert (row.reconfiguration_count, row.reconfiguration_max_ns) == (1, 1_000_000)
+    assert (row.instances_min, row.instances_max, row.load_cov) == (1, 2, 0.0)
+    assert row.comparisons == row.events
+    (change,) = read_reconfigurations((run_dir / row.reconfigurations).read_bytes())
     assert (change.at_ns, change.before, change.after) == (650_000_000, 1, 2)
-    series = pq.read_table(run_dir / row["series"]).to_pylist()
+    series = pq.read_table(run_dir / row.series).to_pylist()
     assert {one["instances"] for one in series if 0 <= one["t_ns"] < 600_000_000} == {1}
     assert [one["instances"] for one in series if one["t_ns"] == 600_000_000] == [2]
 
@@ -419,11 +419,11 @@ def test_a_run_records_how_an_elastic_operator_was_scaled(capsys, matrix):
 )
 def test_list_runs_tells_damaged_runs_and_lists_the_others(capsys, tmp_path, damage):
     good = {"cells": {}, "complete": True, "vcs": {"commit": None}}
-    write_meta(tmp_path / "good", good)
-    write_meta(tmp_path / "lacks", good)
+    store_meta(tmp_path / "good", good)
+    store_meta(tmp_path / "lacks", good)
     bad = tmp_path / "lacks" / "run.json"
     if isinstance(damage, dict):
-        write_meta(bad.parent, {k: v for k, v in (good | damage).items() if v is not None})
+        store_meta(bad.parent, {k: v for k, v in (good | damage).items() if v is not None})
     else:
         bad.write_text(damage)
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -434,7 +434,7 @@ def test_list_runs_tells_damaged_runs_and_lists_the_others(capsys, tmp_path, dam
 
 
 def test_list_runs_tells_every_cut_of_run_json(capsys, tmp_path):
-    write_meta(tmp_path / "a", {"cells": {}, "complete": True, "vcs": {"commit": None}})
+    store_meta(tmp_path / "a", {"cells": {}, "complete": True, "vcs": {"commit": None}})
     path = tmp_path / "a" / "run.json"
     whole = path.read_bytes()
     for end in range(len(whole) - 2):  # the last brace and newline
@@ -448,5 +448,5 @@ def test_what_the_kernel_took_of_a_timed_part_is_among_the_warnings(capsys, matr
     monkeypatch.setattr("streamlab.lab.measure.usage.LEAST_SYSTEM_S", 0.0)
     _, out, _ = run_lab(capsys, matrix(["correct"]))
     (row,) = read_run(Path(out[-1])).rows
-    assert row["cpu_s"] == pytest.approx(row["user_s"] + row["system_s"])
-    assert any("the kernel took" in text for text in json.loads(row["warnings"]))
+    assert row.cpu_s == pytest.approx(row.user_s + row.system_s)
+    assert any("the kernel took" in text for text in json.loads(row.warnings))

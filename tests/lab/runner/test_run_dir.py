@@ -10,8 +10,9 @@ import pytest
 
 from streamlab.lab.errors import LabError
 from streamlab.lab.runner import run_directory
+from streamlab.results.meta import RunMeta
 
-META = {"name": "same"}
+META = RunMeta(name="same")
 
 
 @pytest.fixture

@@ -41,15 +41,15 @@ def test_the_shortest_file_runs_on_two_engines_is_verified_and_gets_its_page(
     assert NO_ORACLE.partition(": ")[2] in Path(out[-2]).read_text()
     assert NO_ORACLE in out
     run = read_run(run_dir)
-    assert {row["cell"]: row["status"] for row in run.rows} == {
+    assert {row.cell: row.status for row in run.rows} == {
         "sensors/reference/sequential/w1": "ok",
         "sensors/multicore/dgs/w1/b4096": "ok",
         "sensors/multicore/dgs/w2/b4096": "ok",
     }
     assert len(run.rows) == 3
-    assert {row["checked_by"] for row in run.rows} == {"reference engine"}
-    assert {row["workload_code"] for row in run.rows} == {workload(str(path)).code()}
-    assert min(row["expected_outputs"] for row in run.rows) > 0
+    assert {row.checked_by for row in run.rows} == {"reference engine"}
+    assert {row.workload_code for row in run.rows} == {workload(str(path)).code()}
+    assert min(row.expected_outputs for row in run.rows) > 0
 
     monkeypatch.chdir(run_dir)
     (run_dir / "trials" / f"{'sensors__multicore__dgs__w2__b4096'}-r1.json").unlink()
@@ -68,8 +68,8 @@ def test_a_damaged_answer_is_called_wrong(capsys, path: Path):
     code, out, _ = run_lab(capsys, path, "--engine", "fake/corrupt")
     assert code == EXIT_WRONG_OUTPUT
     (row,) = read_run(Path(out[-1])).rows
-    assert (row["status"], row["checked_by"]) == ("wrong_output", "reference engine")
-    assert row["wrong"] or row["missing"]
+    assert (row.status, row.checked_by) == ("wrong_output", "reference engine")
+    assert row.wrong or row.missing
 
 
 @pytest.mark.some(1)
@@ -91,7 +91,7 @@ def test_a_function_that_does_not_give_the_same_each_time_is_hinted_at(
     hint = "a function is not deterministic (random numbers, a clock"
     assert [hint in line for line in out].count(True) == (not oracle)
     (row,) = read_run(Path(out[-1])).rows
-    assert (hint in row["warnings"]) == (not oracle)
+    assert (hint in row.warnings) == (not oracle)
 
 
 @pytest.mark.full
@@ -121,8 +121,8 @@ def test_an_error_of_the_program_itself_is_seen_by_an_oracle_only(capsys, path: 
     path.write_text(declared.replace("PROGRAM = DGS", f"{oracle}\n\nPROGRAM = DGS", 1))
     code, out, _ = run_lab(capsys, path, "--engine", "reference")
     (row,) = read_run(Path(out[-1])).rows
-    assert code == EXIT_WRONG_OUTPUT, row["reason"]
-    assert row["checked_by"] == "oracle" and row["wrong"] > 0
+    assert code == EXIT_WRONG_OUTPUT, row.reason
+    assert row.checked_by == "oracle" and row.wrong > 0
     path.write_text(path.read_text().replace("+= 1 + event.value", "+= event.value"))
     code, out, _ = run_lab(capsys, path, "--engine", "reference")
     assert code == EXIT_OK and NO_ORACLE not in out
@@ -251,7 +251,7 @@ def test_a_kernel_is_that_of_the_file_that_its_errors_would_name(
     other.write_text(path.read_text() + "# and edited, elsewhere\n")
     for file in (path, other):
         code, out, _ = run_lab(capsys, file, "--engine", "multicore")
-        assert code == EXIT_OK, read_run(Path(out[-1])).rows[0]["reason"]
+        assert code == EXIT_OK, read_run(Path(out[-1])).rows[0].reason
     kernels = list((tmp_path / "cache" / "kernels").glob("*.py"))
     assert len(kernels) == 4  # of update, in two loops, in each file
 

@@ -3,8 +3,8 @@ import pytest
 
 from streamlab.results.compare import METRICS, IncomparableError, compare, sustainable
 from streamlab.results.fingerprints import fingerprint
-from streamlab.results.schema import COLUMNS
 from streamlab.results.store import Run
+from tests.results.records import run_meta, trial_row
 
 HOST = {
     "cpu_model": "A fast one",
@@ -26,7 +26,7 @@ def row(**values):
         "dataset": "d1",
         "events": 1_000_000,
     }
-    return {column.name: None for column in COLUMNS} | given | values
+    return trial_row(given | values)
 
 
 def rows(rates, **values):
@@ -38,9 +38,9 @@ def a_run(tmp_path):
     """A function that makes a run as `read_run` returns it."""
 
     def make(name, trials, *, host=HOST, **described):
-        cells = {trial["cell"]: {"workers": 2, "repetitions": 5, **described} for trial in trials}
+        cells = {trial.cell: {"workers": 2, "repetitions": 5, **described} for trial in trials}
         meta = {"host": host, "cells": cells, "lab_version": "0.1.0"}
-        return Run(path=tmp_path / name, meta=meta, rows=tuple(trials))
+        return Run(path=tmp_path / name, meta=run_meta(meta), rows=tuple(trials))
 
     return make
 

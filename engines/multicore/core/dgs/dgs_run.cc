@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <type_traits>
 
 namespace lab {
 namespace {
@@ -68,8 +69,18 @@ std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
   const std::int32_t id = mailboxes_before_ + index;
   // A snapshot takes the outputs of each mailbox separately, since each reaches a cut at a different time.
   if (options_.checkpoints) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
-  auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.outs.back(), worker.meter->recorder,
-                                           worker.sync, worker.counters, threads().failure());
+  const auto make = [&]<typename Kind>(std::type_identity<Kind> /*kind*/) {
+    return std::make_unique<Kind>(id, worker_index, forest, *worker.outs.back(), worker.meter->recorder, worker.sync,
+                                  worker.counters, threads().failure());
+  };
+  std::unique_ptr<Mailbox> mailbox;
+  if (options_.by_tag) {
+    auto by_tag = make(std::type_identity<TagMailbox>{});
+    tag_mailboxes_.push_back(by_tag.get());
+    mailbox = std::move(by_tag);
+  } else {
+    mailbox = make(std::type_identity<Mailbox>{});
+  }
   mailbox->leaf_of_tree.assign(static_cast<std::size_t>(forest.size()), -1);
   mailbox->max_outputs_per_event = options_.max_outputs_per_event;
   worker.mailboxes.push_back(mailbox.get());
@@ -154,10 +165,8 @@ void DgsRun::add_parts() {
 
 void DgsRun::prepare() {
   if (checkpoints_) add_parts();
-  if (options_.by_tag) {
-    auto number = static_cast<std::int32_t>(mailboxes_.size());
-    for (const Entry& entry : mailboxes_) number += entry.mailbox->work_by_tag(options_.buffer_runs, number);
-  }
+  auto number = static_cast<std::int32_t>(mailboxes_.size());
+  for (TagMailbox* mailbox : tag_mailboxes_) number += mailbox->make_buffers(options_.buffer_runs, number);
   reserve();
   connect();
 }
@@ -368,10 +377,10 @@ void DgsRun::count(Counts& into) const {
   if (options_.by_tag) {
     std::int64_t events = 0;
     std::int64_t most = 0;
-    for (const Entry& entry : mailboxes_) {
-      if (entry.mailbox->buffers() == nullptr) continue;
-      events += entry.mailbox->buffers()->events();
-      most = std::max(most, entry.mailbox->buffers()->peak_runs());
+    for (const TagMailbox* mailbox : tag_mailboxes_) {
+      if (mailbox->buffers() == nullptr) continue;
+      events += mailbox->buffers()->events();
+      most = std::max(most, mailbox->buffers()->peak_runs());
     }
     into.emplace_back("buffered_events", events);
     into.emplace_back("most_buffered_runs", most);

@@ -12,6 +12,7 @@
 #include "dgs/mailbox.h"
 #include "dgs/phases.h"
 #include "dgs/places.h"
+#include "dgs/tag_mailbox.h"
 #include "run/cacheline.h"
 #include "run/fast_clock.h"
 #include "run/names.h"
@@ -138,8 +139,9 @@ class DgsRun final : public Run {
   DgsOptions options_;
   std::vector<std::int32_t> owners_;  // by stream
   std::vector<Entry> mailboxes_;
-  std::int32_t mailboxes_before_ = 0;  // mailboxes of removed plans
-  std::vector<std::int64_t> begins_;   // by stream: the first event of this plan
+  std::vector<TagMailbox*> tag_mailboxes_;  // those of them that work by tag
+  std::int32_t mailboxes_before_ = 0;       // mailboxes of removed plans
+  std::vector<std::int64_t> begins_;        // by stream: the first event of this plan
   std::vector<std::unique_ptr<Crossing>> crossings_;
   struct OwnState {  // the group state of a crossing
     std::unique_ptr<std::int64_t[]> memory;

@@ -101,7 +101,7 @@ std::int64_t Mailbox::due_ns(const StreamView& stream, std::int64_t event) const
 }
 
 bool Mailbox::finished() const noexcept {
-  return !parked_ && (!buffers_ || buffers_->empty()) && cut_ == cuts_end_ &&
+  return !parked_ && !trees_wait_ && cut_ == cuts_end_ &&
          std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
 
@@ -123,14 +123,13 @@ EventKey Mailbox::find_horizon(Lane*& first, bool& progress, std::span<Parker> p
 }
 
 bool Mailbox::step(std::span<Parker> parkers) {
-  if (buffers_) return step_by_tag(parkers);
   if (parked_) [[unlikely]] {
-    if (!go_on(parkers)) return false;
+    if (!resume(parkers)) return false;
   }
   bool progress = false;
   Lane* first = nullptr;  // null: the horizon is only a promise
   const EventKey horizon = find_horizon(first, progress, parkers);
-  if (cut_ != cuts_end_ && is_next(*cut_, horizon, first)) [[unlikely]] {
+  if (cut_is_next(horizon, first)) [[unlikely]] {
     progress |= go_to_cut(parkers);
   } else {
     bool complete = true;
@@ -149,8 +148,9 @@ bool Mailbox::step(std::span<Parker> parkers) {
 }
 
 // A cut is a horizon like an ordering event; the earlier one is next. At equal keys both concern events of one stream.
-bool Mailbox::is_next(const Cut& cut, const EventKey& horizon, const Lane* first) noexcept {
-  return cut.key < horizon || (cut.key == horizon && (first == nullptr || first->ordering >= cut.position));
+bool Mailbox::cut_is_next(const EventKey& horizon, const Lane* first) const noexcept {
+  if (cut_ == cuts_end_) return false;
+  return cut_->key < horizon || (cut_->key == horizon && (first == nullptr || first->ordering >= cut_->position));
 }
 
 bool Mailbox::go_to_cut(std::span<Parker> parkers) {
@@ -165,7 +165,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
       complete = false;
     }
   }
-  if (!complete || (buffers_ && !buffers_->empty())) return progress;
+  if (!complete || trees_wait_) return progress;
   // All events before the cut are processed, none after it, and the states of the leaves are at rest.
   if (checkpoints_->taken(*cut_)) {
     stopped_ = parked_ = checkpoints_->stops();
@@ -177,7 +177,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
 }
 
 // Resumes after the synchronization in which it waits. Returns false if it is not released yet.
-bool Mailbox::go_on(std::span<Parker> parkers) {
+bool Mailbox::resume(std::span<Parker> parkers) {
   if (stopped_) return false;
   if (crossing_ != nullptr) {
     if (!crossing_->go_on(forest_, parkers)) return false;
@@ -281,8 +281,8 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
     if (lane.index() == horizon.stream) limit = std::min(limit, cut_->position);
   }
   if (lane.next >= limit) return false;
-  if (buffers_ && !buffers_->empty()) [[unlikely]]
-    return run_beside(lane, limit, parkers);
+  if (trees_wait_) [[unlikely]]
+    return run_while_trees_wait(lane, limit, parkers);
   if (lane.direct != 0) process_directly(lane, limit);
   while (lane.together && lane.next < limit) {
     go_on_unless(stop_);
@@ -418,17 +418,27 @@ bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, cons
   return true;
 }
 
-// Wrappers of the inlined functions above, for dgs/mailbox_by_tag.cc.
-bool Mailbox::meet_late(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
-                        std::span<Parker> parkers) {
+void Mailbox::park(std::int32_t tree) {
+  parked_ = true;
+  parked_tree_ = tree;
+}
+
+// By horizon, the whole mailbox waits for a tree.
+bool Mailbox::run_while_trees_wait(Lane& /*lane*/, std::int64_t /*limit*/, std::span<Parker> /*parkers*/) {
+  return false;
+}
+
+// Wrappers of the inlined functions above, for dgs/tag_mailbox.cc.
+bool Mailbox::meet_others(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
+                          std::span<Parker> parkers) {
   return meet(lane, tree, owner, taken, parkers);
 }
 
-EventKey Mailbox::horizon_by_tag(Lane*& first, bool& progress, std::span<Parker> parkers) {
+EventKey Mailbox::next_horizon(Lane*& first, bool& progress, std::span<Parker> parkers) {
   return find_horizon(first, progress, parkers);
 }
 
-bool Mailbox::run_by_tag(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
+bool Mailbox::pass_to_horizon(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
   return run_lane<false>(lane, horizon, parkers);
 }
 

@@ -10,8 +10,8 @@
 // that waits for others in a synchronization processes nothing. So trees that must not delay each other belong in
 // different mailboxes.
 //
-// This is a mailbox by *horizon*. A mailbox by *tag* (dgs/tag_buffers.h) continues with its other trees while one
-// waits, and buffers the events of that tree: dgs/mailbox_by_tag.cc.
+// This is a mailbox by *horizon*. A mailbox by *tag* (dgs/tag_mailbox.h) continues with its other trees while one
+// waits, and buffers the events of that tree.
 //
 // A lane is *direct* if it is the only reader of its stream and its own worker would publish the stream. It has no
 // ring. It takes events from the columns, a burst at a time, with one reading of the clock a burst. The promises about
@@ -26,7 +26,6 @@
 #include "dgs/checkpoints.h"
 #include "dgs/crossing.h"
 #include "dgs/forest.h"
-#include "dgs/tag_buffers.h"
 #include "run/cacheline.h"
 #include "run/counters.h"
 #include "run/event_key.h"
@@ -98,6 +97,9 @@ class alignas(kCacheLine) Mailbox {
         sync_(sync),
         counters_(counters),
         stop_(stop) {}
+  virtual ~Mailbox() = default;
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
 
   // The most rows of room that it requests of a chunk, with blocks of `batch` events.
   static std::int64_t most_room(std::int64_t max_outputs_per_event, std::int64_t batch,
@@ -107,7 +109,7 @@ class alignas(kCacheLine) Mailbox {
   std::int64_t most_segments(std::int64_t batch) const noexcept;
 
   // Does all possible work. Returns whether it did any. Throws Stopped between two kernel calls if the run ended early.
-  bool step(std::span<Parker> parkers);
+  virtual bool step(std::span<Parker> parkers);
 
   // Makes the mailbox give part number `part` of each snapshot. Before the run.
   void take_part(Checkpoints& checkpoints, std::int32_t part) noexcept {
@@ -118,34 +120,15 @@ class alignas(kCacheLine) Mailbox {
   }
   const OutputBuffer& out() const noexcept { return out_; }
 
-  // Makes it a mailbox by tag, with at most `most_runs` buffered runs, unless it has only one tree. Before the run,
-  // after the last lane and leaf. `first_number`: the first of a sequence of numbers, one a tree, that no mailbox has.
-  // Returns the count of these numbers.
-  std::int32_t work_by_tag(std::int64_t most_runs, std::int32_t first_number);
-  const TagBuffers* buffers() const noexcept { return buffers_.get(); }  // null: a mailbox by horizon
-
   // Whether all lanes are finished, all cuts are passed, and no synchronization is pending.
-  bool finished() const noexcept;
+  virtual bool finished() const noexcept;
 
   std::vector<Lane> lanes;
   std::vector<std::int32_t> leaf_of_tree;  // by tree: this mailbox's leaf in it, or -1
   std::vector<CrossingPart> crossings;     // its parts in events across trees
   std::int64_t max_outputs_per_event = 1;
 
- private:
-  [[gnu::always_inline]] inline EventKey find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers);
-  bool refresh(Lane& lane, std::span<Parker> parkers);
-  [[gnu::noinline]] static bool look_ahead(Lane& lane) noexcept;  // keeps its code out of lanes with rings
-  std::int64_t stamp(std::int64_t events) noexcept;
-  void find_ordering(Lane& lane) const noexcept;
-  static bool is_next(const Cut& cut, const EventKey& horizon, const Lane* first) noexcept;
-  bool go_to_cut(std::span<Parker> parkers);
-  template <bool to_cut>
-  bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
-  static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
-  void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
-  [[gnu::noinline]] void process_directly(Lane& lane, std::int64_t end);
-  void order(Lane& lane, std::span<Parker> parkers);
+ protected:
   // An ordering event in process: `number` of its output sequence, latest stamp of its inputs, time of its taking.
   struct Taken {
     std::int64_t event;
@@ -153,43 +136,32 @@ class alignas(kCacheLine) Mailbox {
     std::int64_t latest_stamp;
     std::int64_t taken_ns;
   };
-  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
-                                          std::span<Parker> parkers);
-  [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
-                               std::span<Parker> parkers);
-  bool go_on(std::span<Parker> parkers);
-  [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, const Taken& taken);
+
+  // What a mailbox by tag does differently. `park`: waits for the other children of the tree, at `arrival_`.
+  // `run_while_trees_wait`: processes or buffers ordinary events before `limit`, while `trees_wait_`.
+  virtual void park(std::int32_t tree);
+  virtual bool run_while_trees_wait(Lane& lane, std::int64_t limit, std::span<Parker> parkers);
+
+  // Steps of both modes.
+  bool pass_to_horizon(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
+  EventKey next_horizon(Lane*& first, bool& progress, std::span<Parker> parkers);
+  bool meet_others(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken, std::span<Parker> parkers);
+  bool cut_is_next(const EventKey& horizon, const Lane* first) const noexcept;
+  bool go_to_cut(std::span<Parker> parkers);
+  bool resume(std::span<Parker> parkers);
+  void order(Lane& lane, std::span<Parker> parkers);
+  void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
+  [[gnu::noinline]] void process_directly(Lane& lane, std::int64_t end);
+  void leave(const Arrival& arrival, std::int32_t tree, std::span<Parker> parkers);
+  void give_back(Lane& lane, std::span<Parker> parkers);
+  std::int64_t stamp(std::int64_t events) noexcept;
+  void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
+                   std::int64_t outputs, std::int64_t taken_ns) noexcept;
   // Outputs beyond the declared maximum are an error even if the chunk has room for them.
   void refuse_beyond(std::int64_t most, std::int64_t outputs) {
     if (outputs > most) [[unlikely]]
       out_.refuse(outputs - most);
   }
-  std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
-  void apply(Lane& lane, std::int32_t state_type, void* state, const Taken& taken);
-  void leave(const Arrival& arrival, std::int32_t tree, std::span<Parker> parkers);
-  void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
-                   std::int64_t outputs, std::int64_t taken_ns) noexcept;
-  void give_back(Lane& lane, std::span<Parker> parkers);
-
-  // By tag: dgs/mailbox_by_tag.cc. It calls inlined functions through wrappers with other names.
-  bool step_by_tag(std::span<Parker> parkers);
-  bool pass(Lane& lane, bool complete, std::span<Parker> parkers);
-  [[gnu::noinline]] bool run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parkers);
-  bool settle(std::int32_t looks, std::span<Parker> parkers);
-  bool release(std::int32_t member, std::span<Parker> parkers);
-  bool release_next(std::int32_t member, std::span<Parker> parkers);
-  void process_late(std::int32_t member, std::size_t lane, const EventKey& before);
-  struct Late {
-    std::int64_t begin, end;
-    std::int64_t stamp_ns;
-  };
-  void run_late(Lane& lane, std::int32_t member, std::size_t number, const Late& late);
-  void order_late(std::int32_t member, std::size_t lane, std::span<Parker> parkers);
-  void processed_late(Lane& lane, std::int64_t events);
-  [[gnu::noinline]] void park(std::int32_t tree);
-  EventKey horizon_by_tag(Lane*& first, bool& progress, std::span<Parker> parkers);
-  bool run_by_tag(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
-  bool meet_late(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken, std::span<Parker> parkers);
   static std::int64_t first_behind(const Lane& lane, std::int64_t from, std::int64_t to,
                                    const EventKey& horizon) noexcept;
 
@@ -202,24 +174,37 @@ class alignas(kCacheLine) Mailbox {
   Counters& counters_;
   const std::atomic<bool>& stop_;
 
-  bool parked_ = false;   // waits in a synchronization (in `crossing_` or in a tree), or permanently (`stopped_`)
-  bool stopped_ = false;  // reached a cut at which the plan changes
+  bool parked_ = false;      // waits in a synchronization (in `crossing_` or in a tree), or permanently (`stopped_`)
+  bool trees_wait_ = false;  // by tag: events of some trees go into buffers
+  bool fresh_ = true;        // an ordering event has passed since the last output; see OutputBuffer::close
   Arrival arrival_;
+  std::int64_t latest_stamp_ = 0;  // of all processed events: due time, or at full speed time of publication
+  std::int64_t unstamped_ = 0;     // events that direct lanes may take before the next reading of the clock
+
+ private:
+  [[gnu::always_inline]] inline EventKey find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers);
+  bool refresh(Lane& lane, std::span<Parker> parkers);
+  [[gnu::noinline]] static bool look_ahead(Lane& lane) noexcept;  // keeps its code out of lanes with rings
+  void find_ordering(Lane& lane) const noexcept;
+  template <bool to_cut>
+  bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
+  static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
+  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
+                                          std::span<Parker> parkers);
+  [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
+                               std::span<Parker> parkers);
+  [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, const Taken& taken);
+  std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
+  void apply(Lane& lane, std::int32_t state_type, void* state, const Taken& taken);
+
+  bool stopped_ = false;  // reached a cut at which the plan changes
   std::int32_t parked_tree_ = -1;
   CrossingPart* crossing_ = nullptr;
-  std::int64_t latest_stamp_ = 0;  // of all processed events: due time, or at full speed time of publication
-  bool fresh_ = true;              // an ordering event has passed since the last output; see OutputBuffer::close
   // The next cut; equal to `cuts_end_`: none.
   const Cut* cut_ = nullptr;
   const Cut* cuts_end_ = nullptr;
   Checkpoints* checkpoints_ = nullptr;
   std::int32_t part_ = -1;
-  std::int64_t unstamped_ = 0;  // events that direct lanes may take before the next reading of the clock
-
-  std::unique_ptr<TagBuffers> buffers_;  // null: a mailbox by horizon
-  std::int32_t first_number_ = 0;        // first number of its trees' late output sequences (run/sink.h)
-  bool short_ = false;                   // in this step a lane could not pass an event, for lack of room
-  std::int32_t idle_steps_ = 0;
 };
 
 }  // namespace lab

@@ -11,6 +11,7 @@ from streamlab.lab.measure.energy.provider import NoCounters, Reading
 from streamlab.lab.measure.energy.recorder import EnergyRecorder
 from streamlab.results.schema import NAMES as SCHEMA_NAMES
 from tests.lab.measure.energy.scripted import SECOND, Scripted, steady
+from tests.results.records import trial_row
 
 SOCKET = {"package-0": 50.0, "core-0": 30.0, "uncore-0": 5.0, "dram-0": 4.0, "psys": 90.0}
 
@@ -201,48 +202,44 @@ def test_a_baseline_without_a_counter_is_none_and_takes_no_time():
 
 def net(before, after, **changes):
     row = row_of(steady(SOCKET, 14)) | {"duration_s": 12.0, "events": 1_000_000} | changes
-    return idle.net(row, before=before, after=after)
+    return idle.net(trial_row(row), before=before, after=after)
 
 
 def test_net_is_gross_less_the_mean_baseline_of_the_same_domains():
     found = net({**SOCKET, "package-0": 10.0, "dram-0": 2.0}, {"package-0": 10.5, "dram-0": 2.5})
-    assert found["idle_w"] == pytest.approx(12.5)
-    assert found["energy_net_j"] == pytest.approx(12 * (54 - 12.5))
-    assert found["energy_net_j_per_1000"] == pytest.approx(12 * (54 - 12.5) / 1000)
-    assert found["energy_reason"] is None
+    assert found.idle_w == pytest.approx(12.5)
+    assert found.energy_net_j == pytest.approx(12 * (54 - 12.5))
+    assert found.energy_net_j_per_1000 == pytest.approx(12 * (54 - 12.5) / 1000)
+    assert found.energy_reason is None
 
 
 def test_baselines_that_differ_by_more_than_ten_percent_are_doubted():
     found = net({"package-0": 10.0, "dram-0": 2.0}, {"package-0": 12.0, "dram-0": 2.0})
-    assert found["energy_net_j"] is not None
-    assert "12 W before to 14 W after" in found["energy_reason"]
+    assert found.energy_net_j is not None
+    assert "12 W before to 14 W after" in found.energy_reason
 
 
 def test_one_baseline_is_used_and_said():
     found = net({"package-0": 10.0, "dram-0": 2.0}, None, energy_reason="short: 3 s")
-    assert found["idle_w"] == 12.0
-    assert found["energy_reason"] == "short: 3 s; baseline only before the session"
+    assert found.idle_w == 12.0
+    assert found.energy_reason == "short: 3 s; baseline only before the session"
 
 
 @pytest.mark.parametrize("before", [None, {"package-0": 10.0}])
 def test_no_baseline_of_all_domains_gives_no_net_with_a_reason(before):
     found = net(before, None)
-    assert found["energy_net_j"] is None and found["idle_w"] is None
-    assert "no idle baseline" in found["energy_reason"]
+    assert found.energy_net_j is None and found.idle_w is None
+    assert "no idle baseline" in found.energy_reason
 
 
 def test_no_gross_gives_no_net_and_keeps_its_reason():
     row = recorded(NoCounters(reason="why")).columns(0, SECOND, events=1)
-    found = idle.net(row | {"duration_s": 1.0, "events": 1}, before=SOCKET, after=SOCKET)
-    assert found == {
-        "energy_net_j": None,
-        "energy_net_j_per_1000": None,
-        "idle_w": None,
-        "energy_reason": "why",
-    }
+    gross = trial_row(row | {"duration_s": 1.0, "events": 1})
+    assert idle.net(gross, before=SOCKET, after=SOCKET) == gross
+    assert (gross.energy_net_j, gross.idle_w, gross.energy_reason) == (None, None, "why")
 
 
 def test_less_than_idle_is_shown_and_called_noise():
     found = net({"package-0": 60.0, "dram-0": 4.0}, {"package-0": 60.0, "dram-0": 4.0})
-    assert found["energy_net_j"] == pytest.approx(-120)
-    assert "noise" in found["energy_reason"]
+    assert found.energy_net_j == pytest.approx(-120)
+    assert "noise" in found.energy_reason

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import asdict
 
 from streamlab.lab.cli import EXIT_OK, call
 from streamlab.lab.runner.provenance import revision
 from streamlab.lab.runner.search.record import read_searches
-from streamlab.results.store import read_meta, read_run, write_meta
+from streamlab.results.store import read_run
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.manifest import Content
 from streamlab.workloads.datasets.stream_file import write_stream
 from streamlab.workloads.model import Alphabet
 from streamlab.workloads.registry import workload
+from tests.results.records import change_meta
 
 CAPACITY_EPS = 5_300
 EVENTS = 48_000
@@ -104,24 +106,23 @@ def test_a_run_finds_the_capacity_and_can_be_resumed_in_the_middle(matrix, capsy
     assert boundless.bracket.r_fail_eps is None
     assert "the input is too short" in boundless.bracket.reason
 
-    purposes = {row["purpose"] for row in run.rows}
+    purposes = {row.purpose for row in run.rows}
     assert purposes == {"double", "bisect", "confirm", "refute", "level"}
-    assert {row["status"] for row in run.rows} == {"ok", "unsustained"}
+    assert {row.status for row in run.rows} == {"ok", "unsustained"}
     for row in run.rows:
-        assert row["missing"] == row["wrong"] == 0
-        assert "quick" in row["sustained_reason"]
-    first = [row["cell"] for row in run.rows[:6]]
+        assert row.missing == row.wrong == 0
+        assert "quick" in row.sustained_reason
+    first = [row.cell for row in run.rows[:6]]
     assert first == first[:2] * 3, "the searches do not take turns"
 
     # As if the run had been killed after a third of its trials.
-    before = [row["offered_eps"] for row in run.rows]
+    before = [row.offered_eps for row in run.rows]
     kept = len(run.rows) // 3
     for path in (run.path / "trials").glob("*.json"):
         if json.loads(path.read_text(encoding="utf-8"))["order_index"] >= kept:
             path.unlink()
     # The checkout may have changed meanwhile; that resume refuses this is tested elsewhere.
-    meta = read_meta(run.path)
-    write_meta(run.path, meta | {"vcs": revision()})
+    change_meta(run.path, vcs=asdict(revision()))
     resumed = run_lab(capsys, "--resume", run.path)
-    assert [row["offered_eps"] for row in resumed.rows] == before
+    assert [row.offered_eps for row in resumed.rows] == before
     assert [s.bracket for s in told_apart(resumed)] == [bounded.bracket, boundless.bracket]

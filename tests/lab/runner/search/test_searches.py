@@ -26,6 +26,7 @@ from streamlab.lab.runner.search.state import (
 from streamlab.results import schema
 from tests.examples import examples
 from tests.lab.runner.search.engine import Synthetic
+from tests.results.records import trial_row
 
 STATUS = {PASS: schema.OK, FAIL: schema.UNSUSTAINED, INVALID: schema.INVALID}
 
@@ -48,7 +49,7 @@ def cell(name, **search):
 
 def row(trial, vote):
     """What the lab records of such a trial, as far as a search looks at it."""
-    return {
+    columns = {
         "cell": trial.cell.id,
         "purpose": trial.purpose,
         "probe": trial.probe,
@@ -60,6 +61,7 @@ def row(trial, vote):
         "sustained_reason": vote.reason,
         "reason": vote.reason,
     }
+    return trial_row(columns)
 
 
 CELLS = (cell("slow", levels=(0.5,)), cell("fast"), cell("middling", votes=1, confirmations=1))
@@ -83,7 +85,7 @@ def run_all(rows=(), most=None, **more):
 
 def test_trials_of_all_searches_take_turns():
     _, rows = run_all()
-    engines = [row["cell"].split("/")[1] for row in rows]
+    engines = [row.cell.split("/")[1] for row in rows]
     rounds = [tuple(engines[at : at + 3]) for at in range(0, 12, 3)]
     assert all(sorted(turn) == ["fast", "middling", "slow"] for turn in rounds)
     assert len(set(rounds)) > 1, "what a trial leaves behind would fall on the same cell always"
@@ -126,7 +128,7 @@ def test_repetitions_count_the_trials_of_a_cell():
     searches, rows = run_all(most=7)
     next_ = searches.next()
     assert next_.repetition == 3
-    assert [row["cell"] for row in rows].count(next_.cell.id) == 2
+    assert [row.cell for row in rows].count(next_.cell.id) == 2
 
 
 def test_a_row_that_the_search_did_not_ask_for_is_refused():
@@ -144,7 +146,7 @@ def test_a_row_at_another_rate_is_refused():
 
 def test_rows_and_cells_without_a_search_are_passed_over():
     catch_up = Cell(**{**{f: getattr(CELLS[0], f) for f in CELLS[0].__slots__}, "search": None})
-    searches = Searches([catch_up], [{"cell": catch_up.id, "probe": None, "status": "ok"}])
+    searches = Searches([catch_up], [trial_row({"cell": catch_up.id, "status": "ok"})])
     assert searches.next() is None
     assert searches.states == {}
 
@@ -171,12 +173,12 @@ def test_the_highest_feasible_rate_is_not_exceeded():
     ],
 )
 def test_every_status_has_a_verdict(columns, verdict):
-    assert vote_of(columns).verdict == verdict
+    assert vote_of(trial_row(columns)).verdict == verdict
 
 
 def test_no_status_is_without_a_verdict():
     for status in schema.STATUSES:
-        assert vote_of({"status": status}).verdict in VERDICTS
+        assert vote_of(trial_row({"status": status})).verdict in VERDICTS
 
 
 def test_the_record_on_disk_follows_every_trial(tmp_path):

@@ -1,4 +1,6 @@
 // A mailbox by tag: while one of its trees waits for another worker, the other trees continue.
+#include "dgs/tag_mailbox.h"
+
 #include "check.h"
 #include "counter.h"
 
@@ -45,8 +47,8 @@ class TwoTrees {
     }
     const std::vector<std::byte> zero(8);
     for (std::int32_t tree = 0; tree < 2; ++tree) forest_.initialise(tree, zero);
-    CHECK(boxes_[0]->mailbox.work_by_tag(most_runs, 2) == 2);
-    CHECK(boxes_[1]->mailbox.work_by_tag(most_runs, 4) == 2);
+    CHECK(boxes_[0]->mailbox.make_buffers(most_runs, 2) == 2);
+    CHECK(boxes_[1]->mailbox.make_buffers(most_runs, 4) == 2);
     for (auto& one : sources_) {
       while (one->pump()) {
       }
@@ -79,7 +81,7 @@ class TwoTrees {
     lab::Counters counters;
     std::atomic<bool> stop{false};
     std::int64_t states[2] = {0, 0};
-    lab::Mailbox mailbox;
+    lab::TagMailbox mailbox;
   };
 
   std::unique_ptr<lab::Source> source(const Events& events, std::int32_t index) {

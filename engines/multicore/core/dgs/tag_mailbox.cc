@@ -1,12 +1,7 @@
-// The mailbox by tag: the counterpart of dgs/mailbox.cc for trees that do not wait for each other.
-//
-// The mailbox passes lanes in the order of the horizon, as in dgs/mailbox.cc. When it passes an event of a waiting
-// tree, ordinary or ordering, it puts the event into the buffer of the tree. It processes all other events in place.
-// Once a tree is released, or its lanes have advanced far enough, it processes the tree's buffered
-// events in total order, as far as possible. A cut or an event across trees waits until no tree waits.
+#include "dgs/tag_mailbox.h"
+
 #include <algorithm>
 
-#include "dgs/mailbox.h"
 #include "run/stopped.h"
 
 namespace lab {
@@ -38,27 +33,28 @@ EventKey not_ordered(const Lane& lane) noexcept {
 
 }  // namespace
 
-std::int32_t Mailbox::work_by_tag(std::int64_t most_runs, std::int32_t first_number) {
+std::int32_t TagMailbox::make_buffers(std::int64_t most_runs, std::int32_t first_number) {
   const auto trees =
       std::count_if(leaf_of_tree.begin(), leaf_of_tree.end(), [](std::int32_t leaf) { return leaf >= 0; });
-  if (trees < 2) return 0;  // with one tree, no other could continue while it waits
+  if (trees < 2) return 0;
   buffers_ = std::make_unique<TagBuffers>(lanes, leaf_of_tree, forest_, most_runs);
   first_number_ = first_number;
   return buffers_->members();
 }
 
-bool Mailbox::step_by_tag(std::span<Parker> parkers) {
-  if (parked_ && !go_on(parkers)) return false;  // in a crossing
+bool TagMailbox::step(std::span<Parker> parkers) {
+  if (!buffers_) return Mailbox::step(parkers);
+  if (parked_ && !resume(parkers)) return false;  // in a crossing
   short_ = false;
   bool progress = settle(kLooks, parkers);
   Lane* first = nullptr;  // null: the horizon is only a promise
-  const EventKey horizon = horizon_by_tag(first, progress, parkers);
-  if (cut_ != cuts_end_ && is_next(*cut_, horizon, first)) {
+  const EventKey horizon = next_horizon(first, progress, parkers);
+  if (cut_is_next(horizon, first)) {
     progress |= go_to_cut(parkers);
   } else {
     bool complete = true;
     for (Lane& lane : lanes) {
-      progress |= run_by_tag(lane, horizon, parkers);
+      progress |= pass_to_horizon(lane, horizon, parkers);
       if (lane.next == lane.end && lane.bound() < horizon) complete = false;
     }
     if (first != nullptr && !short_) progress |= pass(*first, complete, parkers);
@@ -70,11 +66,11 @@ bool Mailbox::step_by_tag(std::span<Parker> parkers) {
 }
 
 // Passes the lane's ordering event if possible. `complete`: all earlier events are passed.
-bool Mailbox::pass(Lane& lane, bool complete, std::span<Parker> parkers) {
+bool TagMailbox::pass(Lane& lane, bool complete, std::span<Parker> parkers) {
   const std::int32_t tag = lane.source->stream().tag == nullptr ? 0 : lane.source->stream().tag[lane.ordering];
   const std::int32_t tree = lane.order_tree[tag];
   if (lane.order_node[tag] < 0) {
-    if (!complete || !buffers_->empty()) return false;
+    if (!complete || trees_wait_) return false;
     order(lane, parkers);
     return true;
   }
@@ -91,7 +87,7 @@ bool Mailbox::pass(Lane& lane, bool complete, std::span<Parker> parkers) {
   const std::int64_t stamp_ns = lane.direct != 0 ? recorder_.now() : lane.source->ring.at(lane.block).stamp_ns;
   const auto number = static_cast<std::size_t>(&lane - lanes.data());
   if (!buffers_->put_ordering(member, number, lane.ordering, stamp_ns)) return false;
-  if (!waits) buffers_->close(member, latest_stamp_);
+  if (!waits) wait(member);
   fresh_ = true;
   lane.next = ++lane.ordering;
   ++lane.counted;  // `processed_late` counts it
@@ -100,7 +96,7 @@ bool Mailbox::pass(Lane& lane, bool complete, std::span<Parker> parkers) {
 }
 
 // Passes ordinary events before `limit` while trees wait, as far as the buffers have room for their events.
-bool Mailbox::run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parkers) {
+bool TagMailbox::run_while_trees_wait(Lane& lane, std::int64_t limit, std::span<Parker> parkers) {
   const std::int64_t begin = lane.next;
   const auto number = static_cast<std::size_t>(&lane - lanes.data());
   bool full = false;  // for this lane; other lanes continue as far as their reserved runs allow
@@ -136,7 +132,7 @@ bool Mailbox::run_beside(Lane& lane, std::int64_t limit, std::span<Parker> parke
 }
 
 // Checks some of the waiting trees. Returns whether any of them made progress.
-bool Mailbox::settle(std::int32_t looks, std::span<Parker> parkers) {
+bool TagMailbox::settle(std::int32_t looks, std::span<Parker> parkers) {
   bool progress = false;
   for (looks = std::min(looks, buffers_->waiting()); looks > 0; --looks) {
     const std::int32_t member = buffers_->take();
@@ -152,11 +148,12 @@ bool Mailbox::settle(std::int32_t looks, std::span<Parker> parkers) {
       buffers_->close_again(member);
     }
   }
+  trees_wait_ = !buffers_->empty();
   return progress;
 }
 
 // Processes events from the buffers of a tree, as far as possible.
-bool Mailbox::release(std::int32_t member, std::span<Parker> parkers) {
+bool TagMailbox::release(std::int32_t member, std::span<Parker> parkers) {
   TagBuffers::Member& one = buffers_->member(member);
   bool progress = false;
   if (one.parked) {
@@ -170,7 +167,7 @@ bool Mailbox::release(std::int32_t member, std::span<Parker> parkers) {
 }
 
 // Processes the first run of a tree, if no event on which it depends can still come before it.
-bool Mailbox::release_next(std::int32_t member, std::span<Parker> parkers) {
+bool TagMailbox::release_next(std::int32_t member, std::span<Parker> parkers) {
   std::size_t first = lanes.size();
   EventKey key = kEndOfStream;
   for (std::size_t l = 0; l < lanes.size(); ++l) {
@@ -204,7 +201,7 @@ bool Mailbox::release_next(std::int32_t member, std::span<Parker> parkers) {
 }
 
 // Processes ordinary events of a tree from one lane before the key `before`: the first run, and the runs after it.
-void Mailbox::process_late(std::int32_t member, std::size_t number, const EventKey& before) {
+void TagMailbox::process_late(std::int32_t member, std::size_t number, const EventKey& before) {
   Lane& lane = lanes[number];
   TagBuffers::Buffer& buffer = buffers_->buffer(member, number);
   do {
@@ -218,7 +215,7 @@ void Mailbox::process_late(std::int32_t member, std::size_t number, const EventK
   } while (lane.key(buffers_->run(buffer.first).begin) < before);
 }
 
-void Mailbox::run_late(Lane& lane, std::int32_t member, std::size_t number, const Late& late) {
+void TagMailbox::run_late(Lane& lane, std::int32_t member, std::size_t number, const Late& late) {
   const StreamView& stream = lane.source->stream();
   TagBuffers::Member& one = buffers_->member(member);
   const bool scheduled = !stream.due.empty();
@@ -244,7 +241,7 @@ void Mailbox::run_late(Lane& lane, std::int32_t member, std::size_t number, cons
   one.latest_stamp = std::max(one.latest_stamp, stamp_of(stream, recorder_.start(), late.end - 1, late.stamp_ns));
 }
 
-void Mailbox::order_late(std::int32_t member, std::size_t number, std::span<Parker> parkers) {
+void TagMailbox::order_late(std::int32_t member, std::size_t number, std::span<Parker> parkers) {
   Lane& lane = lanes[number];
   const StreamView& stream = lane.source->stream();
   TagBuffers::Buffer& buffer = buffers_->buffer(member, number);
@@ -255,7 +252,7 @@ void Mailbox::order_late(std::int32_t member, std::size_t number, std::span<Park
   one.latest_stamp = std::max(one.latest_stamp, stamp_of(stream, recorder_.start(), run.begin, run.stamp_ns));
   const Taken taken{run.begin, first_number_ + member, one.latest_stamp, taken_ns};
   one.fresh = true;
-  if (!meet_late(lane, one.tree, lane.order_node[tag], taken, parkers)) {
+  if (!meet_others(lane, one.tree, lane.order_node[tag], taken, parkers)) {
     one.parked = true;
     one.arrival = arrival_;
   }
@@ -263,23 +260,23 @@ void Mailbox::order_late(std::int32_t member, std::size_t number, std::span<Park
   processed_late(lane, 1);
 }
 
-void Mailbox::processed_late(Lane& lane, std::int64_t events) {
+void TagMailbox::processed_late(Lane& lane, std::int64_t events) {
   recorder_.consumed(static_cast<double>(events) * lane.share);
   counters_.events += events;
   if (lane.direct != 0) recorder_.emitted(events);
 }
 
-// Parks the mailbox, or the tree, until the other children arrive. Called by `order`.
-void Mailbox::park(std::int32_t tree) {
-  if (!buffers_) {
-    parked_ = true;
-    parked_tree_ = tree;
-    return;
-  }
+void TagMailbox::park(std::int32_t tree) {
+  if (!buffers_) return Mailbox::park(tree);
   const std::int32_t member = buffers_->member_of_tree(tree);
   buffers_->member(member).parked = true;
   buffers_->member(member).arrival = arrival_;
+  wait(member);
+}
+
+void TagMailbox::wait(std::int32_t member) {
   buffers_->close(member, latest_stamp_);
+  trees_wait_ = true;
 }
 
 }  // namespace lab

@@ -17,7 +17,7 @@ _ESCAPED_BYTE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(dc[89a-f][0-9a-f])")
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-def fit_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def convert_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Convert a row to the schema's types; also return a message for each value that does not fit.
 
     Texts are escaped (`encodable`).
@@ -25,24 +25,24 @@ def fit_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     A number that is not finite becomes null and gets a warning in the row: the other numbers stay valid.
     Unknown columns stay unchanged.
     """
-    fit, misfits, lost = dict(row), [], []
+    converted, misfits, lost = dict(row), [], []
     for column in COLUMNS:
         value = row.get(column.name)
         if value is None:
             continue
         try:
-            fit[column.name] = _FITS[column.type](value)
+            converted[column.name] = _CONVERSIONS[column.type](value)
         except (TypeError, ValueError, OverflowError):
-            fit[column.name] = None
+            converted[column.name] = None
             shown = encodable(repr(value)[:80])
             misfits.append(f"{column.name} is {shown}, which is no {column.type}")
             continue
         if column.type == "float64" and not math.isfinite(value):
-            fit[column.name] = None
+            converted[column.name] = None
             lost.append(f"{column.name} is {float(value)}, no finite number: it is left out")
     if lost:
-        fit["warnings"] = json.dumps([*json.loads(fit.get("warnings") or "[]"), *lost])
-    return fit, tuple(misfits)
+        converted["warnings"] = json.dumps([*json.loads(converted.get("warnings") or "[]"), *lost])
+    return converted, tuple(misfits)
 
 
 def encodable(value: Any) -> Any:
@@ -100,7 +100,7 @@ def _truth(value: object) -> bool:
     return bool(value)
 
 
-_FITS: Mapping[str, Callable[[Any], Any]] = {
+_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "string": _text,
     "int64": _integer,
     "float64": _number,
