@@ -85,12 +85,12 @@ def reserve_output() -> Iterator[None]:
     if sys.stdout is None:  # closed before the process started
         yield
         return
-    before, _reserved = _reserved, stdout()
-    sys.stdout = sys.stderr
+    before = sys.stdout, _reserved
+    _reserved, sys.stdout = stdout(), sys.stderr
     try:
         yield
     finally:
-        sys.stdout, _reserved = _reserved, before
+        sys.stdout, _reserved = before
 
 
 def reader_is_gone() -> bool:
