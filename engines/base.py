@@ -18,6 +18,7 @@ from streamlab.engines import environment
 from streamlab.engines.conditions import MEMORY, PYTHON, RECORD, WHOLE, Conditions
 from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
+from streamlab.engines.options import OptionError, check_options
 from streamlab.engines.pacer import Pacer
 from streamlab.engines.protocol import (
     IntArray,
@@ -78,12 +79,6 @@ class BaseEngine(ABC):
         written = frozenset(self.queries)
         return tuple(replace(v, written_for=written - {*v.lacking}) for v in self.known_variants)
 
-    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Refuse all options."""
-        if options:
-            return f"engine {self.name} has no options, got {', '.join(sorted(options))}"
-        return None
-
     def unsupported(self, task: Task) -> str | None:
         """Return the first reason against a task: declarations, then the environment, then `refused`.
 
@@ -109,9 +104,10 @@ class BaseEngine(ABC):
             return f"{self.name}/{task.variant} {lacking}"
         if task.load is not None and not variant.takes_load:
             return f"{task.variant} of {self.name} takes no offered load"
-        wrong = self.wrong_options(task.variant, task.options)
-        if wrong is not None:
-            return wrong
+        try:
+            check_options(self, variant, task.options)
+        except OptionError as error:
+            return str(error)
         if self.most_workers is not None and task.workers > self.most_workers:
             workers = "worker" if self.most_workers == 1 else "workers"
             return f"{self.name} has at most {self.most_workers} {workers}, got {task.workers}"

@@ -18,6 +18,7 @@ import psutil
 from streamlab.engines.protocol import Engine, Measured, Task
 from streamlab.engines.small_dataset import SEED, write_dataset
 from streamlab.workloads.datasets.builder import ensure
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.generated_input import generate_input
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import (
@@ -103,7 +104,8 @@ def _apart(data: Input, program: Program) -> Input:
     )
 
 
-def _same(data: Input) -> Input:
+def same(data: Input) -> Input:
+    """Return the ordinary input."""
     return data
 
 
@@ -160,7 +162,7 @@ def _one_stream(data: Input) -> Input:
 
 
 CASES = (
-    Case(name="an ordinary input", derive=_same),
+    Case(name="an ordinary input", derive=same),
     Case(name="an empty input", derive=lambda data: first_rows(data, {})),
     Case(name="one event in the first stream", derive=lambda data: first_rows(data, {0: 1})),
     Case(
@@ -170,18 +172,16 @@ CASES = (
     Case(name="a single stream", derive=_one_stream),
     Case(name="ties in event time", derive=ties),
     Case(name="heartbeats only", derive=_heartbeats_only),
-    Case(name="more workers than streams", derive=_same, extra_workers=3),
+    Case(name="more workers than streams", derive=same, extra_workers=3),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How an adapter is run in a case.
+    """How an adapter is run in a case, as in a task.
 
-    Attributes:
-        variant, workers, batch, options: as in a task.
-        shared: the adapter uses a session that outlives the case. The session starts and stops processes and threads
-            at any time, so leftovers of the case are not checked.
+    A `shared` session outlives the case. It starts and stops processes and threads at any time, so leftovers of the
+    case are not checked.
     """
 
     variant: str
@@ -199,28 +199,39 @@ def run_case(
     workers = setting.workers
     if case.extra_workers is not None:
         workers = len(data.streams) + case.extra_workers
-    scratch = folder / "scratch"
-    scratch.mkdir(parents=True)
-    task = Task(
-        workload=workload,
-        dataset=write_dataset(data, workload.name, folder / "data"),
-        variant=setting.variant,
-        workers=workers,
-        batch=setting.batch,
-        options=setting.options,
-        scratch=scratch,
-    )
+    dataset = write_dataset(data, workload.name, folder / "data")
+    task = replace(task_of(workload, dataset, setting, folder), workers=workers)
     reason = engine.unsupported(task)
     if reason is not None:
         return CaseResult(unsupported=reason)
     done = execute(engine, task, shared=setting.shared)
-    problems = []
+    problems = differences(workload, workload.oracle(data), done.answer)
     if done.measured.events != data.events:
         problems.append(f"counted {done.measured.events} events, the input has {data.events}")
-    difference = compare(workload.oracle(data), done.answer, workload.output)
-    if not difference.equal:
-        problems.append(difference.render())
     return CaseResult(problems=(*problems, *done.left_behind))
+
+
+def task_of(workload: Workload, dataset: Dataset, setting: Setting, folder: Path) -> Task:
+    """Return the task of a case, with a new scratch folder."""
+    scratch = folder / "scratch"
+    scratch.mkdir(parents=True)
+    return Task(
+        workload=workload,
+        dataset=dataset,
+        variant=setting.variant,
+        workers=setting.workers,
+        batch=setting.batch,
+        options=setting.options,
+        scratch=scratch,
+    )
+
+
+def differences(
+    workload: Workload, expected: Columns, answer: Columns, prefix: str = ""
+) -> list[str]:
+    """Return how an answer differs from the expected one as a data trace: at most one text."""
+    difference = compare(expected, answer, workload.output)
+    return [] if difference.equal else [prefix + difference.render()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

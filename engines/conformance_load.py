@@ -15,8 +15,11 @@ from streamlab.engines.conformance import (
     CaseResult,
     Execution,
     Setting,
+    differences,
     execute,
     ordinary_input,
+    same,
+    task_of,
     ties,
 )
 from streamlab.engines.protocol import (
@@ -26,13 +29,11 @@ from streamlab.engines.protocol import (
     Histogram,
     IntArray,
     OfferedLoad,
-    Task,
 )
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.small_load import small_load
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate, truncate_answer
 from streamlab.workloads.model import Columns, Input, Workload
-from streamlab.workloads.model.answers.trace import compare
 
 MS = 1_000_000
 SPAN_NS = 300 * MS
@@ -66,7 +67,7 @@ class LoadCase:
     Attributes:
         name: completes the sentence "conforms under <name>".
         due: returns the due times of n events, in total order.
-        derive: makes the input from an ordinary one; None: unchanged.
+        derive: makes the input from an ordinary one.
         silence_ns: how long the load lasts after the last event.
         batch: overrides the setting's.
         batching: as in `OfferedLoad`.
@@ -76,7 +77,7 @@ class LoadCase:
 
     name: str
     due: Callable[[int], IntArray] = constant
-    derive: Callable[[Input], Input] | None = None
+    derive: Callable[[Input], Input] = same
     silence_ns: int = 0
     batch: int | None = None
     batching: str = ADAPTIVE
@@ -100,12 +101,11 @@ def run_load_case(
     engine: Engine, workload: Workload, case: LoadCase, setting: Setting, folder: Path
 ) -> CaseResult:
     """Run one case in this process and return its result."""
-    data = ordinary_input(workload)
-    data = case.derive(data) if case.derive is not None else data
+    data = case.derive(ordinary_input(workload))
     dataset = write_dataset(data, workload.name, folder / "data")
     expected = workload.oracle(data)
     times = event_times(dataset)
-    problems = []
+    problems: list[str] = []
     if case.cut:
         present = [stream for stream in dataset.streams if stream.rows]
         first, last = min(s.ts_min for s in present), max(s.ts_max for s in present)
@@ -113,12 +113,13 @@ def run_load_case(
         dataset = truncate(dataset, times, middle)
         times = event_times(dataset)
         expected = truncate_answer(expected, middle, workload.output)
-        difference = compare(workload.oracle(dataset.load()), expected, workload.output)
-        if not difference.equal:
-            problems.append(
-                "the oracle's answer for the truncated input differs from its truncated answer; "
-                f"check OutputType.delay and grid: {difference.render()}"
-            )
+        problems += differences(
+            workload,
+            workload.oracle(dataset.load()),
+            expected,
+            "the oracle's answer for the truncated input differs from its truncated answer; "
+            "check OutputType.delay and grid: ",
+        )
     load = small_load(
         times,
         case.due(dataset.events),
@@ -126,34 +127,21 @@ def run_load_case(
         silence_ns=case.silence_ns,
         batching=case.batching,
     )
-    scratch = folder / "scratch"
-    scratch.mkdir(parents=True)
-    task = Task(
-        workload=workload,
-        dataset=dataset,
-        variant=setting.variant,
-        workers=setting.workers,
-        batch=case.batch or setting.batch,
-        options=setting.options,
-        scratch=scratch,
-        load=load,
-    )
+    task = task_of(workload, dataset, setting, folder)
+    task = replace(task, batch=case.batch or setting.batch, load=load)
     reason = engine.unsupported(task)
     if reason is not None:
         return CaseResult(unsupported=reason)
     done = execute(engine, task, shared=setting.shared)
-    problems += done.left_behind
-    difference = compare(expected, done.answer, workload.output)
-    if not difference.equal:
-        problems.append(difference.render())
+    problems += [*done.left_behind, *differences(workload, expected, done.answer)]
     problems += _about_time(done, load, times, workload.output.delay)
     if case.twice:
         again = folder / "catch-up"
         again.mkdir()
         other = execute(engine, replace(task, load=None, scratch=again), shared=setting.shared)
-        difference = compare(other.answer, done.answer, workload.output)
-        if not difference.equal:
-            problems.append(f"the answer differs from that of catch-up: {difference.render()}")
+        problems += differences(
+            workload, other.answer, done.answer, "the answer differs from that of catch-up: "
+        )
     return CaseResult(problems=tuple(problems))
 
 

@@ -33,12 +33,9 @@ class Pacer:
         clock: Callable[[], int] = time.monotonic_ns,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Store the schedule; it starts when the first event is taken.
+        """Store the due times, in ns after the start, non-decreasing, in the order of the events.
 
-        Args:
-            due_ns: int64[n], ns after the start, non-decreasing, in the order of the events.
-            clock: monotonic, in ns.
-            sleep: waits for at least the given seconds.
+        The schedule starts when the first event is taken.
         """
         self._due_ns = np.ascontiguousarray(due_ns, dtype=np.int64)
         self._clock = clock
@@ -49,13 +46,10 @@ class Pacer:
         self._start_ns = 0
 
     def take(self, events: Iterable[E], rows: Sized = ()) -> Iterator[E]:
-        """Yield every event when it is due, or at once if it is overdue.
+        """Yield every event when it is due, or at once if it is overdue; there is one due time per event.
 
-        Requesting the next event marks the previous one as done.
-
-        Args:
-            events: one per due time, in the same order.
-            rows: the engine's outputs so far; its length is read after every event.
+        Requesting the next event marks the previous one as done. `rows` are the outputs so far; their number is
+        read after every event.
         """
         clock, start_ns = self._clock, self._clock()
         self._start_ns = start_ns

@@ -6,10 +6,10 @@ Each trial is a fresh process that calls `unsupported`, `prepare` (not timed: lo
 To write an adapter, start from a class of `streamlab.engines.base`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -124,6 +124,11 @@ class Variant:
             None: it runs any program of its models.
         source: name of the load generator, where variants of one engine share it; None: not shared.
         conditions: what its rates include at full speed; None: not declared, so its rates have no ratio to others.
+        sequential: whether it always runs on one worker, one event after the other.
+        baseline: its rank as the baseline of ratios: the lowest rank among comparable cells wins; None: it has none.
+        options: dataclass of its options, see `streamlab.engines.options`; None: it has none, or the adapter has
+            a method `wrong_options(variant, options)` that returns why options are wrong on any task, or None.
+        colour: the number of the engine's colour in all reports; None: reports choose a free one.
     """
 
     name: str
@@ -135,6 +140,10 @@ class Variant:
     written_for: frozenset[str] | None = None
     source: str | None = None
     conditions: Declared | None = None
+    sequential: bool = False
+    baseline: int | None = None
+    options: Callable[..., Any] | None = None
+    colour: int | None = None
 
     def lacks(self, workload: Workload) -> str | None:
         """Return why the variant cannot run a workload on any input, as a predicate to its name; or None."""
@@ -317,15 +326,11 @@ class Engine(Protocol):
     def variants(self) -> tuple[Variant, ...]:
         """Return the variants; the first that runs a workload's model is its default."""
 
-    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Return what is wrong with options on any task (an unknown name, an impossible value), or None.
-
-        The lab rejects a matrix with wrong options before it makes any data. `unsupported` reports the same, and
-        also checks what depends on the workload, the number of workers or the load.
-        """
-
     def unsupported(self, task: Task) -> str | None:
-        """Return why the task cannot be run, or None when it can. Must not start anything heavy."""
+        """Return why the task cannot be run, or None when it can. Must not start anything heavy.
+
+        The lab has checked the options against `Variant.options` before.
+        """
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return the platform-independence properties PIP1, PIP2, PIP3 (DGS paper, section 4)."""

@@ -116,11 +116,7 @@ def progress(
 ) -> Progress:
     """Return counts and latencies on the 100 ms grid, up to the last step that is not empty.
 
-    Args:
-        sent_ns: int64[n], when each event was handed over.
-        done_ns: int64[n], when the engine finished it.
-        emit_ns: int64[m], when each output appeared.
-        latency_ns: int64[m], latencies of these outputs.
+    `sent_ns` and `done_ns` are int64[n], per event; `emit_ns` and `latency_ns` int64[m], per output.
     """
     sent, done, emit = (_steps(times) for times in (sent_ns, done_ns, emit_ns))
     rows = 1 + max(int(steps.max(initial=0)) for steps in (sent, done, emit))

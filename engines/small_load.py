@@ -20,14 +20,10 @@ def small_load(
     silence_ns: int = 0,
     batching: str = ADAPTIVE,
 ) -> OfferedLoad:
-    """Return a load with one heartbeat per stream a millisecond.
+    """Return a load with one heartbeat per stream a millisecond, which lasts `silence_ns` after the last event.
 
-    Args:
-        times: event times of each stream.
-        due_ns: int64[n], ascending: due times of all events in their total order.
-        warm_up_ns: length of the warm-up.
-        silence_ns: how long the load lasts after the last event.
-        batching: as in `OfferedLoad`.
+    `times` are event times of each stream; `due_ns`, int64[n], ascending, are due times of all events in their total
+    order.
     """
     ts = np.concatenate(times)
     order = np.argsort(ts, kind="stable")  # (event time, stream, position)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def memory_and_file(tables: str) -> tuple[Variant, Variant]:
     """Return the variants `memory` and `file`, named by where the input is when the clock starts.
 
-    Args:
-        tables: describes the tables in memory and their library, for users.
+    `tables` describes the tables in memory and their library, for users.
     """
     return (
         Variant(
@@ -60,7 +59,8 @@ class TableEngine(BatchEngine):
     """Answers each workload by a query over tables.
 
     An entry of `queries` is a function from the result of `tables` to a table: columns by name, in output order.
-    Or it is the name of a module with such a function, `answer`; the module and its library are imported on demand.
+    Or it names such a function as `module:function`, or `module` for its function `answer`; the module and its library
+    are imported on demand.
     A query may return a list of tables instead, each in an order of its own and with a column `src` (the stream of
     the event that made the row). These are merged by event time, then `src`, outside the clock.
 
@@ -102,7 +102,10 @@ class TableEngine(BatchEngine):
     def query(self, task: Task) -> Any:
         """Return the query of a task; not timed."""
         entry = self.queries[task.workload.name]
-        return import_module(entry).answer if isinstance(entry, str) else entry
+        if not isinstance(entry, str):
+            return entry
+        module, _, function = entry.partition(":")
+        return getattr(import_module(module), function or "answer")
 
     def load(self, task: Task) -> Any:
         """Return the query and the tables."""

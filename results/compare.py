@@ -42,11 +42,7 @@ class IncomparableError(ResultsError):
 class Metric:
     """A metric to compare.
 
-    Attributes:
-        name: as users type it.
-        about: a description with the unit.
-        higher_is_better: whether higher values are better.
-        value: returns the value of a trial, None without one.
+    `value` returns the value of a trial, None without one; `about` has the unit.
     """
 
     name: str
@@ -188,12 +184,8 @@ def compare(
 ) -> Comparison:
     """Compare two runs.
 
-    Args:
-        old: run A.
-        new: run B.
-        rng: draws for the intervals.
-        metrics: metrics to compare.
-        force: also compare machines and cells that differ; cells are then matched by id.
+    `rng` draws for the intervals. `force` also compares machines and cells that differ; cells are
+    then matched by id.
 
     Raises:
         IncomparableError: the machines differ in a field that decides speed, or all cells of equal

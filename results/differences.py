@@ -32,11 +32,7 @@ def differences(old: Run, new: Run, *, by_id: bool = False) -> list[Difference]:
 
     A cell whose fingerprint occurs in the other run matches that cell.
     Then only its rate's conditions are compared: the engine declares them, so a revision may change them.
-
-    Args:
-        old: run A.
-        new: run B.
-        by_id: whether to compare cells of equal id even if their fingerprints match other cells.
+    `by_id` compares cells of equal id even if their fingerprints match other cells.
     """
     machines = compare_machines(old.meta.host, new.meta.host)
     unequal = [

@@ -30,11 +30,8 @@ def conditions_of_cell(
 ) -> dict[str, Any]:
     """Return all conditions that must be equal for a comparison, by name.
 
-    Args:
-        described: the cell as in run.json (`streamlab.lab.matrix.cells.describe`).
-        dataset: the dataset's id.
-        isolation: the isolation in the matrix's settings.
-        program: the workload, if the dataset was made for another workload; else None.
+    `described` is the cell as in run.json (`streamlab.lab.matrix.cells.describe`), and `program` the
+    workload if the dataset was made for another workload.
     """
     content = {key: value for key, value in described.items() if key not in FREE}
     content |= {"dataset": dataset, "isolation": isolation}

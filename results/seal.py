@@ -88,10 +88,7 @@ def compact(run_dir: Path) -> None:
 def read_sealed(run_dir: Path, path: Path, seals: "Seals | None" = None) -> bytes:
     """Read a file of a run and check it against its seal.
 
-    Args:
-        run_dir: the run.
-        path: the file.
-        seals: from `load_seals`, for callers that read many files; None: load them.
+    Callers that read many files pass `seals` from `load_seals`.
 
     Raises:
         OSError: the file cannot be read.

@@ -34,6 +34,7 @@ from streamlab.engines.conditions import (
 )
 from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
+from streamlab.engines.options import options_of
 from streamlab.engines.pacer import Pacer
 from streamlab.engines.protocol import (
     ADAPTIVE,
@@ -121,4 +122,5 @@ __all__ = [
     "merge",
     "modules_in",
     "no_events",
+    "options_of",
 ]

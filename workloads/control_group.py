@@ -9,8 +9,13 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
+
 Read = Callable[[str], str | None]
 """Returns the content of a file, or None if it cannot be read."""
+
+RESERVED_FRACTION = 1 / 4
+"""The share of the available memory that may be touched; input, sorted answer and oracle need the rest."""
 
 
 def read_text(path: str) -> str | None:
@@ -19,6 +24,18 @@ def read_text(path: str) -> str | None:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
         return None
+
+
+def available_bytes() -> int:
+    """Return the machine's available memory, or the rest of this process's limit if less, in bytes."""
+    machine = int(psutil.virtual_memory().available)
+    left = memory_left_bytes(read_text)
+    return machine if left is None else min(machine, left)
+
+
+def most_reserved_bytes() -> int:
+    """Return how many bytes may be touched before the clock of a run starts, given the memory available now."""
+    return int(available_bytes() * RESERVED_FRACTION)
 
 
 def cores(read: Read) -> float | None:
@@ -122,11 +139,8 @@ def _folders(read: Read, controller: str) -> Iterator[tuple[int, str]]:
 def _upwards(group: str, root: str, place: str) -> Iterator[str]:
     """Yield the folders of a group and of those above it, in a hierarchy mounted at `place`.
 
-    Args:
-        group: the path in /proc/self/cgroup.
-        root: the group that the mount shows as its top. If it is not above the group, as in a
-            container whose host wrote the path, the mount's top is this container's own group.
-        place: the mount point.
+    The mount shows the group `root` as its top. If `root` is not above the group, as in a container
+    whose host wrote the path, the mount's top is this container's own group.
     """
     names, above = _names(group), _names(root)
     below = names[len(above) :] if names[: len(above)] == above else []

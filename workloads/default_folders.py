@@ -106,9 +106,7 @@ def set_cache_variables() -> str | None:
     """Set cache variables for libraries and child processes if the home folder cannot be written.
 
     Child processes have private temporary folders, so their default cache would be empty each time.
-
-    Returns:
-        A warning if LAB_CACHE cannot be written, else None.
+    Return a warning if LAB_CACHE cannot be written.
     """
     usual = _user_cache()
     homeless = usual is None or not _usable(usual)

@@ -8,12 +8,9 @@ FEW = 4
 
 
 def suggest_names(given: str, known: Iterable[str], listed_by: str = "") -> str:
-    """Return a remedy for an unknown name: the closest known names, or where to find all.
+    """Return a remedy for an unknown name: the closest known names, or the command that lists all.
 
-    Args:
-        given: the unknown name.
-        known: the existing names.
-        listed_by: the command that lists them; if empty and no name is close, the remedy lists all.
+    Without a command and a close name, the remedy lists all names.
     """
     names = tuple(known)
     if not names:

@@ -77,15 +77,12 @@ def load(reference: str) -> object:
     try:
         return getattr(module, attribute)
     except AttributeError as error:
+        # Workloads and programs are named in capitals.
+        names = [name for name in vars(module) if name.isupper() and not name.startswith("_")]
         raise ModelError(
-            f"cannot get {attribute!r} from {shown}: it has no such attribute; {_candidates(module)}"
+            f"cannot get {attribute!r} from {shown}: it has no such attribute; "
+            f"it has {', '.join(names) or 'no names in capitals'}"
         ) from error
-
-
-def _candidates(module: ModuleType) -> str:
-    """Return a module's names in capitals, which is how workloads and programs are named."""
-    names = [name for name in vars(module) if name.isupper() and not name.startswith("_")]
-    return f"it has {', '.join(names)}" if names else "it has no names in capitals"
 
 
 def place(error: BaseException) -> str:

@@ -45,10 +45,7 @@ def places(reference: str) -> tuple[str, ...]:
 
 
 def workload(reference: str) -> Workload:
-    """Return a workload, bound to the default query parameters.
-
-    Args:
-        reference: a name, `package.module:ATTRIBUTE`, or `path/to/file.py[:ATTRIBUTE]`.
+    """Return a workload by name or reference, bound to the default query parameters.
 
     Raises:
         ModelError: it does not exist, fails to load, is not a workload, or has another workload's name.
@@ -118,14 +115,11 @@ def _check_name(loaded: Workload, where: str) -> None:
         return
     registered = _by_name(loaded.name)
     if replace(registered, reference=loaded.reference) != loaded:
+        first = next(point for point in find_entry_points(GROUP) if point.name == loaded.name)
         raise ModelError(
-            f"{where} is called {loaded.name!r}, like a workload of {_package(_first(loaded.name))}; "
+            f"{where} is called {loaded.name!r}, like a workload of {_package(first)}; "
             "engines would run that one's hand-written programs; give it another name"
         )
-
-
-def _first(name: str) -> EntryPoint:
-    return next(point for point in find_entry_points(GROUP) if point.name == name)
 
 
 def _remedy(name: str) -> str:

@@ -4,14 +4,18 @@ It is not a streaming engine: it computes on the whole input at once, without he
 baseline of batch work.
 """
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import numpy as np
 
-from streamlab.engines.available_memory import most_reserved_bytes
 from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
-from streamlab.engines.dataframe import temporary_memory
-from streamlab.engines.dataframe.streams import Streams, streams_of
+from streamlab.engines.dataframe import queries, temporary_memory
+from streamlab.engines.dataframe.scale_join import scale_join
+from streamlab.engines.dataframe.streams import Streams
 from streamlab.engines.protocol import Task, Variant
-from streamlab.engines.tables import TableEngine, modules_in
+from streamlab.engines.tables import TableEngine
+from streamlab.workloads.control_group import most_reserved_bytes
 from streamlab.workloads.model import DGSProgram, Query
 
 TEMPORARIES = 2
@@ -28,15 +32,22 @@ class DataframeEngine(TableEngine):
             summary="array operations on one thread; the whole input at once",
             models=(DGSProgram, Query),
             conditions=Conditions(unit=WHOLE, origin=MEMORY),
+            baseline=1,
         ),
     )
-    queries = modules_in("streamlab.engines.dataframe.lines")
+    queries: ClassVar[Mapping[str, Any]] = {
+        "event_window": queries.event_window,
+        "fraud_detection": queries.fraud_detection,
+        "keyed_counter": queries.keyed_counter,
+        "page_view_join": queries.page_view_join,
+        "scale_join": scale_join,
+    }
     one_kind = (DGSProgram, Query)
     packages = ("numpy",)
 
     def tables(self, task: Task) -> Streams:
         """Load the input, and reserve memory for NumPy's temporaries."""
-        streams = streams_of(task.dataset.load(), task.workload.query_params)
+        streams = Streams.of(task.dataset.load(), task.workload.query_params)
         temporary_memory.keep(min(_temporary_bytes(task, streams), most_reserved_bytes()))
         return streams
 
@@ -49,7 +60,7 @@ def _temporary_bytes(task: Task, streams: Streams) -> int:
     """Return about how much memory NumPy needs for a task's temporaries."""
     read = sum(
         column.nbytes
-        for _, stream in (*streams.bulk, *streams.markers)
+        for _, stream in (*streams.bulk, *streams.separators)
         for column in (stream.ts, stream.tag, *stream.payload.values())
         if isinstance(column, np.ndarray)
     )

@@ -1,44 +1,111 @@
-"""Classifies the streams of an input into bulk events, and markers that separate them into runs.
+"""Classifies the streams of an input into bulk events, and separators that separate them into runs.
 
 All DGS programs here have that shape (kind 0: values, views, transactions, increments; kind 1: barriers, updates,
 rules, resets), which makes array operations possible. In a join the two kinds are the left and the right side.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from streamlab.engines.protocol import IntArray
 from streamlab.workloads.model import Input, Params, Stream
 
-BULK, MARKER = (0,), (1,)
+BULK, SEPARATOR = (0,), (1,)
 
 Side = tuple[tuple[int, Stream], ...]
 """Streams of one kind, with their indices."""
 
+Part = dict[str, npt.NDArray[Any]]
+"""Outputs in order, as columns; `src` is the stream of the event that made each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Separators:
+    """All separators in total order (event time, then stream), as int64[m]; `value` is the requested field, or 0."""
+
+    ts: IntArray
+    src: npt.NDArray[np.int16]
+    key: IntArray
+    value: IntArray
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streams:
-    """The streams of an input by kind; the index of a stream breaks ties in event time.
+    """The streams of an input by kind, each with its index, which breaks ties in event time.
 
-    Attributes:
-        bulk, markers: index and stream.
-        kinds: number of kinds: a tag is key x kinds + kind.
-        keys: number of keys.
-        params: the workload's query parameters.
+    A tag is key x `kinds` + kind; `params` are the workload's query parameters.
     """
 
     bulk: Side
-    markers: Side
+    separators: Side
     kinds: int
     keys: int
     params: Params
 
+    @classmethod
+    def of(cls, data: Input, params: Params) -> "Streams":
+        """Classify the streams of an input; each must have one kind."""
+        every = tuple(enumerate(data.streams))
+        return cls(
+            bulk=tuple((src, stream) for src, stream in every if stream.kinds == BULK),
+            separators=tuple((src, stream) for src, stream in every if stream.kinds == SEPARATOR),
+            kinds=len(data.alphabet.kinds),
+            keys=data.alphabet.keys,
+            params=params,
+        )
 
-def streams_of(data: Input, params: Params) -> Streams:
-    """Classify the streams of an input by kind; each must have one kind."""
-    every = tuple(enumerate(data.streams))
-    return Streams(
-        bulk=tuple((src, stream) for src, stream in every if stream.kinds == BULK),
-        markers=tuple((src, stream) for src, stream in every if stream.kinds == MARKER),
-        kinds=len(data.alphabet.kinds),
-        keys=data.alphabet.keys,
-        params=params,
-    )
+    def keys_of(self, stream: Stream) -> npt.NDArray[np.int32]:
+        """Return the key of each event of a stream."""
+        if stream.tag is None:
+            return np.zeros(len(stream), np.int32)
+        return stream.tag // np.int32(self.kinds)
+
+    def ordered_separators(self, field: str | None = None) -> Separators:
+        """Return all separators, with one of their fields as `value`."""
+        parts = [
+            (
+                stream.ts,
+                np.full(len(stream), src, np.int16),
+                self.keys_of(stream),
+                column(stream, field) if field else np.zeros(len(stream), np.int64),
+            )
+            for src, stream in self.separators
+        ]
+        parts.append((np.empty(0, np.int64),) * 4)  # type: ignore[arg-type]  # no rows, so any type
+        ts, src, key, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((src, ts))
+        return Separators(
+            ts=ts[order],
+            src=src[order].astype(np.int16),
+            key=key[order].astype(np.int64),
+            value=value[order].astype(np.int64),
+        )
+
+
+def column(stream: Stream, name: str) -> npt.NDArray[Any]:
+    """Return a payload column, which must not be a list column."""
+    values = stream.payload[name]
+    assert isinstance(values, np.ndarray)
+    return values
+
+
+def ends(marks: Separators, src: int, stream: Stream) -> IntArray:
+    """Return how many events of a stream come before each separator."""
+    last = marks.ts - (marks.src < src)
+    return np.searchsorted(stream.ts, last, side="right").astype(np.int64)
+
+
+def run_sums(values: npt.NDArray[Any], end: IntArray) -> IntArray:
+    """Return the sum of the values of each run that ends before `end[i]`."""
+    begin = np.concatenate([np.zeros(min(1, len(end)), np.int64), end[:-1]])
+    filled = begin < end
+    sums = np.zeros(len(end), np.int64)
+    if filled.any():
+        sums[filled] = np.add.reduceat(values[: end[-1]], begin[filled])
+    return sums

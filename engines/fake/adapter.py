@@ -22,8 +22,9 @@ from streamlab.engines.base import BaseEngine
 from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.fake.damage import DAMAGES
-from streamlab.engines.fake.options import FakeOptions, parse_options
+from streamlab.engines.fake.options import FakeOptions
 from streamlab.engines.fake.server import scaled_at, serve
+from streamlab.engines.options import options_of
 from streamlab.engines.protocol import (
     Elasticity,
     IntArray,
@@ -36,7 +37,7 @@ from streamlab.engines.protocol import (
 from streamlab.engines.recording import OpenRun, measured
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.datasets.time_cutoff import event_times
-from streamlab.workloads.model import Columns, OutputType
+from streamlab.workloads.model import Columns
 
 _SUMMARIES = {
     "correct": "the oracle's answer",
@@ -63,6 +64,8 @@ _VARIANTS = tuple(
         summary=summary,
         takes_load=True,
         conditions=Conditions(unit=WHOLE, origin=MEMORY),
+        options=FakeOptions,
+        colour=3,
     )
     for name, summary in _SUMMARIES.items()
 )
@@ -87,17 +90,9 @@ class FakeEngine(BaseEngine):
         """Return the version of the fake's behaviour."""
         return "1"
 
-    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Return the error of `parse_options`, or None."""
-        try:
-            parse_options(options)
-        except ValueError as error:
-            return str(error)
-        return None
-
     def refused(self, task: Task) -> str | None:
         """Return the value of the option `refuse`."""
-        return parse_options(task.options).refuse
+        return options_of(task, FakeOptions).refuse
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return that no property holds, since the engine computes nothing."""
@@ -110,35 +105,25 @@ class FakeEngine(BaseEngine):
 
     def start(self, task: Task) -> "FakePrepared":
         """Compute the oracle's answer."""
-        options = parse_options(task.options)
+        options = options_of(task, FakeOptions)
         if task.load is None:
             data = task.dataset.load()
             answer, offered = task.workload.oracle(data), None
         else:
             # The cached answer serves every truncation of the input, i.e. every rate of a search.
             answer = expected(task.workload, task.dataset)
-            offered = _Offered.of(
+            offered = _OrderedLoad.of(
                 task.load, event_times(task.dataset), answer["ts"].astype(np.int64)
             )
-        return FakePrepared(
-            variant=task.variant,
-            answer=answer,
-            output=task.workload.output,
-            events=task.dataset.events,
-            options=options,
-            offered=offered,
-        )
+        return FakePrepared(task, answer, options, offered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Offered:
-    """A load in total order.
+class _OrderedLoad:
+    """A load in total order: int64[n] due times, and for each of m outputs the event that makes it.
 
-    Attributes:
-        load: the load from the lab.
-        due_ns: int64[n], per event.
-        made_by: int64[m], the event that makes each output: the last event with the output's event time; if none has
-            it, the last event of the next time, which shows that the output's time has passed.
+    That is the last event with the output's event time; if none has it, the last event of the next time, which shows
+    that the output's time has passed.
     """
 
     load: OfferedLoad
@@ -146,7 +131,9 @@ class _Offered:
     made_by: IntArray
 
     @classmethod
-    def of(cls, load: OfferedLoad, times: tuple[IntArray, ...], output_ts: IntArray) -> "_Offered":
+    def of(
+        cls, load: OfferedLoad, times: tuple[IntArray, ...], output_ts: IntArray
+    ) -> "_OrderedLoad":
         ts = np.sort(np.concatenate(times), kind="stable")
         return cls(
             load=load,
@@ -169,19 +156,12 @@ class FakePrepared:
     """One prepared task of the fake engine."""
 
     def __init__(
-        self,
-        *,
-        variant: str,
-        answer: Columns,
-        output: OutputType,
-        events: int,
-        options: FakeOptions,
-        offered: _Offered | None,
+        self, task: Task, answer: Columns, options: FakeOptions, offered: _OrderedLoad | None
     ) -> None:
-        self._variant = variant
+        self._variant = task.variant
         self._answer = answer
-        self._output = output
-        self._events = events
+        self._output = task.workload.output
+        self._events = task.dataset.events
         self._options = options
         self._offered = offered
 

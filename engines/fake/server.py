@@ -20,14 +20,10 @@ class ServiceTimes:
 
 
 def serve(arrive_ns: IntArray, options: FakeOptions) -> ServiceTimes:
-    """Serve events first come, first served.
+    """Serve events, whose times of arrival do not decrease, first come, first served.
 
     A stall delays the first event that would be taken in it: the event is taken on time and done after the stall, and
     later events queue behind it.
-
-    Args:
-        arrive_ns: int64[n], non-decreasing.
-        options: capacity, noise and stall.
     """
     service = _service_ns(len(arrive_ns), options)
     begin, done = _queue(arrive_ns, service)

@@ -1,6 +1,7 @@
 """Adapts Flink to the engine protocol: one job on a cluster in a Java process of the trial."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar
 
@@ -9,11 +10,10 @@ from streamlab.engines.conditions import MEMORY, RECORD, Conditions
 from streamlab.engines.flink import results
 from streamlab.engines.flink.build import ENVIRONMENT
 from streamlab.engines.flink.ceiling import measure_ceiling
-from streamlab.engines.flink.options import OPTIONS, option, wrong
+from streamlab.engines.flink.options import AutomaticOptions, ManualOptions, flink_options
 from streamlab.engines.flink.process import FlinkProcess, network_mb
-from streamlab.engines.flink.properties import properties
 from streamlab.engines.flink.task_files import input_bytes, warm_up_rows, write_task
-from streamlab.engines.flink.workloads import SHAPES
+from streamlab.engines.flink.workloads import SHAPES, properties
 from streamlab.engines.protocol import Measured, Property, Task, Variant
 from streamlab.workloads.model import Columns, DGSProgram, Input, Query
 
@@ -38,6 +38,7 @@ class FlinkEngine(BaseEngine):
             source="memory source",
             models=(DGSProgram, Query),
             conditions=_CONDITIONS,
+            options=AutomaticOptions,
         ),
         Variant(
             name="manual",
@@ -50,6 +51,7 @@ class FlinkEngine(BaseEngine):
                 "automatic"
             },
             conditions=_CONDITIONS,
+            options=ManualOptions,
         ),
     )
     queries = SHAPES
@@ -57,16 +59,12 @@ class FlinkEngine(BaseEngine):
     packages = ("apache-flink-libraries",)
     environment = ENVIRONMENT
 
-    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Return what is wrong with options on any task, or None."""
-        return wrong(variant, options)
-
     def refused(self, task: Task) -> str | None:
         """Refuse loads of queries, RocksDB for programs without Flink state, and too many trees."""
         if task.load is not None and not isinstance(task.workload.program, DGSProgram):
             return "flink takes no offered load for queries of operators: see docs/engines/flink.md"
         shape = SHAPES[task.workload.name]
-        if option(task, "state") == "rocksdb" and not shape.keyed_state:
+        if flink_options(task).state == "rocksdb" and not shape.keyed_state:
             return (
                 f"flink runs {task.workload.name} in one task that stores its state in fields, so "
                 "state = rocksdb would change nothing; remove the option"
@@ -92,12 +90,15 @@ class FlinkEngine(BaseEngine):
         data = task.dataset.load()
         answer_bytes = ROW_BYTES * (task.expected_outputs or task.dataset.events)
         needed_mb = 2 * (input_bytes(data) + answer_bytes) >> 20
-        settings = {name: option(task, name) for name in OPTIONS}
-        rows = warm_up_rows(data, int(str(settings["warm_up_events"])))
-        settings["network_mb"] = network_mb(task.workers)
-        settings |= {f"warm_up_rows.{index}": count for index, count in enumerate(rows)}
+        options = flink_options(task)
+        rows = warm_up_rows(data, options.warm_up_events)
+        settings = {
+            **asdict(options),
+            "network_mb": network_mb(task.workers),
+            **{f"warm_up_rows.{index}": count for index, count in enumerate(rows)},
+        }
         write_task(task, data, settings, task.scratch)
-        heap_mb = int(str(settings["heap_mb"])) or 1024 + needed_mb
+        heap_mb = options.heap_mb or 1024 + needed_mb
         process = FlinkProcess(task.scratch, heap_mb=heap_mb, workers=task.workers)
         try:
             process.ready()
@@ -142,10 +143,11 @@ class FlinkPrepared:
         return self._rows
 
     def _plan(self) -> str:
-        task = self._task
-        setting = "state" if task.variant == "automatic" else "service"
+        task, options = self._task, flink_options(self._task)
+        setting = f"state {options.state}"
+        if isinstance(options, ManualOptions):
+            setting = f"service {options.service}"
         return (
-            f"{task.variant}, parallelism {task.workers}, {setting} {option(task, setting)}, "
-            f"buffers flushed after {option(task, 'buffer_timeout_ms')} ms, "
-            f"Java {self._process.java}"
+            f"{task.variant}, parallelism {task.workers}, {setting}, buffers flushed after "
+            f"{options.buffer_timeout_ms} ms, Java {self._process.java}"
         )

@@ -25,15 +25,10 @@ Rows = npt.NDArray[np.void]
 
 
 def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
-    """Return the rows of all parts, each in its order, merged by place.
+    """Return the rows of all parts (Part.java), each in its order, merged by place.
 
     A row's place is that of the event that made it. A row that is late in its part stays late: it takes the place of
-    the latest row before it.
-
-    Args:
-        folder: the folder with the files of the parts (Part.java).
-        parts: number of parts: tasks of sinks.
-        timed: whether rows have their time of arrival, `emit_ns`.
+    the latest row before it. `timed` rows have their time of arrival, `emit_ns`.
     """
     dtype = np.dtype([*ROW, ("emit_ns", "<i8")] if timed else ROW)
     by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]

@@ -15,14 +15,7 @@ LONG, INT = np.dtype("<i8"), np.dtype("<i4")
 
 
 def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: Path) -> None:
-    """Write the columns of an input and the settings of the job (see Job.java, Stream.java).
-
-    Args:
-        task: the task to run.
-        data: its input.
-        settings: further lines of job.properties.
-        folder: where to write.
-    """
+    """Write the columns of an input and the settings of the job (see Job.java, Stream.java)."""
     shape = SHAPES[task.workload.name]
     kinds = len(data.alphabet.kinds)
     lines: dict[str, object] = {

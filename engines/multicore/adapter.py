@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.dataflow.family import DATAFLOW
-from streamlab.engines.multicore.dgs.family import DGS
-from streamlab.engines.multicore.joins.family import JOINS
-from streamlab.engines.multicore.layers.family import LAYERS
+from streamlab.engines.multicore.dataflow.run import DATAFLOW
+from streamlab.engines.multicore.dgs.run import DGS
+from streamlab.engines.multicore.joins.run import JOINS
+from streamlab.engines.multicore.layers.run import LAYERS
 from streamlab.engines.multicore.oplus.family import SN, SN_MAP, VSN
-from streamlab.engines.multicore.ordered.family import ORDERED
+from streamlab.engines.multicore.ordered.run import ORDERED
 from streamlab.engines.multicore.run.family import Family
 from streamlab.engines.multicore.run.settings import check_load
 from streamlab.engines.protocol import Prepared, Property, Task, Variant

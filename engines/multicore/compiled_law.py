@@ -5,6 +5,7 @@ The program runs on the native core with bounds checks, whatever the option `bou
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 
 import numpy as np
@@ -90,12 +91,9 @@ def _output(program: Program) -> OutputType:
 
 def _run(family: Family, program: Program, data: Input) -> Columns:
     settings = RunSettings(workers=WORKERS, batch=4, pin=False, measure=False, bounds=True)
-    run = family.run(program, data, settings, family.options_type())
-    try:
+    with closing(family.run(program, data, settings, family.options_type())) as run:
         run.run()
         return run.answer()
-    finally:
-        run.close()
 
 
 def _empty_input(program: Program) -> Input:

@@ -5,16 +5,27 @@ It has no heartbeats and no latencies; it is a baseline of batch work.
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from streamlab.engines.conditions import FILE
 from streamlab.engines.environment import Environment
 from streamlab.engines.protocol import Task
-from streamlab.engines.tables import TableEngine, memory_and_file, modules_in
+from streamlab.engines.tables import TableEngine, memory_and_file
 
 POOL = "POLARS_MAX_THREADS"
 """Environment variable that Polars reads once, when it is imported."""
+
+_QUERIES = {
+    "clicks": ("cart_abandonment", "items_viewed_together", "last_views_before_purchase"),
+    "joins": ("forward", "nyse_hedge", "scale_join"),
+    "linear_road": ("linear_road_new_seg", "linear_road_pos_rep"),
+    "programs": ("event_window", "fraud_detection", "keyed_counter", "page_view_join"),
+    "sales": ("declining_categories", "items_sold_together"),
+    "tweets": ("longest_tweet_per_hashtag", "paircount", "wordcount"),
+}
+"""Workloads by module of `queries`; each has a function of the workload's name."""
 
 
 class PolarsEngine(TableEngine):
@@ -22,7 +33,11 @@ class PolarsEngine(TableEngine):
 
     name = "polars"
     known_variants = memory_and_file("data frames in memory, on Polars' pool of threads")
-    queries = modules_in("streamlab.engines.polars.queries")
+    queries: ClassVar[Mapping[str, str]] = {
+        name: f"streamlab.engines.polars.queries.{module}:{name}"
+        for module, names in _QUERIES.items()
+        for name in names
+    }
     most_workers = None
     packages = ("polars",)
     environment = Environment(lock=Path(__file__).with_name("requirements.txt"))

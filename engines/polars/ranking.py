@@ -15,10 +15,7 @@ def hours_of(pairs: pl.LazyFrame) -> pl.LazyFrame:
 def top_lists(counts: pl.LazyFrame, top: int, hour_ms: int) -> pl.LazyFrame:
     """Return the top lists of all hours, by hour, then rank.
 
-    Args:
-        counts: `hour`, `ts` (the list's time), `item_1`, `item_2` and `count`.
-        top: length of a list.
-        hour_ms: length of an hour.
+    `counts` has `hour`, `ts` (the list's time), `item_1`, `item_2` and `count`.
     """
     rank = pl.int_range(1, pl.len() + 1).over("hour").alias("rank")
     return (
@@ -39,11 +36,7 @@ def top_lists(counts: pl.LazyFrame, top: int, hour_ms: int) -> pl.LazyFrame:
 def running_lists(partners: pl.LazyFrame, item: int, top: int, hour_ms: int) -> pl.LazyFrame:
     """Return the top lists of all pairs so far, at the end of every hour.
 
-    Args:
-        partners: `ts` and `other`, an item that occurred with `item`.
-        item: the first item of all pairs.
-        top: length of a list.
-        hour_ms: length of an hour.
+    `partners` has `ts` and `other`, an item that occurred with `item`, the first item of all pairs.
     """
     pairs = partners.with_columns((pl.col("ts") // hour_ms).alias("hour"))
     new = pairs.group_by("hour", "other").agg(pl.len().cast(pl.Int64).alias("new"))

@@ -24,13 +24,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """An input as tables.
+    """An input as tables, in the order that breaks ties in event time.
 
-    Attributes:
-        streams: the streams, in the order that breaks ties in event time.
-        kinds: number of kinds: a tag is key x kinds + kind.
-        params: the workload's query parameters.
-        empty: an empty table with all columns that the program reads.
+    A tag is key x `kinds` + kind; `empty` has all columns that the program reads.
     """
 
     streams: Sequence[Table]

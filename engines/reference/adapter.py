@@ -15,20 +15,21 @@ from streamlab.engines.protocol import IntArray, OfferedLoad, Property, Task, Va
 from streamlab.workloads.model import Input, Program
 from streamlab.workloads.model.reference import apply
 
-SEQUENTIAL = Variant(
-    name="sequential",
-    summary="plain Python, one event at a time, in total order",
-    takes_load=True,
-    conditions=Conditions(unit=RECORD, origin=MEMORY, also_timed=(PYTHON,)),
-)
-PLAN = "sequential: one worker, total order"
-
 
 class ReferenceEngine(BaseEngine):
     """Adapts the reference engine to the engine protocol."""
 
     name = "reference"
-    known_variants = (SEQUENTIAL,)
+    known_variants = (
+        Variant(
+            name="sequential",
+            summary="plain Python, one event at a time, in total order",
+            takes_load=True,
+            conditions=Conditions(unit=RECORD, origin=MEMORY, also_timed=(PYTHON,)),
+            sequential=True,
+            colour=2,
+        ),
+    )
 
     def version(self) -> str:
         """Return the version of the Python that runs the programs."""
@@ -73,6 +74,6 @@ class PreparedReference(PreparedStream):
             load,
             who=f"program {program.name}",
             remedy="; run it under a debugger with this engine",
-            plan=PLAN,
+            plan="sequential: one worker, total order",
             pacer=pacer,
         )

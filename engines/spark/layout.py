@@ -1,21 +1,17 @@
-"""Classifies streams by the events they carry, and reads streams for Spark.
+"""Classifies the streams of an input by the events they carry.
 
-In all four DGS programs a few *markers* (barriers, rules, updates, read-resets: kind 1) separate many *bulk* events
-(kind 0), which depend on markers only. The fields on markers assume that shape; they have no meaning for queries of
-operators (`operators/`).
+In all four DGS programs a few *separators* (barriers, rules, updates, read-resets: kind 1) separate many *bulk*
+events (kind 0), which depend on separators only. The fields on separators assume that shape; they have no meaning for
+queries of operators (`operators/`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.model import ColumnType, ListType, column_type
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-BULK, MARKER = 0, 1
+BULK, SEPARATOR = 0, 1
 
 SQL_TYPES = {
     "bool": "boolean",
@@ -34,31 +30,45 @@ SQL_TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The streams of one dataset by the kinds they carry.
+    """The streams of one dataset, whose index breaks ties in event time, by the kinds they carry.
 
-    Attributes:
-        streams: all streams; the index breaks ties in event time.
-        bulk: indices of the streams with bulk events only.
-        markers: indices of the streams with markers only.
-        mixed: indices of the streams with both.
-        n_kinds: number of kinds, by which tags are decoded.
-        keys: number of keys.
-        until_ts: only events before this event time belong to the input; None: all in the files.
+    `bulk`, `separators` and `mixed` are indices of the streams with only bulk events, with only separators, with both.
+    Only events before `until_ts` belong to the input; None: all in the files.
     """
 
     streams: tuple[DatasetStream, ...]
     bulk: tuple[int, ...]
-    markers: tuple[int, ...]
+    separators: tuple[int, ...]
     mixed: tuple[int, ...]
     n_kinds: int
     keys: int
     until_ts: int | None = None
 
+    @property
+    def events(self) -> int:
+        """Number of events of the input."""
+        return sum(stream.rows for stream in self.streams)
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The time of the first event, and the last instant that has passed; None without events.
+
+        That instant is the last event's time, or the one before the cut, up to which windows may close.
+        """
+        filled = [stream for stream in self.streams if stream.rows]
+        if not filled:
+            return None
+        last = max(stream.ts_max for stream in filled)
+        return (
+            min(stream.ts_min for stream in filled),
+            last if self.until_ts is None else self.until_ts - 1,
+        )
+
     def tie_classes(self) -> tuple[tuple[int, ...], ...]:
-        """Group bulk streams that are ordered alike to every marker stream in ties."""
+        """Group bulk streams that are ordered alike to every separator stream in ties."""
         classes: dict[tuple[int, ...], list[int]] = {}
         for src in self.bulk:
-            later = tuple(marker for marker in self.markers if marker > src)
+            later = tuple(separator for separator in self.separators if separator > src)
             classes.setdefault(later, []).append(src)
         return tuple(tuple(members) for members in classes.values())
 
@@ -69,30 +79,12 @@ def layout(dataset: Dataset) -> Layout:
     return Layout(
         streams=dataset.streams,
         bulk=tuple(i for i, carried in enumerate(kinds) if carried == {BULK}),
-        markers=tuple(i for i, carried in enumerate(kinds) if carried == {MARKER}),
+        separators=tuple(i for i, carried in enumerate(kinds) if carried == {SEPARATOR}),
         mixed=tuple(i for i, carried in enumerate(kinds) if len(carried) > 1),
         n_kinds=len(dataset.alphabet.kinds),
         keys=dataset.alphabet.keys,
         until_ts=dataset.until_ts,
     )
-
-
-def read_rows(stream: DatasetStream) -> "pa.Table":
-    """Return the stream's rows as a table; of a truncated dataset, the first rows of the file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    names = [name for name, _ in stream.columns]
-    with pq.ParquetFile(stream.path) as file:
-        groups: list[pa.Table] = []
-        rows = 0
-        for index in range(file.num_row_groups):
-            if rows >= stream.rows:
-                break
-            groups.append(file.read_row_group(index, columns=names))
-            rows += len(groups[-1])
-        schema = pa.schema([file.schema_arrow.field(name) for name in names])
-    return pa.concat_tables([schema.empty_table(), *groups]).slice(0, stream.rows)
 
 
 def ddl(columns: Sequence[tuple[str, str]]) -> str:

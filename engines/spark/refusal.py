@@ -1,42 +1,32 @@
-"""Lists what Spark supports, and explains why a task or an option is unsupported."""
+"""Explains why Spark cannot run a task."""
 
-from collections.abc import Mapping
-
-from streamlab.engines.protocol import Task
+from streamlab.engines.options import OptionError, check_options
+from streamlab.engines.protocol import Engine, Task
 from streamlab.engines.spark.generic.task_reference import unreachable
 from streamlab.engines.spark.layout import SQL_TYPES, layout
-from streamlab.engines.spark.operators import registry
 from streamlab.engines.spark.operators.clock import out_of_range, timestamp_overflow
-from streamlab.engines.spark.pipelines import registry as pipelines
+from streamlab.engines.spark.workloads import (
+    FORMS,
+    GENERIC,
+    LACKING,
+    RELATIONS,
+    WORKLOADS,
+    forms,
+)
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.session import refusal_of_user
 from streamlab.workloads.model import (
     Dataflow,
     ListType,
-    ModelError,
     Pipeline,
     Query,
     column_type,
     fields_read,
 )
 from streamlab.workloads.model.dataflow.reference import first_marker
-from streamlab.workloads.model.operators.windows import check_spans
 
-PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
-"""Workloads with a DGS program."""
-RELATIONS = {**registry.FORMS, **pipelines.FORMS}
-"""Forms of queries of operators and of pipelines, by workload."""
-WORKLOADS = (*PROGRAMS, *RELATIONS)
-FORMS = {
-    "streaming": ("packed",),
-    "batch": ("buckets", "ordered"),
-    "cached": ("buckets", "ordered"),
-}
-"""Forms of DGS programs by variant, the default first; the others serve comparison."""
-GENERIC = ("generic-streaming", "generic-batch")
-"""Variants that run any program; each has one form."""
-STREAMING = ("streaming", "generic-streaming")
-OPTIONS = {"file_ms", "form", "micro_batches", "warm_up_events", "warm_up_rounds"}
+TIMELESS = frozenset({"forward"})
+"""Workloads whose relation uses no timestamps, so that event times are not restricted."""
 MOST_OVERLAPS = 1000
 """Spark's `window` adds an expression per overlap to the plan. Answers were right with this many; more were not
 tried."""
@@ -54,48 +44,26 @@ _NO_LOAD = (
 )
 
 
-def forms(workload: str, variant: str) -> tuple[str, ...]:
-    """Return the forms of a workload in a variant, the default first."""
-    if variant in GENERIC:
-        return ("generic",)
-    return RELATIONS.get(workload) or FORMS[variant]
-
-
-def wrong_options(options: Mapping[str, object]) -> str | None:
-    """Return what is wrong with options on any task, or None."""
-    unknown = sorted(set(options) - OPTIONS)
-    if unknown:
-        return f"spark has no option {', '.join(unknown)}; it has {', '.join(sorted(OPTIONS))}"
-    names = dict.fromkeys(
-        form for forms in (*FORMS.values(), *RELATIONS.values()) for form in forms
-    )
-    if "form" in options and options["form"] not in names:
-        return f"spark has no form {options['form']!r}; it has {', '.join(names)}"
-    for option in sorted(OPTIONS - {"form"}):
-        value = options.get(option, 1)
-        lowest = 1 if option in ("file_ms", "micro_batches") else 0
-        if type(value) is not int or value < lowest:
-            return f"spark option {option} must be a whole number from {lowest}, got {value!r}"
-    return None
-
-
-def refusal(task: Task) -> str | None:
+def refusal(engine: Engine, task: Task) -> str | None:
     """Return why a task cannot run, or None. Starts nothing."""
     nameless = refusal_of_user()
     if nameless is not None:
         return nameless
     name = task.workload.name
+    if task.variant not in GENERIC:
+        if name in LACKING:
+            return f"spark has no query for {name}: {LACKING[name]}; {_ANY}"
+        if name not in WORKLOADS:
+            return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}; {_ANY}"
+        if task.variant not in FORMS:
+            return f"spark has no variant {task.variant!r}; it has {', '.join((*FORMS, *GENERIC))}"
+    try:
+        variants = {variant.name: variant for variant in engine.variants()}
+        check_options(engine, variants[task.variant], task.options)
+    except OptionError as error:
+        return str(error)
     if task.variant in GENERIC:
-        return wrong_options(task.options) or _refuse_generic(task)
-    if name in pipelines.LACKING:
-        return f"spark has no query for {name}: {pipelines.LACKING[name]}; {_ANY}"
-    if name not in WORKLOADS:
-        return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}; {_ANY}"
-    if task.variant not in FORMS:
-        return f"spark has no variant {task.variant!r}; it has {', '.join((*FORMS, *GENERIC))}"
-    wrong = wrong_options(task.options)
-    if wrong is not None:
-        return wrong
+        return _refuse_generic(task)
     available = forms(name, task.variant)
     form = task.options.get("form", available[0])
     if form not in available:
@@ -143,11 +111,9 @@ def _refuse_generic(task: Task) -> str | None:
         if reason is not None:
             return reason
     if isinstance(program, Query):
-        spans = [(s.name, s.ts_min, s.ts_max) for s in task.dataset.streams if s.rows]
-        try:
-            check_spans(program, spans, task.dataset.until_ts)
-        except ModelError as error:
-            return str(error)
+        reason = out_of_range(layout(task.dataset), program)
+        if reason is not None:
+            return reason
     return unreachable(task.workload)
 
 
@@ -161,12 +127,11 @@ def _refuse_flow(flow: Dataflow, dataset: Dataset) -> str | None:
                     f"spark has no type for field {name} of vertex {vertex.name}'s output, which "
                     f"is {dtype}; it has types for {', '.join(SQL_TYPES)}"
                 )
-    spans = [(stream.ts_min, stream.ts_max) for stream in dataset.streams if stream.rows]
-    if not spans:
+    span = layout(dataset).span
+    if span is None:
         return None
-    ends = [] if dataset.until_ts is None else [dataset.until_ts - 1]
-    last = max([*ends, *(end for _, end in spans)])
-    markers = (last - first_marker(min(spans)[0], flow.markers)) // flow.markers + 1
+    first, last = span
+    markers = (last - first_marker(first, flow.markers)) // flow.markers + 1
     if markers > MOST_MARKERS:
         return (
             f"spark supports at most {MOST_MARKERS:,} markers, and the input has {markers:,}, one "
@@ -184,7 +149,7 @@ def _refuse_query(task: Task, query: Query) -> str | None:
             return f"spark {query.name} needs a stream of kind {kind}; the dataset has none"
     plan = layout(task.dataset)
     reason = out_of_range(plan, query)
-    if reason is not None or task.workload.name in registry.TIMELESS:
+    if reason is not None or task.workload.name in TIMELESS:
         return reason
     window = query.operators[0].window
     overlaps = -(-window.size // window.advance)

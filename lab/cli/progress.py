@@ -90,7 +90,7 @@ class Terminal:
 
 
 class TerminalWatcher:
-    """Shows a bar on a terminal and one line per trial; a `streamlab.lab.runner.trials.Watcher`."""
+    """Shows a bar on a terminal and one line per trial; a `streamlab.lab.runner.runner.Watcher`."""
 
     def __init__(self, trials: int | None, verbosity: Verbosity = Verbosity.USUAL) -> None:
         """Prepare the bar; `trials` is None if searches determine the number of trials."""

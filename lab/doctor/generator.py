@@ -12,8 +12,7 @@ from pathlib import Path
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import Engine, Variant
 from streamlab.engines.registry import engine, names
-from streamlab.lab.runner.generators import CEILING_TIMEOUT_S, SAFE_SHARE
-from streamlab.lab.runner.launcher import run_trial
+from streamlab.lab.runner.generators import SAFE_SHARE, measure_ceiling
 from streamlab.lab.trial.spec import CeilingJob
 
 BATCHES = (1, 64, 4096)
@@ -66,16 +65,14 @@ def _measure(name: str, variants: tuple[str, ...], batch: int | None) -> SourceC
     """Measure the source that variants share, with the first variant."""
     job = CeilingJob(engine=name, variant=variants[0], batch=batch or 1)
     with tempfile.TemporaryDirectory(prefix="lab-doctor-") as folder:
-        outcome = run_trial(job, log=Path(folder) / "log", timeout_s=CEILING_TIMEOUT_S)
-    if outcome.result.get("status") is not None:
-        reason = str(outcome.result.get("reason"))
-        return SourceCeiling(engine=name, variants=variants, batch=batch, reason=reason)
-    eps = outcome.result.get("generator_ceiling_eps")
+        ceiling = measure_ceiling(job, Path(folder) / "log")
+    eps = ceiling.ceiling_eps
     return SourceCeiling(
         engine=name,
         variants=variants,
         batch=batch,
         ceiling_eps=eps,
         claimable_eps=None if eps is None else SAFE_SHARE * eps,
-        virtual=eps is None,
+        virtual=eps is None and ceiling.reason is None,
+        reason=ceiling.reason,
     )

@@ -17,9 +17,9 @@ from streamlab.lab.gate.trials import Say, find_inputs
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Matrix
 from streamlab.lab.runner.provenance import host
-from streamlab.lab.runner.run_directory import new_meta, record_dataset, start
+from streamlab.lab.runner.run_directory import RunDirectory, new_meta, record_dataset
+from streamlab.lab.runner.runner import Runner
 from streamlab.lab.runner.session import surroundings
-from streamlab.lab.runner.trials import run as run_trials
 from streamlab.results.compare import CELL
 from streamlab.results.differences import by_cell, describe_differences, differences
 from streamlab.results.machines import compare_machines
@@ -96,16 +96,16 @@ def measure_run(
     datasets = find_inputs(repeated, master=master, say=say)
     for key, dataset in datasets.items():
         meta = record_dataset(meta, key, dataset)
-    run_dir = start(root, meta)
-    say(f"{len(cells)} cells x {n}: {run_dir}")
-    result = run_trials(run_dir, meta, repeated, datasets, Quiet(), matrix.settings)
+    directory = RunDirectory.create(root, meta)
+    say(f"{len(cells)} cells x {n}: {directory.path}")
+    result = Runner(directory, repeated, datasets, Quiet(), matrix.settings).run()
     if result.interrupted:
         raise KeyboardInterrupt
-    return read_run(run_dir)
+    return read_run(directory.path)
 
 
 class Quiet:
-    """A `streamlab.lab.runner.trials.Watcher` that prints nothing."""
+    """A `streamlab.lab.runner.runner.Watcher` that prints nothing."""
 
     def advised(self, text: str) -> None:
         """Print nothing."""

@@ -75,13 +75,7 @@ def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
 
 
 def contradictions(lab: Accounts, *, timed_s: float, cpu_s: float) -> list[str]:
-    """Return texts about a trial's readings outside the lab's bounds.
-
-    Args:
-        lab: the lab's readings.
-        timed_s: the trial's reading of its timed part's length.
-        cpu_s: the trial's reading of its timed part's CPU time.
-    """
+    """Return texts about a trial's readings of its timed part's length and CPU time outside the lab's bounds."""
     problems = []
     slack_s = CLOCK_SLACK_S + CLOCK_SLACK_SHARE * lab.most_s
     if not lab.least_s - slack_s <= timed_s <= lab.most_s + slack_s:

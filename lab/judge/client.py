@@ -54,12 +54,7 @@ class Judge:
     """Client of a judge's server; starts the server on first use."""
 
     def __init__(self, python: str, env: Mapping[str, str]) -> None:
-        """Create a client.
-
-        Args:
-            python: interpreter of the server.
-            env: variables of the server, in addition to this process's.
-        """
+        """Create a client; `env` has variables of the server, in addition to this process's."""
         self._python = python
         self._env = dict(env)
         self._server: subprocess.Popen[bytes] | None = None
@@ -76,13 +71,7 @@ class Judge:
         """Return the columns of a job from its evidence; empty without evidence.
 
         If the judgement itself fails, the trial is `invalid`: its answer is unknown.
-
-        Args:
-            job: the job, with this machine's paths.
-            folder: folder of the trial.
-            sightings: the lab's readings of the trial; None: not observed.
-            log: file that the judgement's output is appended to.
-            environ: environment of the trial's process.
+        The job has this machine's paths; for the other arguments see `Request`.
 
         Raises:
             KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).
@@ -97,11 +86,6 @@ class Judge:
 
     def expected_rows(self, job: Job, *, log: Path, environ: Mapping[str, str]) -> int | None:
         """Return the number of records in a trial's expected answer; None: not computed yet.
-
-        Args:
-            job: a trial, with this machine's paths.
-            log: as for `judge`.
-            environ: as for `judge`.
 
         Raises:
             KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).

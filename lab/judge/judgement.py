@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.lab.errors import LoadError
-from streamlab.lab.judge import record, verdict
+from streamlab.lab.judge import record
 from streamlab.lab.judge.accounts import Sighting, accounts, contradictions
-from streamlab.lab.judge.case import Case
 from streamlab.lab.judge.client import LACKED_SPACE
+from streamlab.lab.judge.verdict import Case, conclude
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.measure import elastic
 from streamlab.lab.measure.hdr import write_log
@@ -35,10 +35,7 @@ Result = dict[str, Any]
 def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Result:
     """Return the columns from a job's evidence, in types that fit the results.
 
-    Args:
-        job: the job, as specified by the lab.
-        folder: folder of the trial.
-        sightings: the lab's readings of the trial; None: not observed.
+    `sightings` are the lab's readings of the trial; None: not observed.
     """
     try:
         evidence = read_evidence(folder)
@@ -96,7 +93,7 @@ def _judge_trial(
         )
         result["duration_s"] = case.duration_s
         _write(case, job, result)
-        verdict.conclude(case, answer, result, _compare_readings(sightings, timed, result))
+        conclude(case, answer, result, _compare_readings(sightings, timed, result))
         if job.outputs is not None and not isinstance(answer, str):
             _store(answer, job.outputs)
     except (EditedError, LoadError, DatasetError) as error:

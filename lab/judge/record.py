@@ -55,13 +55,9 @@ def counter_warnings(measured: Measured) -> list[str]:
 
 
 def load_columns(sent: Sent, load: OfferedLoad, events: int, ran_ns: int) -> Result:
-    """Return the columns of an offered load.
+    """Return the columns of an offered load; all input events are due by `load.end_ns`.
 
-    Args:
-        sent: report of the source.
-        load: the offered load.
-        events: number of input events, all due by `load.end_ns`.
-        ran_ns: time that the engine took, without work added by the lab.
+    `ran_ns` is the time that the engine took, without work added by the lab.
     """
     load_s = load.end_ns / 1e9
     lag = percentiles(sent.lag)

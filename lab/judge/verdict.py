@@ -3,12 +3,12 @@
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from streamlab.engines.protocol import OfferedLoad, Progress
-from streamlab.lab.judge.case import Case
 from streamlab.lab.judge.early_outputs import early_outputs
 from streamlab.lab.judge.verify import Verification, verify
 from streamlab.lab.load.spec import LoadSpec
@@ -18,6 +18,7 @@ from streamlab.lab.measure.objective import parse_objective
 from streamlab.lab.measure.steady import TOO_SHORT, steady_state
 from streamlab.lab.measure.sustained import Criteria
 from streamlab.lab.measure.sustained import judge as judge_load
+from streamlab.lab.trial.evidence import Timed
 from streamlab.results import schema
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.oracle_cache import expected
@@ -37,19 +38,38 @@ NOT_DETERMINISTIC = (
 Result = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A trial to judge, whose run ended normally.
+
+    Attributes:
+        workload: the workload.
+        dataset: the input; with a load, truncated to its length.
+        load, spec: the offered load and its specification; None for catch-up.
+        timed: readings of the timed part.
+        warnings: texts about doubtful values; the judge adds to them.
+    """
+
+    workload: Workload
+    dataset: Dataset
+    load: OfferedLoad | None
+    spec: LoadSpec | None
+    timed: Timed
+    warnings: list[str]
+
+    @property
+    def duration_s(self) -> float:
+        """Return the length of the timed part by the trial's clock, in seconds."""
+        return (self.timed.end_ns - self.timed.start_ns) / 1e9
+
+
 def check_answer(
     workload: Workload, dataset: Dataset, answer: Columns | str, result: Result
 ) -> str | None:
     """Compare the answer with the oracle's, and add the columns of the comparison to `result`.
 
-    Args:
-        workload: the workload, with its oracle.
-        dataset: the input.
-        answer: the answer, or why it cannot be compared.
-        result: columns of the row.
-
-    Returns:
-        A line about the first difference; None if the answer is correct.
+    `answer` may be a text: why it cannot be compared.
+    Returns a line about the first difference; None if the answer is correct.
     """
     begin_ns = time.monotonic_ns()
     correct = expected(workload, dataset)
@@ -63,14 +83,7 @@ def check_answer(
         "checked_by": workload.checked_by,
         "verify_s": (time.monotonic_ns() - begin_ns) / 1e9,
         "outputs": count,
-        "expected_outputs": verdict.expected_outputs,
-        "missing": verdict.missing,
-        "duplicate": verdict.duplicate,
-        "out_of_order": verdict.out_of_order,
-        "wrong": verdict.wrong,
-        "difference": verdict.difference,
-        "floats": verdict.floats,
-        "float_deviation": verdict.float_deviation,
+        **{name: value for name, value in asdict(verdict).items() if name != "rounding"},
     }
     if verdict.difference is None:
         return None
@@ -87,11 +100,7 @@ def conclude(
 ) -> None:
     """Set status, rates and reason; rates require a correct answer and plausible readings.
 
-    Args:
-        case: the trial.
-        answer: answer of the trial, or why it cannot be compared.
-        result: columns of the row.
-        contradicted: texts about the trial's readings that contradict the lab's.
+    `contradicted` has texts about the trial's readings that contradict the lab's.
     """
     warnings, measured = list(case.warnings), case.timed.measured
     contradicted = contradicted or _early(case)

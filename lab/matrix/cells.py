@@ -11,6 +11,7 @@ import msgspec
 
 from streamlab.engines import conditions
 from streamlab.engines.conditions import Conditions
+from streamlab.engines.options import OptionError, check_options
 from streamlab.engines.protocol import Engine, Variant, default_variant
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.errors import MatrixError
@@ -211,9 +212,10 @@ def _variants(
     else:
         variants = tuple(by_name[name] for name in engine.variants)
     for variant in variants:
-        wrong = adapter.wrong_options(variant.name, engine.options)
-        if wrong is not None:
-            raise MatrixError(f"{place}, key options: {wrong}")
+        try:
+            check_options(adapter, variant, engine.options)
+        except OptionError as error:
+            raise MatrixError(f"{place}, key options: {error}") from error
     return variants
 
 

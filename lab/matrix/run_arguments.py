@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from streamlab.engines import registry
+from streamlab.engines.errors import EngineError
 from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.matrix import DEFAULT_BATCH, EngineEntry, Matrix, WorkloadEntry
 from streamlab.workloads import references
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.registry import short_name
-
-SEQUENTIAL_ENGINES = frozenset({"reference"})
-"""Engines that run with one worker only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +72,7 @@ class RunArguments:
 
     def describe_ignored_workers(self) -> str | None:
         """Return a text about numbers of workers that a sequential engine ignores; None if none."""
-        sequential = [name for name in self._names() if name in SEQUENTIAL_ENGINES]
+        sequential = [name for name in self._names() if _is_sequential(name)]
         if not sequential or set(self.workers) <= {1}:
             return None
         numbers = ", ".join(str(number) for number in dict.fromkeys(self.workers))
@@ -114,11 +113,19 @@ class RunArguments:
         return EngineEntry(
             name=name,
             variants=(variant,) if variant else None,
-            workers=(1,) if name in SEQUENTIAL_ENGINES else tuple(self.workers) or (1,),
+            workers=(1,) if _is_sequential(name) else tuple(self.workers) or (1,),
             batch=tuple(self.batch) or (DEFAULT_BATCH,),
             options=options,
             repetitions=1 if self.repetitions is None else self.repetitions,
         )
+
+
+def _is_sequential(name: str) -> bool:
+    """Return whether all variants of an engine run on one worker only; False if it cannot be loaded."""
+    try:
+        return all(variant.sequential for variant in registry.engine(name).variants())
+    except EngineError:
+        return False  # Reported when the matrix is expanded.
 
 
 def _is_count(value: object) -> bool:

@@ -96,11 +96,8 @@ def find_dataset(
     Compares all files with their checksums.
     The streams carry stamps of this check, so that trials need not repeat it.
 
-    Args:
-        entry: the workload's entry in the matrix.
-        master: Spark master for generating.
-        progress: receives the progress of generating.
-        say: receives a message when damaged input is generated again.
+    `say` receives a message when damaged input is generated again; `master` is the Spark master for
+    generating.
 
     Raises:
         ModelError: a workload is unknown or a parameter is bad.

@@ -10,11 +10,17 @@ from msgspec.structs import replace
 
 from streamlab.lab.interrupt import check as check_interrupt
 from streamlab.lab.matrix.cells import Cell
-from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
+from streamlab.lab.matrix.matrix import Matrix
 from streamlab.lab.runner.datasets import check_inputs, check_room_for, find_dataset
-from streamlab.lab.runner.run_directory import hold, new_meta, record_dataset, reopen, start
+from streamlab.lab.runner.run_directory import (
+    RunDirectory,
+    entries_of,
+    hold,
+    new_meta,
+    record_dataset,
+)
+from streamlab.lab.runner.runner import Runner, RunResult, Watcher
 from streamlab.lab.runner.session import surroundings
-from streamlab.lab.runner.trials import RunResult, Watcher, run
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.default_folders import catalogue, check_text
 
@@ -36,11 +42,6 @@ class RunRequest:
     folder: Path | None = None
     only: tuple[str, ...] = ()
     keep_outputs: bool = False
-
-
-def entries_of(cells: Sequence[Cell]) -> list[WorkloadEntry]:
-    """Return the distinct workload entries of cells."""
-    return list({cell.entry.key: cell.entry for cell in cells}.values())
 
 
 class Audience(Protocol):
@@ -68,14 +69,8 @@ def execute(
 ) -> tuple[Path, RunResult]:
     """Prepare the datasets and run all cells; return the run directory and the result.
 
-    Args:
-        matrix: the parsed matrix.
-        request: the request that `matrix` was parsed from.
-        cells: cells to run.
-        resume: directory of a run to resume; None: create one below `out`.
-        out: parent of new run directories.
-        master: Spark master for generating datasets.
-        audience: receives progress and warnings.
+    `matrix` was parsed from `request`. Without a run to `resume`, creates a directory below `out`.
+    `master` is the Spark master for generating datasets.
 
     Raises:
         LabError, DatasetError, ResultsError: from the modules called here.
@@ -84,7 +79,7 @@ def execute(
         meta = new_meta(matrix, request.text, cells, request.only, request.keep_outputs)
         if resume is not None:
             held.enter_context(hold(resume))
-            meta = reopen(resume, meta)
+            meta = RunDirectory.reopen(resume, meta).meta
         meta = replace(meta, container=surroundings(matrix.settings, cells))
         for place in (resume or out, catalogue().path):
             check_text(place.absolute())
@@ -100,11 +95,12 @@ def execute(
             check_interrupt()  # Spark may have dropped the exception
             meta = record_dataset(meta, entry.key, datasets[entry.key])
         if resume is not None:
-            run_dir = resume
+            directory = RunDirectory(resume, meta)
         else:
-            run_dir = start(out, meta)
-            held.enter_context(hold(run_dir))
+            directory = RunDirectory.create(out, meta)
+            held.enter_context(hold(directory.path))
         searched = any(cell.search is not None for cell in cells)
         total = None if searched else sum(cell.repetitions for cell in cells)
         with audience.trials(total) as watcher:
-            return run_dir, run(run_dir, meta, cells, datasets, watcher, matrix.settings)
+            runner = Runner(directory, cells, datasets, watcher, matrix.settings)
+            return directory.path, runner.run()

@@ -7,7 +7,6 @@ The send lag shows whether the generator kept up in the trial itself.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from streamlab.lab.isolate.isolation import Isolation
@@ -22,29 +21,28 @@ SAFE_SHARE = 0.5
 CEILING_TIMEOUT_S = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ceiling:
-    """The ceiling of one kind of generator.
+def ceiling_warnings(ceiling: CeilingRecord, offered_eps: float | None) -> list[str]:
+    """Return warnings about offering events at this rate."""
+    if ceiling.reason is not None:
+        return [f"the generator's ceiling is unknown: {ceiling.reason}"]
+    eps = ceiling.ceiling_eps
+    if eps is None or offered_eps is None or offered_eps <= SAFE_SHARE * eps:
+        return []
+    return [
+        f"the offered rate, {offered_eps:,.0f} events/s, is {offered_eps / eps:.0%} of "
+        f"the generator's ceiling, {eps:,.0f}; above {SAFE_SHARE:.0%} the trial may "
+        "measure the generator instead of the engine"
+    ]
 
-    Attributes:
-        eps: events/s into a null engine; None for a virtual source, or if unknown.
-        reason: why `eps` is unknown; None otherwise.
-    """
 
-    eps: float | None = None
-    reason: str | None = None
-
-    def warnings(self, offered_eps: float | None) -> list[str]:
-        """Return warnings about offering events at this rate."""
-        if self.reason is not None:
-            return [f"the generator's ceiling is unknown: {self.reason}"]
-        if self.eps is None or offered_eps is None or offered_eps <= SAFE_SHARE * self.eps:
-            return []
-        return [
-            f"the offered rate, {offered_eps:,.0f} events/s, is {offered_eps / self.eps:.0%} of "
-            f"the generator's ceiling, {self.eps:,.0f}; above {SAFE_SHARE:.0%} the trial may "
-            "measure the generator instead of the engine"
-        ]
+def measure_ceiling(job: CeilingJob, log: Path, isolate: Isolation | None = None) -> CeilingRecord:
+    """Measure the rate of a generator into a null engine, for about a second; None: a virtual source."""
+    result = run_trial(job, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=isolate).result
+    if result.get("status") is not None:
+        return CeilingRecord(reason=result["reason"])
+    if result.get("warnings"):  # the ceiling is not finite
+        return CeilingRecord(reason="; ".join(json.loads(result["warnings"])))
+    return CeilingRecord(ceiling_eps=result.get("generator_ceiling_eps"))
 
 
 class Generators:
@@ -53,33 +51,19 @@ class Generators:
     def __init__(
         self, run_dir: Path, noted: Mapping[str, CeilingRecord], isolate: Isolation
     ) -> None:
-        """Begin a session.
-
-        Args:
-            run_dir: the run directory, for logs.
-            noted: the ceilings of earlier sessions.
-            isolate: where trials run.
-        """
+        """Begin a session; `noted` are the ceilings of earlier sessions."""
         self._run_dir = run_dir
         self.records = dict(noted)
         self._isolate = isolate
-        self._ceilings: dict[str, Ceiling] = {}
+        self._measured: set[str] = set()
 
-    def ceiling(self, cell: Cell) -> Ceiling:
-        """Return the ceiling of the cell's generator; the first call measures for about a second."""
+    def ceiling(self, cell: Cell) -> CeilingRecord:
+        """Return the ceiling of the cell's generator; the first call measures it."""
         batch = cell.batch or 1
         key = f"{cell.engine}/{cell.variant}/b{batch}"
-        if key not in self._ceilings:
-            self._ceilings[key] = ceiling = self._measure(key, cell, batch)
-            self.records[key] = CeilingRecord(ceiling_eps=ceiling.eps, reason=ceiling.reason)
-        return self._ceilings[key]
-
-    def _measure(self, key: str, cell: Cell, batch: int) -> Ceiling:
-        job = CeilingJob(engine=cell.engine, variant=cell.variant, batch=batch)
-        log = self._run_dir / "logs" / f"generator-{key.replace('/', '__')}.log"
-        ended = run_trial(job, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=self._isolate)
-        if ended.result.get("status") is not None:
-            return Ceiling(reason=ended.result["reason"])
-        if ended.result.get("warnings"):  # the ceiling is not finite
-            return Ceiling(reason="; ".join(json.loads(ended.result["warnings"])))
-        return Ceiling(eps=ended.result.get("generator_ceiling_eps"))
+        if key not in self._measured:
+            job = CeilingJob(engine=cell.engine, variant=cell.variant, batch=batch)
+            log = self._run_dir / "logs" / f"generator-{key.replace('/', '__')}.log"
+            self.records[key] = measure_ceiling(job, log, self._isolate)
+            self._measured.add(key)
+        return self.records[key]

@@ -38,6 +38,8 @@ Result = dict[str, Any]
 LAST_LINES = 5
 LONGEST_REASON = 2000
 SPEC = "spec.json"
+ATTEMPTS = ".attempts"
+"""File beside the logs: the name of a job's log, one line an attempt. A log is the engine's to write in."""
 # Python, Java and Arrow print this when a disk is full; `full_disk` verifies the claim.
 _NO_SPACE = os.strerror(errno.ENOSPC)
 LEAST_FREE_BYTES = 16 << 20
@@ -69,7 +71,7 @@ def run_trial(
     Args:
         job: a trial, or an oracle's or a generator's job, with this machine's paths.
         log: file that the output is appended to.
-        timeout_s: time limit, in seconds.
+        timeout_s: time limit.
         isolate: where the trial runs; None: in a process. For a container call
             `streamlab.lab.isolate.check` first.
         hidden: further folders that a trial in a process must not see. Stored answers for its input are
@@ -80,7 +82,7 @@ def run_trial(
         IsolationError: the container engine failed.
     """
     try:
-        attempt = 1 + (_text(log).count("# attempt ") if log.exists() else 0)
+        attempt = _count_attempt(log)
         with log.open("a", encoding="utf-8") as file:
             file.write(f"# attempt {attempt}\n")
         kept = kept_folders(job)
@@ -141,6 +143,14 @@ def run_and_judge(
         left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
         row["warnings"] = json.dumps([*json.loads(row.get("warnings") or "[]"), left])
     return row
+
+
+def _count_attempt(log: Path) -> int:
+    """Record an attempt at a job beside its log, and return its number, from 1."""
+    with (log.parent / ATTEMPTS).open("a+", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(f"{log.name}\n")
+        file.seek(0)
+        return file.read().splitlines().count(log.name)
 
 
 def kept_folders(job: Job) -> tuple[Path, ...]:
@@ -250,12 +260,8 @@ def classify(
 ) -> Result:
     """Return the columns of a trial, with its status.
 
-    Args:
-        outcome: how the trial's process ended.
-        result: columns from the trial's evidence; None: it left no evidence.
-        log: output of the trial.
-        phase: the last phase that the trial reported; None: no phase.
-        timeout_s: time limit, in seconds.
+    `result` has the columns from the trial's evidence, None without evidence. `log` is its output, and
+    `phase` the last phase that it reported.
     """
     row: Result = dict(result or {})
     phase = phase or "start"

@@ -1,5 +1,6 @@
-"""Creates a run directory, or reopens one to resume its run."""
+"""Creates a run directory or reopens one, and records the run in it."""
 
+import errno
 import fcntl
 import json
 import os
@@ -11,11 +12,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from msgspec.structs import replace
 
-from streamlab.lab.errors import LabError, ResumeError
+from streamlab.lab.errors import DiskFullError, LabError, ResumeError
 from streamlab.lab.matrix.cells import Cell, describe
 from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
 from streamlab.lab.runner.provenance import host, revision, software
@@ -23,7 +24,9 @@ from streamlab.results import fingerprints
 from streamlab.results.machines import compare_machines
 from streamlab.results.meta import DatasetRecord, RunMeta, SessionRecord, check_meta
 from streamlab.results.row_conversion import encodable
-from streamlab.results.store import read_meta, write_meta
+from streamlab.results.schema import TrialRow
+from streamlab.results.seal import compact, seal_files, seal_old_run, verify_run
+from streamlab.results.store import read_meta, read_trials, write_meta, write_table, write_trial
 from streamlab.workloads.datasets.added_events import invented_words
 from streamlab.workloads.datasets.dataset import Dataset
 
@@ -34,6 +37,11 @@ LOCK = ".lock"
 def now() -> str:
     """Return the time as UTC, ISO 8601, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def entries_of(cells: Sequence[Cell]) -> list[WorkloadEntry]:
+    """Return the distinct workload entries of cells."""
+    return list({cell.entry.key: cell.entry for cell in cells}.values())
 
 
 def new_meta(
@@ -53,7 +61,7 @@ def new_meta(
         only=list(only),
         keep_outputs=keep_outputs,
         cells={cell.id: describe(cell) for cell in cells},
-        code={entry.key: entry.bound().code() for entry in _entries(cells)},
+        code={entry.key: entry.bound().code() for entry in entries_of(cells)},
         vcs=revision(),
         host=host(),
         software=software(),
@@ -61,39 +69,134 @@ def new_meta(
     )
 
 
-def _entries(cells: Sequence[Cell]) -> list[WorkloadEntry]:
-    return list({cell.entry.key: cell.entry for cell in cells}.values())
+class RunDirectory:
+    """A run on disk: its directory, and the content of its run.json.
 
-
-def start(root: Path, meta: RunMeta) -> Path:
-    """Create a run directory below `root` and write its run.json.
-
-    Raises:
-        LabError: the directory cannot be created.
+    Attributes:
+        path: the directory.
+        meta: content of run.json.
     """
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _not_made(root, error) from error
-    for attempt in range(100):
-        suffix = f"-{attempt}" if attempt else ""
-        run_dir = root / f"{stamp}-{meta.name}{suffix}"
+
+    def __init__(self, path: Path, meta: RunMeta) -> None:
+        self.path = path
+        self.meta = meta
+
+    @classmethod
+    def create(cls, root: Path, meta: RunMeta) -> Self:
+        """Create a run directory below `root` and write its run.json.
+
+        Raises:
+            LabError: the directory cannot be created.
+        """
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         try:
-            run_dir.mkdir()  # atomic: of several runs that start now, one gets this name
-        except FileExistsError:
-            continue
+            root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _not_made(run_dir, error) from error
+            raise _not_made(root, error) from error
+        for attempt in range(100):
+            suffix = f"-{attempt}" if attempt else ""
+            path = root / f"{stamp}-{meta.name}{suffix}"
+            try:
+                path.mkdir()  # atomic: of several runs that start now, one gets this name
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise _not_made(path, error) from error
+            try:
+                for part in ("trials", "logs", "series", "outputs"):
+                    (path / part).mkdir()
+                write_meta(path, meta)
+            except OSError as error:
+                shutil.rmtree(path, ignore_errors=True)
+                raise _not_made(path, error) from error
+            return cls(path, meta)
+        raise LabError(f"{root} already has 100 runs called {stamp}-{meta.name}; use another name")
+
+    @classmethod
+    def reopen(cls, path: Path, meta: RunMeta) -> Self:
+        """Return a stored run, after checking that `meta` describes the same run; hold it first.
+
+        Cells, settings, source revision and packages must be equal, and the machines comparable.
+
+        Raises:
+            ResumeError: something differs; the message has its name and both values.
+            ResultsError: `path` is not a run.
+        """
+        stored = read_meta(path)
+        check_meta(path, stored, to_resume=True)
+        _check_same_run(path, stored, meta)
+        return cls(path, stored)
+
+    def save(self, **changes: Any) -> None:
+        """Write run.json with these changes.
+
+        Raises:
+            LabError: it cannot be written.
+        """
+        self.meta = replace(self.meta, **changes)
+        with self.writing("run.json"):
+            write_meta(self.path, self.meta)
+
+    def open_session(self) -> dict[str, TrialRow]:
+        """Verify the files of the run, and add a session that starts now; return the stored rows.
+
+        Raises:
+            LabError: run.json cannot be written.
+            ResultsError: a record of an earlier session is damaged.
+        """
+        seal_old_run(self.path)
+        verify_run(self.path)
+        rows = read_trials(self.path)
+        self.meta = replace(self.meta, fingerprint=run_fingerprint(self.meta))
+        self.save(sessions=[*self.meta.sessions, SessionRecord(started_at=now())])
+        return rows
+
+    def note_in_session(self, **fields: Any) -> None:
+        """Change these fields of the current session, in memory."""
+        *earlier, current = self.meta.sessions
+        self.meta = replace(self.meta, sessions=[*earlier, replace(current, **fields)])
+
+    def record(self, name: str, row: TrialRow) -> None:
+        """Seal the files of a trial and write its row.
+
+        Raises:
+            LabError: a file cannot be written.
+        """
+        files = (row.log, row.series, row.histograms, row.reconfigurations)
+        with self.writing(f"the record of {name}"):
+            seal_files(self.path, *(self.path / file for file in files if file is not None))
+            write_trial(self.path, name, row)
+
+    def close_session(self, *, interrupted: bool, began_ns: int) -> None:
+        """Write the files that end a session; after an error, a resumed run writes them.
+
+        Raises:
+            LabError: a file cannot be written.
+        """
+        duration_s = (time.monotonic_ns() - began_ns) / 1e9
+        self.note_in_session(ended_at=now(), interrupted=interrupted, duration_s=duration_s)
+        with self.writing("the end of the session"):
+            write_meta(self.path, self.meta)
+            write_table(self.path)
+            seal_files(self.path, *sorted((self.path / "logs").glob("*.log")))
+            compact(self.path)
+
+    @contextmanager
+    def writing(self, what: str) -> Iterator[None]:
+        """Convert a failed write to an error with the remedy; stored rows stay complete.
+
+        Raises:
+            DiskFullError: the disk is full.
+            LabError: another write error.
+        """
         try:
-            for part in ("trials", "logs", "series", "outputs"):
-                (run_dir / part).mkdir()
-            write_meta(run_dir, meta)
+            yield
         except OSError as error:
-            shutil.rmtree(run_dir, ignore_errors=True)
-            raise _not_made(run_dir, error) from error
-        return run_dir
-    raise LabError(f"{root} already has 100 runs called {stamp}-{meta.name}; use another name")
+            kind = DiskFullError if error.errno == errno.ENOSPC else LabError
+            raise kind(
+                f"{self.path}: {what} cannot be written: {error.strerror or error}; free space, "
+                f"then resume with: lab run --resume {self.path}"
+            ) from error
 
 
 def _not_made(run_dir: Path, error: OSError) -> LabError:
@@ -134,17 +237,8 @@ def hold(run_dir: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def reopen(run_dir: Path, meta: RunMeta) -> RunMeta:
-    """Return the stored run.json, after checking that `meta` describes the same run.
-
-    Cells, settings, source revision and packages must be equal, and the machines comparable.
-
-    Raises:
-        ResumeError: something differs; the message has its name and both values.
-        ResultsError: `run_dir` is not a run.
-    """
-    stored = read_meta(run_dir)
-    check_meta(run_dir, stored, to_resume=True)
+def _check_same_run(run_dir: Path, stored: RunMeta, meta: RunMeta) -> None:
+    """Raise a ResumeError if a part differs that must be equal."""
     pairs = [
         ("only", stored.only, meta.only),
         ("keep_outputs", stored.keep_outputs, meta.keep_outputs),
@@ -166,7 +260,6 @@ def reopen(run_dir: Path, meta: RunMeta) -> RunMeta:
         difference = _difference(name, before, after)
         if difference:
             raise ResumeError(f"{run_dir} cannot be resumed: {difference}; start a new run instead")
-    return stored
 
 
 def _refuse_edited(run_dir: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
@@ -231,22 +324,6 @@ def run_fingerprint(meta: RunMeta) -> str:
         "isolation": meta.settings["isolation"],
     }
     return fingerprints.fingerprint(content)
-
-
-def open_session(meta: RunMeta) -> RunMeta:
-    """Return run.json with a session that starts now."""
-    return replace(meta, sessions=[*meta.sessions, SessionRecord(started_at=now())])
-
-
-def close_session(meta: RunMeta, *, interrupted: bool, began_ns: int) -> RunMeta:
-    """Return run.json with the end of the current session."""
-    duration_s = (time.monotonic_ns() - began_ns) / 1e9
-    return note_in_session(meta, ended_at=now(), interrupted=interrupted, duration_s=duration_s)
-
-
-def note_in_session(meta: RunMeta, **fields: Any) -> RunMeta:
-    """Return run.json with these fields of the current session."""
-    return replace(meta, sessions=[*meta.sessions[:-1], replace(meta.sessions[-1], **fields)])
 
 
 def _difference(name: str, before: Any, after: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Runs one trial and returns its row: request, result and state of the machine."""
+"""Measures one trial and returns its row: request, result and state of the machine."""
 
 import json
 import math
@@ -16,6 +16,7 @@ from streamlab.lab.matrix.cells import Trial
 from streamlab.lab.matrix.matrix import Settings
 from streamlab.lab.measure.machine import Look, await_near, look
 from streamlab.lab.measure.usage import core_warnings, kernel_warnings
+from streamlab.lab.runner.generators import ceiling_warnings
 from streamlab.lab.runner.launcher import Ended, run_trial
 from streamlab.lab.runner.run_directory import fingerprint, now
 from streamlab.lab.runner.session import Session
@@ -33,10 +34,10 @@ MOST_ATTEMPTS = 5
 """Limit of attempts for a trial that needs its cores near each other (`cores_within_ns`)."""
 
 
-def run_one(
+def measure_trial(
     session: Session, meta: RunMeta, trial: Trial, dataset: Dataset, *, keep_outputs: bool
 ) -> TrialRow:
-    """Run a trial in a process of its own and return its row; a refused cell runs nothing.
+    """Measure a trial in a process of its own and return its row; a refused cell runs nothing.
 
     Raises:
         DiskFullError: a disk is full; run the trial again.
@@ -98,9 +99,9 @@ def run_one(
     warnings += json.loads(row.warnings or "[]")
     warnings += [*kernel_warnings(row), *core_warnings(row)]
     if ceiling is not None:
-        row = replace(row, generator_ceiling_eps=ceiling.eps)
+        row = replace(row, generator_ceiling_eps=ceiling.ceiling_eps)
         rate_eps = None if load is None else load.rate_eps
-        warnings += ceiling.warnings(row.offered_eps or rate_eps)
+        warnings += ceiling_warnings(ceiling, row.offered_eps or rate_eps)
     return replace(
         row,
         warnings=json.dumps(warnings),

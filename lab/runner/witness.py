@@ -20,7 +20,7 @@ import psutil
 from streamlab.lab.judge.accounts import Sighting
 from streamlab.lab.measure.tree import descendants
 from streamlab.lab.measure.usage import usage_of
-from streamlab.lab.trial.report import ANSWER, CLOCK, PHASES
+from streamlab.lab.trial.report import ANSWER, CLOCK, PHASES, short_path
 
 _SO_TIMESTAMPNS = 35
 """From <asm-generic/socket.h>; Python's module lacks it. The stamp is a `struct timespec`."""
@@ -145,11 +145,8 @@ def _boot_ns() -> int:
 
 def _bound(folder: Path, name: str, kind: socket.SocketKind) -> socket.socket:
     server = socket.socket(socket.AF_UNIX, kind)
-    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:  # a socket's path is limited to 107 bytes; this one is short
-        server.bind(f"/proc/self/fd/{directory}/{name}")
-    finally:
-        os.close(directory)
+    with short_path(folder, name) as path:
+        server.bind(path)
     (folder / name).chmod(0o666)  # a container may run as another user
     return server
 

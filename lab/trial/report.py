@@ -7,7 +7,8 @@ Stamps around the timed part go to the second socket: the kernel records their t
 
 import os
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PHASES, CLOCK = "phases.sock", "clock.sock"
@@ -45,12 +46,20 @@ def _connect(folder: Path | None, name: str, kind: socket.SocketKind) -> socket.
     if folder is None or not (folder / name).exists():
         return None
     client = socket.socket(socket.AF_UNIX, kind)
-    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:  # a socket's path is limited to 107 bytes; this one is short
-        client.connect(f"/proc/self/fd/{directory}/{name}")
+    try:
+        with short_path(folder, name) as path:
+            client.connect(path)
     except OSError:
         client.close()
         return None
+    return client
+
+
+@contextmanager
+def short_path(folder: Path, name: str) -> Iterator[str]:
+    """Yield a path of `name` in a folder that a socket takes: at most 107 bytes."""
+    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{directory}/{name}"
     finally:
         os.close(directory)
-    return client

@@ -17,13 +17,15 @@ from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.measure.tree import descendants
 from streamlab.lab.measure.usage import own_usage, usage_of
 from streamlab.lab.trial.collector import collect_from_now_on
-from streamlab.lab.trial.leftover_processes import find_leftovers
 from streamlab.lab.trial.plants import add_delay, ballast, burn
 from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END, Reporter
 from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import Columns, ListColumn
 
 Result = dict[str, Any]
+
+# After closing, an engine's processes may need a moment to end.
+CLOSE_GRACE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +126,29 @@ def drive(
         recorder=recorder,
         warnings=warnings + find_leftovers(threads_before, processes_before),
     )
+
+
+def find_leftovers(
+    threads_before: set[threading.Thread], processes_before: frozenset[int]
+) -> list[str]:
+    """Return warnings about child processes and threads that are still running after CLOSE_GRACE_S.
+
+    Ignores those that existed before.
+    Finds only threads of Python's `threading`; the conformance suite counts others.
+    """
+    deadline = time.monotonic() + CLOSE_GRACE_S
+    while True:
+        processes = [p for p in descendants() if p.pid not in processes_before]
+        threads = [t for t in threading.enumerate() if t not in threads_before and t.is_alive()]
+        if not (processes or threads) or time.monotonic() > deadline:
+            break
+        time.sleep(0.05)
+    warnings = []
+    if processes:
+        warnings.append(f"the engine left processes: {', '.join(str(p.pid) for p in processes)}")
+    if threads:
+        warnings.append(f"the engine left threads: {', '.join(t.name for t in threads)}")
+    return warnings
 
 
 def _arrays(answer: Columns) -> Columns | str:

@@ -116,11 +116,7 @@ def pair_noise(
 def _pairwise_means(logs: Floats) -> Floats:
     """Return the means of all pairs of values, each value with itself included (Walsh averages).
 
-    Args:
-        logs: float[..., n].
-
-    Returns:
-        float[..., n (n + 1) / 2].
+    float[..., n] becomes float[..., n (n + 1) / 2].
     """
     first, second = np.triu_indices(logs.shape[-1])
     means: Floats = (logs[..., first] + logs[..., second]) / 2

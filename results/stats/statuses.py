@@ -67,11 +67,7 @@ def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> St
     With ten trials a side and no worse status in the old arm, four or more in the new arm are
     significant at 0.05; up to three exclude a change that users would notice.
     With four a side, four are significant and no number excludes such a change.
-
-    Args:
-        old: `level` of each trial, at least one.
-        new: likewise.
-        alpha: level of the test.
+    `old` and `new` have the `level` of each trial, at least one.
     """
     levels = sorted({*old, *new} - {0})
     counts = [(sum(x >= bar for x in old), sum(x >= bar for x in new)) for bar in levels]

@@ -19,7 +19,7 @@ from streamlab.engines.dataframe.adapter import DataframeEngine
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.registry import engine, names
 from streamlab.engines.small_dataset import write_dataset
-from streamlab.engines.spark.refusal import PROGRAMS as WRITTEN_FOR_SPARK
+from streamlab.engines.spark.workloads import PROGRAMS as WRITTEN_FOR_SPARK
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import DGSProgram

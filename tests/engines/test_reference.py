@@ -59,24 +59,7 @@ def test_the_reference_engine_equals_the_oracle(name):
 @pytest.mark.parametrize("name", names())
 def test_the_reference_engine_equals_the_oracle_on_generated_input(name):
     found = workload(name)
-    params = found.params({})
-    specs = found.streams(params, 3_000)
-    streams = []
-    for index, spec in enumerate(specs):
-        columns = found.generate(params, 7, specs, index, 0, spec.events)
-        payload = {field: values for field, values in columns.items() if field not in ("ts", "tag")}
-        kinds = tuple(sorted(found.program.kind_indices(spec.kinds)))
-        streams.append(
-            Stream(
-                name=spec.name,
-                kinds=kinds,
-                ts=columns["ts"],
-                tag=columns.get("tag"),
-                payload=payload,
-            )
-        )
-    alphabet = Alphabet(kinds=found.program.kinds, keys=found.keys(params))
-    data = Input(alphabet=alphabet, streams=tuple(streams))
+    data = generated(found, {}, 3_000, seed=7)
     prepared = PreparedReference(found.program, data)
     prepared.run()
     difference = compare(found.oracle(data), prepared.answer(), found.output)

@@ -18,7 +18,7 @@ BROKEN = {
     "no_class": ("Made = 5", "TypeError: 'int' object is not callable"),
     "no_engine": (
         "class Made:\n    def version(self): return '1'",
-        "is not an engine: it lacks variants, wrong_options, unsupported",
+        "is not an engine: it lacks variants, unsupported",
     ),
     "version": (
         "from streamlab.engines.fake.adapter import FakeEngine\n"

@@ -8,10 +8,6 @@ def copy(values: Any, others: Any) -> None:
 
     Prefer it to `others[:] = values`, which takes longer to compile and accepts a single number.
 
-    Args:
-        values: Source.
-        others: Destination.
-
     Raises:
         ValueError: The lengths differ.
     """

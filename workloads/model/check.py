@@ -39,16 +39,10 @@ from streamlab.workloads.model.dgs.rounding import Rounding
 from streamlab.workloads.model.dgs.wire_diagrams import diagrams_agree
 from streamlab.workloads.model.dgs.wires import Draw, Semantics, reachable
 from streamlab.workloads.model.errors import place_of
-from streamlab.workloads.model.operators.laws import (
-    instances_do_not_matter,
-    keys_are_pure,
-    outputs_are_declared,
-    outputs_are_sorted,
-    runs_repeat,
-)
+from streamlab.workloads.model.operators import laws as query_laws
 from streamlab.workloads.model.operators.program import Query
 from streamlab.workloads.model.pipeline import laws as pipeline_laws
-from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS, Pipeline
+from streamlab.workloads.model.pipeline.program import Pipeline
 from streamlab.workloads.model.workload import Program
 
 ROUNDS = (
@@ -138,13 +132,7 @@ class ConsistencyReport:
 
 
 def check(program: Program, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test a program against the laws of its model.
-
-    Args:
-        program: The program.
-        examples: Histories to try for each law.
-        seed: The same seed gives the same histories.
-    """
+    """Test a program against the laws of its model, each on `examples` histories drawn from `seed`."""
     if isinstance(program, Query):
         return check_query(program, examples=examples, seed=seed)
     if isinstance(program, Pipeline):
@@ -155,46 +143,24 @@ def check(program: Program, *, examples: int = 200, seed: int = 0) -> Consistenc
 
 
 def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test that keys are pure and that answers do not depend on the number of instances.
-
-    Args:
-        query: The query.
-        examples: Inputs to try for each law.
-        seed: The same seed gives the same inputs.
-    """
+    """Test that keys are pure and that answers do not depend on the number of instances."""
     laws: list[Law] = [
-        ("keys", operator.name, partial(keys_are_pure, query, index))
+        ("keys", operator.name, partial(query_laws.keys_are_pure, query, index))
         for index, operator in enumerate(query.operators)
     ]
     laws += [
-        ("emits", query.name, partial(outputs_are_declared, query)),
-        ("repeat", query.name, partial(runs_repeat, query)),
-        ("split", query.name, partial(instances_do_not_matter, query)),
-        ("sorted", query.name, partial(outputs_are_sorted, query)),
+        (condition, query.name, partial(law, query)) for condition, law in query_laws.QUERY_LAWS
     ]
     return _report(query.name, laws, (), examples, seed)
 
 
 def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test that operators depend only on their record and on the history of its key.
-
-    Args:
-        pipeline: The pipeline.
-        examples: Inputs to try for each law.
-        seed: The same seed gives the same inputs.
-    """
-    laws: list[Law] = []
-    for index, stage in enumerate(pipeline.stages):
-        if stage.kind == PARTITIONED:
-            keys = partial(pipeline_laws.keys_are_pure, pipeline, index)
-            apart = partial(pipeline_laws.keys_are_apart, pipeline, index)
-            laws += [("keys", stage.name, keys), ("apart", stage.name, apart)]
-            if stage.ties_commute:
-                ties = partial(pipeline_laws.ties_commute, pipeline, index)
-                laws.append(("ties", stage.name, ties))
-        elif stage.kind == STATELESS:
-            order = partial(pipeline_laws.order_does_not_matter, pipeline, index)
-            laws.append(("order", stage.name, order))
+    """Test that operators depend only on their record and on the history of its key."""
+    laws: list[Law] = [
+        (condition, stage.name, partial(law, pipeline, index))
+        for index, stage in enumerate(pipeline.stages)
+        for condition, law in pipeline_laws.stage_laws(stage)
+    ]
     laws += [
         ("emits", pipeline.name, partial(pipeline_laws.outputs_are_declared, pipeline)),
         ("repeat", pipeline.name, partial(pipeline_laws.runs_repeat, pipeline)),
@@ -203,13 +169,7 @@ def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) ->
 
 
 def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test that vertices obey their templates, so that every deployment equals the graph.
-
-    Args:
-        flow: The graph.
-        examples: Inputs to try for each law.
-        seed: The same seed gives the same inputs.
-    """
+    """Test that vertices obey their templates, so that every deployment equals the graph."""
     checked: list[str] = []
     skipped: list[str] = []
     violations: list[Violation] = []
@@ -249,28 +209,16 @@ def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> Con
     for index, vertex in enumerate(flow.vertices):
         if isinstance(vertex.operator, OpKeyedUnordered):
             for condition, law in dataflow_laws.MONOID_LAWS:
-                rounded = partial(
-                    _rounded_monoid, condition, vertex.name, partial(law, flow, index)
+                report = _but_for_rounding(
+                    report, condition, vertex.name, partial(law, flow, index), seed
                 )
-                report = _but_for_rounding(report, rounded, seed)
     return report
-
-
-def _rounded_monoid(
-    condition: str, where: str, law: Callable[..., None], rounding: Rounding
-) -> Law:
-    return condition, where, partial(law, rounding=rounding)
 
 
 def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
     """Test C1 and C2 for every fork-join, C3 and time for every state type, wires and cut for the program.
 
     Events across keys are tested for the time and number of their outputs, and by whole plans.
-
-    Args:
-        program: The program.
-        examples: Histories to try for each law.
-        seed: The same seed gives the same histories.
     """
     skipped = [
         f"state type {state.name}: no fork leads to it"
@@ -287,7 +235,16 @@ def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) ->
     laws.append(("wires", program.name, partial(diagrams_agree, semantics)))
     laws.append(("cut", program.name, partial(cut_commutes, semantics)))
     report = _report(program.name, laws, tuple(skipped), examples, seed)
-    return report if order_is_fixed(program) or not report.ok else _rounded(report, program, seed)
+    if order_is_fixed(program) or not report.ok:
+        return report
+    for index, (condition, where, _) in enumerate(laws):
+        if condition in _WORDS:
+
+            def rounded(draw: Draw, rounding: Rounding, index: int = index) -> None:
+                [*_of_states(Semantics(program=program, rounding=rounding))][index][2](draw)
+
+            report = _but_for_rounding(report, condition, where, rounded, seed)
+    return report
 
 
 def _of_states(semantics: Semantics) -> Iterator[Law]:
@@ -304,33 +261,16 @@ def _of_states(semantics: Semantics) -> Iterator[Law]:
             yield "time", state.name, partial(outputs_carry_time, semantics, state.name)
 
 
-def _rounded(report: ConsistencyReport, program: DGSProgram, seed: int) -> ConsistencyReport:
-    """Return the report with the largest difference of each law on floats whose sums round."""
-
-    def law_of(index: int, rounding: Rounding) -> Law:
-        return [*_rounding_laws(Semantics(program=program, rounding=rounding))][index]
-
-    for index in range(len([*_rounding_laws(Semantics(program=program))])):
-        report = _but_for_rounding(report, partial(law_of, index), seed)
-    return report
-
-
-def _rounding_laws(semantics: Semantics) -> Iterator[Law]:
-    """Yield the laws of states that rounding breaks."""
-    return (law for law in _of_states(semantics) if law[0] in _WORDS)
-
-
 def _but_for_rounding(
-    report: ConsistencyReport, law_of: Callable[[Rounding], Law], seed: int
+    report: ConsistencyReport, condition: str, where: str, law: Callable[..., None], seed: int
 ) -> ConsistencyReport:
-    """Return the report with one law tested on floats whose sums round.
+    """Return the report with `law(draw, rounding=...)` tested on floats whose sums round.
 
     Measures differences by rounding, then searches for the largest one again and shrinks it.
     """
     rounding = Rounding()
-    condition, where, law = law_of(rounding)
     place = f"{where}, {ROUNDED}"
-    broken = _search(condition, place, law, report.examples, seed)
+    broken = _search(condition, place, partial(law, rounding=rounding), report.examples, seed)
     if broken is not None:
         return replace(
             report,
@@ -344,8 +284,8 @@ def _but_for_rounding(
         f"difference of {report.examples} histories is {rounding.largest:.2g}"
     )
     if not report.rounding:  # one example is enough
-        again = law_of(Rounding(unequal=rounding.largest))
-        example = _search(*again, report.examples, seed)
+        again = partial(law, rounding=Rounding(unequal=rounding.largest))
+        example = _search(condition, where, again, report.examples, seed)
         words = "\n    ".join((words, *(example.lines if example is not None else ())))
     return replace(report, rounding=(*report.rounding, words))
 
@@ -355,13 +295,7 @@ def check_also(
 ) -> ConsistencyReport:
     """Return the report with one more law, of an engine instead of the model.
 
-    Its inputs are long, so fewer are tried.
-
-    Args:
-        report: The report on the laws of the model.
-        law: Draws an input, and raises a counterexample if the law does not hold for it.
-        condition: Name of the law.
-        seed: The same seed gives the same inputs.
+    `law` draws an input, and raises a counterexample. Its inputs are long, so fewer are tried.
     """
     inputs = max(1, report.examples // FEWER)
     name = f"{condition} for {report.program}"

@@ -37,12 +37,7 @@ _HEAD = 62
 
 
 def add_exactly(field: Any, value: Any) -> None:
-    """Add a number to a field.
-
-    Args:
-        field: The field; zeros are the empty sum.
-        value: Any float, or an integer that a float holds exactly.
-    """
+    """Add a float, or an integer that a float holds exactly, to a field; zeros are the empty sum."""
     if value != value:
         field[_NAN] += 1
     elif value - value != 0:

@@ -3,12 +3,11 @@
 This defines the meaning of a program; the reference engine runs it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from streamlab.workloads.model.dataflow import Dataflow
 from streamlab.workloads.model.dataflow.reference import FlowRun
-from streamlab.workloads.model.dgs.program import DGSProgram
 from streamlab.workloads.model.dgs.reference import KeyedRun
 from streamlab.workloads.model.errors import ModelError, place_of
 from streamlab.workloads.model.operators.program import Query
@@ -49,15 +48,9 @@ def apply(
     until_ts: int | None,
     keys: int,
 ) -> None:
-    """Process events in the order of `events`; outputs go to `out`.
+    """Process `count` events of `Merged.events`; outputs go to `out`.
 
-    Args:
-        program: The program.
-        events: Events from `Merged.events`.
-        out: Receives the outputs.
-        count: Number of events.
-        until_ts: See `Input.until_ts`; only queries and dataflow graphs use it.
-        keys: Number of keys in the input's alphabet.
+    Only queries and dataflow graphs use `until_ts`, see `Input.until_ts`.
     """
     if isinstance(program, Query):
         _apply_timed(QueryRun(program, out.rows.append), events, count, until_ts)
@@ -72,7 +65,12 @@ def apply(
         for event in events:
             run.process(event, out)
     elif program.keyed:
-        _apply_keyed(program, program.states[0].update, events, out)
+        update, states = program.states[0].update, dict[int, Any]()
+        for event in events:
+            state = states.get(event.key)
+            if state is None:
+                state = states[event.key] = initial_state(program)
+            update(state, event, out)
     else:
         update, state = program.states[0].update, initial_state(program)
         for event in events:
@@ -89,18 +87,3 @@ def _apply_timed(
         left -= 1
         if not left:
             run.finish(until_ts)
-
-
-def _apply_keyed(
-    program: DGSProgram,
-    update: Callable[[Any, Any, Any], None],
-    events: Iterable[Any],
-    out: Emitter,
-) -> None:
-    states: dict[int, Any] = {}
-    find = states.get
-    for event in events:
-        state = find(event.key)
-        if state is None:
-            state = states[event.key] = initial_state(program)
-        update(state, event, out)

@@ -44,6 +44,28 @@ def fields_read(program: Program) -> dict[str, ColumnType]:
     return fields
 
 
+_MODELS = {
+    DGSProgram: "a program with dependency-guided synchronization",
+    Query: "a query of operators O+",
+    Pipeline: "an ordered pipeline",
+    Dataflow: "a typed dataflow graph",
+}
+
+
+def dgs_program(workload: "Workload") -> DGSProgram:
+    """Return the DGS program of a workload.
+
+    Raises:
+        ModelError: The program is of another model.
+    """
+    if isinstance(workload.program, DGSProgram):
+        return workload.program
+    raise ModelError(
+        f"workload {workload.name} is {_MODELS[type(workload.program)]}, not {_MODELS[DGSProgram]}: "
+        "it has no synchronization plan"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """A parameter of a generator or a query; values must have the type of `default`."""
@@ -140,8 +162,8 @@ class Workload:
         small: Generator parameters of a small input with a non-empty answer, if the defaults give an
             empty one; for tests.
         small_events: Number of events of that input, if it needs more than a few thousand.
-        reference: The reference under which another process finds it, set by
-            `streamlab.workloads.registry`; empty means its name.
+        reference: The file or `module:ATTRIBUTE` from which another process can load it;
+            `streamlab.workloads.registry` sets it. Empty: another process loads it by its name.
         source: A `Source` of `streamlab.workloads.datasets.user_input` that replaces the generator; None
             means the generator. This package does not look inside.
         checked_by: The kind of `oracle`: ORACLE or REFERENCE.

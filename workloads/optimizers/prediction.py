@@ -68,17 +68,16 @@ class Prediction:
         return self.duration_ns / max(1, self.events)
 
 
+_COUNTED = ("updates", "ordered", "shared_joins", "local_joins", "handled", "cross_updates")
+"""The counts of a worker while they are added up: those of `Steps` and the events that it handles."""
+
+
 def predict(plan: Plan, streams: Sequence[StreamProfile], costs: Costs) -> Prediction:
     """Predict how long a plan takes: the time of its slowest worker, or all work over the cores.
 
     A synchronization of several levels hands over at each level. The prediction leaves out waits
     for a worker that has more to do before the same synchronization. It therefore favours more
     workers when synchronizations are frequent or uneven.
-
-    Args:
-        plan: a valid plan.
-        streams: number of events of each tag, by stream.
-        costs: costs measured on this machine.
     """
     workers: dict[int, dict[str, int]] = {}
     reads: dict[int, set[int]] = {}
@@ -120,17 +119,7 @@ def _count(
     """Add the steps of a node and its subtree to `workers`; return their synchronizations."""
     here = sum(events[tag] for tag in node.tags)
     if not node.children:
-        counts = workers.setdefault(
-            node.worker,
-            {
-                "updates": 0,
-                "ordered": 0,
-                "shared_joins": 0,
-                "local_joins": 0,
-                "handled": 0,
-                "cross_updates": 0,
-            },
-        )
+        counts = workers.setdefault(node.worker, dict.fromkeys(_COUNTED, 0))
         ordered = sum(events[tag] for tag in node.ordering)
         counts["updates"] += here - ordered
         counts["ordered"] += ordered

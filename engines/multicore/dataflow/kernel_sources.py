@@ -1,12 +1,12 @@
 """Holds the source templates of dataflow kernels; see `kernels`, and `kernels/loops.py`."""
 
 ITEMS = """\
-    columns = pointer_at(call, 0)
-    base = load(call, 1, int64)
-    table = pointer_at(call, 2)
-    start = pointer_at(call, 3)
-    make = pointer_at(call, 4)
-    sources = pointer_at(call, 5)
+    columns = pointer_at(call, FLOW_CALL.columns)
+    base = load(call, FLOW_CALL.base, int64)
+    table = pointer_at(call, FLOW_CALL.table)
+    start = pointer_at(call, FLOW_CALL.start)
+    make = pointer_at(call, FLOW_CALL.make)
+    sources = pointer_at(call, FLOW_CALL.sources)
 {pointers}"""
 
 ITEM = """\
@@ -19,7 +19,7 @@ STATELESS = "        on_item(key, value, out)"
 FIND = """\
         entry = find_entry(table, 0, key, mix_key(key), STRIDE)
         if is_null(entry):
-            entry = call_with_key(make, table, key)
+            entry = call_pointer(make, (table, key))
             if is_null(entry):
                 break
 {first}
@@ -44,14 +44,14 @@ UNORDERED = (
 )
 
 MARKS = """\
-    table = pointer_at(call, 2)
-    sources = pointer_at(call, 5)
-    entries = pointer_at(table, ENTRIES)
-    m = Marker(load(call, 6, int64))"""
+    table = pointer_at(call, FLOW_CALL.table)
+    sources = pointer_at(call, FLOW_CALL.sources)
+    entries = pointer_at(table, INDEX.entries)
+    m = Marker(load(call, FLOW_CALL.marker, int64))"""
 
 ENTRY = """\
         entry = offset(entries, i * STRIDE)
-        key = load(entry, 1, int64)
+        key = load(entry, KEY, int64)
 """
 
 PASS_BLOCK = """\

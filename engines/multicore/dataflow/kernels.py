@@ -6,18 +6,19 @@ A key's table entry holds its state, followed by its aggregate.
 """
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numba import types
 
+from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dataflow import kernel_sources as sources
 from streamlab.engines.multicore.kernels import emitter, memory
-from streamlab.engines.multicore.kernels.compile import compile_kernel
-from streamlab.engines.multicore.kernels.loops import NAMES, loop
-from streamlab.engines.multicore.oplus import window_tables
-from streamlab.engines.multicore.oplus.keyset import mix_key
+from streamlab.engines.multicore.kernels.compile import KernelSet
+from streamlab.engines.multicore.kernels.intrinsics import library
+from streamlab.engines.multicore.kernels.loops import column_pointers, loop
+from streamlab.engines.multicore.oplus import keyset, window_tables
 from streamlab.workloads.model.dataflow import (
     OpKeyedOrdered,
     OpKeyedUnordered,
@@ -30,31 +31,16 @@ _P, _I = types.voidptr, types.int64
 _KERNEL = _I(_P, _I, _I, _P)
 _START = _I(_P, _I)
 
-HEAD_BYTES = 16
-"""Size of an entry's head in a table of keys: `FlowTable` of core/dataflow/spec.h."""
-
-Functions = dict[str, tuple[str, Callable[..., Any]]]
-"""Roles and functions, by the name that a kernel's source uses."""
-
 _Marker = namedtuple("_Marker", ("ts",))
 
 
-class UnitKernels:
-    """Compiles the functions of one unit on first use, and keeps the code alive.
-
-    Methods raise EngineError if a function does not compile.
-
-    Args:
-        unit: the unit.
-        bounds: whether its functions check array indices.
-    """
+class UnitKernels(KernelSet):
+    """Compiles the functions of one unit; methods raise EngineError if one does not compile."""
 
     def __init__(self, unit: Unit, *, bounds: bool = False) -> None:
+        super().__init__(f"operator {unit.name}", bounds=bounds)
         self._unit = unit
-        self._operator = unit.vertex.operator
-        self._bounds = bounds
-        self._kernels: dict[str, Any] = {}
-        operator = self._operator
+        self._operator = operator = unit.vertex.operator
         self._state: np.dtype[np.void] | None = None
         self._aggregate: np.dtype[np.void] | None = None
         if isinstance(operator, OpKeyedOrdered):
@@ -84,22 +70,17 @@ class UnitKernels:
         if operator is None:
             return 0
         if isinstance(operator, OpStateless):
-            functions: Functions = {"on_item": ("on_item", operator.on_item)}
-            return self._compile("items", functions, self._loop(sources.STATELESS), _KERNEL)
+            return self._compile("items", ["on_item"], self._loop(sources.STATELESS), _KERNEL)
         if isinstance(operator, OpKeyedOrdered):
-            functions = {"on_item": ("on_item", operator.on_item)}
-            return self._compile("items", functions, self._loop(sources.ORDERED), _KERNEL)
-        functions = {"combine": ("combine", operator.combine)}
-        add_identity(functions, operator)
-        on_item = ""
+            return self._compile("items", ["on_item"], self._loop(sources.ORDERED), _KERNEL)
+        functions, on_item = ["combine", "identity"], ""
         if self._unit.part is Part.COMBINING:
             names = operator.aggregate.names or ()
             taken = "\n".join(f"        taken.{name} = value.sum_{name}" for name in names)
         else:
-            functions["take"] = ("take", operator.take)
+            functions += ["take", "on_item"]
             taken = "        take(taken, key, value)"
             if operator.on_item is not None:
-                functions["on_item"] = ("on_item", operator.on_item)
                 on_item = "        on_item(state, key, value, out)"
         body = sources.UNORDERED.format(
             state=self._state_source(), taken=taken, on_item=on_item, first=self._first_source()
@@ -109,34 +90,30 @@ class UnitKernels:
     def marks(self) -> int:
         """Return the address of the kernel for markers; 0 means that markers do nothing."""
         unit, operator = self._unit, self._operator
-        functions: Functions = {}
+        if operator is None:
+            return 0
+        functions = ["on_marker"]
         if isinstance(operator, OpStateless):
             if operator.on_marker is None or not unit.marks:
                 return 0
-            functions["on_marker"] = ("on_marker", operator.on_marker)
             body = "        on_marker(m, out)"
         elif isinstance(operator, OpKeyedOrdered):
             if operator.on_marker is None:
                 return 0
-            functions["on_marker"] = ("on_marker", operator.on_marker)
             body = sources.ENTRY + self._state_source() + "        on_marker(state, key, m, out)"
-        elif isinstance(operator, OpKeyedUnordered):
+        else:
             body = sources.ENTRY + sources.AGGREGATE
             if unit.part is Part.PARTIAL:
+                functions = []
                 parts = [f"aggregate.{name}" for name in operator.aggregate.names or ()]
                 key = [] if unit.gives.key is None else ["key"]
                 body += f"        out.emit({', '.join((*key, 'm.ts', *parts))})"
             else:
-                functions["update_state"] = ("update_state", operator.update_state)
-                add_identity(functions, operator)
-                body += self._state_source() + sources.PASS_BLOCK.format(
-                    identity="identity(aggregate)" if "identity" in functions else "pass"
-                )
+                functions += ["update_state", "identity"]
+                body += self._state_source()
+                body += sources.PASS_BLOCK.format(identity=_identity(operator, "aggregate"))
                 if operator.on_marker is not None:
-                    functions["on_marker"] = ("on_marker", operator.on_marker)
                     body += "        on_marker(state, key, m, out)"
-        else:
-            return 0
         source = loop(
             "marks",
             opened=sources.MARKS,
@@ -152,17 +129,13 @@ class UnitKernels:
         operator = self._operator
         if self._state is None or isinstance(operator, OpStateless) or operator is None:
             return 0
-        functions: Functions = {}
-        first = passed = "pass"
+        functions, first, passed = ["initial_state"], "pass", "pass"
         if operator.initial_state is not None:
-            functions["initial_state"] = ("initial_state", operator.initial_state)
             first = "initial_state(state)"
         if isinstance(operator, OpKeyedUnordered):
-            functions["update_state"] = ("update_state", operator.update_state)
-            add_identity(functions, operator)
-            identity = "identity(nothing)" if "identity" in functions else "pass"
-            passed = sources.EMPTY_BLOCK.format(identity=identity)
-        if not functions:
+            functions += ["update_state", "identity"]
+            passed = sources.EMPTY_BLOCK.format(identity=_identity(operator, "nothing"))
+        if first == passed:
             return 0
         source = sources.START.format(first=first, passed=passed)
         return self._compile("start", functions, source, _START)
@@ -191,20 +164,18 @@ class UnitKernels:
         """Return the source of a kernel that runs `body` for each item."""
         fields = self._unit.reads.fields
         keyed = self._unit.reads.key is not None
-        at = {name: number + (keyed and number > 0) for number, name in enumerate(fields)}
-        pointers = [
-            f"    column_{name} = pointer_at(columns, {place})" for name, place in at.items()
+        places = [number + (keyed and number > 0) for number in range(len(fields))]
+        values = [
+            f"load(column_{place}, row, TYPE_{name})"
+            for place, name in zip(places, fields, strict=True)
         ]
-        if keyed:
-            pointers.append("    column_of_keys = pointer_at(columns, 1)")
-        values = [f"load(column_{name}, row, TYPE_{name})" for name in fields]
         if "{first}" in body:
             body = body.format(first=self._first_source(), state=self._state_source())
         return loop(
             "items",
-            opened=sources.ITEMS.format(pointers="\n".join(pointers)),
+            opened=sources.ITEMS.format(pointers=column_pointers(range(len(fields) + keyed))),
             item=sources.ITEM.format(
-                key="load(column_of_keys, row, int64)" if keyed else "int64(0)",
+                key="load(column_1, row, int64)" if keyed else "int64(0)",
                 value=f"Value({', '.join(values)})",
             ),
             body=body,
@@ -213,37 +184,35 @@ class UnitKernels:
             from_begin=True,
         )
 
-    def _compile(self, role: str, functions: Functions, source: str, signature: Any) -> int:
-        if role not in self._kernels:
-            reads, gives = self._unit.reads, self._unit.gives
-            names: dict[str, Any] = {
-                **NAMES,
-                "Value": self._value,
-                "Marker": _Marker,
-                "OUTPUT": emitter.emitter_type(_emit_dtype(gives)),
-                **{f"TYPE_{name}": reads.value[name].type for name in reads.fields},
-                "mix_key": mix_key,
-                "find_entry": window_tables.find_entry,
-                "HEAD": HEAD_BYTES,
-                "AGGREGATE_AT": HEAD_BYTES + self._aggregate_at,
-                "STRIDE": HEAD_BYTES + -(-self.entry_bytes // 8) * 8,
-                "ENTRIES": window_tables.ENTRIES,
-            }
-            if self._state is not None:
-                names["STATE"] = memory.record_type(self._state)
-            if self._aggregate is not None:
-                names["AGGREGATE"] = memory.record_type(self._aggregate)
-            where = f"operator {self._unit.name}"
-            self._kernels[role] = compile_kernel(
-                where, functions, source, signature, names, bounds=self._bounds
-            )
-        return int(self._kernels[role].address)
+    def _compile(self, role: str, called: Sequence[str], source: str, signature: Any) -> int:
+        """Return the address of a kernel, which calls some of the operator's functions."""
+        functions = {
+            name: (name, function)
+            for name in called
+            if (function := getattr(self._operator, name)) is not None
+        }
+        reads = self._unit.reads
+        names: dict[str, Any] = {
+            **library(keyset, window_tables),
+            "Value": self._value,
+            "Marker": _Marker,
+            "OUTPUT": emitter.EmitterType(_emit_dtype(self._unit.gives)),
+            **{f"TYPE_{name}": reads.value[name].type for name in reads.fields},
+            "KEY": window_tables.KEY,
+            "HEAD": _core.STATE_AT,
+            "AGGREGATE_AT": _core.STATE_AT + self._aggregate_at,
+            "STRIDE": _core.STATE_AT + -(-self.entry_bytes // 8) * 8,
+        }
+        if self._state is not None:
+            names["STATE"] = memory.record_type(self._state)
+        if self._aggregate is not None:
+            names["AGGREGATE"] = memory.record_type(self._aggregate)
+        return self._address((role,), functions, source, signature, names)
 
 
-def add_identity(functions: Functions, operator: OpKeyedUnordered) -> None:
-    """Add the function that initializes an aggregate to the monoid's identity, if there is one."""
-    if operator.identity is not None:
-        functions["identity"] = ("identity", operator.identity)
+def _identity(operator: OpKeyedUnordered, aggregate: str) -> str:
+    """Return the source that initializes a zeroed aggregate to the monoid's identity."""
+    return "pass" if operator.identity is None else f"identity({aggregate})"
 
 
 def _emit_dtype(link: TraceType) -> np.dtype[np.void]:

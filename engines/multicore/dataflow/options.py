@@ -1,10 +1,8 @@
 """Defines the options of the variant `dataflow`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
-from streamlab.engines.multicore.run.settings import VariantOptions, check_name
+from streamlab.engines.multicore.run.settings import VariantOptions, choice
 
 ALWAYS, NEVER = "always", "never"
 COMBINES = [ALWAYS, NEVER]
@@ -26,17 +24,6 @@ class DataflowOptions(VariantOptions):
         link_rows: number of unread rows at which a link is full. Tests lower it; a task cannot set it.
     """
 
-    KINDS: ClassVar[Mapping[str, type[object]]] = {
-        "combine": str,
-        "soundness": str,
-    }
-
-    combine: str = ALWAYS
-    soundness: str = TYPED
+    combine: str = choice(COMBINES)
+    soundness: str = choice(SOUNDNESSES)
     link_rows: int = 1 << 14
-
-    def check(self) -> str | None:
-        """Return why a value is invalid, or None."""
-        return check_name("combine", COMBINES, self.combine) or check_name(
-            "soundness", SOUNDNESSES, self.soundness
-        )

@@ -7,6 +7,7 @@ from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dataflow.kernels import UnitKernels
 from streamlab.engines.multicore.dataflow.options import NEVER, NONE, DataflowOptions
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
+from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
 from streamlab.engines.multicore.stages.columns import columns_of
 from streamlab.engines.protocol import Measured, OfferedLoad
@@ -38,18 +39,7 @@ UNSOUND = (
 
 
 class DataflowRun(CoreRun):
-    """Runs a typed dataflow graph once.
-
-    Args:
-        flow: the graph.
-        data: its input.
-        settings: settings of the run; a worker without a stream or a key is idle.
-        options: options of the variant; None means the defaults.
-
-    Raises:
-        UnsupportedError: the core cannot run this graph on this input.
-        EngineError: a function does not compile, or an option is out of range.
-    """
+    """Runs a typed dataflow graph once; a worker without a stream or a key is idle."""
 
     SERVICE_KNOWN = False
 
@@ -185,3 +175,18 @@ def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
         last = max(last, data.until_ts - 1)
     # The first marker may lie beyond the last event.
     return (first, (last - first) // flow.markers + 1) if first <= last else (0, 0)
+
+
+DATAFLOW = Family(
+    name="dataflow",
+    summary="each worker has an instance of each operator; aligned by markers; dataflow graphs",
+    models=(Dataflow,),
+    run=DataflowRun,
+    options_type=DataflowOptions,
+    properties=properties(
+        "operators do not mention their instances",
+        "the engine splits and merges what they read, by its type",
+        "the engine aligns instances on markers; operators see one stream",
+    ),
+)
+"""Runs typed dataflow graphs: docs/decisions/0020-dataflow.md."""

@@ -11,7 +11,7 @@ Each run takes a few milliseconds; the plans alternate for several rounds.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 
 import numpy as np
@@ -59,17 +59,15 @@ def measure_costs(
     """Return the costs of a program's steps, measured on the beginning of an input.
 
     A step that does not occur there costs 0, since a rare step does not decide between plans.
-
-    Args:
-        program: the program.
-        data: its input.
-        time_plan: runs a plan and returns its duration.
-        cores: number of cores available to workers.
+    `cores` is the number of cores available to workers.
     """
     sample = _sample(program, data, time_plan)
-    plans = _Plans.of(program, sample)
-    ordering = frozenset().union(*(tree.root.ordering for tree in plans.alone.trees))
-    cases = {"alone": (plans.alone, sample), "free": (plans.alone, _without(sample, ordering))}
+    plans = _plans(program, sample)
+    ordering = frozenset().union(*(tree.root.ordering for tree in plans["alone"].trees))
+    cases = {
+        "alone": (plans["alone"], sample),
+        "free": (plans["alone"], _without(sample, ordering)),
+    }
     if program.across:
         across = frozenset(
             ImplTag(kind, index)
@@ -78,14 +76,14 @@ def measure_costs(
             if program.across_of(kind)
         )
         cases["across"] = cases["free"]
-        cases["free"] = plans.alone, _without(sample, ordering | across)
-    cases["start 1"] = plans.alone, _beginning(sample, 1)
-    cases["start 2"] = plans.apart, _beginning(sample, 1)
-    if any(tree.root.children for tree in plans.apart.trees):
-        cases["joined"] = plans.joined, sample
-    cases["apart"] = plans.apart, sample
+        cases["free"] = plans["alone"], _without(sample, ordering | across)
+    cases["start 1"] = plans["alone"], _beginning(sample, 1)
+    cases["start 2"] = plans["apart"], _beginning(sample, 1)
+    if any(tree.root.children for tree in plans["apart"].trees):
+        cases["joined"] = plans["joined"], sample
+    cases["apart"] = plans["apart"], sample
     if sample.alphabet.keys > 1:
-        cases["spread"] = plans.spread, sample
+        cases["spread"] = plans["spread"], sample
     took: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(ROUNDS):
         for name, (plan, part) in cases.items():
@@ -101,35 +99,25 @@ def measure_costs(
     return _solve(ns, {name: _steps(*case) for name, case in cases.items()}, cores)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plans:
-    """Plans that differ in one step each.
+def _plans(program: DGSProgram, sample: Input) -> dict[str, Plan]:
+    """Return plans that differ in one step each.
 
-    Attributes:
-        alone: one worker with one leaf; no synchronization.
-        joined: one worker with two leaves; forks and joins without hand-over.
-        apart: two workers, split by stream; with hand-overs.
-        spread: two workers, balanced; each skips the keys of the other.
+    - `alone`: one worker with one leaf; no synchronization.
+    - `joined`: one worker with two leaves; forks and joins without hand-over.
+    - `apart`: two workers, split by stream; with hand-overs.
+    - `spread`: two workers, balanced; each skips the keys of the other.
     """
-
-    alone: Plan
-    joined: Plan
-    apart: Plan
-    spread: Plan
-
-    @classmethod
-    def of(cls, program: DGSProgram, sample: Input) -> "_Plans":
-        request = PlanRequest(
-            program=program, alphabet=sample.alphabet, streams=profile(sample), workers=2
-        )
-        apart = by_stream(request).plan
-        trees = tuple(replace(tree, root=_on_one(tree.root)) for tree in apart.trees)
-        return cls(
-            alone=by_stream(replace(request, workers=1)).plan,
-            joined=replace(apart, trees=trees, workers=1),
-            apart=apart,
-            spread=balanced(request).plan,
-        )
+    request = PlanRequest(
+        program=program, alphabet=sample.alphabet, streams=profile(sample), workers=2
+    )
+    apart = by_stream(request).plan
+    trees = tuple(replace(tree, root=_on_one(tree.root)) for tree in apart.trees)
+    return {
+        "alone": by_stream(replace(request, workers=1)).plan,
+        "joined": replace(apart, trees=trees, workers=1),
+        "apart": apart,
+        "spread": balanced(request).plan,
+    }
 
 
 def _on_one(node: PlanNode) -> PlanNode:
@@ -172,15 +160,15 @@ def _steps(plan: Plan, data: Input) -> tuple[Steps, ...]:
 def _sample(program: DGSProgram, data: Input, time_plan: TimePlan) -> Input:
     """Return a beginning of an input whose runs last about `WANTED_NS`."""
     sample = _beginning(data, FIRST_EVENTS)
-    plans = _Plans.of(program, sample)
+    plans = _plans(program, sample)
     # The first runs compile, and touch their memory for the first time.
-    alone, apart = time_plan(plans.alone, sample), time_plan(plans.apart, sample)
+    alone, apart = time_plan(plans["alone"], sample), time_plan(plans["apart"], sample)
     for _ in range(GROWN):
         if apart > MOST_NS:
             break
         alone, apart = (
-            max(1.0, min(time_plan(plan, sample) for _ in range(2)))
-            for plan in (plans.alone, plans.apart)
+            max(1.0, min(time_plan(plans[name], sample) for _ in range(2)))
+            for name in ("alone", "apart")
         )
         factor = min(WANTED_NS / alone, MOST_NS / apart, MOST_EVENTS / max(1, sample.events))
         if factor < 2 or sample is data:

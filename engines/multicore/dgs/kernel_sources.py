@@ -8,6 +8,7 @@ A kernel returns 0 if it raises, and another value otherwise.
 
 from dataclasses import dataclass
 
+from streamlab.engines.multicore.kernels.loops import column_pointers
 from streamlab.workloads.model import DGSProgram, StateType, Stream
 
 LARGEST_COPIED_BYTES = 4096
@@ -17,19 +18,15 @@ On the stack LLVM keeps the fields in registers, since no other pointer can reac
 Copying 600 kB (`outlier_detection`) took longer than the events; a thread's stack holds 8 MB.
 """
 
-_HEADER = """\
-open_out, room, close_out = open_emitter(OUTPUT)
-"""
-
 _RUN = """\
 @kernel
 def run(states, slots, columns, begin, end, out_address):
 {pointers}
-    out = open_out(out_address)
+    out = open_emitter(out_address, OUTPUT)
     n = min(room(out) // {max_outputs}, end - begin)
     event = stack_record(EVENT)
 {loop}
-    close_out(out, out_address)
+    close_emitter(out, out_address)
     return begin + n
 """
 
@@ -52,7 +49,7 @@ _LARGE_LOOP = """\
 
 _KEYED_LOOP = """\
     for i in range(begin, begin + n):
-        slot = load(slots, load(tags, i, int32), int32)
+        slot = load(slots, load(column_1, i, int32), int32)
         if slot >= 0:
 {fields}
             user(record_at(offset(states, slot * 8), STATE), event, out)
@@ -71,7 +68,7 @@ def fork(state, pred1, pred2, first, second):
     return 1
 """
 
-_JOIN = """\
+JOIN_SOURCE = """\
 @kernel
 def join(first, second, state):
     joined = record_at(state, STATE)
@@ -82,18 +79,14 @@ def join(first, second, state):
 
 
 _ACROSS = """\
-open_out, room, close_out = open_emitter(OUTPUT)
-members_of = open_members(MEMBERS)
-
-
 @kernel
 def across(own, states, keys, count, columns, i, out_address):
 {pointers}
-    out = open_out(out_address)
+    out = open_emitter(out_address, OUTPUT)
     event = stack_record(EVENT)
 {fields}
-    user(record_at(own, OWN), members_of(states, keys, count), event, out)
-    close_out(out, out_address)
+    user(record_at(own, OWN), members_of(states, keys, count, MEMBERS), event, out)
+    close_emitter(out, out_address)
     return 1
 """
 
@@ -130,8 +123,8 @@ def run_source(program: DGSProgram, state: StateType, layout: EventLayout, *, ke
     pointers, fields = _event_lines(program, layout)
     small = state.dtype.itemsize <= LARGEST_COPIED_BYTES
     loop, depth = (_KEYED_LOOP, 12) if keyed else (_DENSE_LOOP if small else _LARGE_LOOP, 8)
-    return _HEADER + _RUN.format(
-        pointers=_indent(pointers, 4),
+    return _RUN.format(
+        pointers=pointers,
         max_outputs=max(1, program.max_outputs_per_event),
         loop=loop.format(fields=_indent(fields, depth)),
     )
@@ -140,34 +133,28 @@ def run_source(program: DGSProgram, state: StateType, layout: EventLayout, *, ke
 def across_source(program: DGSProgram, layout: EventLayout) -> str:
     """Return the source of a kernel for one event across keys."""
     pointers, fields = _event_lines(program, layout)
-    return _ACROSS.format(pointers=_indent(pointers, 4), fields=_indent(fields, 4))
+    return _ACROSS.format(pointers=pointers, fields=_indent(fields, 4))
 
 
-def _event_lines(program: DGSProgram, layout: EventLayout) -> tuple[list[str], list[str]]:
-    """Return the source lines that load column pointers, and those that fill `event` from row `i`."""
-    names = program.event.names or ()
-    pointers = ["ts = pointer_at(columns, 0)"]
+def _event_lines(program: DGSProgram, layout: EventLayout) -> tuple[str, list[str]]:
+    """Return the source that loads column pointers, and the lines that fill `event` from row `i`."""
+    places = {name: place for place, name in enumerate(program.event.names or (), start=2)}
+    pointers = [0, *([1] if layout.tagged else []), *(places[name] for name in layout.fields)]
+    kind = (
+        str(layout.kind)
+        if layout.kind is not None
+        else f"load(column_1, i, int32) % {layout.kinds}"
+    )
+    fields = ["event.ts = load(column_0, i, int64)", f"event.kind = {kind}"]
     if layout.tagged:
-        pointers.append("tags = pointer_at(columns, 1)")
-    for position, name in enumerate(names, start=2):
-        if name in layout.fields:
-            pointers.append(f"column_{name} = pointer_at(columns, {position})")
-    kind = str(layout.kind) if layout.kind is not None else f"load(tags, i, int32) % {layout.kinds}"
-    fields = ["event.ts = load(ts, i, int64)", f"event.kind = {kind}"]
-    if layout.tagged:
-        fields.append(f"event.key = load(tags, i, int32) // {layout.kinds}")
-    fields += [f"event.{n} = load(column_{n}, i, TYPE_{n})" for n in layout.fields]
-    return pointers, fields
+        fields.append(f"event.key = load(column_1, i, int32) // {layout.kinds}")
+    fields += [f"event.{n} = load(column_{places[n]}, i, TYPE_{n})" for n in layout.fields]
+    return column_pointers(pointers), fields
 
 
 def fork_source(program: DGSProgram) -> str:
     """Return the source of a fork kernel."""
     return _FORK.format(kinds=len(program.kinds))
-
-
-def join_source() -> str:
-    """Return the source of a join kernel."""
-    return _JOIN
 
 
 def _indent(lines: list[str], depth: int) -> str:

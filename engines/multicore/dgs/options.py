@@ -1,12 +1,10 @@
 """Defines the options of the variant `dgs`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.settings import VariantOptions, check_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name, choice, option
 from streamlab.workloads.optimizers import DEFAULT, names
 
 
@@ -39,34 +37,21 @@ class DgsOptions(VariantOptions):
             a folder that the trial deletes at its end.
     """
 
-    KINDS: ClassVar[Mapping[str, type[object]]] = {
-        "gather": bool,
-        "handover": str,
-        "mailbox": str,
-        "optimizer": str,
-        "adapt": bool,
-        "adapt_ms": int,
-        "checkpoint_every": int,
-        "checkpoint_ms": int,
-        "checkpoint_folder": str,
-    }
-
-    gather: bool = True
-    handover: str = _core.HANDOVERS[0]
-    mailbox: str = _core.MAILBOXES[0]
+    gather: bool = option(True)
+    handover: str = choice(_core.HANDOVERS)
+    mailbox: str = choice(_core.MAILBOXES)
     buffer_runs: int = 1 << 16
-    optimizer: str = DEFAULT
-    adapt: bool = False
-    adapt_ms: int = 100
-    checkpoint_every: int = 0
-    checkpoint_ms: int = 100
-    checkpoint_folder: str = ""
+    optimizer: str = option(DEFAULT)
+    adapt: bool = option(False)
+    adapt_ms: int = option(100)
+    checkpoint_every: int = option(0)
+    checkpoint_ms: int = option(100)
+    checkpoint_folder: str = option("")
 
     def check(self) -> str | None:
         """Return why a value is invalid, or None."""
         return (
-            check_name("handover", _core.HANDOVERS, self.handover)
-            or check_name("mailbox", _core.MAILBOXES, self.mailbox)
+            VariantOptions.check(self)
             or check_name("optimizer", names(), self.optimizer)
             or self._check_adaptive()
             or self._check_checkpoints()

@@ -1,8 +1,9 @@
 """Runs DGS programs on the native core, with synchronization plans."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -22,12 +23,13 @@ from streamlab.engines.multicore.dgs.costs import measure_costs
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, find_cuts
-from streamlab.engines.multicore.dgs.recovery.recovery import Recovery
+from streamlab.engines.multicore.dgs.recovery.recovery import CheckpointWriter, Recovery
 from streamlab.engines.multicore.dgs.snapshot_thread import SnapshotThread
 from streamlab.engines.multicore.run.core_run import CoreRun, crash_errors, setup_errors
-from streamlab.engines.multicore.run.results import LATENCY, histogram
-from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
-from streamlab.engines.protocol import Histogram, Measured
+from streamlab.engines.multicore.run.family import Family, properties
+from streamlab.engines.multicore.run.results import LATENCY, histogram, quantile
+from streamlab.engines.multicore.run.settings import RunSettings, itemsizes, settings_of
+from streamlab.engines.protocol import Measured, Prepared, Task
 from streamlab.workloads.model import Columns, DGSProgram, Input, ModelError, PlanError
 from streamlab.workloads.model.dgs.plan import Plan
 from streamlab.workloads.model.dgs.plan_text import plan_text
@@ -49,9 +51,7 @@ class DgsRun(CoreRun):
     """Runs a DGS program once; needs no dataset.
 
     Args:
-        program: the program.
-        data: its input.
-        settings: settings of the run.
+        program, data, settings: the program, its input, and the settings of the run.
         options: options of the variant; None means the defaults.
         plan: synchronization plan; None asks the optimizer.
         kernels: compiled functions of the program to share; None compiles them.
@@ -74,31 +74,37 @@ class DgsRun(CoreRun):
         kernels: Kernels | None = None,
         script: Sequence[tuple[int, Plan]] = (),
     ) -> None:
-        chosen = options or DgsOptions()
+        options = options or DgsOptions()
         kernels = kernels or Kernels(program, bounds=settings.bounds)
-        costs = cache(lambda: _costs(program, data, settings, chosen, kernels))
-        choose_for = _Chooser(program, data, settings, chosen, costs)
-        choice = _checked_choice(plan, data) if plan else choose_for.whole_input()
-        for _, later in script:
-            _checked_choice(later, data)
+        costs = cache(lambda: _costs(program, data, settings, options, kernels))
+        request = PlanRequest(
+            program=program,
+            alphabet=data.alphabet,
+            streams=profile(data),
+            workers=settings.workers,
+            costs=costs,
+        )
+        choice = Choice(plan=plan) if plan else _choose(options.optimizer, request)
+        for chosen in ([plan] if plan else []) + [later for _, later in script]:
+            _check(chosen, request)
         self.plan = choice.plan
+        self._because = choice.reasons
         self._offered = settings.workers
         self._script = tuple(script)
         self._adaptive: AdaptiveSettings | None = None
-        if chosen.adapt and settings.workers > 1:
-            self._adaptive = choose_for.adaptive_settings()
+        if options.adapt and settings.workers > 1:
+            self._adaptive = _adaptive_settings(options, request)
         self._recovery: Recovery | None = None
         self._changer: PlanChanger | None = None
         self._phases: Phases | None = None
-        self._because = choice.reasons
         if not self._adapts:
             # Start only the workers that the plan uses.
             settings = replace(settings, workers=self.plan.workers)
         super().__init__(program.output, settings)
-        if chosen.checkpoint_every:
-            self._recovery = Recovery(program, data, chosen, settings.load)
+        if options.checkpoint_every:
+            self._recovery = Recovery(program, data, options, settings.load)
         try:
-            self._set_up(program, data, settings, chosen, kernels)
+            self._set_up(program, data, options, kernels)
         except BaseException:
             self.close()
             raise
@@ -108,14 +114,9 @@ class DgsRun(CoreRun):
         return self._adaptive is not None or bool(self._script)
 
     def _set_up(
-        self,
-        program: DGSProgram,
-        data: Input,
-        settings: RunSettings,
-        chosen: DgsOptions,
-        kernels: Kernels,
+        self, program: DGSProgram, data: Input, options: DgsOptions, kernels: Kernels
     ) -> None:
-        recovery = self._recovery
+        recovery, settings = self._recovery, self._settings
         rest = recovery.rest if recovery else data
         cuts: Cuts | None = recovery.cuts if recovery else None
         if self._adapts and cuts is None:
@@ -126,17 +127,16 @@ class DgsRun(CoreRun):
                 max_outputs_per_event=program.max_outputs_per_event,
                 max_outputs_across=_most_across(program, data.alphabet.keys),
                 itemsizes=itemsizes(program.output),
-                gather=chosen.gather,
-                handover=chosen.handover,
-                mailbox=chosen.mailbox,
-                buffer_runs=chosen.buffer_runs,
-                cuts=None if cuts is None else cuts.for_core(),
+                gather=options.gather,
+                handover=options.handover,
+                mailbox=options.mailbox,
+                buffer_runs=options.buffer_runs,
+                cuts=None if cuts is None else (cuts.ts, cuts.stream, cuts.position),
                 adaptive=self._adapts,
                 checkpoints=recovery is not None,
             )
             self._phases = phases = Phases(self._core, rest, kernels, settings.load)
-            states = recovery.states() if recovery else None
-            self._layout = phases.lay_out(self.plan, states)
+            self._layout = phases.lay_out(self.plan, recovery.states() if recovery else None)
             if cuts is not None and (decider := self._decider(rest, cuts)) is not None:
                 self._changer = PlanChanger(
                     self._core, rest, cuts, self.plan, self._layout, decider, phases.lay_out
@@ -155,28 +155,25 @@ class DgsRun(CoreRun):
         phases = self._phases
         assert phases is not None, "the run was set up"
         self.plan = phases.plan
-        used = float(phases.workers_used())
-        counters = {**self._read_counters(), **phases.record_bytes(), "workers_used": used}
+        counters = self._read_counters() | phases.record_bytes()
+        counters["workers_used"] = float(phases.workers_used)
         sync = histogram(self._core.sync(), "from the last leaf's arrival until it continues")
         if len(sync.counts):
-            counters["sync_median_ns"] = float(_median(sync))
-        notices = self._recovery.notices() if self._recovery else ()
+            counters["sync_median_ns"] = quantile(sync, 0.5)
+        notices = list(self._recovery.notices()) if self._recovery else []
         if not self._adapts and self.plan.workers < self._offered:
-            text = f"the plan uses {self.plan.workers} of {self._offered} workers: the optimizer"
-            text += " predicts that more workers are not faster"
-            notices = (*notices, text)
-        change_lines: list[str] = []
+            notices.append(
+                f"the plan uses {self.plan.workers} of {self._offered} workers: the optimizer "
+                "predicts that more workers are not faster"
+            )
+        lines = [plan_text(self.plan), *self._because]
         if self._changer is not None and (changes := self._changer.changes):
             counters["plan_change_max_ns"] = float(max(change.took_ns for change in changes))
             when = ", ".join(f"{change.at_ns / 1e9:.3f}" for change in changes[:MOST_CHANGES_SHOWN])
-            change_lines = [f"the plan changed {len(changes)} times, at {when} s"]
-            notices = (
-                *notices,
-                f"{change_lines[0]}; the trial's plan shows the last and the reasons",
-            )
-            change_lines += map(str, changes[:MOST_CHANGES_SHOWN])
-        text = "\n".join([plan_text(self.plan), *self._because, *change_lines])
-        return self._build_measured(text, counters, notices=notices)
+            summary = f"the plan changed {len(changes)} times, at {when} s"
+            notices.append(f"{summary}; the trial's plan shows the last and the reasons")
+            lines += [summary, *map(str, changes[:MOST_CHANGES_SHOWN])]
+        return self._build_measured("\n".join(lines), counters, notices=tuple(notices))
 
     def answer(self) -> Columns:
         """Return all outputs; with checkpoints, those on disk."""
@@ -195,14 +192,12 @@ class DgsRun(CoreRun):
         Raises:
             EngineError: a checkpoint could not be written.
         """
-        snapshots: Recovery | SnapshotThread | None = None
-        if self._changer is not None:
-            self._changer.begin()
+        changer, snapshots = self._changer, None
+        if changer is not None:
+            changer.begin()
+            snapshots = SnapshotThread(self._open(), "plan changes", changer.run)
         if self._recovery is not None:
-            self._recovery.begin(self._open(), self._layout, self._changer)
-            snapshots = self._recovery
-        elif self._changer is not None:
-            snapshots = SnapshotThread(self._open(), "plan changes", self._changer.run)
+            snapshots = CheckpointWriter(self._recovery, self._open(), self._layout, changer)
         if snapshots is None:
             self._run_core()
             return
@@ -219,84 +214,52 @@ class DgsRun(CoreRun):
 
 
 def plan_costs(program: DGSProgram, data: Input, workers: int) -> Costs:
-    """Measure the costs of a program's steps with default settings, at full speed.
-
-    Args:
-        program: the program.
-        data: its input.
-        workers: maximum number of workers of a plan.
-    """
+    """Measure the costs of a program's steps for plans of `workers`, by default settings, at full speed."""
     settings = RunSettings(workers=workers, batch=BATCH)
     kernels = Kernels(program, bounds=settings.bounds)
     return _costs(program, data, settings, DgsOptions(), kernels)
 
 
-def _checked_choice(plan: Plan, data: Input) -> Choice:
-    """Return the caller's plan as a choice, after a check of its validity."""
+def _check(plan: Plan, request: PlanRequest) -> None:
     try:
-        check_plan(plan, profile(data))
+        check_plan(plan, request.streams)
     except PlanError as error:
         raise EngineError(str(error)) from error
-    return Choice(plan=plan)
 
 
-class _Chooser:
-    """Chooses plans with the optimizer that the options name.
+def _choose(name: str, request: PlanRequest) -> Choice:
+    """Return the choice of the optimizer `name` for the complete input."""
+    try:
+        return choose(name, request)
+    except ModelError as error:
+        raise EngineError(str(error)) from error
 
-    Args:
-        program, data, settings, options: those of the run.
-        costs: measures the costs of the program's steps.
-    """
 
-    def __init__(
-        self,
-        program: DGSProgram,
-        data: Input,
-        settings: RunSettings,
-        options: DgsOptions,
-        costs: Callable[[], Costs],
-    ) -> None:
-        self._request = PlanRequest(
-            program=program,
-            alphabet=data.alphabet,
-            streams=profile(data),
-            workers=settings.workers,
-            costs=costs,
-        )
-        self._options = options
+def _adaptive_settings(options: DgsOptions, request: PlanRequest) -> AdaptiveSettings:
+    """Return the settings for plan changes during the run; measures costs."""
+    name = options.optimizer
+    chosen = optimizer(name)  # Look it up once: that takes milliseconds.
+    # All workers start before the first plan, so a plan pays no start.
+    costs = replace(request.costs(), start_ns=0.0)
+    free = replace(request, costs=lambda: costs)
 
-    def whole_input(self) -> Choice:
-        """Return the choice for the complete input."""
+    def choose_plan(rates: Sequence[StreamProfile]) -> Plan:
         try:
-            return choose(self._options.optimizer, self._request)
-        except ModelError as error:
-            raise EngineError(str(error)) from error
+            plan = chosen(replace(free, streams=tuple(rates))).plan
+            check_plan(plan, request.streams)
+        except Exception as error:  # An optimizer may come from another package.
+            raise EngineError(
+                f"optimizer {name!r} failed for rates measured during the run: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        return plan
 
-    def adaptive_settings(self) -> AdaptiveSettings:
-        """Return the settings for plan changes during the run; measures costs."""
-        name = self._options.optimizer
-        chosen = optimizer(name)  # Look it up once: that takes milliseconds.
-        # All workers start before the first plan, so a plan pays no start.
-        costs = replace(self._request.costs(), start_ns=0.0)
-        request = replace(self._request, costs=lambda: costs)
-
-        def for_rates(rates: Sequence[StreamProfile]) -> Plan:
-            try:
-                plan = chosen(replace(request, streams=tuple(rates))).plan
-                check_plan(plan, self._request.streams)
-            except Exception as error:  # An optimizer may come from another package.
-                raise EngineError(
-                    f"optimizer {name!r} failed for rates measured during the run: "
-                    f"{type(error).__name__}: {error}"
-                ) from error
-            return plan
-
-        return AdaptiveSettings(
-            period_s=self._options.adapt_ms / 1e3,
-            choose_plan=for_rates,
-            costs=costs,
-            input_profile=self._request.streams,
-        )
+    return AdaptiveSettings(
+        period_s=options.adapt_ms / 1e3,
+        choose_plan=choose_plan,
+        costs=costs,
+        input_profile=request.streams,
+    )
 
 
 def _costs(
@@ -306,41 +269,20 @@ def _costs(
     options: DgsOptions,
     kernels: Kernels,
 ) -> Costs:
-    timer = _PlanTimer(program, settings, options, kernels)
-    return measure_costs(program, data, timer, len(os.sched_getaffinity(0)))
+    """Measure costs at full speed with a run's settings, without gathering."""
+    options = replace(options, gather=False, adapt=False, checkpoint_every=0)
+    rows: dict[int, int] = {}
 
-
-class _PlanTimer:
-    """Times plans at full speed with a run's settings, without gathering.
-
-    Args:
-        program, settings, options, kernels: those of the run.
-    """
-
-    def __init__(
-        self,
-        program: DGSProgram,
-        settings: RunSettings,
-        options: DgsOptions,
-        kernels: Kernels,
-    ) -> None:
-        self._program = program
-        self._settings = replace(settings, load=None)
-        self._options = replace(options, gather=False, adapt=False, checkpoint_every=0)
-        self._kernels = kernels
-        self._rows: dict[int, int] = {}
-
-    def __call__(self, plan: Plan, part: Input) -> float:
+    def time_plan(plan: Plan, part: Input) -> float:
         """Return the duration in ns; output memory is reserved from the second run of an input on."""
-        expected = self._rows.get(part.events)
-        settings = replace(self._settings, workers=plan.workers, expected_outputs=expected)
-        run = DgsRun(self._program, part, settings, self._options, plan=plan, kernels=self._kernels)
-        try:
+        expected = rows.get(part.events)
+        one = replace(settings, load=None, workers=plan.workers, expected_outputs=expected)
+        with closing(DgsRun(program, part, one, options, plan=plan, kernels=kernels)) as run:
             took_ns = run._run_core()
-            self._rows[part.events] = run._core.rows()
+            rows[part.events] = run._core.rows()
             return took_ns
-        finally:
-            run.close()
+
+    return measure_costs(program, data, time_plan, len(os.sched_getaffinity(0)))
 
 
 def _most_rows(program: DGSProgram, data: Input) -> int:
@@ -361,6 +303,27 @@ def _most_across(program: DGSProgram, keys: int) -> int:
     return max(largest, default=0)
 
 
-def _median(histogram: Histogram) -> int:
-    total = np.cumsum(histogram.counts)
-    return int(histogram.values_ns[np.searchsorted(total, (total[-1] + 1) // 2)])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DgsFamily(Family):
+    """Writes checkpoints to the trial's scratch folder unless the task names a folder."""
+
+    def prepare(self, task: Task) -> Prepared:
+        """Load a task's input and create the run; see `Engine.prepare`."""
+        options = DgsOptions.from_task(task.options)
+        if options.checkpoint_every and not options.checkpoint_folder:
+            options = replace(options, checkpoint_folder=str(task.scratch / "checkpoints"))
+        return self.run(task.workload.program, task.dataset.load(), settings_of(task), options)
+
+
+DGS = _DgsFamily(
+    name="dgs",
+    summary="synchronization plans over shared memory; programs with DGS",
+    models=(DGSProgram,),
+    run=DgsRun,
+    options_type=DgsOptions,
+    properties=properties(
+        "the program does not mention the number of workers",
+        "the plan, not the program, maps streams to workers",
+        "only update, fork and join are used",
+    ),
+)

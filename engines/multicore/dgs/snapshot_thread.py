@@ -8,11 +8,8 @@ from typing import Any
 class SnapshotThread:
     """Runs a function in parallel to a run. Its exception stops the run, and `end` raises it.
 
-    Args:
-        core: core of the run.
-        name: name of the thread.
-        body: function to run. It gets an event that is set at the end of the run, and must return
-            when the core has no further snapshot.
+    The function `body` gets an event that is set at the end of the run, and must return when the core
+    has no further snapshot.
     """
 
     def __init__(self, core: Any, name: str, body: Callable[[threading.Event], None]) -> None:
@@ -28,21 +25,16 @@ class SnapshotThread:
         self._thread.start()
 
     def end(self, *, complete: bool) -> None:
-        """Wait until the thread ends.
+        """Wait until the thread ends; raise the exception of its function.
 
-        Args:
-            complete: whether the run is complete. Then the thread finishes its current snapshot.
-
-        Raises:
-            BaseException: the exception of the function.
+        If the run is complete, the thread finishes its current snapshot.
         """
         self._ending.set()
         self._core.close_snapshots(not complete)
         try:
             self._done.wait()
-        except (
-            BaseException
-        ):  # Ctrl-C: the caller frees the core next, so the thread must end first.
+        except BaseException:
+            # Ctrl-C: the caller frees the core next, so the thread must end first.
             self._core.close_snapshots(True)
             self._done.wait()
             raise

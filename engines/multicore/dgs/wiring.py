@@ -16,6 +16,7 @@ from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
 from streamlab.engines.multicore.dgs.kernel_sources import layout_of
 from streamlab.engines.multicore.dgs.kernels import Kernels
+from streamlab.engines.multicore.run.core_run import stream_times
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.workloads.model import (
     DGSProgram,
@@ -63,11 +64,8 @@ class Wiring:
 
     Args:
         core: an empty core, or one that has the streams of the run after the removal of its plan.
-        plan: the plan to build.
-        data: input of the run.
-        kernels: compiled functions of the program.
+        plan, data, kernels: the plan to build, the run's input, and the program's compiled functions.
         load: offered load; None means full speed.
-        states: states to resume from; None means the program's initial state.
         further: whether the core has the streams already.
     """
 
@@ -77,10 +75,9 @@ class Wiring:
         plan: Plan,
         data: Input,
         kernels: Kernels,
-        load: OfferedLoad | None = None,
-        states: JoinedStates | None = None,
+        load: OfferedLoad | None,
         *,
-        further: bool = False,
+        further: bool,
     ) -> None:
         self.core = core
         self._plan = plan
@@ -88,7 +85,6 @@ class Wiring:
         self._data = data
         self._kernels = kernels
         self._load = load
-        self._joined = states
         self._further = further
         self._states = {state.name: index for index, state in enumerate(self._program.states)}
         self._owners: list[int] = []
@@ -114,8 +110,11 @@ class Wiring:
         )
         return {"record_bytes": float(sum(sizes)), "record_bytes_moved": float(moved)}
 
-    def build(self) -> Layout:
+    def build(self, states: JoinedStates | None) -> Layout:
         """Build all structures, so that the core can start; return the layout of the states.
+
+        Args:
+            states: states to resume from; None means the program's initial state.
 
         Raises:
             EngineError: a function of the program does not compile, or `init` raises.
@@ -133,37 +132,21 @@ class Wiring:
         for group, mailbox in zip(groups, mailboxes, strict=True):
             self._add_lanes(group, mailbox, crossings)
         initial = self._initial_state()
-        groups_of = {
-            (name, number): crossing
-            for name, of_group in crossings.items()
-            for number, crossing in of_group.items()
-        }
-        if self._joined is None:
-            for shape in shapes:
-                self.core.initialise(shape.first_tree, len(shape.keys), initial)
-        else:
-            self._restore(self._joined, shapes, groups_of, len(initial))
+        for shape in shapes:
+            trees, key_states = len(shape.keys), initial
+            if states is not None:  # Fork joined states down the trees.
+                of_keys = np.frombuffer(states.states, dtype=np.uint8).reshape(-1, len(initial))
+                key_states = of_keys[shape.keys].tobytes()
+            each = states is not None
+            self.core.initialise(shape.first_tree, trees, key_states, each=each)
+        for group, state in states.groups.items() if states else ():
+            self.core.set_own_state(crossings[group], state)
         return Layout(
             tree_of=self._tree_of(shapes),
             state_bytes=len(initial),
-            crossings=groups_of,
+            crossings=crossings,
             plan=plan_text(self._plan),
         )
-
-    def _restore(
-        self,
-        joined: JoinedStates,
-        shapes: list[_Shape],
-        crossings: dict[tuple[str, int], int],
-        size: int,
-    ) -> None:
-        """Fork joined states down the trees."""
-        states = np.frombuffer(joined.states, dtype=np.uint8).reshape(-1, size)
-        for shape in shapes:
-            key_states = states[shape.keys].tobytes()
-            self.core.initialise(shape.first_tree, len(shape.keys), key_states, each=True)
-        for group, state in joined.groups.items():
-            self.core.set_own_state(crossings[group], state)
 
     def _tree_of(self, shapes: list[_Shape]) -> Int32Array:
         tree_of = np.zeros(self._plan.alphabet.keys, dtype=np.int32)
@@ -174,11 +157,9 @@ class Wiring:
     def _add_shape(self, root: PlanNode, keys: Int32Array) -> _Shape:
         nodes = tuple(root.walk())
         place = {id(node): index for index, node in enumerate(nodes)}
-        parent = [-1] * len(nodes)
-        first, second = [-1] * len(nodes), [-1] * len(nodes)
-        fork, join = [0] * len(nodes), [0] * len(nodes)
-        none: list[int] = []
-        pred1, pred2 = [none] * len(nodes), [none] * len(nodes)
+        parent, first, second = ([-1] * len(nodes) for _ in range(3))
+        fork, join = ([0] * len(nodes) for _ in range(2))
+        pred1, pred2 = ([[] for _ in nodes] for _ in range(2))
         for index, node in enumerate(nodes):
             if not node.children:
                 continue
@@ -215,29 +196,15 @@ class Wiring:
                 self.core.own_stream(index, owner)
                 continue
             payload = [_scalars(stream, name) for name in self._program.event.names or ()]
-            for name, column in stream.payload.items():
-                declared = (
-                    self._program.event[name] if name in (self._program.event.names or ()) else None
-                )
-                if declared is not None and column.dtype != declared:
+            for name in self._program.event.names or ():
+                column, declared = stream.payload.get(name), self._program.event[name]
+                if column is not None and column.dtype != declared:
                     raise UnsupportedError(
                         f"stream {stream.name}: column {name} is {column.dtype}, but program "
                         f"{self._program.name} declares {declared}"
                     )
-            load = self._load
-            if load is None:
-                heartbeats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-                self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner)
-                continue
-            self.core.add_stream(
-                stream.ts,
-                stream.tag,
-                payload,
-                load.heartbeat_ts[index],
-                owner,
-                load.due_ns[index],
-                load.heartbeat_due_ns[index],
-            )
+            heartbeats, *due = stream_times(index, stream, self._load)
+            self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner, *due)
 
     def _add_mailbox(self, group: "_Group") -> "_Mailbox":
         """Add the mailbox of a group, with the states of its leaves."""
@@ -266,24 +233,22 @@ class Wiring:
                 crossing = self.core.add_crossing(
                     tree_of[members], members, across.dtype.itemsize, most_outputs
                 )
-                crossings.setdefault(across.name, {})[number] = crossing
+                crossings[across.name, number] = crossing
         return crossings
 
     def _add_lanes(self, group: "_Group", mailbox: "_Mailbox", crossings: "_Crossings") -> None:
         """Add a lane for each stream with events of a mailbox's leaves, their ancestors or across keys."""
         parts = {
-            name: {
-                number: part
-                for number, crossing in of_group.items()
-                if (part := self.core.take_part(mailbox.index, crossing)) >= 0
-            }
-            for name, of_group in crossings.items()
+            group_of_keys: part
+            for group_of_keys, crossing in crossings.items()
+            if (part := self.core.take_part(mailbox.index, crossing)) >= 0
         }
+        updates = {name for name, _ in parts}
         across = {
             index
             for index, stream in enumerate(self._data.streams)
             for kind in stream.kinds
-            if (update := self._program.across_of(kind)) is not None and parts[update.name]
+            if (update := self._program.across_of(kind)) is not None and update.name in updates
         }
         for index in sorted(group.streams() | across):
             self._add_lane(mailbox, group, index, parts)
@@ -331,8 +296,8 @@ class Wiring:
             across = self._program.across_of(kind)
             if across is None:
                 continue
-            for number, part in parts[across.name].items():
-                if number >= self._plan.alphabet.keys:
+            for (name, number), part in parts.items():
+                if name != across.name or number >= self._plan.alphabet.keys:
                     continue  # No tag has this number.
                 order_tree[kind + n_kinds * number] = part
                 order_node[kind + n_kinds * number] = _core.ACROSS - len(across_kernels)
@@ -378,7 +343,7 @@ class Wiring:
         return storage.tobytes()
 
 
-_Crossings = dict[str, dict[int, int]]
+_Crossings = dict[tuple[str, int], int]
 """Crossings, or a mailbox's parts of them, by name of the `across` and group number."""
 
 

@@ -7,16 +7,15 @@ The counter `comparisons` counts the pairs in the window, each once, as the O+ d
 `indexed` compares fewer pairs, which it counts as `candidates`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
-from streamlab.engines.multicore.run.settings import RunSettings, VariantOptions, check_name
+from streamlab.engines.multicore.run.family import Family, properties
+from streamlab.engines.multicore.run.settings import RunSettings, VariantOptions, choice
 from streamlab.engines.protocol import Measured
 from streamlab.workloads.model import Input, Query, Workload
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
@@ -64,28 +63,14 @@ class JoinsOptions(VariantOptions):
             or `tuples`, one pair at a time, as the published ScaleJoin and 1T do.
     """
 
-    KINDS: ClassVar[Mapping[str, type[object]]] = {"join_form": str}
-
-    join_form: str = TILES
-
-    def check(self) -> str | None:
-        """Return why a value is invalid, or None."""
-        return check_name("join_form", _core.JOIN_FORMS, self.join_form)
+    join_form: str = choice(_core.JOIN_FORMS)
 
 
 class JoinsRun(CoreRun):
-    """Runs a hand-written band join once.
+    """Runs a hand-written band join once: `adhoc`, `1t` or `indexed`, for the query of `scale_join`.
 
-    Args:
-        kind: `adhoc`, `1t` or `indexed`.
-        query: the query of `scale_join`, with its parameters bound.
-        data: its input: one left and one right stream.
-        settings: settings of the run; one worker, except for `adhoc`.
-        form: form of the comparisons, see `JoinsOptions`; unused by `indexed`.
-
-    Raises:
-        UnsupportedError: the input has other streams, or times beyond 2^61.
-        EngineError: a setting is out of range.
+    The input is one left and one right stream. There is one worker, except for `adhoc`.
+    `form` is the form of the comparisons, see `JoinsOptions`; `indexed` does not use it.
     """
 
     SERVICE_KNOWN = False
@@ -135,3 +120,30 @@ def _check_two_streams(data: Input, window: int) -> str | None:
                 "smaller times"
             )
     return None
+
+
+_ONE_THREAD = "one thread, so there is no placement or communication"
+_VIOLATED = properties(
+    "the code deals tuples to its threads, by their number",
+    "which thread keeps a tuple follows from its position",
+    "threads share the log and each other's columns by hand",
+    holds=False,
+)
+
+
+def _family(kind: str) -> Family:
+    return Family(
+        name=kind,
+        summary=SUMMARIES[kind],
+        models=(Query,),
+        run=lambda query, data, settings, options: JoinsRun(
+            kind, query, data, settings, options.join_form
+        ),
+        compiles=False,
+        unsupported=lambda task, options: check_join(task.workload, kind, task.workers, options),
+        options_type=JoinsOptions,
+        properties=_VIOLATED if kind == ADHOC else properties(*[_ONE_THREAD] * 3),
+    )
+
+
+JOINS = tuple(_family(kind) for kind in _core.JOIN_KINDS)

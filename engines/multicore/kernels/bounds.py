@@ -17,7 +17,7 @@ from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
 from streamlab.engines.multicore.kernels.inline_functions import PartCompiler
-from streamlab.workloads.model.code.location import display_path
+from streamlab.workloads.model.code.source import display_path
 
 # Numba does not type these parts of its extension interface.
 cgutils: Any = _cgutils
@@ -25,15 +25,7 @@ ir: Any = _ir
 
 
 class OutOfBoundsError(IndexError):
-    """Reports an index outside an array; compiled code raises it.
-
-    Args:
-        array: name of the array in the function.
-        place: function, file and line.
-        axis: axis of the array.
-        index: value of the index.
-        size: number of elements along the axis.
-    """
+    """Reports an index outside an array; compiled code raises it. `place`: function, file and line."""
 
     def __init__(self, array: str, place: str, axis: int, index: int, size: int) -> None:
         super().__init__(
@@ -142,9 +134,7 @@ def _label(code: Any, variable: Any) -> str:
         definition = code.get_definition(variable)
     except KeyError:  # The function assigns it more than once.
         return "array" if variable.name.startswith("$") else str(variable.unversioned_name)
-    if isinstance(definition, ir.Arg):
-        return str(definition.name)
-    if isinstance(definition, ir.Global | ir.FreeVar):
+    if isinstance(definition, ir.Arg | ir.Global | ir.FreeVar):
         return str(definition.name)
     if isinstance(definition, ir.Expr) and definition.op == "getattr":
         return f"{_label(code, definition.value)}.{definition.attr}"

@@ -8,7 +8,7 @@ Loading a kernel from the cache takes about 10 ms, compiling one about 0.5 s.
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache as memoize
 from pathlib import Path
@@ -24,21 +24,71 @@ from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from streamlab.engines.errors import EngineError
-from streamlab.engines.multicore.kernels import arrays as _arrays  # noqa: F401  registers overloads
+from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.kernels import bounds as checked
-from streamlab.engines.multicore.kernels import emitter, inline_functions, members, memory
-from streamlab.engines.multicore.kernels import widths as _widths  # noqa: F401  registers overloads
+from streamlab.engines.multicore.kernels import (
+    emitter,
+    inline_functions,
+    library_functions,  # noqa: F401  registers overloads
+    members,
+    memory,
+    structs,
+)
+from streamlab.engines.multicore.kernels.intrinsics import library
 from streamlab.engines.multicore.kernels.sealed_cache import sealed_cfunc
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprint, names_of
 
-_loaded: dict[tuple[Path, str], Any] = {}
+Functions = Mapping[str, tuple[str, Callable[..., Any]]]
+"""Roles and users' functions, by the name that a kernel's source uses."""
+_NAMES: Mapping[str, Any] = {
+    "carray": carray,
+    "boolean": np.bool_,
+    "int32": np.int32,
+    "int64": np.int64,
+    "uint8": np.uint8,
+    "uint64": np.uint64,
+    **library(emitter, members, memory, structs),
+}
+"""Names that all sources may use."""
+_loaded: dict[tuple[Path, str] | None, Any] = {}
 """Kernels that this process has loaded, by path in the cache (a content hash) and signature."""
+
+
+class KernelSet:
+    """Compiles kernels on first use, and keeps their code alive.
+
+    Args:
+        where: owner of the users' functions, for error messages.
+        bounds: whether these functions check array indices.
+    """
+
+    def __init__(self, where: str, *, bounds: bool) -> None:
+        self._where = where
+        self._bounds = bounds
+        self._compiled: dict[tuple[object, ...], Any] = {}
+
+    def _address(
+        self,
+        key: Sequence[object],
+        functions: Functions,
+        source: str,
+        signature: Any,
+        names: Mapping[str, object],
+        **more: Any,
+    ) -> int:
+        """Return the address of a kernel; `key`: its role and what its source depends on; see `compile_kernel`."""
+        key = tuple(key)
+        if key not in self._compiled:
+            self._compiled[key] = compile_kernel(
+                self._where, functions, source, signature, names, bounds=self._bounds, **more
+            )
+        return int(self._compiled[key].address)
 
 
 def compile_kernel(
     where: str,
-    functions: Mapping[str, tuple[str, Callable[..., Any]]],
+    functions: Functions,
     source: str,
     signature: Any,
     names: Mapping[str, object],
@@ -51,12 +101,12 @@ def compile_kernel(
 
     Args:
         where: owner of the functions, for error messages.
-        functions: role and user's function, by the name that the source uses.
-        source: Python source; it may use all of `memory`, and `names`.
+        functions: users' functions.
+        source: Python source; it may use all of `_NAMES`, and `names`.
         signature: Numba signature of the callback.
-        names: constants of the source.
-        also: further functions that the cache key must cover.
-        bounds: whether the user's functions check array indices.
+        names: constants of the source, and further functions.
+        also: further users' functions that the cache key must cover.
+        bounds: whether the users' functions check array indices.
         width: whether a caller will read the kernel's vector width (`vector_bits`).
 
     Raises:
@@ -64,32 +114,9 @@ def compile_kernel(
     """
     called = (*(function for _, function in functions.values()), *also)
     path = _cached_source(called, source, {**names, "bounds": bounds})
-    if path is None:
-        return _compile(
-            where, functions, source, signature, names, None, bounds=bounds, width=width
-        )
-    key = (path, str(signature))
+    key = None if path is None else (path, str(signature))
     if key in _loaded:
         return _loaded[key]
-    kernel = _compile(where, functions, source, signature, names, path, bounds=bounds, width=width)
-    # Numba compiles in the address, not the content, of large and of non-contiguous global arrays.
-    if not kernel._library.has_dynamic_globals:
-        _loaded[key] = kernel
-    return kernel
-
-
-def _compile(
-    where: str,
-    functions: Mapping[str, tuple[str, Callable[..., Any]]],
-    source: str,
-    signature: Any,
-    names: Mapping[str, object],
-    path: Path | None,
-    *,
-    bounds: bool,
-    width: bool,
-) -> Any:
-    """Compile a kernel, or load it from the cache at `path`."""
     # A cached kernel refers to the module of its globals by name, so that name must be importable.
     module = ModuleType(f"{__name__}.{path.stem if path else 'uncached'}")
     sys.modules[module.__name__] = module
@@ -100,13 +127,7 @@ def _compile(
             name: compile_inlined(function, bounds=bounds)
             for name, (_, function) in functions.items()
         },
-        "carray": carray,
-        "boolean": np.bool_,
-        "int32": np.int32,
-        "int64": np.int64,
-        "open_emitter": emitter.open_emitter,
-        "open_members": members.open_members,
-        **{name: getattr(memory, name) for name in memory.__all__},
+        **_NAMES,
         **names,
     }
     before = set(namespace)
@@ -116,7 +137,11 @@ def _compile(
         raise EngineError(_explain(where, functions, error)) from error
     # The kernel is the last name that the source defines.
     new = [name for name in namespace if name not in before and not name.startswith("__")]
-    return namespace[new[-1]]
+    kernel = namespace[new[-1]]
+    # Numba compiles in the address, not the content, of large and of non-contiguous global arrays.
+    if key is not None and not kernel._library.has_dynamic_globals:
+        _loaded[key] = kernel
+    return kernel
 
 
 def compile_inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
@@ -189,9 +214,7 @@ def _compile_helper(value: object, options: dict[str, Any], compiled: dict[int, 
     )
 
 
-def _explain(
-    where: str, functions: Mapping[str, tuple[str, Callable[..., Any]]], error: Exception
-) -> str:
+def _explain(where: str, functions: Functions, error: Exception) -> str:
     labels = []
     for role, function in functions.values():
         code = getattr(function, "py_func", function).__code__
@@ -213,7 +236,8 @@ def _sources_fingerprint() -> str:
     for path in sorted(Path(__file__).parents[1].rglob("[!.]*.py")):
         if path.is_file():
             digest.update(path.read_bytes())
-    digest.update(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
+    versions = numba.__version__, llvmlite.__version__, np.__version__
+    digest.update(repr((versions, _core.STRUCTS)).encode())
     return digest.hexdigest()
 
 

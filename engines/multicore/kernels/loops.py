@@ -5,22 +5,13 @@ Further records count as refused. A parallel array may hold the source item of e
 Pipelines (`stages`) and dataflow graphs use these kernels: core/stages/kernel.h, core/dataflow/kernel.h.
 """
 
-from typing import Any
-
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-_P, _I = types.voidptr, types.int64
+from collections.abc import Iterable
 
 _LOOP = """\
-open_out, room, close_out = open_emitter(OUTPUT)
-
 @kernel
 def {name}(call, begin, end, out_address):
 {opened}
-    out = open_out(out_address)
+    out = open_emitter(out_address, OUTPUT)
     base_count = count_of(out)
     i = begin
     while i < end and room(out) >= {max_outputs}:
@@ -32,7 +23,7 @@ def {name}(call, begin, end, out_address):
         if count_of(out) - first > {max_outputs}:
             refuse(out, count_of(out) - first - {max_outputs})
         i += 1
-    close_out(out, out_address)
+    close_emitter(out, out_address)
     return i + 1
 """
 
@@ -80,61 +71,7 @@ def loop(
     )
 
 
-@intrinsic
-def call_with_key(typingctx: Any, function: Any, table: Any, key: Any) -> Any:
-    """`call_with_key(function, table, key)`: call a C `FindState` or `MakeEntry` function."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(byte, [byte, ir.IntType(64)])
-        return builder.call(builder.bitcast(args[0], kind.as_pointer()), list(args[1:]))
-
-    return types.voidptr(_P, _P, _I), codegen
-
-
-@intrinsic
-def store_int32(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
-    """`store_int32(address, index, value)`: set element `index` of an array of int32."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        words = builder.bitcast(args[0], ir.IntType(32).as_pointer())
-        builder.store(builder.trunc(args[2], ir.IntType(32)), builder.gep(words, [args[1]]))
-        return context.get_dummy_value()
-
-    return types.void(_P, types.intp, _I), codegen
-
-
-_struct: Any = cgutils.create_struct_proxy
-"""Numba does not type this part of its extension interface."""
-
-
-@intrinsic
-def count_of(typingctx: Any, out: Any) -> Any:
-    """`count_of(out)`: the number of records in an open emitter."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        proxy = _struct(out)(context, builder, value=args[0])
-        return builder.load(proxy.count)
-
-    return _I(out), codegen
-
-
-@intrinsic
-def refuse(typingctx: Any, out: Any, records: Any) -> Any:
-    """`refuse(out, records)`: add to the number of refused records of an open emitter."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        proxy = _struct(out)(context, builder, value=args[0])
-        builder.store(builder.add(builder.load(proxy.refused), args[1]), proxy.refused)
-        return context.get_dummy_value()
-
-    return types.void(out, _I), codegen
-
-
-NAMES: dict[str, Any] = {
-    "call_with_key": call_with_key,
-    "count_of": count_of,
-    "refuse": refuse,
-    "store_int32": store_int32,
-}
-"""Functions that these kernels call, for the `names` of `compile_kernel`."""
+def column_pointers(places: Iterable[int], columns: str = "columns", prefix: str = "") -> str:
+    """Return lines that set `column_1` etc. to the columns at some places of the table `columns`."""
+    lines = (f"    {prefix}column_{i} = pointer_at({columns}, {i})" for i in places)
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Provides Numba intrinsics over raw memory: typed loads, records in place, records on the stack.
+"""Provides functions of kernels over raw memory: typed loads, records in place, records on the stack.
 
 A record on the stack is an LLVM `alloca`. Its address does not escape once the user's function is inlined, so its
 fields become registers.
@@ -12,26 +12,20 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
 from streamlab.engines.multicore.kernels.inline_functions import part
+from streamlab.engines.multicore.kernels.intrinsics import (
+    BYTE,
+    BYTES,
+    HALF,
+    WORD,
+    Code,
+    intrinsic,
+    named_type,
+)
 
-__all__ = [
-    "copy_record",
-    "floor",
-    "is_null",
-    "load",
-    "offset",
-    "pointer_at",
-    "record_at",
-    "record_type",
-    "stack_record",
-    "store_half",
-    "store_word",
-    "zero_bytes",
-    "zero_record",
-]
+_P, _I = types.voidptr, types.int64
 
 
 def record_type(dtype: np.dtype[np.void]) -> types.Record:
@@ -40,142 +34,103 @@ def record_type(dtype: np.dtype[np.void]) -> types.Record:
     return record
 
 
-def _named_type(like: Any) -> Any:
-    """Return the Numba type for a compile-time argument: a record type or a NumPy scalar type."""
-    if isinstance(like, (types.TypeRef, types.NumberClass)):
-        return like.instance_type
-    raise TypingError(f"expected a type known at compile time, got {like}")
-
-
-@intrinsic
-def load(typingctx: Any, address: Any, index: Any, like: Any) -> Any:
+@intrinsic(lambda address, index, like: named_type(like)(_P, types.intp, like))
+def load(code: Code, address: Any, index: Any, like: Any) -> Any:
     """`load(address, index, dtype)`: element `index` of the array of `dtype` at `address`."""
-    element = _named_type(like)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = builder.bitcast(args[0], context.get_data_type(element).as_pointer())
-        loaded = builder.load(builder.gep(pointer, [args[1]]))
-        return context.data_model_manager[element].from_data(builder, loaded)
-
-    return element(types.voidptr, types.intp, like), codegen
+    pointer = code.element(address, index, code.context.get_data_type(code.result))
+    model = code.context.data_model_manager[code.result]
+    return model.from_data(code.builder, code.builder.load(pointer))
 
 
-@intrinsic
-def pointer_at(typingctx: Any, address: Any, index: Any) -> Any:
+@intrinsic(lambda address, index: _P(_P, types.intp))
+def pointer_at(code: Code, address: Any, index: Any) -> Any:
     """`pointer_at(address, index)`: element `index` of an array of pointers."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        byte_pointer = context.get_value_type(types.voidptr)
-        table = builder.bitcast(args[0], byte_pointer.as_pointer())
-        return builder.load(builder.gep(table, [args[1]]))
-
-    return types.voidptr(types.voidptr, types.intp), codegen
+    return code.pointer(address, index)
 
 
-@intrinsic
-def offset(typingctx: Any, address: Any, nbytes: Any) -> Any:
+@intrinsic(lambda address, nbytes: _P(_P, types.intp))
+def offset(code: Code, address: Any, nbytes: Any) -> Any:
     """`offset(address, nbytes)`: `address` plus `nbytes`."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        byte = builder.bitcast(args[0], ir.IntType(8).as_pointer())
-        return builder.bitcast(builder.gep(byte, [args[1]]), context.get_value_type(types.voidptr))
-
-    return types.voidptr(types.voidptr, types.intp), codegen
+    return code.element(address, nbytes, BYTE)
 
 
-@intrinsic
-def record_at(typingctx: Any, address: Any, like: Any) -> Any:
+@intrinsic(lambda address, like: named_type(like)(_P, like))
+def record_at(code: Code, address: Any, like: Any) -> Any:
     """`record_at(address, dtype)`: the record at `address`, by reference."""
-    record = _named_type(like)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(args[0], context.get_value_type(record))
-
-    return record(types.voidptr, like), codegen
+    return code.builder.bitcast(address, code.context.get_value_type(code.result))
 
 
-@intrinsic
-def stack_record(typingctx: Any, like: Any) -> Any:
+@intrinsic(lambda like: named_type(like)(like))
+def stack_record(code: Code, like: Any) -> Any:
     """`stack_record(dtype)`: a zeroed record that lives until the kernel returns."""
-    record = _named_type(like)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        storage = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(8), max(1, record.size)))
-        cgutils.memset(builder, storage, ir.Constant(ir.IntType(64), record.size), 0)
-        return builder.bitcast(storage, context.get_value_type(record))
-
-    return record(like), codegen
+    size = code.result.size
+    storage = cgutils.alloca_once(code.builder, ir.ArrayType(BYTE, max(1, size)))
+    cgutils.memset(code.builder, storage, WORD(size), 0)
+    return code.builder.bitcast(storage, code.context.get_value_type(code.result))
 
 
-@intrinsic
-def copy_record(typingctx: Any, target: Any, source: Any) -> Any:
-    """`copy_record(target, source)`: copy all fields between two records of one type."""
+def _of_one_type(target: Any, source: Any) -> Any:
     if target != source or not isinstance(target, types.Record):
         raise TypingError(f"copy_record needs two records of one type, got {target} and {source}")
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        size = ir.Constant(ir.IntType(64), target.size)
-        cgutils.raw_memcpy(builder, args[0], args[1], size, 1)
-        return context.get_dummy_value()
-
-    return types.void(target, source), codegen
+    return types.void(target, source)
 
 
-@intrinsic
-def zero_record(typingctx: Any, target: Any) -> Any:
+@intrinsic(_of_one_type)
+def copy_record(code: Code, target: Any, source: Any) -> None:
+    """`copy_record(target, source)`: copy all fields between two records of one type."""
+    cgutils.raw_memcpy(code.builder, target, source, WORD(code.kinds[0].size), 1)
+
+
+@intrinsic(lambda target: types.void(target))
+def zero_record(code: Code, target: Any) -> None:
     """`zero_record(target)`: set every byte of a record to 0."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        cgutils.memset(builder, args[0], ir.Constant(ir.IntType(64), target.size), 0)
-        return context.get_dummy_value()
-
-    return types.void(target), codegen
+    cgutils.memset(code.builder, target, WORD(code.kinds[0].size), 0)
 
 
-@intrinsic
-def store_word(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
+@intrinsic(lambda address, index, value: types.void(_P, types.intp, _I))
+def store_word(code: Code, address: Any, index: Any, value: Any) -> None:
     """`store_word(address, index, value)`: set element `index` of an array of int64."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        words = builder.bitcast(args[0], ir.IntType(64).as_pointer())
-        builder.store(args[2], builder.gep(words, [args[1]]))
-        return context.get_dummy_value()
-
-    return types.void(types.voidptr, types.intp, types.int64), codegen
+    code.builder.store(value, code.element(address, index, WORD))
 
 
-@intrinsic
-def store_half(typingctx: Any, address: Any, index: Any, value: Any) -> Any:
-    """`store_half(address, index, value)`: set element `index` of an array of int32."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        halves = builder.bitcast(args[0], ir.IntType(32).as_pointer())
-        narrow = builder.trunc(args[2], ir.IntType(32))
-        builder.store(narrow, builder.gep(halves, [args[1]]))
-        return context.get_dummy_value()
-
-    return types.void(types.voidptr, types.intp, types.int64), codegen
+@intrinsic(lambda address, index, value: types.void(_P, types.intp, _I))
+def store_int32(code: Code, address: Any, index: Any, value: Any) -> None:
+    """`store_int32(address, index, value)`: set element `index` of an array of int32."""
+    code.builder.store(code.builder.trunc(value, HALF), code.element(address, index, HALF))
 
 
-@intrinsic
-def zero_bytes(typingctx: Any, address: Any, nbytes: Any) -> Any:
+@intrinsic(lambda address, nbytes: types.void(_P, types.intp))
+def zero_bytes(code: Code, address: Any, nbytes: Any) -> None:
     """`zero_bytes(address, nbytes)`: set `nbytes` bytes to 0."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        cgutils.memset(builder, args[0], args[1], 0)
-        return context.get_dummy_value()
-
-    return types.void(types.voidptr, types.intp), codegen
+    cgutils.memset(code.builder, address, nbytes, 0)
 
 
-@intrinsic
-def is_null(typingctx: Any, address: Any) -> Any:
+@intrinsic(lambda address: types.boolean(_P))
+def is_null(code: Code, address: Any) -> Any:
     """`is_null(address)`: whether `address` is the null pointer."""
+    return cgutils.is_null(code.builder, address)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return cgutils.is_null(builder, args[0])
 
-    return types.boolean(types.voidptr), codegen
+@intrinsic(lambda: _P())
+def null(code: Code) -> Any:
+    """`null()`: the null pointer."""
+    return BYTES(None)
+
+
+@intrinsic(lambda address: types.void(_P))
+def prefetch(code: Code, address: Any) -> None:
+    """`prefetch(address)`: prefetch the cache line at `address` for writing."""
+    kind = ir.FunctionType(ir.VoidType(), [BYTES, HALF, HALF, HALF])
+    function = code.builder.module.declare_intrinsic("llvm.prefetch", (BYTES,), kind)
+    code.builder.call(function, [address, HALF(1), HALF(3), HALF(1)])
+
+
+@intrinsic(lambda function, values: _P(_P, values))
+def call_pointer(code: Code, function: Any, values: Any) -> Any:
+    """`call_pointer(function, values)`: call a C function of a tuple of values that returns a pointer."""
+    arguments = cgutils.unpack_tuple(code.builder, values)
+    kind = ir.FunctionType(BYTES, [value.type for value in arguments])
+    return code.builder.call(code.builder.bitcast(function, kind.as_pointer()), arguments)
 
 
 @part

@@ -28,25 +28,20 @@ from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 from numba.core.serialize import dumps
 
-from streamlab.engines.multicore.kernels.vector_bits import note_vector_bits, vector_bits_of
-
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 _PATIENCE_S = 60.0
 """Maximum wait for another process's compilation. The longest in the suite takes 10 s."""
+_REGISTERS = (("%zmm", 512), ("%ymm", 256), ("%xmm", 128))
+"""Vector registers of x86-64 and their widths in bits, widest first."""
+_NOTED = "_lab_vector_bits"
+"""Attribute of a loaded kernel's code library with its vector width."""
 
 
 def sealed_cfunc(
     signature: Any, *, keep: bool, width: bool, **options: Any
 ) -> Callable[[Callable[..., Any]], CFunc]:
-    """Return a decorator like `numba.cfunc`, which uses this module's cache.
-
-    Args:
-        signature: Numba signature.
-        keep: whether to use the cache.
-        width: whether the cache stores the vector width.
-        options: Numba options.
-    """
+    """Return a decorator like `numba.cfunc`; `keep`: uses this module's cache, with the vector width if `width`."""
     parsed = sigutils.normalize_signature(signature)  # type: ignore[no-untyped-call]  # Numba's gap
 
     def decorate(function: Callable[..., Any]) -> CFunc:
@@ -116,7 +111,7 @@ class SealedCache(FunctionCache):
             return None  # A process stored it without the width.
         data = self._impl.rebuild(target_context, reduced)
         if bits is not None:
-            note_vector_bits(data.library, bits)
+            setattr(data.library, _NOTED, bits)
         return data
 
     def _save_overload(self, sig: Any, data: Any) -> None:
@@ -124,8 +119,8 @@ class SealedCache(FunctionCache):
             return
         bits = None
         if self._keeps_width:
-            bits = vector_bits_of(data.library)
-            note_vector_bits(data.library, bits)
+            bits = _vector_bits_of(data.library)
+            setattr(data.library, _NOTED, bits)
         kernel = dumps((bits, self._impl.reduce(data)))  # type: ignore[no-untyped-call]  # Numba's gap
         path = self._path(sig, data.codegen)
         with suppress(OSError):  # A full disk only costs compile time.
@@ -145,16 +140,30 @@ class SealedCache(FunctionCache):
         return Path(self.cache_path) / f"{self._impl.filename_base}.{key[:16]}.kernel"
 
 
+def vector_bits(kernel: Any) -> int:
+    """Return the width in bits of the widest vector registers that a kernel uses.
+
+    Reads the machine code, since the compiler does not always use the widest registers of the processor.
+    Returns 0 if the code uses none, and on architectures other than x86-64.
+    A kernel from the cache has a width only if `compile_kernel` got `width`.
+    """
+    return _vector_bits_of(kernel._library)
+
+
+def _vector_bits_of(library: Any) -> int:
+    noted = getattr(library, _NOTED, None)
+    if noted is not None:
+        return int(noted)
+    text = library.get_asm_str()
+    return next((bits for name, bits in _REGISTERS if name in text), 0)
+
+
 @contextmanager
 def _in_turn(source: Path, stored: Callable[[], bool]) -> Iterator[None]:
     """Hold the lock of a source file, so that other processes wait for the compilation.
 
     Continues without the lock if the file cannot be locked or the wait takes too long. It also releases the lock if
-    another process compiled the kernel and could not store it: then waiting does not help.
-
-    Args:
-        source: the source file.
-        stored: returns whether the cache holds the kernel.
+    another process compiled the kernel and could not store it (`stored`): then waiting does not help.
     """
     with ExitStack() as held:
         with suppress(OSError):

@@ -1,11 +1,9 @@
 """Defines the options of the variant `layers`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.settings import VariantOptions, check_name
+from streamlab.engines.multicore.run.settings import VariantOptions, choice
 
 COMMUNICATION, OPERATOR, NONE = _core.DETERMINISMS
 LOG, SCALEGATE = _core.CHANNELS
@@ -30,27 +28,11 @@ class LayersOptions(VariantOptions):
             it; a task cannot set it.
     """
 
-    KINDS: ClassVar[Mapping[str, type[object]]] = {
-        "determinism": str,
-        "channels": str,
-        "merge_unit": str,
-        "dealing": str,
-    }
-
-    determinism: str = COMMUNICATION
-    channels: str = LOG
-    merge_unit: str = RUN
-    dealing: str = TIME
+    determinism: str = choice(_core.DETERMINISMS)
+    channels: str = choice(_core.CHANNELS)
+    merge_unit: str = choice(_core.MERGE_UNITS)
+    dealing: str = choice(_core.DEALINGS)
     channel_rows: int = 4096
-
-    def check(self) -> str | None:
-        """Return why a value is invalid, or None."""
-        return (
-            check_name("determinism", _core.DETERMINISMS, self.determinism)
-            or check_name("channels", _core.CHANNELS, self.channels)
-            or check_name("merge_unit", _core.MERGE_UNITS, self.merge_unit)
-            or check_name("dealing", _core.DEALINGS, self.dealing)
-        )
 
     @property
     def in_words(self) -> str:

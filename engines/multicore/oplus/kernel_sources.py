@@ -7,23 +7,20 @@ Counters start with `int64(0)`: a plain 0 has a literal type, and Numba repeats 
 # Three passes over the tuples: find all keys, prefetch their cache lines, update. The last pass
 # visits only tuples with keys of this instance; a check there would be an unpredictable branch.
 PROCESS = """\
-open_out, room, close_out = open_emitter(OUTPUT)
-open_keys, close_keys = open_key_set(KEYS)
-
 @kernel
 def process(view, begin, end, out_address):
-    keys_address = pointer_at(view, 0)
-    expire_at = load(view, 1, int64)
-    stamp = load(view, 2, int64)
-    instance = pointer_at(view, 3)
-    find = pointer_at(view, 4)
-    streams = pointer_at(view, 5)
-    rows = pointer_at(view, 6)
-    sources = pointer_at(view, 7)
-    own = pointer_at(view, 8)
-    tables = pointer_at(view, 9)
+    keys_address = pointer_at(view, VIEW.keys)
+    expire_at = load(view, VIEW.expire_at, int64)
+    stamp = load(view, VIEW.stamp, int64)
+    instance = pointer_at(view, VIEW.instance)
+    find = pointer_at(view, VIEW.find)
+    streams = pointer_at(view, VIEW.streams)
+    rows = pointer_at(view, VIEW.rows)
+    sources = pointer_at(view, VIEW.sources)
+    own = pointer_at(view, VIEW.own)
+    tables = pointer_at(view, VIEW.tables)
 {open_stored}
-    keys = open_keys(keys_address)
+    keys = open_keys(keys_address, KEYS)
     scan_end = begin
     tuples = int64(0)
     before = int64(0)
@@ -31,7 +28,7 @@ def process(view, begin, end, out_address):
         columns = pointer_at(streams, int64(load(sources, scan_end, uint8)))
         row = load(rows, scan_end, int64)
 {pointers}
-        if load(ts_column, row, int64) >= expire_at:
+        if load(column_0, row, int64) >= expire_at:
             break
         user_keys({tuple}, keys)
         if refused_keys(keys) > 0:
@@ -41,14 +38,14 @@ def process(view, begin, end, out_address):
         tuples += int64(count_keys(keys) > before)
         before = count_keys(keys)
         scan_end += 1
-    if load(view, 12, int64) != 0 and tuples > 0:
+    if load(view, VIEW.prefetch, int64) != 0 and tuples > 0:
         key_count = load(own, 2 * tuples - 1, int64)
         for k in range(key_count):
             prefetch_slot(tables, bucket_at(keys, k), hash_at(keys, k))
         for k in range(key_count):
             prefetch_windows(tables, bucket_at(keys, k), hash_at(keys, k), STRIDE)
-    out = open_out(out_address)
-    left = load(view, 10, int64)
+    out = open_emitter(out_address, OUTPUT)
+    left = load(view, VIEW.left, int64)
     last = left  # begin of the tuple's latest window
     new_entries = int64(0)
     k = int64(0)
@@ -63,9 +60,9 @@ def process(view, begin, end, out_address):
 {in_windows}
         k = keys_end
         p += 1
-    close_out(out, out_address)
+    close_emitter(out, out_address)
     close_keys(keys, keys_address)
-    store_word(view, 16, new_entries)
+    store_word(view, VIEW.made, new_entries)
     if p < tuples:
         scan_end = load(own, 2 * p, int64)
 {close_stored}
@@ -85,9 +82,8 @@ UPDATE = """\
                 STRIDE,
             )
             if is_null(windows_at):
-                windows_at = call_find(
-                    find, instance, key_at(keys, j), bucket_at(keys, j), first, stamp + i - begin
-                )
+                arguments = (instance, key_at(keys, j), bucket_at(keys, j), first, stamp + i - begin)
+                windows_at = call_pointer(find, arguments)
                 fresh = not is_null(windows_at)
             else:
                 windows_at = offset(windows_at, HEAD)
@@ -101,18 +97,18 @@ UPDATE = """\
 
 # For operators that store tuples: the core makes room for one more tuple in each deque beforehand.
 OPEN_STORED = """\
-    reserve = pointer_at(view, 13)
+    reserve = pointer_at(view, VIEW.reserve)
     compared = int64(0)
     lacking = int64(0)
 """
 
 CLOSE_STORED = """\
-    store_word(view, 14, compared)
-    store_word(view, 15, lacking)
+    store_word(view, VIEW.compared, compared)
+    store_word(view, VIEW.wanted, lacking)
 """
 
 AT_STORED = """\
-                if not ({rooms}) and is_null(call_reserve(reserve, instance, {at})):
+                if not ({rooms}) and is_null(call_pointer(reserve, (instance, {at}))):
                     break
 """
 
@@ -122,7 +118,7 @@ AT_STORED = """\
 CHECK_JOIN_ROOM = """\
                 needed_rows = len(deque_at(offset(windows_at, {other}), DEQUE)) * {max_outputs}
                 if room(out) < needed_rows:
-                    store_word(offset(windows_at, -HEAD), 0, NO_STAMP)
+                    store_word(offset(windows_at, -HEAD), STAMP, NO_STAMP)
                     lacking = needed_rows
                     break
 """
@@ -170,11 +166,11 @@ OVERLAPPING_WINDOWS = """\
 """
 
 UPDATE_OVERLAPPING = """\
-                slot = load(view, 11, int64)
+                slot = load(view, VIEW.slot, int64)
                 window = left
                 while window <= last:
                     at = offset(windows_at, slot * ({inputs} * WINDOW_BYTES))
-                    if load(at, 1, int64) != window:
+                    if load(at, LEFT, int64) != window:
                         free_windows(at, window, {inputs}, WINDOW_BYTES)
 {at_stored}
                     set_stamp(out, window + SIZE)
@@ -186,12 +182,10 @@ UPDATE_OVERLAPPING = """\
 """
 
 ROUTE = """\
-open_owners, clear_owners = open_owners_of(OWNERS)
-
 @kernel
 def route(owner, columns, begin, end, masks):
 {pointers}
-    owners = open_owners(owner)
+    owners = open_owners(owner, OWNERS)
     for i in range(begin, end):
         clear_owners(owners)
         user_keys({tuple}, owners)
@@ -200,12 +194,10 @@ def route(owner, columns, begin, end, masks):
 """
 
 MAP = """\
-open_keys, close_keys = open_key_set(KEYS)
-
 @kernel
 def map_(keys_address, columns, rows, count, ends):
 {pointers}
-    keys = open_keys(keys_address)
+    keys = open_keys(keys_address, KEYS)
     i = int64(0)
     while i < count:
         row = load(rows, i, int64)
@@ -219,11 +211,9 @@ def map_(keys_address, columns, rows, count, ends):
 """
 
 EXPIRE = """\
-open_out, room, close_out = open_emitter(OUTPUT)
-
 @kernel
 def expire(entries, begin, end, left, out_address):
-    out = open_out(out_address)
+    out = open_emitter(out_address, OUTPUT)
     set_stamp(out, left + {size})
     i = begin
     while i < end and room(out) >= {max_outputs}:
@@ -233,7 +223,7 @@ def expire(entries, begin, end, left, out_address):
 {calls}
             pass
         i += 1
-    close_out(out, out_address)
+    close_emitter(out, out_address)
     return i + 1
 """
 
@@ -279,13 +269,11 @@ def match(probes, begin, end, others, first, last, pairs, capacity):
 """
 
 PAIRS = """\
-open_out, room, close_out = open_emitter(OUTPUT)
-
 @kernel
 def emit_pairs(lefts, rights, pairs, times, begin, end, out_address):
 {left_pointers}
 {right_pointers}
-    out = open_out(out_address)
+    out = open_emitter(out_address, OUTPUT)
     k = begin
     while k < end and room(out) >= {max_outputs}:
         i = load(pairs, 2 * k, int64)
@@ -293,6 +281,6 @@ def emit_pairs(lefts, rights, pairs, times, begin, end, out_address):
         set_stamp(out, load(times, k, int64))
         user({left}, {right}, out)
         k += 1
-    close_out(out, out_address)
+    close_emitter(out, out_address)
     return k + 1
 """

@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.kernels import emitter, memory
-from streamlab.engines.multicore.kernels.compile import compile_inlined, compile_kernel
-from streamlab.engines.multicore.kernels.vector_bits import vector_bits
+from streamlab.engines.multicore.kernels.compile import Functions, KernelSet, compile_inlined
+from streamlab.engines.multicore.kernels.intrinsics import library
+from streamlab.engines.multicore.kernels.loops import column_pointers
+from streamlab.engines.multicore.kernels.sealed_cache import vector_bits
 from streamlab.engines.multicore.oplus import kernel_sources as operator_sources
 from streamlab.engines.multicore.oplus import keyset, stored_tuples, window_tables
 from streamlab.engines.multicore.oplus.tables import max_open_windows
@@ -33,14 +36,8 @@ _EXPIRE = _I(_P, _I, _I, _I, _P)
 _MATCH = _I(_P, _I, _I, _P, _I, _I, _P, _I)
 _PAIRS = _I(_P, _P, _P, _P, _I, _I, _P)
 
-_Functions = dict[str, tuple[str, Callable[..., Any]]]
-"""Roles and functions, by the name that a kernel's source uses."""
-
 _DEQUE_FIELD = "stored tuples"
 """Contains a space, so that no user's function can access the field."""
-
-HEAD_BYTES = 8
-"""Size of an entry's head in a window table: its stamp (core/run/key_table.h)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +112,7 @@ def window_dtype(operator: Operator) -> np.dtype[np.void]:
 
 def entry_bytes(operator: Operator) -> int:
     """Return the size in bytes of a window table's entry, which holds all windows of a key."""
-    return HEAD_BYTES + _places(operator) * window_dtype(operator).itemsize
+    return window_tables.HEAD_BYTES + _places(operator) * window_dtype(operator).itemsize
 
 
 def _places(operator: Operator) -> int:
@@ -133,20 +130,12 @@ def _name_of(bucket: Callable[[int], int] | None) -> str:
         return str(id(bucket))
 
 
-class OperatorKernels:
-    """Compiles the functions of one operator on first use, and keeps the code alive.
-
-    Methods raise EngineError if a function does not compile.
-
-    Args:
-        operator: the operator.
-        bounds: whether its functions check array indices.
-    """
+class OperatorKernels(KernelSet):
+    """Compiles the functions of one operator; methods raise EngineError if one does not compile."""
 
     def __init__(self, operator: Operator, *, bounds: bool = False) -> None:
+        super().__init__(f"operator {operator.name}", bounds=bounds)
         self._operator = operator
-        self._bounds = bounds
-        self._kernels: dict[tuple[object, ...], Any] = {}
         names = ("ts", "input", *(operator.fields.names or ()), *operator.lists)
         self._tuple = namedtuple("tuple_", names)  # type: ignore[misc]
         bucket = (
@@ -171,11 +160,11 @@ class OperatorKernels:
             tuple=self._tuple_source("row", "", layout),
             in_windows=self._in_windows(layout),
         )
-        functions: _Functions = {
+        functions = {
             "user_keys": ("keys", operator.keys),
             "user": ("update", operator.update or store),
         }
-        return self._address("process", functions, source, _PROCESS, (layout,))
+        return self._address_of(("process", layout), functions, source, _PROCESS)
 
     def route(self, layout: TupleLayout) -> int:
         """Return the address of the kernel that maps tuples to instances."""
@@ -183,8 +172,9 @@ class OperatorKernels:
             pointers=self._pointers("columns", "", layout),
             tuple=self._tuple_source("i", "", layout),
         )
-        functions: _Functions = {"user_keys": ("keys", self._operator.keys)}
-        return self._address("route", functions, source, _ROUTE, (layout,))
+        return self._address_of(
+            ("route", layout), {"user_keys": ("keys", self._operator.keys)}, source, _ROUTE
+        )
 
     def map(self, layout: TupleLayout) -> int:
         """Return the address of the kernel that finds the keys of tuples in a map instance."""
@@ -192,15 +182,16 @@ class OperatorKernels:
             pointers=self._pointers("columns", "", layout),
             tuple=self._tuple_source("row", "", layout),
         )
-        functions: _Functions = {"user_keys": ("keys", self._operator.keys)}
-        return self._address("map", functions, source, _MAP, (layout,))
+        return self._address_of(
+            ("map", layout), {"user_keys": ("keys", self._operator.keys)}, source, _MAP
+        )
 
     def expire(self) -> int:
         """Return the address of the kernel for expiring windows; 0 if they expire without a trace."""
         operator = self._operator
         if _traceless(operator):
             return 0
-        functions: _Functions = {}
+        functions = {}
         calls = []
         if operator.expire is not None:
             functions["user_expire"] = ("expire", operator.expire)
@@ -218,20 +209,17 @@ class OperatorKernels:
         source = operator_sources.EXPIRE.format(
             size=operator.window.size,
             stride=entry_bytes(operator),
-            head=HEAD_BYTES,
+            head=window_tables.HEAD_BYTES,
             max_outputs=operator.max_outputs,
             windows=self._windows_source("at"),
             calls="\n".join(f"            {call}" for call in calls),
         )
-        return self._address("expire", functions, source, _EXPIRE, ())
+        return self._address_of(("expire",), functions, source, _EXPIRE)
 
     def match(self, left: TupleLayout, right: TupleLayout, *, by_left: bool) -> int:
         """Return the address of the kernel that compares tuples of two inputs.
 
-        Args:
-            left: layout of the left input.
-            right: layout of the right input.
-            by_left: whether new tuples of the left input are compared with stored ones of the right.
+        `by_left`: new tuples of the left input are compared with stored ones of the right.
         """
         assert self._operator.join is not None
         probe, stored = (left, right) if by_left else (right, left)
@@ -247,12 +235,16 @@ class OperatorKernels:
             left="k" if by_left else "j",
             right="j" if by_left else "k",
         )
-        functions: _Functions = {"user": ("match", self._operator.join.match)}
-        return self._address("match", functions, source, _MATCH, (left, right, by_left))
+        return self._address_of(
+            ("match", left, right, by_left),
+            {"user": ("match", self._operator.join.match)},
+            source,
+            _MATCH,
+        )
 
     def match_vector_bits(self) -> int:
         """Return the vector width of the comparisons in bits; 0 if it is unknown, or without a join."""
-        compiled = [kernel for key, kernel in self._kernels.items() if key[0] == "match"]
+        compiled = [kernel for key, kernel in self._compiled.items() if key[0] == "match"]
         return max(map(vector_bits, compiled), default=0)
 
     def pairs(self, left: TupleLayout, right: TupleLayout) -> int:
@@ -265,104 +257,65 @@ class OperatorKernels:
             right=self._tuple_source("j", "r_", right),
             max_outputs=self._operator.max_outputs,
         )
-        functions: _Functions = {"user": ("emit", self._operator.join.emit)}
-        return self._address("pairs", functions, source, _PAIRS, (left, right))
+        return self._address_of(
+            ("pairs", left, right), {"user": ("emit", self._operator.join.emit)}, source, _PAIRS
+        )
 
-    def _address(
-        self,
-        role: str,
-        functions: _Functions,
-        source: str,
-        signature: Any,
-        key: Sequence[object],
+    def _address_of(
+        self, key: Sequence[object], functions: Functions, source: str, signature: Any
     ) -> int:
-        full = (role, *key)
-        if full not in self._kernels:
-            fields = self._operator.fields
-            names: dict[str, Any] = {
-                "Tuple": self._tuple,
-                "WINDOW": self._window_type(),
-                "DEQUE": self._deque,
-                "deque_at": stored_tuples.deque_at,
-                "has_room": stored_tuples.has_room,
-                "call_reserve": stored_tuples.call_reserve,
-                "OUTPUT": emitter.emitter_type(self._operator.output, stamped=True),
-                "KEYS": self._keys,
-                "OWNERS": self._owners,
-                "HEAD": HEAD_BYTES,
-                "STRIDE": entry_bytes(self._operator),
-                "WINDOW_BYTES": window_dtype(self._operator).itemsize,
-                "NO_WINDOW": window_tables.NO_WINDOW,
-                "NO_STAMP": window_tables.NO_STAMP,
-                "uint8": np.uint8,
-                "ADVANCE": self._operator.window.advance,
-                "SIZE": self._operator.window.size,
-                **{f"TYPE_{name}": fields[name].type for name in fields.names or ()},
-                **{f"TYPE_{name}": dtype.type for name, dtype in self._operator.lists.items()},
-                "set_stamp": emitter.set_stamp,
-                "call_find": window_tables.call_find,
-                "find_or_make": window_tables.find_or_make,
-                "make_windows": window_tables.make_windows,
-                "free_windows": window_tables.free_windows,
-                "prefetch_windows": window_tables.prefetch_windows,
-                "prefetch_slot": window_tables.prefetch_slot,
-                "open_key_set": keyset.open_key_set,
-                "open_owners_of": keyset.open_owners,
-                "owners_mask": keyset.owners_mask,
-                "count_keys": keyset.count_keys,
-                "refused_keys": keyset.refused_keys,
-                "key_at": keyset.key_at,
-                "bucket_at": keyset.bucket_at,
-                "hash_at": keyset.hash_at,
-            }
-            where = f"operator {self._operator.name}"
-            extra = () if self._operator.bucket is None else (self._operator.bucket,)
-            self._kernels[full] = compile_kernel(
-                where,
-                functions,
-                source,
-                signature,
-                names,
-                also=extra,
-                bounds=self._bounds,
-                width=role == "match",
-            )
-        return int(self._kernels[full].address)
+        """Return the address of a kernel; `key` is its role, and the layouts that it reads."""
+        operator = self._operator
+        columns = {name: operator.fields[name] for name in operator.fields.names or ()}
+        columns |= operator.lists
+        names: dict[str, Any] = {
+            **library(keyset, stored_tuples, window_tables),
+            "Tuple": self._tuple,
+            "WINDOW": self._window_type(),
+            "DEQUE": self._deque,
+            "OUTPUT": emitter.EmitterType(operator.output, stamped=True),
+            "KEYS": self._keys,
+            "OWNERS": self._owners,
+            "HEAD": window_tables.HEAD_BYTES,
+            "STRIDE": entry_bytes(operator),
+            "WINDOW_BYTES": window_dtype(operator).itemsize,
+            "STAMP": window_tables.STAMP,
+            "LEFT": window_tables.LEFT,
+            "NO_WINDOW": window_tables.NO_WINDOW,
+            "NO_STAMP": window_tables.NO_STAMP,
+            "ADVANCE": operator.window.advance,
+            "SIZE": operator.window.size,
+            **{f"TYPE_{name}": dtype.type for name, dtype in columns.items()},
+        }
+        also = () if operator.bucket is None else (operator.bucket,)
+        width = key[0] == "match"
+        return self._address(key, functions, source, signature, names, also=also, width=width)
 
     def _pointers(self, columns: str, prefix: str, layout: TupleLayout) -> str:
-        lines = [f"{prefix}ts_column = pointer_at({columns}, 0)"]
-        position = 1
-        for name in self._operator.fields.names or ():
-            if name in layout.fields:
-                lines.append(f"{prefix}column_{name} = pointer_at({columns}, {position})")
-            position += 1
-        for name in self._operator.lists:
-            if name in layout.lists:
-                lines += [
-                    f"{prefix}begin_{name} = pointer_at({columns}, {position})",
-                    f"{prefix}end_{name} = pointer_at({columns}, {position + 1})",
-                    f"{prefix}values_{name} = pointer_at({columns}, {position + 2})",
-                ]
-            position += 3
-        return "\n".join(f"    {line}" for line in lines)
+        """Return the lines that load the columns which a stream carries; see `columns_of`."""
+        fields, lists = self._operator.fields.names or (), list(self._operator.lists)
+        carried = [True, *(name in layout.fields for name in fields)]
+        carried += [name in layout.lists for name in lists for _ in range(3)]
+        places = [place for place, there in enumerate(carried) if there]
+        return column_pointers(places, columns, prefix)
 
     def _tuple_source(self, row: str, prefix: str, layout: TupleLayout) -> str:
-        parts = [f"load({prefix}ts_column, {row}, int64)", f"int64({layout.input})"]
-        for name in self._operator.fields.names or ():
-            if name in layout.fields:
-                parts.append(f"load({prefix}column_{name}, {row}, TYPE_{name})")
-            else:
-                parts.append(f"TYPE_{name}(0)")
-        for name, dtype in self._operator.lists.items():
+        def load(place: int, dtype: str = "int64") -> str:
+            return f"load({prefix}column_{place}, {row}, {dtype})"
+
+        parts = [load(0), f"int64({layout.input})"]
+        fields = self._operator.fields.names or ()
+        for place, name in enumerate(fields, start=1):
+            carried = name in layout.fields
+            parts.append(load(place, f"TYPE_{name}") if carried else f"TYPE_{name}(0)")
+        for number, (name, dtype) in enumerate(self._operator.lists.items()):
+            first = 1 + len(fields) + 3 * number
+            address, length = f"{prefix}column_0", "0"
             if name in layout.lists:
-                begin = f"load({prefix}begin_{name}, {row}, int64)"
-                end = f"load({prefix}end_{name}, {row}, int64)"
-                parts.append(
-                    f"carray(offset({prefix}values_{name}, {begin} * {dtype.itemsize}), "
-                    f"({end} - {begin},), TYPE_{name})"
-                )
-            else:
-                parts.append(f"carray({prefix}ts_column, (0,), TYPE_{name})")
+                begin, end, address = load(first), load(first + 1), f"{prefix}column_{first + 2}"
+                address = f"offset({address}, {begin} * {dtype.itemsize})"
+                length = f"{end} - {begin}"
+            parts.append(f"carray({address}, ({length},), TYPE_{name})")
         return f"Tuple({', '.join(parts)})"
 
     def _in_windows(self, layout: TupleLayout) -> str:
@@ -473,3 +426,44 @@ def _zero_source(operator: Operator) -> list[str]:
             if base.kind in "fc":
                 targets.append(f"    w[{i}].{name}{'[:]' if array else ''} = 0")
     return [f"if not ({' or '.join(parts)}):", *targets]
+
+
+def spec_of(
+    operator: Operator,
+    kernels: OperatorKernels,
+    layouts: Sequence[TupleLayout],
+    *,
+    fused: bool,
+    bag: bool = False,
+) -> _core.OperatorSpec:
+    """Return the core's description of an operator.
+
+    `layouts` are those of its streams; two for fused joins. `fused`: it is a join that runs over columns.
+    `bag`: map instances in front of it keep repeated keys.
+    """
+    join: dict[str, int] = {}
+    if fused:
+        left, right = layouts
+        join = {
+            "match_by_left": kernels.match(left, right, by_left=True),
+            "match_by_right": kernels.match(left, right, by_left=False),
+            "emit_pairs": kernels.pairs(left, right),
+        }
+    return _core.OperatorSpec(
+        name=operator.name,
+        advance=operator.window.advance,
+        size=operator.window.size,
+        single=operator.window.type == SINGLE,
+        inputs=len(operator.inputs),
+        entry_bytes=entry_bytes(operator),
+        buckets=operator.buckets,
+        expire=0 if fused else kernels.expire(),
+        max_outputs=operator.max_outputs,
+        emits_on_update=operator.emits_on_update,
+        bag=bag,
+        stored_bytes=stored_tuples.stored_dtype(operator).itemsize
+        if operator.stores and not fused
+        else 0,
+        matches_stored=operator.join is not None and not fused,
+        **join,
+    )

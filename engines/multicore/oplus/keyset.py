@@ -1,7 +1,7 @@
 """Implements the `out` argument of f_MK in compiled code.
 
 `KeySetType` collects the keys of tuples whose buckets belong to this instance; the C struct behind it is `KeySet`
-(core/oplus/kernel.h).
+(core/oplus/kernel.h). During a kernel call its counters live on the stack.
 `OwnersType` collects the instances that own a tuple's keys, as a bit mask.
 """
 
@@ -9,15 +9,22 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.extending import models, register_model
-from numba.extending import intrinsic
+from numba.core import types
 
 from streamlab.engines.multicore.kernels.inline_functions import overload_method_part, part
+from streamlab.engines.multicore.kernels.intrinsics import (
+    HALF,
+    WORD,
+    Code,
+    StructType,
+    counter,
+    intrinsic,
+    named_type,
+)
+from streamlab.engines.multicore.kernels.structs import KEY_SET
 
-COLUMNS, COUNT, CAPACITY, REFUSED, OWNER, ME = 0, 8, 16, 24, 32, 40
 _COLUMNS = (("keys", types.int64), ("buckets", types.int32), ("hashes", types.uint64))
+_COUNTERS = (("count", KEY_SET.count), ("refused", KEY_SET.refused))
 
 
 @part
@@ -53,139 +60,81 @@ def bucket_function(buckets: int, bucket: Any | None) -> Any:
     return bucket_by_function
 
 
-class KeySetType(types.Type):
+class KeySetType(StructType):
     """Numba type of the key set of one operator; `to_bucket` is its compiled bucket function."""
 
     def __init__(self, name: str, to_bucket: Callable[[Any, Any], Any]) -> None:
         self.to_bucket = to_bucket
-        super().__init__(name=f"KeySet({name})")
-
-
-@register_model(KeySetType)
-class _KeySetModel(models.StructModel):
-    def __init__(self, dmm: Any, fe_type: KeySetType) -> None:
-        members = [
-            ("keys", types.CPointer(types.int64)),
-            ("buckets", types.CPointer(types.int32)),
-            ("hashes", types.CPointer(types.uint64)),
-            ("count", types.CPointer(types.int64)),
-            ("refused", types.CPointer(types.int64)),
+        self.members = [(column, types.CPointer(kind)) for column, kind in _COLUMNS]
+        self.members += [(name, types.CPointer(types.int64)) for name, _ in _COUNTERS]
+        self.members += [
             ("capacity", types.int64),
             ("owner", types.CPointer(types.int32)),
             ("me", types.int64),
         ]
-        super().__init__(dmm, fe_type, members)
+        super().__init__(name=f"KeySet({name})")
 
 
-def _word(builder: Any, base: Any, offset: int) -> Any:
-    byte = builder.bitcast(base, ir.IntType(8).as_pointer())
-    at = builder.gep(byte, [ir.Constant(ir.IntType(64), offset)])
-    return builder.bitcast(at, ir.IntType(64).as_pointer())
+@intrinsic(lambda address, like: named_type(like)(types.voidptr, like))
+def open_keys(code: Code, address: Any, like: Any) -> Any:
+    """`open_keys(address, KEYS)`: the empty key set in a `KeySet` during one kernel call."""
+    keys = code.struct(code.result)
+    columns = code.pointer(address, KEY_SET.columns)
+    for i, (name, element) in enumerate(_COLUMNS):
+        setattr(keys, name, code.pointer(columns, i, types.CPointer(element)))
+    for name, _ in _COUNTERS:
+        setattr(keys, name, code.local(WORD(0)))
+    keys.capacity = code.word(address, KEY_SET.capacity)
+    keys.owner = code.pointer(address, KEY_SET.owner, types.CPointer(types.int32))
+    keys.me = code.word(address, KEY_SET.me)
+    return keys._getvalue()
 
 
-def open_key_set(key_set: KeySetType) -> tuple[Any, Any]:
-    """Return intrinsics (open, close) that wrap a C `KeySet` during one kernel call.
-
-    In between the counters live on the stack; `close(keys, address)` writes them back.
-    """
-
-    @intrinsic
-    def open_(typingctx: Any, address: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            keys = cgutils.create_struct_proxy(key_set)(context, builder)
-            byte_pointer = ir.IntType(8).as_pointer()
-            table = builder.inttoptr(
-                builder.load(_word(builder, args[0], COLUMNS)), byte_pointer.as_pointer()
-            )
-            for i, (name, element) in enumerate(_COLUMNS):
-                column = builder.load(builder.gep(table, [ir.Constant(ir.IntType(64), i)]))
-                pointer_type = context.get_value_type(types.CPointer(element))
-                setattr(keys, name, builder.bitcast(column, pointer_type))
-            for name in ("count", "refused"):
-                slot = cgutils.alloca_once(builder, ir.IntType(64))
-                builder.store(ir.Constant(ir.IntType(64), 0), slot)
-                setattr(keys, name, slot)
-            keys.capacity = builder.load(_word(builder, args[0], CAPACITY))
-            owner = builder.load(_word(builder, args[0], OWNER))
-            keys.owner = builder.inttoptr(
-                owner, context.get_value_type(types.CPointer(types.int32))
-            )
-            keys.me = builder.load(_word(builder, args[0], ME))
-            return keys._getvalue()
-
-        return key_set(types.voidptr), codegen
-
-    @intrinsic
-    def close(typingctx: Any, keys: Any, address: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            proxy = cgutils.create_struct_proxy(key_set)(context, builder, value=args[0])
-            for name, offset in (("count", COUNT), ("refused", REFUSED)):
-                builder.store(builder.load(getattr(proxy, name)), _word(builder, args[1], offset))
-            return context.get_dummy_value()
-
-        return types.void(key_set, types.voidptr), codegen
-
-    return open_, close
+@intrinsic(lambda keys, address: types.void(keys, types.voidptr))
+def close_keys(code: Code, keys: Any, address: Any) -> None:
+    """`close_keys(keys, address)`: write the counters back to a `KeySet`."""
+    for name, place in _COUNTERS:
+        value = code.builder.load(getattr(keys, name))
+        code.builder.store(value, code.element(address, place, WORD))
 
 
-def _reader(name: str, result: Any) -> Any:
-    @intrinsic
-    def read(typingctx: Any, keys: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
-            return builder.load(getattr(proxy, name))
+count_keys = counter("count")
+refused_keys = counter("refused")
 
-        return result(keys), codegen
+
+def _reader(name: str, element: Any, result: Any = types.int64) -> Any:
+    """Return a function that reads an element of a key set's column."""
+
+    @intrinsic(lambda keys, index: result(keys, types.int64))
+    def read(code: Code, keys: Any, index: Any) -> Any:
+        value = code.builder.load(code.builder.gep(getattr(keys, name), [index]))
+        return code.context.cast(code.builder, value, element, result)
 
     return read
 
 
-count_keys = _reader("count", types.int64)
-refused_keys = _reader("refused", types.int64)
+key_at = _reader("keys", types.int64)
+bucket_at = _reader("buckets", types.int32)
+hash_at = _reader("hashes", types.uint64, types.uint64)
 
 
-def _element(name: str, element: Any, result: Any = types.int64) -> Any:
-    @intrinsic
-    def read(typingctx: Any, keys: Any, index: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
-            value = builder.load(builder.gep(getattr(proxy, name), [args[1]]))
-            return context.cast(builder, value, element, result)
-
-        return result(keys, types.int64), codegen
-
-    return read
-
-
-key_at = _element("keys", types.int64)
-bucket_at = _element("buckets", types.int32)
-hash_at = _element("hashes", types.uint64, types.uint64)
-
-
-@intrinsic
-def _append(typingctx: Any, keys: Any, key: Any, bucket: Any, mixed: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        proxy = cgutils.create_struct_proxy(keys)(context, builder, value=args[0])
-        word = ir.IntType(64)
-        owner = builder.sext(builder.load(builder.gep(proxy.owner, [args[2]])), word)
-        mine = builder.icmp_signed("==", owner, proxy.me)
-        count = builder.load(proxy.count)
-        fits = builder.icmp_signed("<", count, proxy.capacity)
-        # Write each key without a branch on its owner, which would be unpredictable; the count
-        # grows only for keys of this instance. A key without room goes to the slot after the last.
-        at = builder.select(fits, count, proxy.capacity)
-        builder.store(args[1], builder.gep(proxy.keys, [at]))
-        narrow = builder.trunc(args[2], ir.IntType(32))
-        builder.store(narrow, builder.gep(proxy.buckets, [at]))
-        builder.store(args[3], builder.gep(proxy.hashes, [at]))
-        added = builder.zext(builder.and_(mine, fits), word)
-        builder.store(builder.add(count, added), proxy.count)
-        # Keys of other instances count as refused too, to avoid the same branch.
-        refused = builder.zext(builder.not_(fits), word)
-        builder.store(builder.add(builder.load(proxy.refused), refused), proxy.refused)
-        return context.get_dummy_value()
-
-    return types.void(keys, types.int64, types.int64, types.uint64), codegen
+@intrinsic(lambda keys, *values: types.void(keys, types.int64, types.int64, types.uint64))
+def _append(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
+    builder = code.builder
+    owner = builder.sext(builder.load(builder.gep(keys.owner, [bucket])), WORD)
+    mine = builder.icmp_signed("==", owner, keys.me)
+    count = builder.load(keys.count)
+    fits = builder.icmp_signed("<", count, keys.capacity)
+    # Write each key without a branch on its owner, which would be unpredictable; the count
+    # grows only for keys of this instance. A key without room goes to the slot after the last.
+    at = builder.select(fits, count, keys.capacity)
+    builder.store(key, builder.gep(keys.keys, [at]))
+    builder.store(builder.trunc(bucket, HALF), builder.gep(keys.buckets, [at]))
+    builder.store(mixed, builder.gep(keys.hashes, [at]))
+    added = builder.zext(builder.and_(mine, fits), WORD)
+    builder.store(builder.add(count, added), keys.count)
+    # Keys of other instances count as refused too, to avoid the same branch.
+    code.add(keys.refused, builder.zext(builder.not_(fits), WORD))
 
 
 @overload_method_part(KeySetType, "add")
@@ -199,60 +148,42 @@ def _add(out: Any, key: Any) -> Any:
     return add
 
 
-class OwnersType(types.Type):
+class OwnersType(StructType):
     """Numba type of the owners of a tuple's keys; `to_bucket` is the compiled bucket function."""
 
     def __init__(self, name: str, to_bucket: Callable[[Any, Any], Any]) -> None:
         self.to_bucket = to_bucket
+        self.members = [
+            ("owner", types.CPointer(types.int32)),
+            ("mask", types.CPointer(types.int64)),
+        ]
         super().__init__(name=f"Owners({name})")
 
 
-@register_model(OwnersType)
-class _OwnersModel(models.StructModel):
-    def __init__(self, dmm: Any, fe_type: OwnersType) -> None:
-        members = [("owner", types.CPointer(types.int32)), ("mask", types.CPointer(types.int64))]
-        super().__init__(dmm, fe_type, members)
+@intrinsic(lambda address, like: named_type(like)(types.voidptr, like))
+def open_owners(code: Code, address: Any, like: Any) -> Any:
+    """`open_owners(address, OWNERS)`: the empty set of owners, by the table of buckets at `address`."""
+    owners = code.struct(code.result)
+    owners.owner = code.builder.bitcast(address, HALF.as_pointer())
+    owners.mask = code.local(WORD(0))
+    return owners._getvalue()
 
 
-def open_owners(owners: OwnersType) -> tuple[Any, Any]:
-    """Return intrinsics (open, clear) for collecting the owners of a tuple's keys."""
-
-    @intrinsic
-    def open_(typingctx: Any, address: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            proxy = cgutils.create_struct_proxy(owners)(context, builder)
-            proxy.owner = builder.bitcast(args[0], ir.IntType(32).as_pointer())
-            proxy.mask = cgutils.alloca_once(builder, ir.IntType(64))
-            return proxy._getvalue()
-
-        return owners(types.voidptr), codegen
-
-    @intrinsic
-    def clear(typingctx: Any, out: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            proxy = cgutils.create_struct_proxy(owners)(context, builder, value=args[0])
-            builder.store(ir.Constant(ir.IntType(64), 0), proxy.mask)
-            return context.get_dummy_value()
-
-        return types.void(owners), codegen
-
-    return open_, clear
+@intrinsic(lambda owners: types.void(owners))
+def clear_owners(code: Code, owners: Any) -> None:
+    """`clear_owners(owners)`: remove all owners."""
+    code.builder.store(WORD(0), owners.mask)
 
 
-owners_mask = _reader("mask", types.int64)
+owners_mask = counter("mask")
 
 
-@intrinsic
-def _add_owner(typingctx: Any, out: Any, bucket: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        proxy = cgutils.create_struct_proxy(out)(context, builder, value=args[0])
-        word = ir.IntType(64)
-        owner = builder.zext(builder.load(builder.gep(proxy.owner, [args[1]])), word)
-        bit = builder.shl(ir.Constant(word, 1), owner)
-        builder.store(builder.or_(builder.load(proxy.mask), bit), proxy.mask)
-        return context.get_dummy_value()
-
-    return types.void(out, types.int64), codegen
+@intrinsic(lambda out, bucket: types.void(out, types.int64))
+def _add_owner(code: Code, out: Any, bucket: Any) -> None:
+    builder = code.builder
+    owner = builder.zext(builder.load(builder.gep(out.owner, [bucket])), WORD)
+    bits = builder.or_(builder.load(out.mask), builder.shl(WORD(1), owner))
+    builder.store(bits, out.mask)
 
 
 @overload_method_part(OwnersType, "add")

@@ -15,6 +15,7 @@ import numpy as np
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus.kernels import TupleLayout
+from streamlab.engines.multicore.oplus.refusal import check_single
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, InputType, Operator, Query
 
@@ -54,12 +55,7 @@ def carried_columns(
 ) -> list[tuple[int, int]]:
     """Return (index of the column, bytes) of each field of a mapped tuple after the key.
 
-    Column 0 is `ts`. Fields that the stream does not carry have 0 bytes.
-
-    Args:
-        operator: operator that reads the stream's tuples.
-        aggregate: operator that reads the mapped tuples.
-        layout: layout of the stream's tuples.
+    Column 0 is `ts`. Fields that the stream does not carry (`layout`) have 0 bytes.
     """
     places = {name: place for place, name in enumerate(operator.fields.names or (), 1)}
     return [
@@ -70,11 +66,8 @@ def carried_columns(
 
 def check_query(query: Query) -> str | None:
     """Return why a query cannot run behind a map stage, or None."""
-    if len(query.operators) > 1:
-        return (
-            f"query {query.name} has {len(query.operators)} operators; variant sn-map runs queries "
-            "of one operator; use variant vsn"
-        )
+    if (reason := check_single(query, "sn-map")) is not None:
+        return reason
     (operator,) = query.operators
     if operator.join is not None:
         return (
@@ -120,15 +113,10 @@ def _fields_of_update(operator: Operator) -> frozenset[str] | None:
 
 
 def read_attributes(function: Callable[..., Any], parameter: int) -> frozenset[str] | None:
-    """Return the attributes of a parameter that a function reads, from its bytecode.
+    """Return the attributes of the parameter at a position that a function reads, from its bytecode.
 
-    Args:
-        function: the function; for one that Numba compiled, the original is inspected.
-        parameter: position of the parameter.
-
-    Returns:
-        Names of the attributes; None if the function uses the parameter in another way, e.g. passes it
-        on, so that it may read all attributes.
+    Returns None if the function uses the parameter in another way, e.g. passes it on, so that it may read
+    all attributes.
     """
     code = getattr(getattr(function, "py_func", function), "__code__", None)
     if code is None or parameter >= code.co_argcount:

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus.elastic.controller import Settings, make_controller
-from streamlab.engines.multicore.run.settings import VariantOptions, check_name
+from streamlab.engines.multicore.run.settings import VariantOptions, choice, option
 from streamlab.workloads.model import Operator
 
 FUSED, OPERATOR10 = JOIN_FORMS = ("fused", "operator10")
@@ -38,21 +37,13 @@ class OplusOptions(VariantOptions):
             `workers`; None means no map stage.
     """
 
-    KINDS: ClassVar[Mapping[str, type[object]]] = {
-        "tuple_buffer": str,
-        "max_instances": int,
-        "controller": dict,
-        "downstream": int,
-        "join_form": str,
-    }
-
     shared_nothing: bool = False
-    tuple_buffer: str = _core.TUPLE_BUFFERS[0]
-    max_instances: int | None = None
-    controller: Mapping[str, object] | None = None
-    downstream: int = 0
+    tuple_buffer: str = choice(_core.TUPLE_BUFFERS)
+    max_instances: int | None = option(None, int)
+    controller: Mapping[str, object] | None = option(None, dict)
+    downstream: int = option(0)
     link_rows: int | None = None
-    join_form: str = FUSED
+    join_form: str = choice(JOIN_FORMS)
     map_instances: int | None = None
 
     def maps(self, workers: int) -> int:
@@ -86,24 +77,19 @@ class OplusOptions(VariantOptions):
             self.settings()
         except UnsupportedError as error:
             return str(error)
-        return (
-            check_downstream(self.downstream)
-            or check_name("tuple_buffer", _core.TUPLE_BUFFERS, self.tuple_buffer)
-            or check_name("join_form", JOIN_FORMS, self.join_form)
-        )
+        return check_downstream(self.downstream) or VariantOptions.check(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapStageOptions(OplusOptions):
     """Options of a run with a map stage, which has a fixed number of instances."""
 
-    KINDS: ClassVar[Mapping[str, type[object]]] = {
-        "tuple_buffer": str,
-        "map_instances": int,
-        "downstream": int,
-    }
-
     map_instances: int | None = 0
+
+    @classmethod
+    def kinds(cls) -> Mapping[str, type[object]]:
+        """Return the types of the options that a task may set, by name."""
+        return {"tuple_buffer": str, "map_instances": int, "downstream": int}
 
 
 def check_downstream(readers: int) -> str | None:

@@ -27,11 +27,7 @@ def check_streams(data: Input | Dataset) -> str | None:
 def check_query(query: Query, data: Input, *, fused: bool, states: int = 1) -> str | None:
     """Return why the core cannot run a query on an input, or None.
 
-    Args:
-        query: the query.
-        data: its input.
-        fused: whether its first operator is a join that runs over columns.
-        states: number of states of each operator, see `check_windows`.
+    `fused`: its first operator is a join that runs over columns. `states`: see `check_windows`.
     """
     for operator in query.operators:
         if operator.stores and operator.lists and not (fused and operator.join is not None):
@@ -94,12 +90,11 @@ def _scalars(operator: Operator) -> list[tuple[str, np.dtype[Any]]]:
     return [(name, operator.fields[name]) for name in operator.fields.names or ()]
 
 
-def check_shared_nothing(query: Query) -> str | None:
-    """Return why shared-nothing instances cannot run a query, or None: they run one operator."""
-    count = len(query.operators)
-    if count == 1:
+def check_single(query: Query, variant: str) -> str | None:
+    """Return why a variant that runs queries of one operator cannot run a query, or None."""
+    if len(query.operators) == 1:
         return None
     return (
-        f"query {query.name} has {count} operators; variant sn runs queries of one operator; use "
-        "variant vsn"
+        f"query {query.name} has {len(query.operators)} operators; variant {variant} runs queries of "
+        "one operator; use variant vsn"
     )

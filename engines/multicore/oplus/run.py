@@ -23,10 +23,10 @@ from streamlab.engines.multicore.oplus.kernels import (
     columns_of,
     layout_of,
     shapes_of,
+    spec_of,
 )
-from streamlab.engines.multicore.oplus.operator_spec import spec_of
 from streamlab.engines.multicore.oplus.options import OplusOptions
-from streamlab.engines.multicore.oplus.refusal import check_query, check_shared_nothing
+from streamlab.engines.multicore.oplus.refusal import check_query, check_single
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.results import elasticity
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
@@ -37,18 +37,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class OplusRun(CoreRun):
-    """Runs a query once.
-
-    Args:
-        query: the query.
-        data: its input.
-        settings: settings of the run; `workers` instances are active at the start.
-        options: options of the variant; None means the defaults.
-
-    Raises:
-        UnsupportedError: the core cannot run this query on this input, or with these options.
-        EngineError: a function does not compile, or an option is out of range.
-    """
+    """Runs a query once; `workers` instances are active at the start."""
 
     def __init__(
         self,
@@ -66,7 +55,7 @@ class OplusRun(CoreRun):
         self._fused = options.fuses(query.operators[0])
         reason = check_query(query, data, fused=self._fused, states=states)
         if reason is None and options.shared_nothing:
-            reason = check_shared_nothing(query)
+            reason = check_single(query, "sn")
         if reason is None and self._maps:
             reason = map_stage.check_query(query) or map_stage.check_maps(self._maps, data)
             if most != instances or controller is not None:
@@ -159,14 +148,8 @@ class OplusRun(CoreRun):
     ) -> Switch | None:
         """Change the number of instances of all operators during `run`; see `ElasticOperator`.
 
-        Args:
-            instances: new number of instances of each operator.
-            mapping: new mapping of the first operator, int64[buckets].
-            others: new mappings of the further operators; None balances them with the fewest moves.
-
-        Returns:
-            The switch of the first operator, once all operators have switched; None if the input
-            ended before.
+        `mapping` is that of the first operator. `others` are those of the further operators; None balances
+        them with the fewest moves. Returns the switch of the first operator, once all have switched.
         """
         core = self._open()
         if others is None:

@@ -11,16 +11,24 @@ import operator as python
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils as _cgutils
 from numba.core import imputils as _imputils
 from numba.core.extending import models, register_model
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
+from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.kernels.inline_functions import overload_method_part, overload_part
+from streamlab.engines.multicore.kernels.intrinsics import (
+    BYTE,
+    BYTES,
+    WORD,
+    Code,
+    intrinsic,
+    named_type,
+)
+from streamlab.engines.multicore.kernels.structs import STORED
 from streamlab.workloads.model import Operator
 
 # Numba does not type these parts of its extension interface.
@@ -29,12 +37,7 @@ imputils: Any = _imputils
 _kinds: Any = types
 _SimpleIterator: Any = _kinds.SimpleIteratorType
 
-TUPLES_OFFSET = 16
-"""Offset of the deque in a window instance, after key and left boundary."""
-TUPLES_WORDS = 4
-_FIRST, _LAST, _LIMIT = range(3)
-_BYTES = ir.IntType(8).as_pointer()
-_WORD = ir.IntType(64)
+TUPLES_WORDS = _core.STORED_TUPLES_BYTES // 8
 
 
 def stored_dtype(operator: Operator) -> np.dtype[np.void]:
@@ -104,7 +107,7 @@ class _DequeModel(models.PrimitiveModel):
     """Represents the deque as a pointer to the C++ struct."""
 
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, _WORD.as_pointer())  # type: ignore[no-untyped-call]  # Numba's gap
+        super().__init__(dmm, fe_type, WORD.as_pointer())  # type: ignore[no-untyped-call]  # Numba's gap
 
 
 @register_model(_DequeIterator)
@@ -122,26 +125,31 @@ class _TuplesOfRecord(AttributeTemplate):
         return record.deque
 
 
+def _deque_in(builder: Any, window: Any) -> Any:
+    """Return the address of the deque of the window instance at an address."""
+    at = builder.gep(builder.bitcast(window, BYTES), [WORD(_core.STORED_TUPLES_AT)])
+    return builder.bitcast(at, WORD.as_pointer())
+
+
 @imputils.lower_getattr(StoringRecord, "tuples")  # type: ignore[untyped-decorator]  # Numba's gap
 def _tuples_of_record(context: Any, builder: Any, typ: Any, value: Any) -> Any:
-    at = builder.gep(builder.bitcast(value, _BYTES), [_WORD(TUPLES_OFFSET)])
-    return builder.bitcast(at, _WORD.as_pointer())
+    return _deque_in(builder, value)
 
 
-def _pointer(builder: Any, deque: Any, which: int) -> Any:
-    """Return the address of one of the struct's pointers."""
-    return builder.bitcast(builder.gep(deque, [_WORD(which)]), _BYTES.as_pointer())
+@intrinsic(lambda address, like: named_type(like)(types.voidptr, like))
+def deque_at(code: Code, address: Any, like: Any) -> Any:
+    """`deque_at(address, DEQUE)`: the deque of the window instance at `address`."""
+    return _deque_in(code.builder, address)
 
 
-def _size(builder: Any, deque: Any) -> Any:
+def _size(code: Code, deque: Any) -> Any:
     """Return the size of the stored tuples in bytes."""
-    first = builder.load(builder.gep(deque, [_WORD(_FIRST)]))
-    return builder.sub(builder.load(builder.gep(deque, [_WORD(_LAST)])), first)
+    return code.builder.sub(code.word(deque, STORED.last), code.word(deque, STORED.first))
 
 
 def _field(context: Any, builder: Any, kind: DequeType, at: Any, name: str, field: Any) -> Any:
     """Return the address of a field of Numba type `field` in the record at `at`."""
-    place = builder.gep(at, [_WORD(kind.record.fields[name][1])])  # type: ignore[index]
+    place = builder.gep(at, [WORD(kind.record.fields[name][1])])  # type: ignore[index]
     return builder.bitcast(place, context.get_data_type(field).as_pointer())
 
 
@@ -155,85 +163,57 @@ def _read(context: Any, builder: Any, kind: DequeType, at: Any) -> Any:
         )
 
     values = [load(name, field) for name, field in kind.order]
-    origin = builder.sext(load("input", types.int8), _WORD)
+    origin = builder.sext(load("input", types.int8), WORD)
     return context.make_tuple(builder, kind.tuple_type, [values[0], origin, *values[1:]])
 
 
-@intrinsic
-def _count_of(typingctx: Any, deque: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        size = _WORD(deque.record.itemsize)
-        return builder.sdiv(_size(builder, args[0]), size, flags=["exact"])
-
-    return types.int64(deque), codegen
+@intrinsic(lambda deque: types.int64(deque))
+def _count(code: Code, deque: Any) -> Any:
+    size = WORD(code.kinds[0].record.itemsize)
+    return code.builder.sdiv(_size(code, deque), size, flags=["exact"])
 
 
-@intrinsic
-def _some_of(typingctx: Any, deque: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.icmp_signed("!=", _size(builder, args[0]), _WORD(0))
-
-    return types.boolean(deque), codegen
+@intrinsic(lambda deque: types.boolean(deque))
+def _some(code: Code, deque: Any) -> Any:
+    return code.builder.icmp_signed("!=", _size(code, deque), WORD(0))
 
 
-@intrinsic
-def _item_of(typingctx: Any, deque: Any, index: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        first = builder.load(_pointer(builder, args[0], _FIRST))
-        away = builder.mul(args[1], _WORD(deque.record.itemsize))
-        return _read(context, builder, deque, builder.gep(first, [away]))
-
-    return deque.tuple_type(deque, types.int64), codegen
+@intrinsic(lambda deque, index: deque.tuple_type(deque, types.int64))
+def _item(code: Code, deque: Any, index: Any) -> Any:
+    kind = code.kinds[0]
+    away = code.builder.mul(index, WORD(kind.record.itemsize))
+    first = code.pointer(deque, STORED.first)
+    return _read(code.context, code.builder, kind, code.builder.gep(first, [away]))
 
 
-@intrinsic
-def _has_room_of(typingctx: Any, deque: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        last = builder.load(builder.gep(args[0], [_WORD(_LAST)]))
-        limit = builder.load(builder.gep(args[0], [_WORD(_LIMIT)]))
-        size = _WORD(deque.record.itemsize)
-        return builder.icmp_signed(">=", builder.sub(limit, last), size)
-
-    return types.boolean(deque), codegen
+@intrinsic(lambda deque: types.boolean(deque))
+def has_room(code: Code, deque: Any) -> Any:
+    """`has_room(deque)`: whether there is room for one more tuple."""
+    free = code.builder.sub(code.word(deque, STORED.limit), code.word(deque, STORED.last))
+    return code.builder.icmp_signed(">=", free, WORD(code.kinds[0].record.itemsize))
 
 
-@intrinsic
-def _append_of(typingctx: Any, deque: Any, item: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _pointer(builder, args[0], _LAST)
-        at = builder.load(place)
-        values = dict(zip(("ts", "input"), (0, 1), strict=True))
-        values |= {name: i for i, (name, _) in enumerate(deque.order[1:], start=2)}
-        for name, field in (*deque.order, ("input", types.int8)):
-            value = builder.extract_value(args[1], values[name])
-            if name == "input":
-                value = builder.trunc(value, ir.IntType(8))
-            data = context.data_model_manager[field].as_data(builder, value)
-            builder.store(data, _field(context, builder, deque, at, name, field))
-        builder.store(builder.gep(at, [_WORD(deque.record.itemsize)]), place)
-        return context.get_dummy_value()
-
-    return types.void(deque, deque.tuple_type), codegen
+@intrinsic(lambda deque, item: types.void(deque, deque.tuple_type))
+def _append(code: Code, deque: Any, item: Any) -> None:
+    context, builder, kind = code.context, code.builder, code.kinds[0]
+    place = code.element(deque, STORED.last, BYTES)
+    at = builder.load(place)
+    values = dict(zip(("ts", "input"), (0, 1), strict=True))
+    values |= {name: i for i, (name, _) in enumerate(kind.order[1:], start=2)}
+    for name, field in (*kind.order, ("input", types.int8)):
+        value = builder.extract_value(item, values[name])
+        if name == "input":
+            value = builder.trunc(value, BYTE)
+        data = context.data_model_manager[field].as_data(builder, value)
+        builder.store(data, _field(context, builder, kind, at, name, field))
+    builder.store(builder.gep(at, [WORD(kind.record.itemsize)]), place)
 
 
-@intrinsic
-def _drop_first_of(typingctx: Any, deque: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _pointer(builder, args[0], _FIRST)
-        size = _WORD(deque.record.itemsize)
-        builder.store(builder.gep(builder.load(place), [size]), place)
-        return context.get_dummy_value()
-
-    return types.void(deque), codegen
-
-
-# Typed as Any: callers in compiled code omit the first parameter, `typingctx`.
-_count: Any = _count_of
-_some: Any = _some_of
-_item: Any = _item_of
-_has_room: Any = _has_room_of
-_append: Any = _append_of
-_drop_first: Any = _drop_first_of
+@intrinsic(lambda deque: types.void(deque))
+def _drop_first(code: Code, deque: Any) -> None:
+    place = code.element(deque, STORED.first, BYTES)
+    size = WORD(code.kinds[0].record.itemsize)
+    code.builder.store(code.builder.gep(code.builder.load(place), [size]), place)
 
 
 @overload_part(len)
@@ -278,7 +258,7 @@ def _getitem(deque: Any, index: Any) -> Any:
 @overload_method_part(DequeType, "append")
 def _append_one(deque: Any, item: Any) -> Any:
     def append(deque: Any, item: Any) -> None:
-        if not _has_room(deque):
+        if not has_room(deque):
             raise ValueError("update appends more than one tuple to the same deque in one call")
         _append(deque, item)
 
@@ -299,11 +279,12 @@ def _popleft(deque: Any) -> Any:
 
 @imputils.lower_builtin("getiter", DequeType)  # type: ignore[untyped-decorator]  # Numba's gap
 def _getiter(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    code = Code(context, builder, signature.args, signature.return_type)
     iterator = context.make_helper(builder, signature.return_type)
-    slot = cgutils.alloca_once(builder, _BYTES)
-    builder.store(builder.load(_pointer(builder, args[0], _FIRST)), slot)
+    slot = cgutils.alloca_once(builder, BYTES)
+    builder.store(code.pointer(args[0], STORED.first), slot)
     iterator.at = slot
-    iterator.end = builder.load(_pointer(builder, args[0], _LAST))
+    iterator.end = code.pointer(args[0], STORED.last)
     value = iterator._getvalue()
     return imputils.impl_ret_untracked(context, builder, signature.return_type, value)
 
@@ -318,30 +299,4 @@ def _iternext(context: Any, builder: Any, signature: Any, args: Any, result: Any
     result.set_valid(more)
     with builder.if_then(more):
         result.yield_(_read(context, builder, kind.deque, at))
-        builder.store(builder.gep(at, [_WORD(kind.deque.record.itemsize)]), walk.at)
-
-
-@intrinsic
-def deque_at(typingctx: Any, address: Any, like: Any) -> Any:
-    """`deque_at(address, type)`: the deque of the window instance at `address`."""
-    kind = like.instance_type
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        at = builder.gep(builder.bitcast(args[0], _BYTES), [_WORD(TUPLES_OFFSET)])
-        return builder.bitcast(at, _WORD.as_pointer())
-
-    return kind(types.voidptr, like), codegen
-
-
-has_room = _has_room_of
-
-
-@intrinsic
-def call_reserve(typingctx: Any, function: Any, instance: Any, windows: Any) -> Any:
-    """`call_reserve(function, instance, windows)`: call a C `ReserveStored` function."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_BYTES, [_BYTES, _BYTES])
-        return builder.call(builder.bitcast(args[0], kind.as_pointer()), list(args[1:]))
-
-    return types.voidptr(types.voidptr, types.voidptr, types.voidptr), codegen
+        builder.store(builder.gep(at, [WORD(kind.deque.record.itemsize)]), walk.at)

@@ -4,19 +4,15 @@ Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 
 4 (worklists) and 6 (schedulers).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.run.settings import VariantOptions, check_name
+from streamlab.engines.multicore.run.settings import VariantOptions, check_name, choice, option
 from streamlab.engines.multicore.stages.columns import partitions_of
 from streamlab.workloads.model.pipeline.program import Stage
 
-HOMED: str = _core.WORKLISTS[0]
-HYBRID: str = _core.WORKLISTS[1]
-BY_SOURCE: str = _core.SERIALS[0]
-BY_OPERATOR: str = _core.SERIALS[1]
+HOMED, HYBRID = _core.WORKLISTS[:2]
+BY_SOURCE, BY_OPERATOR = _core.SERIALS
 UNIT_WINDOWS: int = _core.UNIT_WINDOWS
 """With serials of operators: maximum number of an operator's units, in windows."""
 
@@ -49,22 +45,14 @@ class OrderedOptions(VariantOptions):
             half of the records that may be in progress.
     """
 
-    KINDS: ClassVar[Mapping[str, type[object]]] = {
-        "scheduler": str,
-        "serials": str,
-        "worklist": str,
-        "reordering": str,
-        **dict.fromkeys(_NUMBERS, int),
-    }
-
-    scheduler: str = _core.SCHEDULERS[0]
-    serials: str = BY_SOURCE
-    worklist: str | None = None
-    reordering: str = _core.REORDERINGS[0]
-    partitions: int | None = None
-    window: int | None = None
-    ct_window_us: int = 10_000
-    qst_capacity: int | None = None
+    scheduler: str = choice(_core.SCHEDULERS)
+    serials: str = choice(_core.SERIALS)
+    worklist: str | None = option(None, str)
+    reordering: str = choice(_core.REORDERINGS)
+    partitions: int | None = option(None, int)
+    window: int | None = option(None, int)
+    ct_window_us: int = option(10_000)
+    qst_capacity: int | None = option(None, int)
 
     @property
     def queue(self) -> str:
@@ -98,12 +86,7 @@ class OrderedOptions(VariantOptions):
 
     def check(self) -> str | None:
         """Return why a value is invalid, or None."""
-        reason = (
-            check_name("scheduler", _core.SCHEDULERS, self.scheduler)
-            or check_name("serials", _core.SERIALS, self.serials)
-            or check_name("worklist", _core.WORKLISTS, self.queue)
-            or check_name("reordering", _core.REORDERINGS, self.reordering)
-        )
+        reason = VariantOptions.check(self) or check_name("worklist", _core.WORKLISTS, self.queue)
         if reason is not None:
             return reason
         if self.serials == BY_OPERATOR and self.queue == HOMED:

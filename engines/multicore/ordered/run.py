@@ -8,10 +8,10 @@ from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.ordered.options import BY_OPERATOR, OrderedOptions
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
-from streamlab.engines.multicore.run.results import histogram
+from streamlab.engines.multicore.run.family import Family, properties
+from streamlab.engines.multicore.run.results import histogram, quantile
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
-from streamlab.engines.multicore.stages.columns import add_stage, check_fields, columns_of
-from streamlab.engines.multicore.stages.kernels import StageKernels
+from streamlab.engines.multicore.stages.columns import add_stages, check_fields, columns_of
 from streamlab.engines.protocol import Histogram, Measured
 from streamlab.workloads.model import Input, Pipeline
 from streamlab.workloads.model.pipeline.program import PARTITIONED
@@ -25,15 +25,7 @@ PROCESSING = (
 class OrderedRun(CoreRun):
     """Runs an ordered pipeline once.
 
-    Args:
-        pipeline: the pipeline.
-        data: its input; all streams have the pipeline's only kind.
-        settings: settings of the run; `batch` is the size of a unit in records, at most 65,536.
-        options: options of the variant; None means the defaults.
-
-    Raises:
-        UnsupportedError: the core cannot run this pipeline on this input, or with these options.
-        EngineError: a function does not compile, or an option is out of range.
+    All streams have the pipeline's only kind. `batch` is the size of a unit in records, at most 65,536.
     """
 
     def __init__(
@@ -52,10 +44,6 @@ class OrderedRun(CoreRun):
             raise UnsupportedError(reason)
         self._pipeline = pipeline
         self._options = options
-        self._kernels = [
-            StageKernels(stage, pipeline.input_of(index), bounds=settings.bounds)
-            for index, stage in enumerate(pipeline.stages)
-        ]
         with setup_errors():
             self._core = _core.OrderedRun(
                 settings.for_core(pipeline.output),
@@ -68,8 +56,12 @@ class OrderedRun(CoreRun):
                 capacity=options.qst_capacity or 0,
                 itemsizes=[8, *itemsizes(pipeline.event)],
             )
-            for stage, kernels in zip(pipeline.stages, self._kernels, strict=True):
-                add_stage(self._core, stage, kernels, options.partitions_of(stage, workers))
+            self._kernels = add_stages(
+                self._core,
+                pipeline,
+                lambda stage: options.partitions_of(stage, workers),
+                bounds=settings.bounds,
+            )
             for index, stream in enumerate(data.streams):
                 self._add_stream(index, stream, columns_of(stream, pipeline.event))
             self._core.start()
@@ -138,12 +130,20 @@ def _quantiles(latencies: Histogram) -> dict[str, float]:
     total = int(latencies.counts.sum())
     if total == 0:
         return {}
-    below = np.cumsum(latencies.counts)
-    values = {
-        f"processing_p{percent}_ns": float(
-            latencies.values_ns[int(np.searchsorted(below, percent / 100 * total))]
-        )
-        for percent in (50, 99)
-    }
     mean = float(np.dot(latencies.values_ns, latencies.counts)) / total
-    return {"processing_mean_ns": mean, **values}
+    p50, p99 = (quantile(latencies, share) for share in (0.5, 0.99))
+    return {"processing_mean_ns": mean, "processing_p50_ns": p50, "processing_p99_ns": p99}
+
+
+ORDERED = Family(
+    name="ordered",
+    summary="workers scheduled on operators, outputs in order; pipelines",
+    models=(Pipeline,),
+    run=OrderedRun,
+    options_type=OrderedOptions,
+    properties=properties(
+        "operators do not mention workers or partitions",
+        "workers go to operators as they are needed",
+        "the order is the runtime's; operators only emit",
+    ),
+)

@@ -1,6 +1,6 @@
 """Provides the base class of native runs, and turns the core's errors into engine errors."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from streamlab.engines.multicore.run.results import (
     progress,
 )
 from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.engines.protocol import Measured, Sent
+from streamlab.engines.protocol import Measured, OfferedLoad, Sent
 from streamlab.workloads.model import Columns, Stream
 from streamlab.workloads.model.errors import place_of
 
@@ -25,9 +25,10 @@ from streamlab.workloads.model.errors import place_of
 class CoreRun:
     """Runs a program once on columns in memory. A subclass creates `_core` in its constructor.
 
-    Args:
-        output: record type of the answer.
-        settings: settings of the run.
+    Constructors of subclasses take the program, its input, the settings of the run and the options of
+    the variant; None means the default options. They raise UnsupportedError if the core cannot run
+    this program on this input or with these options, and EngineError if a function does not compile
+    or an option is out of range.
     """
 
     SERVICE_KNOWN: ClassVar[bool] = True
@@ -65,23 +66,9 @@ class CoreRun:
         *more: object,
         add: Callable[..., object] | None = None,
     ) -> None:
-        """Add a stream to the core, which borrows its arrays.
-
-        Args:
-            index: index of the stream in the input.
-            stream: the stream.
-            columns: payload in the form that the core takes.
-            more: arguments that the core takes after the heartbeats.
-            add: method of the core; None means `add_stream`.
-        """
-        add = add or self._core.add_stream
-        load = self._settings.load
-        if load is None:
-            beats = np.ascontiguousarray(stream.heartbeats, dtype=np.int64)
-            add(stream.ts, columns, beats, *more)
-            return
-        due = load.due_ns[index], load.heartbeat_due_ns[index]
-        add(stream.ts, columns, load.heartbeat_ts[index], *more, *due)
+        """Add a stream to the core, which borrows its arrays; `more` follows the heartbeats."""
+        heartbeats, *due = stream_times(index, stream, self._settings.load)
+        (add or self._core.add_stream)(stream.ts, columns, heartbeats, *more, *due)
 
     def _run_core(self) -> int:
         """Process the whole input; return the duration in ns.
@@ -132,6 +119,13 @@ class CoreRun:
     def _at_full_speed(self, core: Any) -> dict[str, Any]:
         """Return the latency fields of a run without a load; empty unless a subclass measures some."""
         return {}
+
+
+def stream_times(index: int, stream: Stream, load: OfferedLoad | None) -> Sequence[object]:
+    """Return a stream's heartbeats for the core; under a load also the due times of events and heartbeats."""
+    if load is None:
+        return (np.ascontiguousarray(stream.heartbeats, dtype=np.int64),)
+    return load.heartbeat_ts[index], load.due_ns[index], load.heartbeat_due_ns[index]
 
 
 @contextmanager

@@ -50,6 +50,7 @@ class Family:
             models=self.models,
             source="generator",
             conditions=Conditions(unit=BLOCK, origin=MEMORY),
+            colour=0,
         )
 
     def wrong_options(self, options: Mapping[str, object]) -> str | None:
@@ -57,7 +58,7 @@ class Family:
         types = {
             **OPTIONS,
             **(COMPILED_OPTIONS if self.compiles else {}),
-            **self.options_type.KINDS,
+            **self.options_type.kinds(),
         }
         for option, value in options.items():
             if option not in types:

@@ -25,6 +25,12 @@ def histogram(sparse: tuple[bytes, bytes], definition: str) -> Histogram:
     return Histogram(values_ns=values, counts=counts, definition=definition)
 
 
+def quantile(latencies: Histogram, share: float) -> float:
+    """Return the quantile of a histogram with counts, in ns."""
+    total = np.cumsum(latencies.counts)
+    return float(latencies.values_ns[np.searchsorted(total, share * total[-1])])
+
+
 def progress(core: Any) -> Progress:
     """Return the core's counts per time step."""
     emitted, consumed, outputs, p50, p99, largest = (
@@ -52,12 +58,10 @@ def elasticity(core: Any, changes: list[Reconfiguration], *, start: int, join: b
     """
     steps = len(core.progress()[0])
     by_instance = core.load_steps()
-    busy = np.zeros((len(by_instance), steps))
-    compared = np.zeros(steps, dtype=np.int64)
-    for index, pairs in enumerate(by_instance):
-        for step, (busy_ns, pairs_compared) in enumerate(pairs[:steps]):
-            busy[index, step] = busy_ns
-            compared[step] += pairs_compared
+    loads = np.zeros((len(by_instance), steps, 2), dtype=np.int64)  # busy_ns, compared pairs
+    for load, pairs in zip(loads, by_instance, strict=True):
+        load[: len(pairs)] = np.reshape(pairs[:steps], (-1, 2))
+    busy, compared = loads[..., 0], loads[..., 1].sum(axis=0)
     ends_ns = (np.arange(steps) + 1) * _core.STEP_NS
     instances = np.full(steps, start, dtype=np.int64)
     for change in changes:

@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 
-from streamlab.engines.available_memory import most_reserved_bytes
 from streamlab.engines.multicore import _core
 from streamlab.engines.protocol import FULL, OfferedLoad, Task
+from streamlab.workloads.control_group import most_reserved_bytes
 
 RING_BLOCKS = 64
 LOAD_RING_BLOCKS = 1 << 14
@@ -64,11 +64,7 @@ class RunSettings:
 
         Two new threads often start on one core and share it for longer than a run takes.
         So each of several threads starts on the next core, and stays there if there is a core for each.
-
-        Args:
-            output: record type of the answer.
-            threads: number of threads; None means `workers`; 0 means more threads than cores.
-            most_rows: see `reserved_rows`.
+        `threads` None means `workers`; 0 means more threads than cores.
         """
         available = sorted(os.sched_getaffinity(0))
         count = self.workers if threads is None else threads
@@ -89,9 +85,7 @@ class RunSettings:
     def reserved_rows(self, output: np.dtype[np.void], most_rows: int = UNKNOWN_ROWS) -> int:
         """Return the number of output rows to reserve, limited by the available memory.
 
-        Args:
-            output: record type of the answer.
-            most_rows: rows to reserve under a load when `expected_outputs` is None.
+        Under a load it is `most_rows` if `expected_outputs` is None.
         """
         rows = self.expected_outputs
         if rows is None:
@@ -99,20 +93,37 @@ class RunSettings:
         return min(rows, most_reserved_bytes() // output.itemsize)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VariantOptions:
-    """Base of the options that only one variant has; subclasses are frozen dataclasses with defaults."""
+    """Base of the options that only one variant has; subclasses add fields by `option` and `choice`."""
 
-    KINDS: ClassVar[Mapping[str, type[object]]] = {}
-    """Types of the options that a task may set, by name."""
+    @classmethod
+    def kinds(cls) -> Mapping[str, type[object]]:
+        """Return the types of the options that a task may set, by name."""
+        return {each.name: each.metadata["kind"] for each in fields(cls) if each.metadata}
 
     @classmethod
     def from_task(cls, options: Mapping[str, object]) -> Self:
         """Create the options from all options of a task, whose types are valid."""
-        return cls(**{name: value for name, value in options.items() if name in cls.KINDS})
+        return cls(**{name: value for name, value in options.items() if name in cls.kinds()})
 
     def check(self) -> str | None:
         """Return why a value is invalid, or None."""
+        for each in fields(self):
+            names = each.metadata.get("names")
+            if names and (reason := check_name(each.name, names, getattr(self, each.name))):
+                return reason
         return None
+
+
+def option(default: Any, kind: type[object] | None = None) -> Any:
+    """Declare an option that a task may set; `kind` is its type if the default is None."""
+    return field(default=default, metadata={"kind": kind or type(default)})
+
+
+def choice(names: Sequence[str]) -> Any:
+    """Declare an option that is one of several names; the first is the default."""
+    return field(default=names[0], metadata={"kind": str, "names": names})
 
 
 def settings_of(task: Task) -> RunSettings:

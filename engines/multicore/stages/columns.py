@@ -1,5 +1,6 @@
 """Passes pipeline operators and input columns to the core."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,13 @@ from streamlab.workloads.model.pipeline.program import PARTITIONED, Stage
 
 def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any]]:
     """Return a stream's columns in the dtypes that kernels expect; missing columns are zeros."""
-    return [_column(stream, name, event[name]) for name in event.names or ()]
-
-
-def _column(stream: Stream, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    values = stream.payload.get(name)
-    if values is None:
-        return np.zeros(len(stream), dtype=dtype)
-    assert not isinstance(values, ListColumn), "check_fields refuses lists"
-    return np.ascontiguousarray(values, dtype=dtype)
+    zeros = np.zeros(len(stream), dtype=np.int8)
+    columns = []
+    for name in event.names or ():
+        values = stream.payload.get(name, zeros)
+        assert not isinstance(values, ListColumn), "check_fields refuses lists"
+        columns.append(np.ascontiguousarray(values, dtype=event[name]))
+    return columns
 
 
 def partitions_of(stage: Stage, hashed: int | None = None) -> int:
@@ -39,24 +38,37 @@ def partitions_of(stage: Stage, hashed: int | None = None) -> int:
     return stage.partitions if hashed is None else hashed
 
 
-def add_stage(core: Any, stage: Stage, kernels: StageKernels, partitions: int) -> None:
-    """Add the next operator to a core.
+def add_stages(
+    core: Any, pipeline: Pipeline, partitions: Callable[[Stage], int], *, bounds: bool
+) -> list[StageKernels]:
+    """Add a pipeline's operators to a core; return their kernels, which must live as long as the run.
+
+    Args:
+        core: the core.
+        pipeline: the pipeline.
+        partitions: returns the number of partitions of an operator.
+        bounds: whether the operators' functions check array indices.
 
     Raises:
         ValueError: a value is out of range.
-        EngineError: the operator's functions do not compile.
+        EngineError: the operators' functions do not compile.
     """
-    core.add_stage(
-        name=stage.name,
-        kind=stage.kind,
-        process=kernels.process(),
-        partition=kernels.partition(),
-        partitions=partitions,
-        # 0 means no state, so a state of size 0 takes one byte.
-        state_bytes=0 if stage.state is None else max(1, stage.state.itemsize),
-        max_outputs=stage.max_outputs,
-        itemsizes=itemsizes(stage.output),
-    )
+    compiled = []
+    for index, stage in enumerate(pipeline.stages):
+        kernels = StageKernels(stage, pipeline.input_of(index), bounds=bounds)
+        compiled.append(kernels)
+        core.add_stage(
+            name=stage.name,
+            kind=stage.kind,
+            process=kernels.process(),
+            partition=kernels.partition(),
+            partitions=partitions(stage),
+            # 0 means no state, so a state of size 0 takes one byte.
+            state_bytes=0 if stage.state is None else max(1, stage.state.itemsize),
+            max_outputs=stage.max_outputs,
+            itemsizes=itemsizes(stage.output),
+        )
+    return compiled
 
 
 def check_fields(pipeline: Pipeline, data: Input) -> str | None:

@@ -6,7 +6,6 @@ It becomes registers once the user's function is inlined.
 """
 
 from collections import namedtuple
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,29 +13,25 @@ from numba import types
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.kernels import emitter, memory
-from streamlab.engines.multicore.kernels.compile import compile_kernel
+from streamlab.engines.multicore.kernels.compile import Functions, KernelSet
 from streamlab.engines.multicore.kernels.inline_functions import part
-from streamlab.engines.multicore.kernels.loops import NAMES, loop
-from streamlab.engines.multicore.oplus import window_tables
-from streamlab.engines.multicore.oplus.keyset import mix_key
+from streamlab.engines.multicore.kernels.intrinsics import library
+from streamlab.engines.multicore.kernels.loops import column_pointers, loop
+from streamlab.engines.multicore.oplus import keyset, window_tables
 from streamlab.workloads.model.pipeline.program import STATELESS, Stage
 
 _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)
 _PARTITION = _I(_P, _I, _I, _I, _P)
 
-HEAD_BYTES = 16
-"""Size of an entry's head, before the state: `KeyStates` of core/stages/spec.h."""
 AHEAD = 64
 """Number of records whose states the kernel prefetches together."""
 CLOSE = 256 << 10
 """Size in bytes of tables below which the kernel does not prefetch: they fit a core's second-level cache."""
 
 
-class StageKernels:
-    """Compiles the functions of one operator on first use, and keeps the code alive.
-
-    Methods raise EngineError if a function does not compile.
+class StageKernels(KernelSet):
+    """Compiles the functions of one operator; methods raise EngineError if one does not compile.
 
     Args:
         stage: the operator.
@@ -45,17 +40,16 @@ class StageKernels:
     """
 
     def __init__(self, stage: Stage, fields: np.dtype[np.void], *, bounds: bool = False) -> None:
+        super().__init__(f"operator {stage.name}", bounds=bounds)
         self._stage = stage
         self._fields = fields
-        self._bounds = bounds
-        self._kernels: dict[str, Any] = {}
         names = ("ts", *(fields.names or ()))
         self._tuple = namedtuple("record", names)  # type: ignore[misc]
 
     def process(self) -> int:
         """Return the address of the kernel that applies the operator to records."""
         stage = self._stage
-        functions: dict[str, tuple[str, Callable[..., Any]]] = {"user": ("apply", stage.apply)}
+        functions = {"user": ("apply", stage.apply)}
         record, opened, ahead, find, argument = "i", "", "", "", ""
         if stage.key is not None:
             functions["user_key"] = ("key", stage.key)
@@ -74,64 +68,43 @@ class StageKernels:
             max_outputs=stage.max_outputs,
             source="k",
         )
-        return self._address("process", functions, source, _PROCESS)
+        return self._compile("process", functions, source, _PROCESS)
 
     def partition(self) -> int:
         """Return the address of the kernel that maps records to partitions; 0 without keys."""
         stage = self._stage
         if stage.key is None:
             return 0
-        functions: dict[str, tuple[str, Callable[..., Any]]] = {"user": ("key", stage.key)}
+        functions = {"user": ("key", stage.key)}
         source = _PARTITION_SOURCE.format(
             bounds=self._bounds_source(),
             pointers=self._pointers(),
             tuple=self._tuple_source(),
             partition=self._partition_source(),
         )
-        return self._address("partition", functions, source, _PARTITION)
+        return self._compile("partition", functions, source, _PARTITION)
 
-    def _address(
-        self,
-        role: str,
-        functions: dict[str, tuple[str, Callable[..., Any]]],
-        source: str,
-        signature: Any,
-    ) -> int:
-        if role not in self._kernels:
-            fields = self._fields
-            names: dict[str, Any] = {
-                **NAMES,
-                "Tuple": self._tuple,
-                "OUTPUT": emitter.emitter_type(self._stage.output, stamped=True),
-                **{f"TYPE_{name}": fields[name].type for name in fields.names or ()},
-                "array": np.array,
-                "uint64": np.uint64,
-                "set_stamp": emitter.set_stamp,
-                "mix_key": mix_key,
-                "bounds_below": bounds_below,
-                "HEAD": HEAD_BYTES,
-                "KEY_STATES": _core.KEY_STATES_BYTES,
-                "AHEAD": AHEAD,
-                "CLOSE": CLOSE,
-                "find_entry": window_tables.find_entry,
-                "prefetch_entry": window_tables.prefetch_entry,
-                "prefetch_slot": window_tables.prefetch_slot,
-                "table_bytes": window_tables.table_bytes,
-            }
-            if self._stage.state is not None:
-                names["STATE"] = memory.record_type(self._stage.state)
-                names["STRIDE"] = HEAD_BYTES + -(-max(1, self._stage.state.itemsize) // 8) * 8
-            where = f"operator {self._stage.name}"
-            self._kernels[role] = compile_kernel(
-                where, functions, source, signature, names, bounds=self._bounds
-            )
-        return int(self._kernels[role].address)
+    def _compile(self, role: str, functions: Functions, source: str, signature: Any) -> int:
+        fields, state = self._fields, self._stage.state
+        names: dict[str, Any] = {
+            **library(keyset, window_tables),
+            "Tuple": self._tuple,
+            "OUTPUT": emitter.EmitterType(self._stage.output, stamped=True),
+            **{f"TYPE_{name}": fields[name].type for name in fields.names or ()},
+            "array": np.array,
+            "bounds_below": bounds_below,
+            "HEAD": _core.STATE_AT,
+            "KEY_STATES": _core.KEY_STATES_BYTES,
+            "AHEAD": AHEAD,
+            "CLOSE": CLOSE,
+        }
+        if state is not None:
+            names["STATE"] = memory.record_type(state)
+            names["STRIDE"] = _core.STATE_AT + -(-max(1, state.itemsize) // 8) * 8
+        return self._address((role,), functions, source, signature, names)
 
     def _pointers(self) -> str:
-        lines = ["ts_column = pointer_at(columns, 0)"]
-        for position, name in enumerate(self._fields.names or (), start=1):
-            lines.append(f"column_{name} = pointer_at(columns, {position})")
-        return "\n".join(f"    {line}" for line in lines)
+        return column_pointers(range(1 + len(self._fields.names or ())))
 
     def _bounds_source(self) -> str:
         bounds = self._stage.bounds
@@ -141,8 +114,9 @@ class StageKernels:
         return _BY_HASH if self._stage.bounds is None else _BY_RANGE
 
     def _tuple_source(self) -> str:
-        parts = ["load(ts_column, row, int64)"]
-        parts += [f"load(column_{name}, row, TYPE_{name})" for name in self._fields.names or ()]
+        parts = ["load(column_0, row, int64)"]
+        for place, name in enumerate(self._fields.names or (), start=1):
+            parts.append(f"load(column_{place}, row, TYPE_{name})")
         return f"Tuple({', '.join(parts)})"
 
 
@@ -160,10 +134,10 @@ def bounds_below(bounds: Any, key: Any) -> Any:
 
 
 _OPENED = """\
-    columns = pointer_at(call, 0)
-    base = load(call, 1, int64)
-    states = pointer_at(call, 3)
-    sources = pointer_at(call, 5)
+    columns = pointer_at(call, CALL.columns)
+    base = load(call, CALL.base, int64)
+    states = pointer_at(call, CALL.state)
+    sources = pointer_at(call, CALL.sources)
 {pointers}
 {opened}"""
 
@@ -176,9 +150,9 @@ _ITEM = """\
         set_stamp(out, t.ts)"""
 
 _KEYED = """\
-    order = pointer_at(call, 2)
-    find = pointer_at(call, 4)
-    partitions = load(call, 6, int64)
+    order = pointer_at(call, CALL.order)
+    find = pointer_at(call, CALL.find)
+    partitions = load(call, CALL.partitions, int64)
     whole = is_null(order)
     ahead_end = begin"""
 
@@ -213,7 +187,7 @@ _FIND = """\
         table = offset(states, p * KEY_STATES)
         entry = find_entry(table, 0, key, mixed, STRIDE)
         if is_null(entry):
-            entry = call_with_key(find, table, key)
+            entry = call_pointer(find, (table, key))
             if is_null(entry):  # no memory
                 break
             entry = offset(entry, -HEAD)"""

@@ -1,1 +1,1 @@
-"""Provides one module per workload; its `answer(tables)` returns the outputs, in order or by partition."""
+"""Provides a function per workload; it returns the outputs of tables, in order or by partition."""

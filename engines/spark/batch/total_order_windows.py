@@ -1,7 +1,7 @@
 """Computes the four DGS workloads in batch by SQL windows over the total order; works on any input.
 
 Sorts all events, by key if the program has keys and otherwise in a single task.
-Serves streams that mix bulk events with markers, markers too dense for buckets, and comparison.
+Serves streams that mix bulk events with separators, separators too dense for buckets, and comparison.
 """
 
 from functools import reduce
@@ -9,8 +9,8 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from streamlab.engines.spark.batch.markers import scan
 from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.query import columns_of, scan
 from streamlab.workloads.model import Columns
 from streamlab.workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 from streamlab.workloads.suite.page_view_join.program import NO_USER
@@ -23,8 +23,7 @@ def run(session: SparkSession, plan: Layout, workload: str) -> Columns:
     """Return a workload's output, unordered."""
     events = _events(session, plan)
     frame = _page_views(events) if workload == "page_view_join" else _windows(events, workload)
-    table = frame.toArrow()
-    return {name: table[name].to_numpy() for name in table.column_names}
+    return columns_of(frame.toArrow())
 
 
 def _events(session: SparkSession, plan: Layout) -> DataFrame:
@@ -70,19 +69,23 @@ def _windows(events: DataFrame, workload: str) -> DataFrame:
     amount = "1" if workload == "keyed_counter" else "value"
     closed = numbered.groupBy("key", "window").agg(
         F.expr(f"coalesce({_COUNTED.format(amount=amount)}, 0)").alias("total"),
-        F.expr("max(case when kind = 1 then struct(ts, src, row, value) end)").alias("marker"),
+        F.expr("max(case when kind = 1 then struct(ts, src, row, value) end)").alias("separator"),
     )
-    closed = closed.where("marker is not null")
+    closed = closed.where("separator is not null")
     if workload == "event_window":
         return closed.selectExpr(
-            "marker.ts as ts", "total as sum", "marker.src as src", "marker.row as row"
+            "separator.ts as ts", "total as sum", "separator.src as src", "separator.row as row"
         )
     if workload == "keyed_counter":
         return closed.selectExpr(
-            "marker.ts as ts", "key", "total as count", "marker.src as src", "marker.row as row"
+            "separator.ts as ts",
+            "key",
+            "total as count",
+            "separator.src as src",
+            "separator.row as row",
         )
     models = closed.selectExpr(
-        "window + 1 as window", f"pmod(total + marker.value, {MODULUS}) as model"
+        "window + 1 as window", f"pmod(total + separator.value, {MODULUS}) as model"
     )
     frauds = (
         numbered.where("kind = 0")
@@ -91,10 +94,10 @@ def _windows(events: DataFrame, workload: str) -> DataFrame:
     )
     return frauds.selectExpr("ts", f"{FRAUD} as kind", "value", "src", "row").unionAll(
         closed.selectExpr(
-            "marker.ts as ts",
+            "separator.ts as ts",
             f"{AGGREGATE} as kind",
             "total as value",
-            "marker.src as src",
-            "marker.row as row",
+            "separator.src as src",
+            "separator.row as row",
         )
     )

@@ -1,13 +1,14 @@
-"""Splits the windows between markers into buckets of event time, so that Spark can join them by equality.
+"""Reads separators into the driver, and splits the windows between them into buckets, which Spark joins by equality.
 
 Spark has no fast range join, but a fast equality join with a broadcast table of longs. Each bulk event computes its
 bucket by a shift, finds the windows that overlap the bucket, and keeps the one whose bounds contain it.
 Buckets are about as wide as windows, so one or two windows overlap a bucket.
-If markers are dense in time, a bucket has many windows and the join would be quadratic: `build` then raises
+If separators are dense in time, a bucket has many windows and the join would be quadratic: `build` then raises
 CrowdedError, and the caller uses the sort-based form.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,57 +16,91 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from streamlab.engines.spark.batch.markers import Markers
+from streamlab.engines.protocol import IntArray
 from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.query import scan
 
 MAX_ROWS = 4_000_000
 """Upper bound of the table of buckets: about 250 MB when broadcast."""
 MAX_PER_BUCKET = 32
 """Windows of one key that may overlap a bucket before a sort is faster than the join."""
 
-Int64 = npt.NDArray[np.int64]
-
 
 class CrowdedError(Exception):
-    """Markers are so dense in time that no bucket width keeps the join linear."""
+    """Separators are so dense in time that no bucket width keeps the join linear."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Separators:
+    """All separators in total order (event time, stream, position), as int64[m].
+
+    `value` is the requested field, or 0.
+    """
+
+    ts: IntArray
+    src: IntArray
+    key: IntArray
+    value: IntArray
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+
+def read(session: SparkSession, plan: Layout, src: int, *fields: str) -> DataFrame:
+    """Return a stream as columns `ts`, `key` and some fields."""
+    stream = plan.streams[src]
+    frame = scan(session, plan, src)
+    if any(name == "tag" for name, _ in stream.columns):
+        key = F.expr(f"cast(tag div {plan.n_kinds} as int)").alias("key")
+    else:
+        key = F.lit(0).alias("key")
+    return frame.select("ts", key, *fields)
+
+
+def collect(session: SparkSession, plan: Layout, field: str | None = None) -> Separators:
+    """Load the separators of a dataset without mixed streams into the driver."""
+    parts: list[list[npt.NDArray[Any]]] = []
+    for src in plan.separators:
+        names = [field] if field else []
+        table = read(session, plan, src, "row_index", *names).toArrow()
+        # A scan in several tasks loses the file's order, which separators need.
+        order = np.argsort(table["row_index"].to_numpy())
+        ts, key = table["ts"].to_numpy()[order], table["key"].to_numpy()[order]
+        value = table[field].to_numpy()[order] if field else np.zeros(len(ts))
+        parts.append([ts, np.full(len(ts), src), key, value])
+    if not parts:
+        parts.append([np.zeros(0)] * 4)
+    ts, sources, key, value = (
+        np.concatenate(column).astype(np.int64) for column in zip(*parts, strict=True)
+    )
+    order = np.lexsort((sources, ts))
+    return Separators(ts=ts[order], src=sources[order], key=key[order], value=value[order])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Windows:
-    """Closed intervals of event time, each with a key and two payload numbers.
+    """Closed intervals of event time with a key; int64[w] each; empty where last < first.
 
-    Attributes:
-        key: int64[w].
-        first, last: int64[w], bounds, both included; empty where last < first.
-        id, value: int64[w], the columns that the join adds to the events in the window.
+    The join adds `id` and `value` to the events in a window.
     """
 
-    key: Int64
-    first: Int64
-    last: Int64
-    id: Int64
-    value: Int64
-
-
-def upper_bounds(markers: Markers, src: int) -> Int64:
-    """Return for each marker the last event time of stream `src` that precedes it in total order."""
-    return markers.ts - (markers.src < src)
+    key: IntArray
+    first: IntArray
+    last: IntArray
+    id: IntArray
+    value: IntArray
 
 
 def between(
-    markers: Markers, src: int, begin: int, end: int, value: Int64
+    separators: Separators, src: int, begin: int, end: int, value: IntArray
 ) -> tuple[Windows, Windows]:
-    """Return the window before each marker and the window after each, in the event times of stream `src`.
+    """Return the window before each separator and the window after each, in the event times of bulk stream `src`.
 
-    Args:
-        markers: in total order.
-        src: a bulk stream.
-        begin: lower bound of the stream's event times.
-        end: upper bound of the stream's event times.
-        value: int64[m], the value that holds after each marker.
+    `begin` and `end` bound the stream's event times; `value`, int64[m], holds after each separator.
     """
-    order = np.argsort(markers.key, kind="stable")
-    key, upper = markers.key[order], upper_bounds(markers, src)[order]
+    order = np.argsort(separators.key, kind="stable")
+    # For each separator, the last event time of the stream that precedes it in total order.
+    key, upper = separators.key[order], (separators.ts - (separators.src < src))[order]
     same = np.zeros(len(key), dtype=bool)
     same[1:] = key[1:] == key[:-1]
     lower = np.where(same, np.roll(upper, 1) + 1, begin)

@@ -34,11 +34,7 @@ Pair = tuple[int, int, Any]
 
 @dataclass(frozen=True)
 class Items:
-    """Converts pairs to tables and back.
-
-    Attributes:
-        types: by destination vertex, the type of pairs that it reads.
-    """
+    """Converts pairs to tables and back; `types` has the type that each destination vertex reads."""
 
     types: Mapping[int, TraceType]
 

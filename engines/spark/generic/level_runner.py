@@ -29,14 +29,7 @@ class FlowLevel:
     def __init__(
         self, segment: Segment, alphabet: Alphabet, group: int, opening: int | None
     ) -> None:
-        """Start without states.
-
-        Args:
-            segment: a level of a graph.
-            alphabet: the input's alphabet.
-            group: index of the group in the level.
-            opening: time of the first event of the input; None: the input is empty.
-        """
+        """Start without states; `opening` is the time of the first event of the input, None for an empty input."""
         assert isinstance(segment.program, Dataflow)
         assert segment.level is not None
         flow, level = segment.program, segment.level
@@ -70,11 +63,11 @@ class FlowLevel:
             counter.note()
         places = counter.places(table, self._places)
         if self._level.number == self._level.last:
-            made = output_table(rows_to_columns(self._rows, self._flow.output), places)
+            output = output_table(rows_to_columns(self._rows, self._flow.output), places)
         else:
-            made = Items(self._level.next().types_read(self._flow)).table(self._rows, places)
+            output = Items(self._level.next().types_read(self._flow)).table(self._rows, places)
         self._rows.clear()
-        return made
+        return output
 
     def state(self) -> Any:
         """Return the next marker and the states; they can be pickled."""
@@ -121,8 +114,8 @@ class FlowLevel:
             for index in self._flow.sources
         ]
         for event in events(self._flow, self._alphabet, table):
-            take, made = sources[event.kind]
-            yield take, 0, made(event)
+            take, value = sources[event.kind]
+            yield take, 0, value(event)
 
     def _mark(self, ts: int, _: Any) -> None:
         m = Marker(ts)

@@ -21,11 +21,9 @@ from streamlab.workloads.model.streams.stream import IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """One level of a graph.
+    """One level of a graph: level 0 reads streams before the first shuffle; the last one's output is the answer.
 
     Attributes:
-        number: the level's number; at 0 streams are read, before the first shuffle.
-        last: number of the last level, whose output is the answer.
         levels: level of each vertex; for a stateless one, the last at which it emits pairs.
         degrees: over how many groups the keys of each vertex with states are spread; others: 0.
     """

@@ -1,6 +1,7 @@
 """Assigns records to the groups of a segment, by the program's tags and keys."""
 
 from bisect import bisect_right
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from streamlab.workloads.model import Alphabet, DGSProgram, Pipeline, Query, Sta
 from streamlab.workloads.model.operators.key_buckets import bucket_of, hash_key
 
 
-def deal(segment: Segment, alphabet: Alphabet, table: pa.Table) -> list[bytes | None]:
+def assign_groups(segment: Segment, alphabet: Alphabet, table: pa.Table) -> list[bytes | None]:
     """Return the records of each group of a segment, as bytes; None for groups without records."""
     if not len(table):
         return [None] * segment.groups
@@ -44,11 +45,12 @@ def _owners(segment: Segment, alphabet: Alphabet, table: pa.Table) -> npt.NDArra
     else:
         assert isinstance(program, Query)
         (operator,) = program.operators
-        adding = _Adding()
+        keys: set[int] = set()
+        out = SimpleNamespace(add=keys.add)
         for row, t in enumerate(events(program, alphabet, table)):
-            operator.keys(t, adding)
-            for key_ in adding.take():
-                owners[bucket_of(operator, key_) % groups, row] = True
+            operator.keys(t, out)
+            owners[[bucket_of(operator, key_) % groups for key_ in keys], row] = True
+            keys.clear()
     return owners
 
 
@@ -56,18 +58,3 @@ def _partition(stage: Stage, key: int) -> int:
     if stage.bounds is not None:
         return bisect_right(stage.bounds, key)
     return hash_key(key) % stage.partitions
-
-
-class _Adding:
-    """Collects the keys that f_MK adds: its parameter `out`."""
-
-    __slots__ = ("_added", "add")
-
-    def __init__(self) -> None:
-        self._added: set[int] = set()
-        self.add = self._added.add
-
-    def take(self) -> list[int]:
-        keys = list(self._added)
-        self._added.clear()
-        return keys

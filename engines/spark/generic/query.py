@@ -1,7 +1,5 @@
 """Builds and runs a generic query, in batch or in micro-batches."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -9,8 +7,16 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from streamlab.engines.spark.batch.markers import scan
-from streamlab.engines.spark.generic.files import write
+from streamlab.engines.spark.files import (
+    END,
+    check_end,
+    equal_cuts,
+    heartbeat,
+    nullable,
+    numbered,
+    read_rows,
+    write_files,
+)
 from streamlab.engines.spark.generic.steps import PARCEL
 from streamlab.engines.spark.generic.tables import ROW, sort_by_place, unpack
 from streamlab.engines.spark.generic.task_reference import TaskReference, describe_task
@@ -20,65 +26,63 @@ from streamlab.engines.spark.generic.workers import (
     packer,
     segments_of,
 )
-from streamlab.engines.spark.layout import Layout, ddl, read_rows
-from streamlab.engines.spark.pipelines.run import ROCKS_DB, STORE
-from streamlab.engines.spark.streaming.query import QueryResult, run_to_end
-from streamlab.engines.spark.streaming.stream_files import check_end
-from streamlab.workloads.model import Columns, Workload, fields_read
+from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.query import (
+    ROCKS_DB,
+    FileColumns,
+    QueryResult,
+    SparkQuery,
+    arrow_schema,
+    columns_of,
+    reader,
+    run_to_end,
+    scan,
+    settings,
+)
+from streamlab.workloads.model import Workload, fields_read
 
-CASE = "spark.sql.caseSensitive"
+SETTINGS = {**ROCKS_DB, "spark.sql.caseSensitive": "true"}
+"""Allow states of several operators in a row, and field names that differ only in case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
     """An input split into files: columns and kinds of each stream, and the task's description for workers."""
 
-    columns: tuple[tuple[tuple[str, str], ...], ...]
+    columns: FileColumns
     kinds: tuple[tuple[int, ...], ...]
     reference: TaskReference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenericQuery:
-    """A workload to run generically, with a degree of parallelism.
+class GenericQuery(SparkQuery):
+    """A workload to run generically; its form describes how the program is split."""
 
-    Attributes:
-        workload: the workload.
-        workers: degree of parallelism.
-    """
-
-    workload: Workload
-    workers: int
-
-    def description(self, plan: Layout) -> str:
-        """Describe how the program is split, for users."""
-        return segments_of(self._reference(plan)).description
-
-    def batch(self, session: SparkSession, plan: Layout) -> Columns:
+    def batch(self, session: SparkSession, plan: Layout) -> QueryResult:
         """Return the output of the whole input, in order."""
-        with _settings(session):
-            table = self._batch(session, plan)
-        return {name: table[name].to_numpy() for name in self._schema.names}
-
-    def _batch(self, session: SparkSession, plan: Layout) -> pa.Table:
         reference = self._reference(plan)
-        frames = []
-        plan = self._read(plan)
-        for src, stream in enumerate(plan.streams):
-            check_end(stream)
-            frame = scan(session, plan, src, ROW)
-            frames.append(frame.mapInArrow(packer(reference, stream.kinds, src), PARCEL))
-        parcels = reduce(DataFrame.unionAll, frames)
-        for index in range(len(segments_of(reference).segments)):
-            parcels = parcels.groupBy("group").applyInArrow(group_step(reference, index), PARCEL)
-        return self._load(parcels, reference)
+        with settings(session, SETTINGS):
+            frames = []
+            for src, stream in enumerate(plan.streams):
+                check_end(stream)
+                frame = scan(session, self._read(plan), src, ROW)
+                frames.append(frame.mapInArrow(packer(reference, stream.kinds, src), PARCEL))
+            parcels = reduce(DataFrame.unionAll, frames)
+            for index in range(len(segments_of(reference).segments)):
+                parcels = parcels.groupBy("group").applyInArrow(
+                    group_step(reference, index), PARCEL
+                )
+            columns = columns_of(self._load(parcels, reference))
+        return QueryResult(columns=columns, events=plan.events, form=self.form)
 
     def cut(self, plan: Layout, folder: Path, files: int) -> Files:
         """Write each stream as `files` files of equal numbers of rows; the last file ends with a heartbeat."""
         columns = []
         for src, stream in enumerate(self._read(plan).streams):
             check_end(stream)
-            write(read_rows(stream), folder / f"stream-{src}", files)
+            table = nullable(numbered(read_rows(stream), ROW))
+            closing = heartbeat(table, **{"ts": END, ROW: len(table)})
+            write_files(table, folder / f"stream-{src}", equal_cuts(len(table), files), closing)
             columns.append((*stream.columns, (ROW, "int64")))
         kinds = tuple(stream.kinds for stream in plan.streams)
         return Files(columns=tuple(columns), kinds=kinds, reference=self._reference(plan))
@@ -86,32 +90,26 @@ class GenericQuery:
     def streaming(
         self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
     ) -> QueryResult:
-        """Run the query until all files are processed; `rows` are events, without heartbeats.
-
-        Each micro-batch takes one file of every stream. The sink sorts its output; a repeated micro-batch replaces
-        its earlier output.
-        """
-        with _settings(session):
-            ran = self._streaming(session, files, folder, checkpoint)
-        return replace(ran, rows=ran.rows - len(files.columns))
-
-    def _streaming(
-        self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
-    ) -> QueryResult:
+        """Run the query until all files are processed; the sink sorts the output of a micro-batch."""
         reference = files.reference
-        frames = []
-        for src, columns in enumerate(files.columns):
-            reader = session.readStream.schema(ddl(columns)).option("maxFilesPerTrigger", 1)
-            frame = reader.parquet(str(folder / f"stream-{src}"))
-            frames.append(frame.mapInArrow(packer(reference, files.kinds[src], src), PARCEL))
-        parcels = reduce(DataFrame.unionAll, frames)
-        for index in range(len(segments_of(reference).segments)):
-            parcels = parcels.groupBy("group").transformWithStateInPandas(
-                SegmentProcessor(reference, index), PARCEL, outputMode="Append", timeMode="None"
+        with settings(session, SETTINGS):
+            frames = []
+            for src, columns in enumerate(files.columns):
+                frame = reader(session, columns).parquet(str(folder / f"stream-{src}"))
+                frames.append(frame.mapInArrow(packer(reference, files.kinds[src], src), PARCEL))
+            parcels = reduce(DataFrame.unionAll, frames)
+            for index in range(len(segments_of(reference).segments)):
+                parcels = parcels.groupBy("group").transformWithStateInPandas(
+                    SegmentProcessor(reference, index), PARCEL, outputMode="Append", timeMode="None"
+                )
+            return run_to_end(
+                parcels,
+                checkpoint,
+                arrow_schema(self.output),
+                lambda frame: self._load(frame, reference),
+                form=self.form,
+                heartbeats=len(files.columns),
             )
-        return run_to_end(
-            parcels, checkpoint, self._schema, lambda frame: self._load(frame, reference)
-        )
 
     def _reference(self, plan: Layout) -> TaskReference:
         return describe_task(self.workload, plan, workers=self.workers)
@@ -127,31 +125,15 @@ class GenericQuery:
 
     def _load(self, frame: DataFrame, reference: TaskReference) -> pa.Table:
         """Load an output into the driver, in order."""
+        schema = arrow_schema(self.output)
         last = segments_of(reference).segments[-1]
         parcels = frame.select("records").toArrow()["records"]
         tables = [unpack(records.as_buffer()) for records in parcels]
         if not tables:
-            return self._schema.empty_table()
-        return sort_by_place(tables, last.places_out).select(self._schema.names)
-
-    @property
-    def _schema(self) -> pa.Schema:
-        output = self.workload.program.output
-        types = ((name, pa.from_numpy_dtype(output[name])) for name in output.names or ())
-        return pa.schema(types)
+            return schema.empty_table()
+        return sort_by_place(tables, last.places_out).select(schema.names)
 
 
-@contextmanager
-def _settings(session: SparkSession) -> Iterator[None]:
-    """Allow field names that differ only in case, and states of several operators in a row.
-
-    Both settings must hold while a query is built, not only while it runs.
-    """
-    before = {name: session.conf.get(name) for name in (CASE, STORE)}
-    session.conf.set(CASE, "true")
-    session.conf.set(STORE, ROCKS_DB)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            session.conf.set(name, str(value))
+def describe_split(workload: Workload, plan: Layout, workers: int) -> str:
+    """Describe how a program is split, for users."""
+    return segments_of(describe_task(workload, plan, workers=workers)).description

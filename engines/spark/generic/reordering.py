@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from streamlab.engines.spark.files import END
 from streamlab.engines.spark.generic.tables import pack, sort_by_place, unpack
-from streamlab.engines.spark.streaming.stream_files import END
 
 BEGIN = int(np.iinfo(np.int64).min) - 1
 """Before any event time."""

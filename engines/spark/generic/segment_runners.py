@@ -35,11 +35,7 @@ def runner(
 ) -> Runner:
     """Return a runner for a group of a segment, without state.
 
-    Args:
-        segment: the segment.
-        alphabet: the input's alphabet.
-        group: index of the group in the segment.
-        opening: time of the first event of the input; None: the input is empty, or the segment needs no opening.
+    `opening` is the time of the first event of the input; None: the input is empty, or the segment needs no opening.
     """
     if isinstance(segment.program, Dataflow):
         return FlowLevel(segment, alphabet, group, opening)
@@ -47,8 +43,6 @@ def runner(
         return _Parts(segment, alphabet)
     if isinstance(segment.program, Query):
         return _Keys(segment, alphabet, group)
-    if segment.program is None:
-        return _Order()
     assert isinstance(segment.program, Pipeline)
     return Stages(segment.program, segment.places)
 
@@ -143,9 +137,9 @@ class Stages:
             self._run.process(t)
             counter.note()
         columns = rows_to_columns(self._rows, self._pipeline.output)
-        made = output_table(columns, counter.places(table, self._places))
+        output = output_table(columns, counter.places(table, self._places))
         self._rows.clear()
-        return made
+        return output
 
     def state(self) -> Any:
         """Return the states by operator."""
@@ -154,16 +148,3 @@ class Stages:
     def restore(self, saved: Any) -> None:
         """Restore states."""
         self._run.restore(saved)
-
-
-class _Order:
-    """Passes records on unchanged: the segment only sorts."""
-
-    def run(self, table: pa.Table | None, watermark: int) -> pa.Table | None:
-        return table
-
-    def state(self) -> Any:
-        return None
-
-    def restore(self, saved: Any) -> None:
-        pass

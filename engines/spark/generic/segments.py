@@ -52,13 +52,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segments:
-    """A program split into segments.
+    """A program split into at least one segment.
 
-    Attributes:
-        program: the program.
-        front: the leading stateless operators of a pipeline or a graph, which run where streams are read; None: none.
-        segments: at least one.
-        description: a description for users.
+    `front` has the leading stateless operators of a pipeline or a graph, which run where streams are read.
     """
 
     program: Program

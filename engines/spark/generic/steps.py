@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamlab.engines.spark.generic.partitioning import deal
+from streamlab.engines.spark.files import END
+from streamlab.engines.spark.generic.partitioning import assign_groups
 from streamlab.engines.spark.generic.reordering import BEGIN, ReorderBuffer, StreamProgress
 from streamlab.engines.spark.generic.segment_runners import runner
 from streamlab.engines.spark.generic.segments import Segments
 from streamlab.engines.spark.generic.tables import ROW, pack, sort_by_place, stream_table, unpack
 from streamlab.engines.spark.generic.task_reference import TaskReference
-from streamlab.engines.spark.streaming.stream_files import END
 from streamlab.workloads.model import Alphabet
 
 PARCEL = "group int, src int, begin long, end long, ts long, records binary"
@@ -56,10 +56,10 @@ def parcels_of(
         columns = {name: column[:-1] for name, column in columns.items()}
     table = stream_table(cut.program, kinds, src, columns)
     if cut.front is not None:
-        made = runner(cut.front, alphabet).run(table, BEGIN)
-        assert made is not None, "there is a table"
-        table = made
-    by_group = deal(cut.segments[0], alphabet, table)
+        output = runner(cut.front, alphabet).run(table, BEGIN)
+        assert output is not None, "there is a table"
+        table = output
+    by_group = assign_groups(cut.segments[0], alphabet, table)
     return [Parcel(group, src, begin, end, ts, rows) for group, rows in enumerate(by_group)]
 
 
@@ -89,13 +89,7 @@ def initial_step_state(reference: TaskReference) -> StepState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Runs the groups of one segment.
-
-    Attributes:
-        reference: the task's description.
-        cut: the program in segments.
-        index: index of the segment.
-    """
+    """Runs the groups of segment `index` of the program `cut`."""
 
     reference: TaskReference
     cut: Segments
@@ -104,25 +98,23 @@ class Step:
     def process(
         self, group: int, state: StepState, parcels: Iterable[Parcel], *, ended: bool
     ) -> list[Parcel]:
-        """Process a group's parcels, and return those for the next segment.
+        """Process a group's parcels, all or those of a micro-batch, and return those for the next segment.
 
-        Args:
-            group: index of the group in the segment.
-            state: the group's state; changed.
-            parcels: all parcels, or those of a micro-batch.
-            ended: whether no parcels follow, as in a batch query.
+        Changes `state`. `ended` states that no parcels follow, as in a batch query.
         """
         table, watermark = self._complete_records(state.buffer, parcels, ended)
         if watermark == BEGIN:
             return []
         reference = self.reference
         segment = self.cut.segments[self.index]
+        if segment.program is None:  # The segment only sorts.
+            return self._next_parcels(table, watermark)
         running = runner(segment, reference.alphabet, group, reference.opening)
         if state.value is not None:
             running.restore(state.value)
-        made = running.run(table, watermark)
+        output = running.run(table, watermark)
         state.value = running.state()
-        return self._next_parcels(made, watermark)
+        return self._next_parcels(output, watermark)
 
     def _complete_records(
         self, buffer: ReorderBuffer, parcels: Iterable[Parcel], ended: bool
@@ -146,18 +138,18 @@ class Step:
         limit = buffer.frontier[0]
         return table, self.reference.closing if limit == END else limit
 
-    def _next_parcels(self, made: pa.Table | None, watermark: int) -> list[Parcel]:
+    def _next_parcels(self, output: pa.Table | None, watermark: int) -> list[Parcel]:
         if self.index + 1 == len(self.cut.segments):
-            if made is None or not len(made):
+            if output is None or not len(output):
                 return []
-            return [Parcel(0, FROM_SEGMENT, 0, 0, watermark, pack(made))]
+            return [Parcel(0, FROM_SEGMENT, 0, 0, watermark, pack(output))]
         following = self.cut.segments[self.index + 1]
-        if made is None or not len(made):
+        if output is None or not len(output):
             by_group: Sequence[bytes | None] = [None] * following.groups
         else:
             # The outputs of a join are ahead of the watermark and advance it for the next operator.
-            watermark = max(watermark, pc.max(made["place 0"]).as_py())
-            by_group = deal(following, self.reference.alphabet, made)
+            watermark = max(watermark, pc.max(output["place 0"]).as_py())
+            by_group = assign_groups(following, self.reference.alphabet, output)
         return [
             Parcel(group, FROM_SEGMENT, 0, 0, watermark, rows)
             for group, rows in enumerate(by_group)

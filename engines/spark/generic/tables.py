@@ -37,31 +37,27 @@ def place_names(columns: int) -> list[str]:
 def stream_table(
     program: Program, kinds: tuple[int, ...], src: int, columns: Mapping[str, pa.Array]
 ) -> pa.Table:
-    """Return rows of a stream as a program's events.
+    """Return rows of stream `src`, which has some kinds, as a program's events.
 
-    Args:
-        program: the program that reads them.
-        kinds: kinds of the stream.
-        src: index of the stream.
-        columns: `ts`, ROW, optionally `tag`, and fields. Missing fields become 0, or an empty list.
+    `columns` are `ts`, ROW, optionally `tag`, and fields. Missing fields become 0, or an empty list.
     """
     rows = len(columns["ts"])
-    made: dict[str, Column] = {
+    table: dict[str, Column] = {
         "place 0": _numbers(columns["ts"], np.dtype(np.int64)),
         "place 1": np.full(rows, src, dtype=np.int64),
         "place 2": _numbers(columns[ROW], np.dtype(np.int64)),
         TAG: np.full(rows, kinds[0], dtype=np.int64),
     }
     if "tag" in columns:
-        made[TAG] = _numbers(columns["tag"], np.dtype(np.int64))
+        table[TAG] = _numbers(columns["tag"], np.dtype(np.int64))
     for name, dtype in fields_read(program).items():
         if name in columns:
-            made[name] = _column(columns[name], dtype)
+            table[name] = _column(columns[name], dtype)
         elif isinstance(dtype, ListType):
-            made[name] = ListColumn.of([[]] * rows, dtype.element)
+            table[name] = ListColumn.of([[]] * rows, dtype.element)
         else:
-            made[name] = np.zeros(rows, dtype=dtype)
-    return _table(made)
+            table[name] = np.zeros(rows, dtype=dtype)
+    return _table(table)
 
 
 def events(program: Program, alphabet: Alphabet, table: pa.Table) -> Iterator[Any]:
@@ -87,19 +83,6 @@ def output_table(columns: Columns, places: Sequence[IntArray]) -> pa.Table:
     return _table({**dict(zip(place_names(len(places)), places, strict=True)), **columns})
 
 
-def output_places(table: pa.Table, places: int, counts: IntArray) -> list[IntArray]:
-    """Return the places of outputs: the place of the record that caused each, then its number.
-
-    Args:
-        table: the records.
-        places: number of place columns.
-        counts: number of outputs that each record caused.
-    """
-    cause = np.repeat(np.arange(len(counts)), counts)
-    nth = np.arange(len(cause)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return [*(table[name].to_numpy()[cause] for name in place_names(places)), nth]
-
-
 class Counter:
     """Counts the outputs of each record."""
 
@@ -111,10 +94,13 @@ class Counter:
         """Mark the end of a record's outputs."""
         self._marks.append(len(self._rows))
 
-    def places(self, table: pa.Table, places: int) -> list[Any]:
-        """Return the places of all outputs."""
+    def places(self, table: pa.Table, places: int) -> list[IntArray]:
+        """Return the places of all outputs: the place of the record that caused each, then its number."""
         marks = np.array(self._marks, dtype=np.int64)
-        return output_places(table, places, marks[1:] - marks[:-1])
+        counts = marks[1:] - marks[:-1]
+        cause = np.repeat(np.arange(len(counts)), counts)
+        nth = np.arange(len(cause)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return [*(table[name].to_numpy()[cause] for name in place_names(places)), nth]
 
 
 def sort_by_place(tables: Sequence[pa.Table], places: int) -> pa.Table:

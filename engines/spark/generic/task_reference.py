@@ -17,13 +17,9 @@ class TaskReference:
     """The description of a task that is sent to workers.
 
     Attributes:
-        alphabet: the input's alphabet.
-        streams: number of streams.
-        workers: degree of parallelism.
         opening: time of the first event; None: the input is empty.
         closing: the watermark at the end of the input.
         reference: the name by which `streamlab.workloads.registry` finds the workload.
-        params: the workload's query parameters.
     """
 
     alphabet: Alphabet
@@ -41,15 +37,13 @@ class TaskReference:
 
 def describe_task(workload: Workload, plan: Layout, *, workers: int) -> TaskReference:
     """Return the description of a workload and an input for workers."""
-    times = [stream.ts_max for stream in plan.streams if stream.rows]
-    ends = [] if plan.until_ts is None else [plan.until_ts - 1]
+    opening, closing = plan.span or (None, 0)  # An empty input closes no windows.
     return TaskReference(
         alphabet=Alphabet(kinds=workload.program.kinds, keys=plan.keys),
         streams=len(plan.streams),
         workers=workers,
-        opening=min((stream.ts_min for stream in plan.streams if stream.rows), default=None),
-        # The watermark that the end of the input justifies; an empty input closes no windows.
-        closing=max(times + ends) if times else 0,
+        opening=opening,
+        closing=closing,
         reference=workload.found_by,
         params=dict(workload.query_params),
     )

@@ -15,8 +15,7 @@ from streamlab.engines.spark.generic.steps import (
     pieces,
 )
 from streamlab.engines.spark.generic.task_reference import TaskReference
-from streamlab.engines.spark.streaming.group_labels import labels
-from streamlab.engines.spark.streaming.group_state import ValueProcessor
+from streamlab.engines.spark.streaming.groups import ValueProcessor, labels
 
 
 def segments_of(reference: TaskReference) -> Segments:
@@ -52,8 +51,8 @@ def group_step(
         group = labels(cut.segments[index].groups).index(key[0].as_py())
         parcels = (Parcel(**row) for batch in batches for row in batch.to_pylist())
         step = Step(reference=reference, cut=cut, index=index)
-        made = step.process(group, initial_step_state(reference), parcels, ended=True)
-        yield _batch(made, _labels_behind(cut, index))
+        output = step.process(group, initial_step_state(reference), parcels, ended=True)
+        yield _batch(output, _labels_behind(cut, index))
 
     return process
 
@@ -98,6 +97,6 @@ class SegmentProcessor(ValueProcessor):
         group = labels(cut.segments[self._index].groups).index(int(key[0]))
         parcels = (Parcel(*row) for frame in rows for row in frame.itertuples(index=False))
         step = Step(reference=self._reference, cut=cut, index=self._index)
-        made = step.process(group, state, parcels, ended=False)
+        output = step.process(group, state, parcels, ended=False)
         names = _labels_behind(cut, self._index)
-        return _batch(made, names).to_pandas() if made else None, state
+        return _batch(output, names).to_pandas() if output else None, state

@@ -17,12 +17,9 @@ _LATEST_MS = (2**63 - 1) // 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """The shift from event times to timestamps, and the end of the input.
+    """The shift from event times to timestamps, and the end of the input, up to which the watermark closes windows.
 
-    Attributes:
-        origin: the event time that maps to the beginning of 1970.
-        end: the last instant that has passed: that of the last event, or the instant before the cut. The watermark
-            closes windows up to here.
+    `origin` is the event time that maps to the beginning of 1970.
     """
 
     origin: int
@@ -43,11 +40,9 @@ class Clock:
 
 def clock(plan: Layout, advance: int) -> Clock:
     """Return the clock of an input for windows with an advance in ms."""
-    filled = [stream for stream in plan.streams if stream.rows]
-    if not filled:
+    if plan.span is None:
         return Clock(origin=0, end=0)
-    first = min(stream.ts_min for stream in filled)
-    end = max(stream.ts_max for stream in filled) if plan.until_ts is None else plan.until_ts - 1
+    first, end = plan.span
     return Clock(origin=(first // advance - 1) * advance, end=end)
 
 

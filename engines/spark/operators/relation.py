@@ -13,14 +13,8 @@ from streamlab.workloads.model import Params
 class Inputs:
     """The inputs of a relation.
 
-    Attributes:
-        kinds: by kind, all its tuples: `ts`, `src` (the stream), the kind's columns and, unless the relation uses no
-            event time, `time`: `ts` as a timestamp, with a watermark when streaming.
-        params: the query's parameters.
-        clock: converts `ts` to `time`.
-        form: one of the relation's forms.
-        tasks: number of tasks for a heavy join.
-        streaming: whether the inputs are streams.
+    `kinds` has all tuples by kind: `ts`, `src` (the stream), the kind's columns and, unless the relation uses no event
+    time, `time`: `ts` as a timestamp, with a watermark when streaming. `tasks` is for heavy joins.
     """
 
     kinds: Mapping[str, DataFrame]

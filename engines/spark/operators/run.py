@@ -1,150 +1,177 @@
-"""Runs the relation of a query, in batch or in micro-batches."""
+"""Runs the relation of a query of operators, in batch or in micro-batches."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from streamlab.engines.spark.batch.markers import scan
-from streamlab.engines.spark.layout import Layout, ddl
+from streamlab.engines.spark.files import (
+    bounds,
+    cuts_at,
+    equal_cuts,
+    heartbeat,
+    nullable,
+    read_rows,
+    write_files,
+)
+from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.operators import joins, tweets
 from streamlab.engines.spark.operators.clock import Clock, clock
-from streamlab.engines.spark.operators.registry import relation
-from streamlab.engines.spark.operators.relation import Inputs
-from streamlab.engines.spark.operators.split import Part, parts, split
-from streamlab.engines.spark.streaming.query import QueryResult, run_to_end
-from streamlab.workloads.model import Columns, Params, Query, Workload
+from streamlab.engines.spark.operators.relation import Inputs, Relation
+from streamlab.engines.spark.query import (
+    QueryResult,
+    SparkQuery,
+    arrow_schema,
+    columns_of,
+    reader,
+    run_to_end,
+    scan,
+)
+from streamlab.workloads.model import Query
 
+RELATIONS = {**joins.RELATIONS, **tweets.RELATIONS}
 TASKS_PER_WORKER = 4
 """Tasks per worker of a batch join: buckets differ in size, and several tasks balance them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
-    """An input split into the files of micro-batches, by part."""
+class Part:
+    """The tuples of one kind in one stream; `fields` are its columns other than `ts`."""
 
-    parts: tuple[Part, ...]
-    clock: Clock
-    heartbeats: int
+    src: int
+    kind: int
+    fields: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """The folder of its files."""
+        return f"stream-{self.src}-kind-{self.kind}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorQuery:
-    """A query to run.
+class OperatorQuery(SparkQuery):
+    """A query of operators to run."""
 
-    Attributes:
-        workload: the workload's name.
-        query: the workload's program.
-        params: the query's parameters.
-        output: (name, dtype) of the program's output.
-        form: one of the workload's forms.
-        workers: degree of parallelism.
-    """
+    ordered: ClassVar[bool] = False
 
-    workload: str
-    query: Query
-    params: Params
-    output: tuple[tuple[str, str], ...]
-    form: str
-    workers: int
+    @property
+    def program(self) -> Query:
+        """The workload's program."""
+        assert isinstance(self.workload.program, Query)
+        return self.workload.program
 
     @property
     def schema(self) -> pa.Schema:
         """Schema of the sink."""
-        fields = (*self.output, ("src", "int16"))
-        return pa.schema([(name, pa.from_numpy_dtype(dtype)) for name, dtype in fields])
+        return arrow_schema((*self.output, ("src", "int16")))
 
-    def batch(self, session: SparkSession, plan: Layout) -> Columns:
+    @property
+    def relation(self) -> Relation:
+        """The query as a relation."""
+        return RELATIONS[self.workload.name]
+
+    def batch(self, session: SparkSession, plan: Layout) -> QueryResult:
         """Return the output of the whole input, unordered."""
-        times = _clock(plan, self)
         frames = []
-        for part in parts(plan, self.query):
+        for part in self._parts(plan):
             frame = scan(session, plan, part.src)
             if "tag" in frame.columns:
                 frame = frame.where(F.expr(f"tag % {plan.n_kinds} = {part.kind}"))
             frames.append((part, frame))
-        table = _build(frames, self, times, streaming=False).toArrow().cast(self.schema)
-        return {name: table[name].to_numpy() for name in self.schema.names}
+        output = self._build(frames, self._clock(plan), streaming=False)
+        table = output.toArrow().cast(self.schema)
+        return QueryResult(columns=columns_of(table), events=plan.events, form=self.form)
 
-    def cut(self, plan: Layout, folder: Path, files: int) -> Files:
-        """Split an input into the files of micro-batches."""
-        query_relation, times = relation(self.workload), _clock(plan, self)
-        return Files(
-            parts=split(
-                plan,
-                self.query,
-                folder,
-                files,
-                aligned=query_relation.aligned,
-                closing=times.end if query_relation.closes else None,
-            ),
-            clock=times,
-            heartbeats=len(parts(plan, self.query)) if query_relation.closes else 0,
-        )
+    def cut(self, plan: Layout, folder: Path, files: int) -> tuple[tuple[Part, ...], Clock]:
+        """Split an input into the files of micro-batches; return its parts and its clock."""
+        times = self._clock(plan)
+        return self.split(plan, folder, files, closing=times.end), times
 
     def streaming(
-        self, session: SparkSession, files: Files, folder: Path, checkpoint: Path
+        self,
+        session: SparkSession,
+        files: tuple[tuple[Part, ...], Clock],
+        folder: Path,
+        checkpoint: Path,
     ) -> QueryResult:
-        """Run the query until all files are processed; `rows` are events, without heartbeats.
+        """Run the query until all files are processed.
 
-        Each micro-batch takes one file of every part. Its output is a relation without an order: the sink loads it
-        into the driver and sorts it by time.
+        The output of a micro-batch is a relation without an order: the sink sorts it by time.
         """
-        frames = []
-        for part in files.parts:
-            reader = session.readStream.schema(ddl(part.columns)).option("maxFilesPerTrigger", 1)
-            frames.append((part, reader.parquet(str(folder / part.name))))
-        ran = run_to_end(
-            _build(frames, self, files.clock, streaming=True),
+        parts, times = files
+        frames = [
+            (part, reader(session, part.columns).parquet(str(folder / part.name))) for part in parts
+        ]
+        return run_to_end(
+            self._build(frames, times, streaming=True),
             checkpoint,
             self.schema,
             lambda frame: frame.toArrow().sort_by("ts"),
+            form=self.form,
+            heartbeats=len(parts) if self.relation.closes else 0,
         )
-        return replace(ran, rows=ran.rows - files.heartbeats)
+
+    def split(self, plan: Layout, folder: Path, files: int, *, closing: int) -> tuple[Part, ...]:
+        """Write every part as `files` files, in order, into its folder, and return the parts.
+
+        Where outputs wait for the watermark, a heartbeat at event time `closing` follows the last row of each part.
+        """
+        times = bounds(plan, files) if self.relation.aligned else None
+        parts = self._parts(plan)
+        for part in parts:
+            table = _tuples(plan, part)
+            cuts = equal_cuts(len(table), files) if times is None else cuts_at(table, times)
+            last = heartbeat(table, ts=closing) if self.relation.closes else None
+            write_files(table, folder / part.name, cuts, last)
+        return parts
+
+    def _parts(self, plan: Layout) -> tuple[Part, ...]:
+        """Return the parts of an input, by stream, then kind."""
+        parts = []
+        for src, stream in enumerate(plan.streams):
+            types = dict(stream.columns)
+            for kind in stream.kinds:
+                tuples = self.program.operators[0].inputs[kind]
+                fields = (*(tuples.fields.names or ()), *(name for name, _ in tuples.lists))
+                columns = tuple((name, types[name]) for name in ("ts", *fields))
+                parts.append(Part(src=src, kind=kind, fields=fields, columns=columns))
+        return tuple(parts)
+
+    def _clock(self, plan: Layout) -> Clock:
+        return clock(plan, self.program.operators[0].window.advance)
+
+    def _build(
+        self, frames: list[tuple[Part, DataFrame]], times: Clock, *, streaming: bool
+    ) -> DataFrame:
+        kinds: dict[str, list[DataFrame]] = {name: [] for name in self.program.kinds}
+        for part, frame in frames:
+            source = F.lit(part.src).cast("short").alias("src")
+            frame = frame.select("ts", source, *part.fields)
+            if self.relation.delay_ms is not None:
+                frame = frame.withColumn("time", F.expr(times.time("ts")))
+                # One watermark per part: Spark then uses the slowest part's.
+                frame = frame.withWatermark("time", f"{self.relation.delay_ms} milliseconds")
+            kinds[self.program.kinds[part.kind]].append(frame)
+        inputs = Inputs(
+            kinds={name: reduce(DataFrame.unionAll, parts) for name, parts in kinds.items()},
+            params=self.workload.query_params,
+            clock=times,
+            form=self.form,
+            tasks=TASKS_PER_WORKER * self.workers,
+            streaming=streaming,
+        )
+        return self.relation.build(inputs)
 
 
-def operator_query(
-    workload: Workload, output: Mapping[str, str], form: str, workers: int
-) -> OperatorQuery:
-    """Return the query of a workload whose program is a query of operators."""
-    query = workload.program
-    assert isinstance(query, Query)
-    return OperatorQuery(
-        workload=workload.name,
-        query=query,
-        params=workload.query_params,
-        output=tuple(output.items()),
-        form=form,
-        workers=workers,
-    )
-
-
-def _clock(plan: Layout, task: OperatorQuery) -> Clock:
-    return clock(plan, task.query.operators[0].window.advance)
-
-
-def _build(
-    frames: list[tuple[Part, DataFrame]], task: OperatorQuery, times: Clock, *, streaming: bool
-) -> DataFrame:
-    query_relation = relation(task.workload)
-    kinds: dict[str, list[DataFrame]] = {name: [] for name in task.query.kinds}
-    for part, frame in frames:
-        source = F.lit(part.src).cast("short").alias("src")
-        frame = frame.select("ts", source, *part.fields)
-        if query_relation.delay_ms is not None:
-            frame = frame.withColumn("time", F.expr(times.time("ts")))
-            # One watermark per part: Spark then uses the slowest part's.
-            frame = frame.withWatermark("time", f"{query_relation.delay_ms} milliseconds")
-        kinds[task.query.kinds[part.kind]].append(frame)
-    inputs = Inputs(
-        kinds={name: reduce(DataFrame.unionAll, parts) for name, parts in kinds.items()},
-        params=task.params,
-        clock=times,
-        form=task.form,
-        tasks=TASKS_PER_WORKER * task.workers,
-        streaming=streaming,
-    )
-    return query_relation.build(inputs)
+def _tuples(plan: Layout, part: Part) -> pa.Table:
+    table = read_rows(plan.streams[part.src])
+    if "tag" in table.column_names:
+        table = table.take(np.flatnonzero(table["tag"].to_numpy() % plan.n_kinds == part.kind))
+    # Heartbeats have nulls.
+    return nullable(table.select([name for name, _ in part.columns]))

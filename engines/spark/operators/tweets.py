@@ -4,6 +4,8 @@ If the keys of a tweet are a set, arrays are made distinct before they are explo
 pairs of words; no Python runs on tweets.
 """
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
@@ -55,6 +57,8 @@ def _windows(inputs: Inputs, keys: str, value: Column) -> DataFrame:
     return values if inputs.streaming else values.where(F.col("ts") <= inputs.clock.end)
 
 
-WORDCOUNT = Relation(build=_word_counts, delay_ms=0, closes=True)
-PAIRCOUNT = Relation(build=_pair_counts, delay_ms=0, closes=True)
-LONGEST_TWEET_PER_HASHTAG = Relation(build=_longest, delay_ms=0, closes=True)
+RELATIONS: Mapping[str, Relation] = {
+    "wordcount": Relation(build=_word_counts, delay_ms=0, closes=True),
+    "paircount": Relation(build=_pair_counts, delay_ms=0, closes=True),
+    "longest_tweet_per_hashtag": Relation(build=_longest, delay_ms=0, closes=True),
+}

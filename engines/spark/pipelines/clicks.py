@@ -1,5 +1,7 @@
 """Defines queries 2, 3 and 4 of TPCx-BB: sessions of users, and views before a purchase."""
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
@@ -119,21 +121,23 @@ def _abandoned_carts_stream(clicks: DataFrame, params: Params, groups: int) -> D
     return in_one_group(by_key(clicks.where(_UNSOLD), "user", groups, step), totals.means())
 
 
-ITEMS_VIEWED_TOGETHER = Relation(
-    fields=("user", "item"),
-    batch=_viewed_together,
-    streaming=_viewed_together_stream,
-    order=lists.ORDER,
-)
-LAST_VIEWS_BEFORE_PURCHASE = Relation(
-    fields=("user", "item", "sale", "category"),
-    batch=_last_views,
-    streaming=_last_views_stream,
-    order=lists.ORDER,
-)
-CART_ABANDONMENT = Relation(
-    fields=("user", "sale", "page"),
-    batch=_abandoned_carts,
-    streaming=_abandoned_carts_stream,
-    order=PLACE,
-)
+RELATIONS: Mapping[str, Relation] = {
+    "items_viewed_together": Relation(
+        fields=("user", "item"),
+        batch=_viewed_together,
+        streaming=_viewed_together_stream,
+        order=lists.ORDER,
+    ),
+    "last_views_before_purchase": Relation(
+        fields=("user", "item", "sale", "category"),
+        batch=_last_views,
+        streaming=_last_views_stream,
+        order=lists.ORDER,
+    ),
+    "cart_abandonment": Relation(
+        fields=("user", "sale", "page"),
+        batch=_abandoned_carts,
+        streaming=_abandoned_carts_stream,
+        order=PLACE,
+    ),
+}

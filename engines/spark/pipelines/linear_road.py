@@ -1,9 +1,13 @@
 """Defines Linear Road's two operators: a filter, and a comparison with the vehicle's previous report."""
 
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
 from pyspark.sql import DataFrame
 
 from streamlab.engines.spark.pipelines.relation import IN_ORDER, PLACE, Relation
-from streamlab.engines.spark.pipelines.stateful import by_key, changes
+from streamlab.engines.spark.pipelines.stateful import Step, append_rows, by_key, run_starts
 from streamlab.workloads.inputs.linear_road.schema import FIELDS, REPORT
 from streamlab.workloads.model import Params
 
@@ -23,13 +27,32 @@ def _new_seg(records: DataFrame, params: Params) -> DataFrame:
 def _new_seg_stream(records: DataFrame, params: Params, groups: int) -> DataFrame:
     reports = _reports(records)
     schema = ", ".join(f"{name} {dtype}" for name, dtype in reports.dtypes)
-    return by_key(reports, "vid", groups, changes("vid", ("xway", "dir", "seg"), schema))
+    return by_key(reports, "vid", groups, _changes("vid", ("xway", "dir", "seg"), schema))
 
 
-POS_REP = Relation(
-    fields=_FIELDS,
-    batch=lambda records, params: _reports(records),
-    streaming=lambda records, params, groups: _reports(records),
-    order=PLACE,
-)
-NEW_SEG = Relation(fields=_FIELDS, batch=_new_seg, streaming=_new_seg_stream, order=PLACE)
+def _changes(key: str, fields: tuple[str, ...], output: str) -> Step:
+    """Return the step that forwards records that differ in some field from the key's previous record."""
+
+    def run(state: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+        records, old = append_rows(state, new)
+        by = records.sort_values(key, kind="stable")
+        begins = run_starts(by[key])
+        differs = np.logical_or.reduce([begins, *(run_starts(by[name]) for name in fields)])
+        ends = np.append(begins[1:], True)
+        changed = by[differs & (by.index >= old)]
+        return changed, by[ends]
+
+    return Step(run=run, output=output)
+
+
+RELATIONS: Mapping[str, Relation] = {
+    "linear_road_pos_rep": Relation(
+        fields=_FIELDS,
+        batch=lambda records, params: _reports(records),
+        streaming=lambda records, params, groups: _reports(records),
+        order=PLACE,
+    ),
+    "linear_road_new_seg": Relation(
+        fields=_FIELDS, batch=_new_seg, streaming=_new_seg_stream, order=PLACE
+    ),
+}

@@ -20,12 +20,9 @@ def hour_start(hour_ms: int) -> str:
 
 
 def hourly_lists(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
-    """Return the top list of each hour; counts restart every hour.
+    """Return the top list of each hour, of counts above `more_than`; counts restart every hour.
 
-    Args:
-        pairs: `ts`, `since`, `item_1`, `item_2`.
-        top: length of a list.
-        more_than: only larger counts are listed.
+    `pairs` has `ts`, `since`, `item_1` and `item_2`.
     """
     counted = pairs.groupBy("since", "item_1", "item_2").agg(
         F.count("ts").alias("count"), F.min("ts").alias("began")
@@ -40,11 +37,7 @@ def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
 
     An item with count n leaves the list at the latest when `top` items have count n + 1. This bounds the rows of
     (item, hour), instead of one row for every item and hour.
-
-    Args:
-        pairs: `item`, `since`, and the order: `ts`, `src`, `row` and `nth`.
-        item: the first item of all pairs.
-        top: length of a list.
+    `pairs` has `item`, `since` and the order: `ts`, `src`, `row` and `nth`; `item` is the first item of all pairs.
     """
     counted = pairs.selectExpr(
         "ts", "src", "row", "nth", "item", "since",

@@ -1,5 +1,7 @@
 """Defines queries 1 and 15 of TPCx-BB: pairs of items on tickets, and trends of daily sales."""
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
@@ -98,15 +100,17 @@ def _declining_stream(sales: DataFrame, params: Params, groups: int) -> DataFram
     return by_key(_dated(sales, params), "category", groups, steps.declining(int(params["days"])))
 
 
-ITEMS_SOLD_TOGETHER = Relation(
-    fields=("ticket", "item", "category", "store"),
-    batch=_sold_together,
-    streaming=_sold_together_stream,
-    order=lists.ORDER,
-)
-DECLINING_CATEGORIES = Relation(
-    fields=("category", "store", "net_paid"),
-    batch=_declining,
-    streaming=_declining_stream,
-    order=PLACE,
-)
+RELATIONS: Mapping[str, Relation] = {
+    "items_sold_together": Relation(
+        fields=("ticket", "item", "category", "store"),
+        batch=_sold_together,
+        streaming=_sold_together_stream,
+        order=lists.ORDER,
+    ),
+    "declining_categories": Relation(
+        fields=("category", "store", "net_paid"),
+        batch=_declining,
+        streaming=_declining_stream,
+        order=PLACE,
+    ),
+}

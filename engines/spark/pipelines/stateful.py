@@ -16,18 +16,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.spark.pipelines.relation import PLACE
-from streamlab.engines.spark.streaming.group_labels import labels
-from streamlab.engines.spark.streaming.group_state import ValueProcessor
+from streamlab.engines.spark.streaming.groups import ValueProcessor, labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Processes a group's records of a micro-batch.
+    """Processes a group's records of a micro-batch; `output` is the schema of the result.
 
-    Attributes:
-        run: from the state after the previous micro-batch (None at first) and the new records in order, returns the
-            output and the new state.
-        output: schema of the output.
+    From the state after the previous micro-batch (None at first) and the new records in order, `run` returns the output
+    and the new state.
     """
 
     run: Callable[[Any, pd.DataFrame], tuple[pd.DataFrame, Any]]
@@ -80,18 +77,3 @@ def run_starts(column: pd.Series) -> "np.ndarray[Any, np.dtype[np.bool_]]":
     begins = np.ones(len(values), dtype=np.bool_)
     begins[1:] = values[1:] != values[:-1]
     return begins
-
-
-def changes(key: str, fields: tuple[str, ...], output: str) -> Step:
-    """Return the step that forwards records that differ in some field from the key's previous record."""
-
-    def run(state: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-        records, old = append_rows(state, new)
-        by = records.sort_values(key, kind="stable")
-        begins = run_starts(by[key])
-        differs = np.logical_or.reduce([begins, *(run_starts(by[name]) for name in fields)])
-        ends = np.append(begins[1:], True)
-        changed = by[differs & (by.index >= old)]
-        return changed, by[ends]
-
-    return Step(run=run, output=output)

@@ -26,12 +26,9 @@ class _Counts:
 
 
 def lists(top: int, more_than: int, *, restart: bool) -> Step:
-    """Return the step that adds up counts of pairs and emits a top list at the end of each hour.
+    """Return the step that adds up counts of pairs and emits a top list, of counts above `more_than`, each hour.
 
-    Args:
-        top: length of a list.
-        more_than: only larger counts are listed.
-        restart: whether counts restart every hour.
+    With `restart` counts restart every hour.
     """
 
     def run(state: _Counts | None, new: pd.DataFrame) -> tuple[pd.DataFrame, _Counts]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.engines.spark.streaming.stream_files import END
+from streamlab.engines.spark.files import END
 
 Run = dict[str, npt.NDArray[Any]]
 """Events of one stream in order: `ts`, optionally `tag` and `pos`, and payload columns."""
@@ -125,15 +125,15 @@ def _keys(run: Run, n_kinds: int) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefix:
-    """A complete prefix, split into markers and bulk events.
+    """A complete prefix, split into separators and bulk events.
 
     Attributes:
-        markers: columns of all markers in total order, with `key` and `src`.
+        separators: columns of all separators in total order, with `key` and `src`.
         bulk: per stream, columns of its bulk events with `key`.
-        before: per stream, for each of its bulk events, the number of markers before it.
+        before: per stream, for each of its bulk events, the number of separators before it.
     """
 
-    markers: Run
+    separators: Run
     bulk: Mapping[int, Run]
     before: Mapping[int, npt.NDArray[np.int64]]
 
@@ -141,13 +141,9 @@ class Prefix:
 def separate(
     prefix: dict[int, Run], kinds: tuple[tuple[int, ...], ...], n_kinds: int, payload: str
 ) -> Prefix:
-    """Split a complete prefix into markers, in total order, and bulk events with their positions among them.
+    """Split a complete prefix into separators, in total order, and bulk events with their positions among them.
 
-    Args:
-        prefix: one run per stream.
-        kinds: per stream, the kinds that occur.
-        n_kinds: number of kinds.
-        payload: the marker's payload column, or `ts` if it has none.
+    `kinds` are the kinds of each stream; `payload` is the separator's payload column, or `ts` if it has none.
     """
     marked: list[tuple[Any, ...]] = []
     bulk: dict[int, Run] = {}
@@ -169,21 +165,21 @@ def separate(
         marked.append((np.zeros(0, dtype=np.int64),) * 5)
     ts, source, row, key, value = (np.concatenate(column) for column in zip(*marked, strict=True))
     order = np.lexsort((row, source, ts))
-    markers = {"ts": ts, "src": source, "row": row, "key": key, "value": value}
-    markers = {name: column[order] for name, column in markers.items()}
-    before = {src: _before(src, run, markers, rows.get(src)) for src, run in bulk.items()}
-    return Prefix(markers=markers, bulk=bulk, before=before)
+    separators = {"ts": ts, "src": source, "row": row, "key": key, "value": value}
+    separators = {name: column[order] for name, column in separators.items()}
+    before = {src: _before(src, run, separators, rows.get(src)) for src, run in bulk.items()}
+    return Prefix(separators=separators, bulk=bulk, before=before)
 
 
 def _before(
-    src: int, run: Run, markers: Run, rows: npt.NDArray[np.int64] | None
+    src: int, run: Run, separators: Run, rows: npt.NDArray[np.int64] | None
 ) -> npt.NDArray[np.int64]:
-    same_stream = markers["src"] == src
-    late = np.searchsorted(run["ts"], markers["ts"], side="right")
-    early = np.searchsorted(run["ts"], markers["ts"], side="left")
-    cut = np.where(markers["src"] > src, late, early)
+    same_stream = separators["src"] == src
+    late = np.searchsorted(run["ts"], separators["ts"], side="right")
+    early = np.searchsorted(run["ts"], separators["ts"], side="left")
+    cut = np.where(separators["src"] > src, late, early)
     if rows is not None:
-        cut[same_stream] = np.searchsorted(rows, markers["row"][same_stream])
-    # Cuts ascend with the markers, so the runs between them are the windows.
+        cut[same_stream] = np.searchsorted(rows, separators["row"][same_stream])
+    # Cuts ascend with the separators, so the runs between them are the windows.
     sizes = np.diff(np.concatenate([[0], cut, [len(run["ts"])]]))
     return np.repeat(np.arange(len(cut) + 1), sizes)

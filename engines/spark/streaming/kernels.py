@@ -24,12 +24,12 @@ def event_window(state: State, prefix: Prefix, keys: int) -> Output:
     sums = _sums(prefix)
     sums[0] += state.get("sum", 0)
     state["sum"] = sums[-1]
-    return {"ts": prefix.markers["ts"], "sum": sums[:-1], "src": prefix.markers["src"]}
+    return {"ts": prefix.separators["ts"], "sum": sums[:-1], "src": prefix.separators["src"]}
 
 
 def fraud_detection(state: State, prefix: Prefix, keys: int) -> Output:
     """Aggregate each window, derive the model of the next, then check the transactions."""
-    rules = prefix.markers
+    rules = prefix.separators
     sums = _sums(prefix)
     sums[0] += state.get("sum", 0)
     models = np.concatenate([[state.get("model", 0)], (sums[:-1] + rules["value"]) % MODULUS])
@@ -50,7 +50,7 @@ def fraud_detection(state: State, prefix: Prefix, keys: int) -> Output:
 
 def keyed_counter(state: State, prefix: Prefix, keys: int) -> Output:
     """Count the increments of each key between its read-resets; the open counts are the state."""
-    resets = prefix.markers
+    resets = prefix.separators
     count = len(resets["ts"])
     order, first = _by_key(resets["key"], keys)
     counts = np.zeros(count + keys, dtype=np.int64)
@@ -71,9 +71,9 @@ def keyed_counter(state: State, prefix: Prefix, keys: int) -> Output:
 def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
     """Join the events of one stream with their page's metadata; the state is the metadata of all pages.
 
-    `state["own"]` is the stream; the other streams are in the prefix only for their updates.
+    `state["stream"]` is the stream; the other streams are in the prefix only for their updates.
     """
-    updates, stream = prefix.markers, state["own"]
+    updates, stream = prefix.separators, state["stream"]
     order, first = _by_key(updates["key"], keys)
     meta = state.get("meta", np.zeros(keys, dtype=np.int64))
     # Per page: the metadata from the state, then that of each update.
@@ -109,7 +109,7 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
 
 def _sums(prefix: Prefix) -> npt.NDArray[np.int64]:
     """Return the sum of each window and, last, of the open window."""
-    total = np.zeros(len(prefix.markers["ts"]) + 1, dtype=np.int64)
+    total = np.zeros(len(prefix.separators["ts"]) + 1, dtype=np.int64)
     for src, run in prefix.bulk.items():
         # Positions of the first event of each window; an empty window has the next window's position.
         starts = np.searchsorted(prefix.before[src], np.arange(len(total)))
@@ -119,20 +119,20 @@ def _sums(prefix: Prefix) -> npt.NDArray[np.int64]:
 
 
 def _by_key(key: npt.NDArray[Any], keys: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the markers' order by key, and the start of each key in it, with the end appended."""
+    """Return the separators' order by key, and the start of each key in it, with the end appended."""
     order = np.argsort(key, kind="stable")
     return order, np.searchsorted(key[order], np.arange(keys + 1))
 
 
 def _next_of_key(
-    marker_key: npt.NDArray[Any],
+    separator_key: npt.NDArray[Any],
     order: npt.NDArray[Any],
     key: npt.NDArray[Any],
     before: npt.NDArray[Any],
 ) -> npt.NDArray[Any]:
-    """Return for each bulk event the position, in the markers by key, of the next marker of its key."""
+    """Return for each bulk event the position, in the separators by key, of the next separator of its key."""
     stride = len(order) + 1
-    place = np.searchsorted(marker_key[order] * stride + order, key * stride + before)
+    place = np.searchsorted(separator_key[order] * stride + order, key * stride + before)
     return np.asarray(place)
 
 

@@ -8,6 +8,8 @@ operator can detect a beat whose files have not all arrived.
 A period without events has no drop.
 """
 
+import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +18,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from streamlab.engines.spark.dgs import file_columns, read_positioned
+from streamlab.engines.spark.files import write_file
 from streamlab.engines.spark.layout import Layout
-from streamlab.engines.spark.streaming.stream_files import ROW_GROUP, read_positioned, stamp
+from streamlab.engines.spark.query import FileColumns
+from streamlab.engines.spark.streaming.file_source import Dropper
 from streamlab.workloads.model.streams.stream import IntArray
 
 BEATS = "beats"
 """Folder of the beat files."""
+CEILING_FILE_EVENTS = 16_384
+"""Small: the size at 130,000 events/s with two streams and files of 250 ms."""
+CEILING_DROP_FILES = 3
+CEILING_FILES = 6_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +58,7 @@ class Drops:
 
 
 def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_ns: int) -> Drops:
-    """Split streams by due time.
-
-    Args:
-        ts: event times of each stream.
-        due_ns: due times of each stream's events, not after `end_ns`.
-        end_ns: end of the load.
-        period_ns: length of the period of a drop.
-    """
+    """Split streams, with event times `ts`, by due time, which is not after `end_ns`."""
     periods = np.unique(np.concatenate([due // period_ns for due in due_ns]))
     planned = np.minimum((periods + 1) * period_ns, end_ns)
     rows = tuple(
@@ -78,15 +80,10 @@ def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedFiles:
-    """Files ready to be dropped.
-
-    Attributes:
-        moves: per drop, source and target of each file, the beat file last.
-        columns: per stream, (name, dtype) of the columns in its files.
-    """
+    """Files ready to be dropped: per drop, source and target of each, the beat file last; per stream, the columns."""
 
     moves: tuple[tuple[tuple[str, str], ...], ...]
-    columns: tuple[tuple[tuple[str, str], ...], ...]
+    columns: FileColumns
 
 
 def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> StagedFiles:
@@ -101,8 +98,7 @@ def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> StagedFil
     def put(table: pa.Table, folder: str, place: int) -> None:
         name = f"part-{place:06d}.parquet"
         path = staging / folder / name
-        pq.write_table(table, path, row_group_size=ROW_GROUP)
-        stamp(path, place)
+        write_file(table, path, place)
         moves[place].append((str(path), str(watched / folder / name)))
 
     folders = [f"stream-{src}" for src in range(len(plan.streams))]
@@ -111,7 +107,7 @@ def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> StagedFil
         (watched / folder).mkdir(parents=True)
     for src, folder in enumerate(folders):
         table, rows = read_positioned(plan, src), drops.rows[src]
-        columns.append(tuple((field.name, str(field.type)) for field in table.schema))
+        columns.append(file_columns(table))
         for place in np.flatnonzero(np.diff(rows)).tolist():
             begin, end = int(rows[place]), int(rows[place + 1])
             put(table.slice(begin, end - begin), folder, place)
@@ -123,3 +119,32 @@ def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> StagedFil
         }
         put(pa.table(beat), BEATS, place)
     return StagedFiles(moves=tuple(map(tuple, moves)), columns=tuple(columns))
+
+
+def measure_ceiling() -> float:
+    """Drop files that are all due at once, and return the events/s in them, without beat files.
+
+    Every third file counts as a beat file. Each file is a link to the same rows, since a rename does not read them.
+    """
+    with tempfile.TemporaryDirectory(prefix="spark-ceiling-") as folder:
+        staging, watched = Path(folder) / "staging", Path(folder) / "watched"
+        staging.mkdir()
+        watched.mkdir()
+        rows = np.arange(CEILING_FILE_EVENTS)
+        pq.write_table(pa.table({"ts": rows, "value": rows}), staging / "rows")
+        names = [f"part-{place:06d}.parquet" for place in range(CEILING_FILES)]
+        for name in names:
+            (staging / name).hardlink_to(staging / "rows")
+        moves = [(str(staging / name), str(watched / name)) for name in names]
+        drops = [
+            moves[at : at + CEILING_DROP_FILES]
+            for at in range(0, CEILING_FILES, CEILING_DROP_FILES)
+        ]
+        dropper = Dropper([0] * len(drops), drops, Path(folder) / "plan.json")
+        try:
+            dropper.start(time.monotonic_ns())
+            took_ns = dropper.result().times_ns[-1]
+        finally:
+            dropper.close()
+    events = CEILING_FILE_EVENTS * len(drops) * (CEILING_DROP_FILES - 1)
+    return events * 1e9 / took_ns

@@ -3,42 +3,29 @@
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamlab.engines.errors import EngineCrashError
-from streamlab.engines.protocol import IntArray, OfferedLoad
-from streamlab.engines.spark.layout import Layout, ddl
-from streamlab.engines.spark.streaming.file_source import Dropper, DropTimes
-from streamlab.engines.spark.streaming.latencies import Batch
-from streamlab.engines.spark.streaming.load_files import BEATS, Drops, cut, stage
-from streamlab.engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, Query, packer
-from streamlab.engines.spark.streaming.query import describe, outputs
+from streamlab.engines.protocol import IntArray, Measured, OfferedLoad
+from streamlab.engines.spark.dgs import DgsQuery, outputs, packed_source
+from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.query import columns_of, reader
+from streamlab.engines.spark.streaming.file_source import Dropper
+from streamlab.engines.spark.streaming.latencies import Batch, measure
+from streamlab.engines.spark.streaming.load_files import BEATS, cut, stage
+from streamlab.engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, packer
 from streamlab.workloads.model import Columns
 
 LOOK_S = 0.2
 """Interval of the checks whether the query or the dropper has failed."""
 REPORT_S = 5.0
 """Longest wait for the report of a micro-batch after its output."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenLoopResult:
-    """Result of an open-loop run; times are ns after the start of the load.
-
-    `real_time` states whether the dropper had real-time priority.
-    """
-
-    batches: tuple[Batch, ...]
-    dropped_ns: IntArray
-    real_time: bool
-    columns: Columns
 
 
 class OpenLoop:
@@ -51,38 +38,38 @@ class OpenLoop:
         ts: tuple[IntArray, ...],
         load: OfferedLoad,
         *,
-        workload: str,
-        output: Mapping[str, str],
+        dgs: DgsQuery,
         period_ns: int,
-        most_events: int,
         folder: Path,
     ) -> None:
         """Stage all files and start the query and the dropper; nothing is dropped yet.
 
-        Args:
-            session: a running session.
-            plan: the streams.
-            ts: event times of each stream.
-            load: when events are due.
-            workload: the workload's name.
-            output: (name, dtype) of the program's output.
-            period_ns: length of the period whose events share a file.
-            most_events: about how many events a micro-batch may take when the query catches up.
-            folder: parent of all files; must not exist.
+        `ts` are the event times of each stream; the events of one period share a file; `folder` must not exist.
         """
+        self._ts, self._load = ts, load
         self._expected = {src: len(times) for src, times in enumerate(ts)}
-        self.drops: Drops = cut(ts, load.due_ns, load.end_ns, period_ns)
+        self._drops = cut(ts, load.due_ns, load.end_ns, period_ns)
         watched = folder / "watched"
-        staged = stage(plan, self.drops, folder / "staging", watched)
-        query = describe(plan, workload, staged.columns, output, beats=True)
+        staged = stage(plan, self._drops, folder / "staging", watched)
+        query = dgs.describe(plan, staged.columns, beats=True)
         self._output = query.output
         self._answers: dict[int, tuple[int, pa.Table]] = {}
         self._processed: dict[int, int] = {}
         self._complete = threading.Event()
-        largest = int(self.drops.events.max(initial=1))
-        files = max(1, most_events // largest)
-        sources = [_packed(session, query, watched, src, files) for src in range(len(ts))]
-        beats = _reader(session, BEAT, files).parquet(str(watched / BEATS))
+        largest = int(self._drops.events.max(initial=1))
+        # About as many events as a micro-batch takes at full speed, when the query catches up.
+        files = max(1, dgs.micro_batch_events // largest)
+
+        def arriving(columns: Sequence[tuple[str, str]], name: str) -> DataFrame:
+            # Delete files after reading, since listing a folder takes longer with every file in it.
+            files_read = reader(session, columns, files).option("cleanSource", "delete")
+            return files_read.parquet(str(watched / name))
+
+        sources = [
+            packed_source(query, src, arriving(query.columns[src], f"stream-{src}"))
+            for src in range(len(ts))
+        ]
+        beats = arriving(BEAT, BEATS)
         groups = range(len(query.labels) if query.per_stream else 1)
         sources.append(beats.mapInArrow(packer(query, BEAT_SRC, groups), PACKED))
         writer = outputs(sources, query).writeStream.outputMode("append")
@@ -92,11 +79,11 @@ class OpenLoop:
             .trigger(processingTime="0 seconds")
             .start()
         )
-        planned = self.drops.planned_ns.tolist()
+        planned = self._drops.planned_ns.tolist()
         self._dropper = Dropper(planned, staged.moves, folder / "plan.json")
 
-    def run(self) -> OpenLoopResult:
-        """Start the load; return when every event is processed.
+    def run(self) -> tuple[Measured, Columns]:
+        """Start the load; return the measurements and the outputs when every event is processed.
 
         Raises:
             EngineCrashError: the query or the dropper failed.
@@ -110,7 +97,24 @@ class OpenLoop:
         self._started.stop()
         dropped = self._dropper.result()
         begun = {number: begin - wall_ns - start_ns for number, begin in reports.items()}
-        return self._result(start_ns, begun, dropped)
+        batches = self._batches(start_ns, begun)
+        dropped_ns = np.array(dropped.times_ns, dtype=np.int64)
+        answer = {
+            name: np.concatenate(
+                [np.zeros(0, dtype), *(batch.output[name] for batch in batches)], dtype=dtype
+            )
+            for name, dtype in self._output
+        }
+        measured = replace(
+            measure(batches, self._ts, self._load, self._drops, dropped_ns),
+            plan="streaming, form packed, open loop",
+            counters={
+                "micro_batches": float(len(batches)),
+                "drops": float(len(self._drops)),
+                "real_time_dropper": float(dropped.real_time),
+            },
+        )
+        return measured, answer
 
     def close(self) -> None:
         """Stop the query and the dropper. May be called twice."""
@@ -149,16 +153,13 @@ class OpenLoop:
                 begun[report["batchId"]] = _wall_ns(report["timestamp"])
         return begun
 
-    def _result(
-        self, start_ns: int, begun: Mapping[int, int], dropped: DropTimes
-    ) -> OpenLoopResult:
-        schema = pa.schema([(n, pa.from_numpy_dtype(t)) for n, t in self._output])
+    def _batches(self, start_ns: int, begun: Mapping[int, int]) -> list[Batch]:
         batches: list[Batch] = []
         processed: dict[int, int] = {}
         for number, (at_ns, table) in sorted(self._answers.items()):
             processed |= _acknowledgements(table)
-            columns = {name: table[name].to_numpy() for name in schema.names}
-            real = columns["src"] >= 0
+            columns = columns_of(table)
+            real = columns["src"].astype(np.int64) >= 0
             done_ns = at_ns - start_ns
             batches.append(
                 Batch(
@@ -168,18 +169,7 @@ class OpenLoop:
                     processed=dict(processed),
                 )
             )
-        answer = {
-            name: np.concatenate(
-                [np.zeros(0, dtype), *(batch.output[name] for batch in batches)], dtype=dtype
-            )
-            for name, dtype in self._output
-        }
-        return OpenLoopResult(
-            batches=tuple(batches),
-            dropped_ns=np.array(dropped.times_ns, dtype=np.int64),
-            real_time=dropped.real_time,
-            columns=answer,
-        )
+        return batches
 
 
 def _acknowledgements(table: pa.Table) -> dict[int, int]:
@@ -191,16 +181,3 @@ def _acknowledgements(table: pa.Table) -> dict[int, int]:
 
 def _wall_ns(timestamp: str) -> int:
     return int(datetime.fromisoformat(timestamp).timestamp() * 1e3) * 1_000_000
-
-
-def _packed(session: SparkSession, query: Query, watched: Path, src: int, files: int) -> DataFrame:
-    frame = _reader(session, query.columns[src], files).parquet(str(watched / f"stream-{src}"))
-    return frame.mapInArrow(packer(query, src, query.groups_of(src)), PACKED)
-
-
-def _reader(
-    session: SparkSession, columns: Sequence[tuple[str, str]], files: int
-) -> DataStreamReader:
-    reader = session.readStream.schema(ddl(columns)).option("maxFilesPerTrigger", files)
-    # Delete files after reading, since listing a folder takes longer with every file in it.
-    return reader.option("cleanSource", "delete")

@@ -3,7 +3,7 @@
 A stateless Python step first packs each run of events into one row (a few hundred kilobytes of column bytes). Spark
 then shuffles and groups a few rows per micro-batch, and an event costs only the copy of its bytes.
 
-If an event's output needs no other bulk event (page views), there is one group per stream, and all markers are
+If an event's output needs no other bulk event (page views), there is one group per stream, and all separators are
 replicated to each group; otherwise there is one group.
 
 Under an offered load every micro-batch also has beats, which state how far the input has come (`load_files.py`).
@@ -35,16 +35,12 @@ BEAT_SRC = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """The description of the query for Python workers; sent to them with the query.
+class StatefulQuery:
+    """The description of the query, which is sent to Python workers with it.
 
     Attributes:
-        workload: the workload's name.
-        columns: per stream, (name, dtype) of the columns in its files.
-        kinds: per stream, the kinds that occur.
-        n_kinds: number of kinds.
-        keys: number of keys.
-        payload: the markers' payload column, or `ts` if they have none.
+        columns, kinds: per stream, (name, dtype) of the columns in its files, and the kinds that occur.
+        payload: the separators' payload column, or `ts` if they have none.
         per_stream: whether there is one group per stream.
         labels: per group, its value in the `group` column.
         output: (name, dtype) of the output, with `src` last.
@@ -74,15 +70,9 @@ class Query:
 
 
 def packer(
-    query: Query, src: int, groups: Sequence[int]
+    query: StatefulQuery, src: int, groups: Sequence[int]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the step that packs the rows of one source, column after column.
-
-    Args:
-        query: the query's description.
-        src: the stream, or BEAT_SRC.
-        groups: the groups that need the rows.
-    """
+    """Return the step that packs the rows of stream `src`, or BEAT_SRC, column after column, for some groups."""
     labels = [query.labels[group] for group in groups]
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -113,7 +103,7 @@ def unpack(columns: tuple[tuple[str, str], ...], events: bytes | pa.Buffer) -> R
     return run
 
 
-def operator(query: Query) -> Callable[..., Iterator[pd.DataFrame]]:
+def operator(query: StatefulQuery) -> Callable[..., Iterator[pd.DataFrame]]:
     """Return the stateful operator for `applyInPandasWithState`."""
 
     def step(
@@ -121,7 +111,7 @@ def operator(query: Query) -> Callable[..., Iterator[pd.DataFrame]]:
     ) -> Iterator[pd.DataFrame]:
         group = query.labels.index(int(key[0]))
         pending, values = (
-            pickle.loads(state.get[0]) if state.exists else (Pending(), {"own": group})
+            pickle.loads(state.get[0]) if state.exists else (Pending(), {"stream": group})
         )
         sources = query.sources_of(group)
         runs = _unpacked_runs(query, frames)
@@ -147,7 +137,7 @@ def operator(query: Query) -> Callable[..., Iterator[pd.DataFrame]]:
     return step
 
 
-def _pack_output(query: Query, output: Mapping[str, Any]) -> list[bytes]:
+def _pack_output(query: StatefulQuery, output: Mapping[str, Any]) -> list[bytes]:
     columns = [output[name].astype(dtype) for name, dtype in query.output] if output else []
     size = len(columns[0]) if columns else 0
     return [
@@ -156,7 +146,7 @@ def _pack_output(query: Query, output: Mapping[str, Any]) -> list[bytes]:
     ]
 
 
-def _acknowledgement(query: Query, group: int, pending: Pending) -> dict[str, Any]:
+def _acknowledgement(query: StatefulQuery, group: int, pending: Pending) -> dict[str, Any]:
     sources = (group,) if query.per_stream else tuple(range(len(query.kinds)))
     rows = {name: np.zeros(len(sources)) for name, _ in query.output}
     rows["ts"] = np.array([pending.taken.get(src, 0) for src in sources])
@@ -164,7 +154,9 @@ def _acknowledgement(query: Query, group: int, pending: Pending) -> dict[str, An
     return rows
 
 
-def unpacker(query: Query) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def unpacker(
+    query: StatefulQuery,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the step that turns the operator's packed output into rows.
 
     `applyInPandasWithState` costs several times more per row than per byte: it pads a column of Python objects for
@@ -183,7 +175,7 @@ def unpacker(query: Query) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
     return rows
 
 
-def _unpacked_runs(query: Query, frames: Iterator[pd.DataFrame]) -> dict[int, list[Run]]:
+def _unpacked_runs(query: StatefulQuery, frames: Iterator[pd.DataFrame]) -> dict[int, list[Run]]:
     runs: dict[int, list[Run]] = {}
     for frame in frames:
         for src, events in zip(frame["src"], frame["events"], strict=True):

@@ -21,7 +21,7 @@ from streamlab.workloads.model.dataflow.plan import Deployment, deploy, streams_
 from streamlab.workloads.model.dgs.plan_drawing import plan_svg
 from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
 from streamlab.workloads.model.dgs.stream_profile import profile, profile_of_specs
-from streamlab.workloads.model.program_type import dgs_program
+from streamlab.workloads.model.workload import dgs_program
 from streamlab.workloads.optimizers import DEFAULT, Choice, Costs, PlanRequest, choose
 from streamlab.workloads.registry import workload
 

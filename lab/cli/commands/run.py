@@ -26,7 +26,7 @@ from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.lab.matrix.toml_table import read_text
 from streamlab.lab.runner.datasets import check_entries, check_inputs
 from streamlab.lab.runner.estimate import estimate
-from streamlab.lab.runner.execution import RunRequest, entries_of
+from streamlab.lab.runner.execution import RunRequest
 from streamlab.lab.runner.execution import execute as run_all
 from streamlab.lab.runner.real_data import (
     REAL_INPUTS,
@@ -34,6 +34,7 @@ from streamlab.lab.runner.real_data import (
     find_real_input,
     import_real_input,
 )
+from streamlab.lab.runner.run_directory import entries_of
 from streamlab.reports.numbers import number_of
 from streamlab.results import schema
 from streamlab.results.meta import check_meta

@@ -15,6 +15,7 @@ from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.protocol import Task
+from streamlab.workloads.datasets.generated_input import generate_input
 from streamlab.workloads.model import (
     Alphabet,
     DGSProgram,
@@ -42,23 +43,7 @@ this engine in tests/engines/test_conformance.py."""
 
 def generated(name, events, seed=3, **given):
     found = workload(name)
-    params = found.params(given)
-    specs = found.streams(params, events)
-    streams = []
-    for index, spec in enumerate(specs):
-        columns = found.generate(params, seed, specs, index, 0, spec.events)
-        payload = {field: values for field, values in columns.items() if field not in ("ts", "tag")}
-        streams.append(
-            Stream(
-                name=spec.name,
-                kinds=tuple(sorted(found.program.kind_indices(spec.kinds))),
-                ts=columns["ts"],
-                tag=columns.get("tag"),
-                payload=payload,
-            )
-        )
-    alphabet = Alphabet(kinds=found.program.kinds, keys=found.keys(params))
-    return Input(alphabet=alphabet, streams=tuple(streams))
+    return generate_input(found, found.params(given), events, seed)
 
 
 def answer_of(found, data, plan=None, handover="direct", **given):

@@ -13,7 +13,7 @@ from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR, TIME, TURN
-from streamlab.engines.multicore.layers.pipeline import LayersRun, check_ties
+from streamlab.engines.multicore.layers.run import LayersRun, check_ties
 from streamlab.engines.protocol import Task, default_variant
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.small_load import small_load

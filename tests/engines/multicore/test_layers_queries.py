@@ -12,7 +12,7 @@ from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_ca
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR
-from streamlab.engines.multicore.layers.query import LayersQueryRun, check_graph
+from streamlab.engines.multicore.layers.run import LayersQueryRun, check_graph
 from streamlab.engines.registry import engine
 from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Alphabet, Input, ListColumn, Query, Stream, Window

@@ -9,7 +9,7 @@ import numpy as np
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus.keyset import mix_key
-from streamlab.engines.multicore.stages.kernels import HEAD_BYTES, StageKernels
+from streamlab.engines.multicore.stages.kernels import StageKernels
 from streamlab.workloads.model.pipeline.program import Stage
 
 FIELDS = np.dtype([("key", np.int64)])
@@ -53,7 +53,7 @@ def run_beside_a_table_that_cannot_be_read():
     @find_type
     def find(_, key):
         entry = states.setdefault(key, (ctypes.c_int64 * 8)())
-        return ctypes.addressof(entry) + HEAD_BYTES
+        return ctypes.addressof(entry) + _core.STATE_AT
 
     candidates = np.arange(4 * RECORDS, dtype=np.int64)
     low = [int(mix_key.py_func(key)) & 0xFFFFFFFF for key in candidates]

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from streamlab.engines.spark.generic.files import closed
+from streamlab.engines.spark.files import END, heartbeat, nullable, numbered
 from streamlab.engines.spark.generic.segments import segments
 from streamlab.engines.spark.generic.steps import Step, initial_step_state, parcels_of, pieces
-from streamlab.engines.spark.generic.tables import sort_by_place, unpack
+from streamlab.engines.spark.generic.tables import ROW, sort_by_place, unpack
 from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.model.reference import apply
@@ -35,6 +35,12 @@ def reference_for(data, workers):
 def table_of(stream):
     columns = {"ts": stream.ts, **({} if stream.tag is None else {"tag": stream.tag})}
     return pa.table({n: arrow_array(c) for n, c in {**columns, **stream.payload}.items()})
+
+
+def closed(table):
+    """Return a stream with numbered rows and the heartbeat that closes it."""
+    rows = nullable(numbered(table, ROW))
+    return pa.concat_tables([rows, heartbeat(rows, **{"ts": END, ROW: len(table)})])
 
 
 def micro_batches(data, cuts):

@@ -9,13 +9,14 @@ import pytest
 
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
-from streamlab.engines.spark.adapter import FORMS, OPTIONS, SparkEngine
+from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.batch import windows
-from streamlab.engines.spark.batch.markers import Markers
+from streamlab.engines.spark.batch.windows import Separators
+from streamlab.engines.spark.dgs import split
+from streamlab.engines.spark.files import END
 from streamlab.engines.spark.layout import layout
-from streamlab.engines.spark.refusal import PROGRAMS
-from streamlab.engines.spark.streaming.group_labels import labels, murmur3
-from streamlab.engines.spark.streaming.stream_files import END, split
+from streamlab.engines.spark.streaming.groups import labels, murmur3
+from streamlab.engines.spark.workloads import FORMS, PROGRAMS, SparkOptions
 from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import workload
@@ -187,9 +188,12 @@ def test_an_event_at_the_time_of_the_closing_heartbeat_is_refused(tmp_path):
     ("change", "reason"),
     [
         ({"variant": "continuous"}, "no variant 'continuous'"),
-        ({"options": {"speed": 1}}, "no option speed"),
+        ({"options": {"speed": 1}}, "no option 'speed'"),
         ({"options": {"form": "buckets"}}, "streaming has no form 'buckets'"),
-        ({"options": {"micro_batches": 0}}, "micro_batches must be a whole number from 1"),
+        (
+            {"options": {"micro_batches": 0}},
+            "micro_batches is 0; it must be a whole number of at least 1",
+        ),
     ],
 )
 def test_what_spark_cannot_run_is_refused_with_the_reason(change, reason, tmp_path):
@@ -217,14 +221,14 @@ def test_every_query_declares_the_three_properties_with_reasons(name, variant):
 def test_options_are_documented():
     page = Path(__file__).parents[3] / "docs" / "engines" / "spark.md"
     text = page.read_text()
-    assert all(f"`{name}`" in text for name in OPTIONS)
+    assert all(f"`{name}`" in text for name in SparkOptions.__slots__)
 
 
 def test_windows_of_a_stream_before_the_markers_stream_include_ties():
-    markers = Markers(
+    separators = Separators(
         ts=np.array([10, 10, 20]), src=np.array([1, 3, 1]), key=np.zeros(3, int), value=np.arange(3)
     )
-    before, after = windows.between(markers, 2, 0, 30, markers.value)
+    before, after = windows.between(separators, 2, 0, 30, separators.value)
     assert list(zip(before.first, before.last, before.id, strict=True)) == [
         (0, 9, 0),
         (10, 10, 1),

@@ -11,7 +11,7 @@ from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.protocol import OfferedLoad, default_variant
 from streamlab.engines.registry import engine
 from streamlab.engines.spark.adapter import SparkEngine
-from streamlab.engines.spark.refusal import GENERIC, WORKLOADS
+from streamlab.engines.spark.workloads import GENERIC, WORKLOADS
 from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Input, Stream
 from streamlab.workloads.model.dataflow import Flow, OpStateless, of_events
 from streamlab.workloads.registry import names, workload
@@ -187,7 +187,7 @@ def test_what_cannot_be_run_is_refused_with_the_reason(variant, tmp_path):
     for change, reason in [
         ({"load": load}, "takes no load: it runs at full speed only"),
         ({"options": {"form": "packed"}}, "has no forms"),
-        ({"options": {"speed": 1}}, "no option speed"),
+        ({"options": {"speed": 1}}, "no option 'speed'"),
     ]:
         asked = replace(given, **change)
         assert reason in SparkEngine().unsupported(asked)

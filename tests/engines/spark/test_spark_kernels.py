@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamlab.engines.spark.refusal import PROGRAMS
+from streamlab.engines.spark.dgs import PAYLOADS, PER_STREAM
+from streamlab.engines.spark.files import END
 from streamlab.engines.spark.streaming.chunk import Pending, separate
 from streamlab.engines.spark.streaming.kernels import KERNELS
-from streamlab.engines.spark.streaming.query import PAYLOADS, PER_STREAM
-from streamlab.engines.spark.streaming.stream_files import END
+from streamlab.engines.spark.workloads import PROGRAMS
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
@@ -41,7 +41,7 @@ def run_group(name, data, group, cuts):
     )
     whole = {src: columns_of(data.streams[src], program.event.names or ()) for src in sources}
     kinds = tuple(stream.kinds for stream in data.streams)
-    pending, held, outputs = Pending(), {"own": group}, []
+    pending, held, outputs = Pending(), {"stream": group}, []
     for batch in range(4):
         for src in sources:
             begin, end = [0, *cuts[src], len(whole[src]["ts"])][batch : batch + 2]

@@ -13,21 +13,20 @@ import pytest
 
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.protocol import OfferedLoad, Task
+from streamlab.engines.recording import STEP_NS
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.layout import layout
-from streamlab.engines.spark.refusal import PROGRAMS
 from streamlab.engines.spark.streaming import file_source
 from streamlab.engines.spark.streaming.chunk import Pending
 from streamlab.engines.spark.streaming.file_source import Dropper
 from streamlab.engines.spark.streaming.latencies import (
-    STEP_NS,
     Batch,
     due_times,
-    send_lag,
-    stamp_outputs,
+    measure,
 )
 from streamlab.engines.spark.streaming.load_files import BEATS, cut, stage
+from streamlab.engines.spark.workloads import PROGRAMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.model.answers.trace import compare
@@ -180,7 +179,7 @@ def test_a_query_that_fails_under_a_load_is_a_crash(spark, tmp_path):
     ("change", "reason"),
     [
         ({"variant": "batch", "options": {}}, "reads its whole input at once"),
-        ({"options": {"file_ms": 0}}, "file_ms must be a whole number from 1"),
+        ({"options": {"file_ms": 0}}, "file_ms is 0; it must be a whole number of at least 1"),
     ],
 )
 def test_what_cannot_take_a_load_is_refused_with_the_reason(change, reason, tmp_path):
@@ -319,7 +318,7 @@ def test_latency_runs_from_due_time_and_service_latency_from_the_micro_batch():
         Batch(taken_ns=200 * MS, done_ns=310 * MS, output=outputs(3), processed={0: 3}),
     ]
     load = offered(due, warm_up_ns=5 * MS)
-    found = stamp_outputs(batches, ts, load, drops, dropped)
+    found = measure(batches, ts, load, drops, dropped)
     assert near(found.latency, {140 * MS: 1, 190 * MS: 1})
     assert near(found.warm_up_latency, {150 * MS: 1})
     assert near(found.service_latency, {48 * MS: 1, 110 * MS: 1})
@@ -328,7 +327,7 @@ def test_latency_runs_from_due_time_and_service_latency_from_the_micro_batch():
     assert found.progress.consumed.tolist() == [0, 2, 0, 1]
     assert found.progress.outputs.tolist() == [0, 2, 0, 1]
     assert found.progress.latency_max_ns.tolist()[::2] == [-1, -1]
-    assert near(send_lag(drops, dropped), {MS: 3})
+    assert near(found.sent.lag, {MS: 3})
 
 
 def outputs(*ts):

@@ -11,8 +11,8 @@ from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.operators.clock import clock
-from streamlab.engines.spark.operators.registry import FORMS
-from streamlab.engines.spark.operators.split import split
+from streamlab.engines.spark.operators.run import OperatorQuery
+from streamlab.engines.spark.workloads import OPERATORS as FORMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.model import Alphabet, Input, ListColumn, ModelError, Query, Stream
 from streamlab.workloads.model.operators.reference import answer
@@ -236,11 +236,16 @@ def test_the_clock_moves_by_whole_advances_and_keeps_all_times_above_its_origin(
     assert times.end == max(int(s.ts[-1]) for s in moved if len(s))
 
 
+def query_of(given):
+    form = FORMS[given.workload.name][0]
+    return OperatorQuery(workload=given.workload, output=(), form=form, workers=2)
+
+
 def test_aligned_files_end_at_one_event_time_and_lose_nothing(tmp_path):
     data = random_input("scale_join", seed=6, mixed=True)
     given = task("scale_join", data, tmp_path)
-    query, plan = given.workload.program, layout(given.dataset)
-    parts = split(plan, query, tmp_path / "files", 4, aligned=True, closing=None)
+    plan = layout(given.dataset)
+    parts = query_of(given).split(plan, tmp_path / "files", 4, closing=999)
     latest, rows = -1000, 0
     for place in range(4):
         tables = [
@@ -257,8 +262,8 @@ def test_aligned_files_end_at_one_event_time_and_lose_nothing(tmp_path):
 
 def test_closed_files_end_with_a_heartbeat_at_the_end_of_the_input(tmp_path):
     given = task("wordcount", random_input("wordcount", seed=6), tmp_path)
-    query, plan = given.workload.program, layout(given.dataset)
-    parts = split(plan, query, tmp_path / "files", 2, aligned=False, closing=999)
+    plan = layout(given.dataset)
+    parts = query_of(given).split(plan, tmp_path / "files", 2, closing=999)
     for part in parts:
         tables = [pq.read_table(p) for p in sorted((tmp_path / "files" / part.name).iterdir())]
         rows = [row for table in tables for row in table.to_pylist()]

@@ -11,8 +11,9 @@ from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.layout import layout
-from streamlab.engines.spark.pipelines.registry import FORMS, LACKING
-from streamlab.engines.spark.pipelines.run import pipelines
+from streamlab.engines.spark.pipelines.run import PipelineQuery
+from streamlab.engines.spark.workloads import LACKING
+from streamlab.engines.spark.workloads import PIPELINES as FORMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.model import Pipeline
 from streamlab.workloads.registry import names, workload
@@ -156,7 +157,8 @@ def test_every_pipeline_declares_the_three_properties_with_reasons(name, variant
 def test_files_of_a_micro_batch_end_at_one_event_time_and_rows_keep_their_place(tmp_path):
     name = "linear_road_pos_rep"
     given = task(name, several_streams(name), tmp_path, variant="streaming")
-    cut = pipelines(given.workload, {}, 2).cut(layout(given.dataset), tmp_path / "files", 3)
+    query = PipelineQuery(workload=given.workload, output=(), form="sql", workers=2)
+    cut = query.cut(layout(given.dataset), tmp_path / "files", 3)
     latest = -1
     for place in range(3):
         parts = sorted((tmp_path / "files").glob(f"*/part-0000{place}.parquet"))

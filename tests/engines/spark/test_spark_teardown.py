@@ -3,7 +3,8 @@
 import pytest
 
 from streamlab.engines.conformance import CASES, Setting, run_case
-from streamlab.engines.spark.adapter import FORMS, SparkEngine
+from streamlab.engines.spark.adapter import SparkEngine
+from streamlab.engines.spark.workloads import FORMS
 from streamlab.workloads.registry import workload
 
 

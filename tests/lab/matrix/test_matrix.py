@@ -140,9 +140,15 @@ def test_variants_that_are_given_are_taken_whatever_the_workload_is():
         ('name = "multicore"\noptions = { pin = 1 }', "option pin takes bool, got 1"),
         ('name = "multicore"\noptions = { adapt_ms = 0 }', "adapt_ms is 0; expected milliseconds"),
         ('name = "reference"\noptions = { pin = true }', "has no options, got pin"),
-        ('name = "spark"\noptions = { forms = "x" }', "spark has no option forms"),
+        (
+            'name = "spark"\noptions = { forms = "x" }',
+            "spark has no option 'forms'; did you mean form",
+        ),
         ('name = "spark"\noptions = { form = "x" }', "spark has no form 'x'; it has packed"),
-        ('name = "spark"\noptions = { file_ms = true }', "file_ms must be a whole number from 1"),
+        (
+            'name = "spark"\noptions = { file_ms = true }',
+            "file_ms is True; it must be a whole number of at least 1",
+        ),
         ('name = "fake"\noptions = { noise = -1 }', "option noise is -1"),
     ],
 )

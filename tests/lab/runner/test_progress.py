@@ -19,4 +19,4 @@ def test_a_short_reason_is_whole():
         outcome_of(trial_row({"status": "crash", "reason": "killed\nby 9"}))
         == "crash: killed\nby 9"
     )
-    assert outcome_of({"status": "crash"}) == "crash: no reason"
+    assert outcome_of(trial_row({"status": "crash"})) == "crash: no reason"

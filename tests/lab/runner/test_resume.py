@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK, EXIT_USER_ERROR
-from streamlab.lab.runner import trials
+from streamlab.lab.runner import run_directory
 from streamlab.results.store import read_meta, read_run, read_trials
 from tests.lab.runner.runs import run_lab
 from tests.processes import Popen
@@ -26,14 +26,14 @@ PATIENCE_S = 600
 def test_full_disk_ends_the_run_with_an_error_and_resume_completes_it(
     capsys, matrix, tmp_path, monkeypatch, same_source
 ):
-    real, count = trials.write_trial, itertools.count(1)
+    real, count = run_directory.write_trial, itertools.count(1)
 
     def full_at_the_second(run_dir, name, row):
         if next(count) == 2:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real(run_dir, name, row)
 
-    monkeypatch.setattr("streamlab.lab.runner.trials.write_trial", full_at_the_second)
+    monkeypatch.setattr("streamlab.lab.runner.run_directory.write_trial", full_at_the_second)
     code, _, err = run_lab(capsys, matrix(["correct"], repetitions=3))
     assert code == EXIT_USER_ERROR
     (run_dir,) = (tmp_path / "runs").iterdir()

@@ -19,7 +19,7 @@ from streamlab.lab.matrix.matrix import Settings
 from streamlab.lab.measure.elastic import read_reconfigurations
 from streamlab.lab.measure.energy.choose import Choice
 from streamlab.lab.measure.hdr import read_log
-from streamlab.lab.runner.generators import Ceiling, Generators
+from streamlab.lab.runner.generators import Generators, ceiling_warnings
 from streamlab.lab.runner.search.record import read_searches
 from streamlab.lab.runner.session import Session, finish
 from streamlab.results.meta import CeilingRecord
@@ -344,12 +344,12 @@ def test_energy_that_was_asked_for_and_cannot_be_read_is_told(tmp_path):
 
 
 def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
-    ceiling = Ceiling(eps=1_000.0)
-    assert ceiling.warnings(500.0) == []
-    (warning,) = ceiling.warnings(600.0)
+    ceiling = CeilingRecord(ceiling_eps=1_000.0)
+    assert ceiling_warnings(ceiling, 500.0) == []
+    (warning,) = ceiling_warnings(ceiling, 600.0)
     assert "600 events/s, is 60% of the generator's ceiling, 1,000" in warning
-    assert Ceiling().warnings(1e12) == []
-    assert Ceiling(reason="it crashed").warnings(1.0) == [
+    assert ceiling_warnings(CeilingRecord(), 1e12) == []
+    assert ceiling_warnings(CeilingRecord(reason="it crashed"), 1.0) == [
         "the generator's ceiling is unknown: it crashed"
     ]
 

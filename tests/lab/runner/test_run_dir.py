@@ -46,29 +46,29 @@ def test_runs_that_begin_in_one_second_have_directories_of_their_own(
 
         monkeypatch.setattr(Path, "mkdir", together)
         with ThreadPoolExecutor(runs) as pool:
-            made = list(pool.map(run_directory.start, [root] * runs, [META] * runs))
+            made = list(pool.map(run_directory.RunDirectory.create, [root] * runs, [META] * runs))
         monkeypatch.setattr(Path, "mkdir", mkdir)
         stem = "20260102T030405Z-same"
-        assert {path.name for path in made} == {stem, *(f"{stem}-{k}" for k in range(1, runs))}
-        for path in made:
-            assert {"run.json", "trials", "logs"} <= {inner.name for inner in path.iterdir()}
+        assert {run.path.name for run in made} == {stem, *(f"{stem}-{k}" for k in range(1, runs))}
+        for run in made:
+            assert {"run.json", "trials", "logs"} <= {inner.name for inner in run.path.iterdir()}
 
 
 def test_a_run_that_cannot_be_written_removes_only_its_own_directory(
     tmp_path, one_second, monkeypatch
 ):
-    first = run_directory.start(tmp_path, META)
+    first = run_directory.RunDirectory.create(tmp_path, META)
 
     def full(path, meta):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(run_directory, "write_meta", full)
     with pytest.raises(LabError, match="same-1: cannot create the run directory: No space left"):
-        run_directory.start(tmp_path, META)
-    assert list(tmp_path.iterdir()) == [first]
+        run_directory.RunDirectory.create(tmp_path, META)
+    assert list(tmp_path.iterdir()) == [first.path]
 
 
 def test_a_folder_of_runs_that_is_a_file_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(LabError, match="file: cannot create the run directory"):
-        run_directory.start(tmp_path / "file", META)
+        run_directory.RunDirectory.create(tmp_path / "file", META)

@@ -18,8 +18,7 @@ from streamlab.engines.multicore.layers.options import (
     TURN,
     LayersOptions,
 )
-from streamlab.engines.multicore.layers.pipeline import LayersRun, check_ties
-from streamlab.engines.multicore.layers.query import LayersQueryRun
+from streamlab.engines.multicore.layers.run import LayersQueryRun, LayersRun, check_ties
 from streamlab.workloads.model import Pipeline, Query
 from tests.random_runs.answers import trace
 from tests.random_runs.case import Case, Family

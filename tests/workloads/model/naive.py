@@ -192,3 +192,17 @@ def inputs(
     ordered = in_total_order(streams)
     end = ordered[-1].ts + 1 if ordered else origin
     return streams, ordered, draw(st.none() | st.integers(end, end + 15))
+
+
+def swaps(elements: tuple[Any, ...], dependent: Callable[[Any, Any], bool]) -> set[tuple[Any, ...]]:
+    """Return the trace of a sequence by definition: all that swaps of independent neighbours lead to."""
+    found, new = {elements}, [elements]
+    while new:
+        u = new.pop()
+        for i in range(len(u) - 1):
+            if not dependent(u[i], u[i + 1]):
+                v = (*u[:i], u[i + 1], u[i], *u[i + 2 :])
+                if v not in found:
+                    found.add(v)
+                    new.append(v)
+    return found

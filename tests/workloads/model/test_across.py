@@ -32,6 +32,7 @@ from streamlab.workloads.model.streams.total_order import merge
 from streamlab.workloads.optimizers import PlanRequest, choose
 from tests.across import HOUSE, KINDS, PLUGS, READ, RESET, SLICE, house_of
 from tests.examples import examples
+from tests.workloads.suite.streams import in_order
 
 
 def rows(answer):
@@ -46,6 +47,13 @@ def one_stream(*events, keys):
     tag = (kind + len(KINDS) * key).astype(np.int32)
     stream = Stream(name="all", kinds=(0, 1, 2, 3), ts=ts, tag=tag, payload={"value": value})
     return Input(alphabet=Alphabet(kinds=KINDS, keys=keys), streams=(stream,))
+
+
+def plan_for(data, how, workers):
+    request = PlanRequest(
+        program=PLUGS, alphabet=data.alphabet, streams=profile(data), workers=workers
+    )
+    return choose(how, request).plan
 
 
 EVENTS = [
@@ -79,19 +87,8 @@ def oracle(data):
     """What `PLUGS` means, written without it."""
     keys = data.alphabet.keys
     sums, counts, asked, found = [0] * keys, [0] * keys, {}, []
-    events = sorted(
-        (int(ts), index, row, int(code) % 4, int(code) // 4, int(value))
-        for index, stream in enumerate(data.streams)
-        for row, (ts, code, value) in enumerate(
-            zip(
-                stream.ts,
-                np.full(len(stream), stream.kinds[0]) if stream.tag is None else stream.tag,
-                stream.payload["value"],
-                strict=True,
-            )
-        )
-    )
-    for ts, _, _, kind, key, value in events:
+    for ts, kind, key, payload in in_order(data):
+        value = payload["value"]
         if kind == READ:
             sums[key] += value
             counts[key] += 1
@@ -118,10 +115,7 @@ def oracle(data):
 def test_every_plan_in_any_interleaving_gives_the_sequential_answer(data, workers, how, rng):
     expected = oracle(data)
     assert rows(answer_of(PLUGS, data)) == expected
-    request = PlanRequest(
-        program=PLUGS, alphabet=data.alphabet, streams=profile(data), workers=workers
-    )
-    assert rows(run_plan(choose(how, request).plan, data, rng)) == expected
+    assert rows(run_plan(plan_for(data, how, workers), data, rng)) == expected
 
 
 @pytest.mark.parametrize("how", ["by-stream", "balanced", "appendix-b"])
@@ -134,11 +128,8 @@ def test_a_key_that_is_only_reset_has_a_worker(how):
     alphabet = Alphabet(kinds=KINDS, keys=2)
     data = Input(alphabet=alphabet, streams=(stream("a", READ, 0), stream("b", RESET, 1)))
     for workers in (1, 2):
-        request = PlanRequest(
-            program=PLUGS, alphabet=alphabet, streams=profile(data), workers=workers
-        )
-        plan = choose(how, request).plan
-        assert rows(run_plan(plan, data, random.Random(workers))) == oracle(data)
+        answer = run_plan(plan_for(data, how, workers), data, random.Random(workers))
+        assert rows(answer) == oracle(data)
 
 
 def test_dependence_is_a_relation_on_kinds_and_keys():
@@ -188,8 +179,7 @@ def test_groups_that_share_keys_are_one_part():
 def test_balanced_keeps_the_keys_of_a_group_with_one_worker():
     events = [(ts, READ, ts % 8, 1) for ts in range(80)]
     data = one_stream(*events, (80, HOUSE, 3, 0), keys=8)
-    request = PlanRequest(program=PLUGS, alphabet=data.alphabet, streams=profile(data), workers=3)
-    plan = choose("balanced", request).plan
+    plan = plan_for(data, "balanced", 3)
     worker = {key: tree.root.worker for tree in plan.trees for key in tree.keys.tolist()}
     assert all(worker[key] == worker[2 * house_of(key)] for key in range(8))
     assert len(set(worker.values())) == 3
@@ -200,9 +190,8 @@ def test_a_group_without_keys_is_refused():
     where = "group 2, but none of the 4 keys is in it"
     with pytest.raises(ModelError, match=where):
         answer_of(PLUGS, data)
-    request = PlanRequest(program=PLUGS, alphabet=data.alphabet, streams=profile(data), workers=2)
     with pytest.raises(PlanError, match=f"stream all: .*{where}"):
-        choose("by-stream", request)
+        plan_for(data, "by-stream", 2)
 
 
 def test_an_event_of_every_key_has_key_0():
@@ -285,11 +274,3 @@ def test_what_a_run_holds_goes_on_elsewhere():
 def test_outputs_of_a_program_with_events_across_keys_are_in_no_order_by_themselves():
     output = inferred_output(PLUGS)
     assert not output.depends(Tag(0, 0), Tag(0, 0))
-
-
-def test_a_hundred_orders_of_a_few_events_agree():
-    data = one_stream(*EVENTS, keys=4)
-    request = PlanRequest(program=PLUGS, alphabet=data.alphabet, streams=profile(data), workers=3)
-    plan = choose("balanced", request).plan
-    expected = oracle(data)
-    assert all(rows(run_plan(plan, data, random.Random(seed))) == expected for seed in range(100))

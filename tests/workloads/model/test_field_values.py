@@ -21,6 +21,7 @@ from streamlab.workloads.model import (
     Window,
     stateful,
 )
+from streamlab.workloads.model.arrays import copy
 from streamlab.workloads.model.check import check
 from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.operators.program import SINGLE
@@ -205,3 +206,12 @@ def test_the_checker_names_the_function_and_the_field():
     (found,) = [each for each in report.violations if each.condition == "C2"]
     assert "field small of kept is of type int8 and was given 128" in found.render()
     assert place(fork_too_far) in found.render()
+
+
+def test_an_array_is_copied_to_one_of_its_length_and_to_no_other():
+    values, others = np.arange(3), np.zeros(3)
+    copy(values, others)
+    assert others.tolist() == [0, 1, 2]
+    for one in (values, np.ones(1)):
+        with pytest.raises(ValueError, match="another length"):
+            copy(one, np.zeros(4))

@@ -46,35 +46,29 @@ def functions(limit=1, factor=2):
     return namespace
 
 
-def test_the_same_text_has_the_same_fingerprint():
-    assert fingerprint(functions()["update"]) == fingerprint(functions()["update"])
+def reading(pair):
+    return lambda: pair.x
 
 
-def test_a_changed_constant_changes_it():
-    assert fingerprint(functions()["update"]) != fingerprint(functions(limit=9)["update"])
-
-
-def test_a_changed_helper_changes_it():
-    assert fingerprint(functions()["update"]) != fingerprint(functions(factor=9)["update"])
-
-
-def test_how_numba_compiles_it_changes_it():
-    plain = functions()["helper"]
-    assert fingerprint(njit(plain)) == fingerprint(njit(plain))
-    assert fingerprint(njit(plain)) != fingerprint(njit(fastmath=True)(plain))
-
-
-def test_names_of_a_tuples_fields_change_it():
-    def reading(pair):
-        return lambda: pair.x
+def test_a_fingerprint_tells_what_a_function_reads_and_how_it_is_compiled():
+    def makes(**given):
+        return lambda name="update": functions(**given)[name]
 
     swapped = [namedtuple("pair", names)(1, 2) for names in ("x y", "y x")]
-    assert fingerprint(reading(swapped[0])) == fingerprint(reading(swapped[0]))
-    assert fingerprint(reading(swapped[0])) != fingerprint(reading(swapped[1]))
-
-
-def test_numpy_and_math_are_stable():
-    assert fingerprint(functions()["uses_numpy"]) == fingerprint(functions()["uses_numpy"])
+    different = [
+        makes(),
+        makes(limit=9),
+        makes(factor=9),
+        lambda: makes()("helper"),
+        lambda: njit(makes()("helper")),
+        lambda: njit(fastmath=True)(makes()("helper")),
+        lambda: reading(swapped[0]),
+        lambda: reading(swapped[1]),
+        lambda: makes()("uses_numpy"),
+    ]
+    prints = [fingerprint(make()) for make in different]
+    assert prints == [fingerprint(make()) for make in different]
+    assert len(set(prints)) == len(prints)
 
 
 def test_another_module_may_change_so_there_is_no_fingerprint():
@@ -121,20 +115,27 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-def own_code(folder: Path, **given: object) -> str:
-    """Return the hash of code that is spread over three files, loaded as a new process would."""
+def code_in(folder: Path, **files: str) -> str:
+    """Return the hash of the code of module `own`, loaded as a new process would."""
     folder.mkdir(exist_ok=True, parents=True)
-    values = DEFAULTS | given
-    (folder / "own.py").write_text(OWN.format(**values))
-    (folder / "neighbour.py").write_text(NEIGHBOUR.format(**values))
-    (folder / "deeper.py").write_text(f"DEEP = {values['deep']}\n")
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
     before = list(sys.path)
     try:
         return code_of(load(str(folder / "own.py")))
     finally:
         sys.path[:] = before
-        for name in ("neighbour", "deeper"):
+        for name in files:
             sys.modules.pop(name, None)
+
+
+def own_code(folder: Path, **given: object) -> str:
+    """Return the hash of code that is spread over three files."""
+    values = DEFAULTS | given
+    deeper = f"DEEP = {values['deep']}\n"
+    return code_in(
+        folder, own=OWN.format(**values), neighbour=NEIGHBOUR.format(**values), deeper=deeper
+    )
 
 
 def test_code_is_told_by_all_that_it_reads_wherever_that_stands(tmp_path: Path):
@@ -206,20 +207,11 @@ def test_which_lines_an_exception_is_caught_in_counts(digest):
 @pytest.mark.parametrize("way", ["import neighbour", "from neighbour import uses"])
 def test_a_constant_behind_two_imports_counts(helper, way, tmp_path: Path):
     call = "uses" if way.startswith("from") else "neighbour.uses"
-    codes = set()
-    for deep in (1, 2):
-        folder = tmp_path / str(deep)
-        folder.mkdir()
-        (folder / "own.py").write_text(f"{way}\ndef WORKLOAD(x): return {call}(x)\n")
-        (folder / "neighbour.py").write_text(helper)
-        (folder / "deeper.py").write_text(f"DEEP = {deep}\n")
-        before = list(sys.path)
-        try:
-            codes.add(code_of(load(str(folder / "own.py"))))
-        finally:
-            sys.path[:] = before
-            for name in ("neighbour", "deeper"):
-                sys.modules.pop(name, None)
+    own = f"{way}\ndef WORKLOAD(x): return {call}(x)\n"
+    codes = {
+        code_in(tmp_path / deep, own=own, neighbour=helper, deeper=f"DEEP = {deep}\n")
+        for deep in "12"
+    }
     assert len(codes) == 2
 
 
@@ -276,30 +268,28 @@ def test_what_a_construction_of_the_model_was_given_counts():
     assert len({code(2, 1), code(3, 1), code(2, 2)}) == 3
 
 
-def test_code_has_the_same_hash_in_every_process():
-    names = ("scale_join", "nyse_hedge", "items_sold_together")
+def code_elsewhere(*workloads: str, before: str = "", **environment: str) -> list[str]:
+    """Return the hashes of workloads' code in another process."""
     script = (
-        "import sys\nfrom streamlab.workloads.model.code.fingerprint import code_of\n"
-        "from streamlab.workloads.registry import workload\n"
-        "print(*(code_of(workload(name)) for name in sys.argv[1:]))"
+        f"import sys\n{before}\nfrom streamlab.workloads.registry import workload\n"
+        "print(*(workload(name).code() for name in sys.argv[1:]))"
     )
-    said = subprocess.run(
-        [sys.executable, "-c", script, *names],
-        env={**os.environ, "PYTHONHASHSEED": "7"},
+    return subprocess.run(
+        [sys.executable, "-c", script, *workloads],
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
-    assert said == [code_of(workload(name)) for name in names]
+
+
+def test_code_has_the_same_hash_in_every_process():
+    names = ("scale_join", "nyse_hedge", "items_sold_together")
+    said = code_elsewhere(*names, PYTHONHASHSEED="7")
+    assert said == [workload(name).code() for name in names]
 
 
 def test_what_has_been_imported_meanwhile_does_not_change_the_code_of_a_workload():
     # Its oracle reads tables by a function that imports the catalogue when it is called.
-    told = "from streamlab.workloads.registry import workload; print(workload('campaign_views').code())"
-    codes = {
-        subprocess.run(
-            [sys.executable, "-c", f"{before}{told}"], capture_output=True, text=True, check=True
-        ).stdout
-        for before in ("", "import streamlab.workloads.datasets.catalog, pyarrow.parquet, pandas; ")
-    }
-    assert len(codes) == 1
+    before = "import streamlab.workloads.datasets.catalog, pyarrow.parquet, pandas"
+    assert code_elsewhere("campaign_views") == code_elsewhere("campaign_views", before=before)

@@ -1,7 +1,6 @@
 """Equality of floats in answers: the bound, which programs have one, and what it never accepts."""
 
 import math
-from collections import deque
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from streamlab.workloads.registry import names
 from streamlab.workloads.registry import workload as registered
 from tests.examples import examples
 from tests.workloads.model.float_programs import EXACTLY, ROUNDED
+from tests.workloads.model.naive import swaps
 
 SEQUENCE = OutputType(kinds=("sum",), depends=lambda a, b: True)
 BAG = OutputType(kinds=("sum",), depends=lambda a, b: False)
@@ -51,22 +51,17 @@ def near(a: float, b: float, bound: float) -> bool:
 
 def close_by_swaps(output: OutputType, left: list[Row], right: list[Row], bound: float) -> bool:
     """Whether swaps of independent rows make `left` close to `right`, row by row."""
-    seen = {repr(left)}
-    queue = deque([tuple(left)])
-    while queue:
-        rows = queue.popleft()
-        if len(rows) == len(right) and all(
+
+    def dependent(a: Row, b: Row) -> bool:
+        return output.depends(Tag(0, a[1]), Tag(0, b[1]))
+
+    return len(left) == len(right) and any(
+        all(
             a[:2] == b[:2] and near(a[2], b[2], bound) and near(a[3], b[3], bound)
             for a, b in zip(rows, right, strict=True)
-        ):
-            return True
-        for i in range(len(rows) - 1):
-            if not output.depends(Tag(0, rows[i][1]), Tag(0, rows[i + 1][1])):
-                swapped = (*rows[:i], rows[i + 1], rows[i], *rows[i + 2 :])
-                if repr(list(swapped)) not in seen:
-                    seen.add(repr(list(swapped)))
-                    queue.append(swapped)
-    return False
+        )
+        for rows in swaps(tuple(left), dependent)
+    )
 
 
 VALUES = st.sampled_from([0.0, -0.0, 1.0, 2.0, 3.0, math.nan, math.inf, -math.inf])

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from streamlab.workloads.model import (
     Alphabet,
     Input,
-    ModelError,
     Pipeline,
     ProgramError,
     Stream,
@@ -21,10 +20,7 @@ from streamlab.workloads.model import (
 )
 from streamlab.workloads.model.code.constants import constants
 from streamlab.workloads.model.pipeline.reference import answer
-from streamlab.workloads.model.program_type import dgs_program, query
-from streamlab.workloads.model.program_type import pipeline as narrowed
 from streamlab.workloads.model.streams.strategies import inputs, records
-from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.model.pipelines import (
     ALL_KINDS,
@@ -211,18 +207,6 @@ def test_what_is_forwarded_takes_the_width_of_its_field():
         apply=lambda t, out: out.emit(t.v),
     )
     assert answer(pipeline(half, kept), one(1))["v"].tolist() == [float(np.float32(0.1))]
-
-
-def test_a_pipeline_is_told_from_programs_of_other_models():
-    counter = workload("keyed_counter")
-    piped = replace(counter, program=ALL_KINDS)
-    assert narrowed(piped) is ALL_KINDS
-    with pytest.raises(ModelError, match="keyed_counter is an ordered pipeline, not a program"):
-        dgs_program(piped)
-    with pytest.raises(ModelError, match="keyed_counter is an ordered pipeline, not a query of"):
-        query(piped)
-    with pytest.raises(ModelError, match=r"is a program with .*, not an ordered pipeline"):
-        narrowed(counter)
 
 
 def test_states_start_zeroed_for_each_key():

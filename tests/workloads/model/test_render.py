@@ -147,9 +147,19 @@ def test_lab_check_says_what_it_could_not_find(name, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_a_query_has_no_plan_and_the_error_says_so():
-    with pytest.raises(ModelError, match="workload forward is a query of operators"):
-        plan_of("forward", 2)
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("forward", "a query of operators"),
+        ("linear_road_toll", "an ordered pipeline"),
+        ("user_activity", "a typed dataflow graph"),
+    ],
+)
+def test_a_program_of_another_model_has_no_plan_and_the_error_says_so(name: str, words: str):
+    with pytest.raises(
+        ModelError, match=rf"workload {name} is {words}.*, not a program with .*: it"
+    ):
+        plan_of(name, 2)
 
 
 def test_the_command_says_in_numbers_why_a_plan_was_chosen():

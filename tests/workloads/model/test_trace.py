@@ -1,7 +1,7 @@
 """Data-trace equality: against a definition by swaps, and against every kind of fault."""
 
-from collections import deque
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from streamlab.workloads.model import Columns, ModelError, OutputType, Tag
 from streamlab.workloads.model.answers.trace import compare
 from tests.examples import examples
+from tests.workloads.model.naive import swaps
 
 KEYED = OutputType(
     kinds=("view", "update"),
@@ -52,19 +53,7 @@ def dependent(output: OutputType, a: Row, b: Row) -> bool:
 
 
 def same_by_swaps(output: OutputType, left: list[Row], right: list[Row]) -> bool:
-    seen = {tuple(left)}
-    queue = deque(seen)
-    while queue:
-        rows = queue.popleft()
-        if rows == tuple(right):
-            return True
-        for i in range(len(rows) - 1):
-            if not dependent(output, rows[i], rows[i + 1]):
-                swapped = (*rows[:i], rows[i + 1], rows[i], *rows[i + 2 :])
-                if swapped not in seen:
-                    seen.add(swapped)
-                    queue.append(swapped)
-    return False
+    return tuple(right) in swaps(tuple(left), partial(dependent, output))
 
 
 @settings(deadline=None, max_examples=examples(300))

@@ -11,6 +11,7 @@ from streamlab.workloads.inputs.power_readings.schema import FIELDS
 from streamlab.workloads.model import Alphabet, Input, Stream
 from tests.workloads.suite.streams import in_order
 
+FORMS = ("typed", "handcrafted")
 Reading = tuple[int, int, int, int]
 """(ts, plug, device, watts)."""
 

@@ -6,27 +6,17 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from streamlab.workloads.datasets.generated_input import generate_input
 from streamlab.workloads.model import Alphabet, Columns, Input, Stream, Workload
+from streamlab.workloads.model.answers.trace import compare
+from streamlab.workloads.model.reference import answer_of
 
 LARGEST_TS = 12
 """Few timestamps, so that ties within and between streams are the rule."""
 
 
 def generated(workload: Workload, params: dict[str, object], events: int, seed: int) -> Input:
-    complete = workload.params(params)
-    specs = workload.streams(complete, events)
-    streams = []
-    for index, spec in enumerate(specs):
-        columns = workload.generate(complete, seed, specs, index, 0, spec.events)
-        kinds = tuple(sorted(workload.program.kind_indices(spec.kinds)))
-        streams.append(stream_of(spec.name, kinds, columns))
-    alphabet = Alphabet(kinds=workload.program.kinds, keys=workload.keys(complete))
-    return Input(alphabet=alphabet, streams=tuple(streams))
-
-
-def stream_of(name: str, kinds: tuple[int, ...], columns: Columns) -> Stream:
-    payload = {key: values for key, values in columns.items() if key not in ("ts", "tag")}
-    return Stream(name=name, kinds=kinds, ts=columns["ts"], tag=columns.get("tag"), payload=payload)
+    return generate_input(workload, workload.params(params), events, seed)
 
 
 def inputs(workload: Workload, keys: int, values: st.SearchStrategy[int]) -> Any:
@@ -76,6 +66,23 @@ def in_order(data: Input) -> Iterator[tuple[int, int, int, dict[str, int]]]:
         tag = data.alphabet.decode(code)
         payload = {name: int(values[row]) for name, values in stream.payload.items()}
         yield ts, tag.kind, tag.key, payload
+
+
+def columns_of(data: Input) -> Columns:
+    """Return the times and payload of all events, streams one after another."""
+    names = data.streams[0].payload
+    return {
+        "ts": np.concatenate([stream.ts for stream in data.streams]),
+        **{name: np.concatenate([s.payload[name] for s in data.streams]) for name in names},
+    }
+
+
+def agreed(workload: Workload, data: Input) -> list[tuple[int, ...]]:
+    """Return the rows of the oracle's answer, after checking that the program gives it as well."""
+    expected = workload.oracle(data)
+    difference = compare(expected, answer_of(workload.program, data), workload.output)
+    assert difference.equal, difference.render()
+    return rows(workload, expected)
 
 
 def rows(workload: Workload, answer: Columns) -> list[tuple[int, ...]]:

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.errors import MatrixError
@@ -15,7 +13,7 @@ from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.inputs.ads.fit import unfit
 from streamlab.workloads.inputs.ads.schema import FIELDS
 from streamlab.workloads.inputs.ads.tables import campaign_of_ad, location_of_user
-from streamlab.workloads.model import Columns, Input, ModelError
+from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import generated
 
@@ -65,53 +63,6 @@ def test_with_a_skew_campaigns_are_as_popular_as_zipf_says():
     assert found["ad"].max() == 949
     of_first = np.bincount(found["ad"][campaign == 0] // 100)
     assert len(of_first) == 10 and of_first.min() > 0.9 * of_first.mean()
-
-
-@given(begin=st.integers(0, 900), length=st.integers(0, 300), streams=st.integers(1, 5))
-@settings(deadline=None)
-def test_any_range_of_rows_can_be_made_alone(begin: int, length: int, streams: int):
-    params = VIEWS.params({"streams": streams, "skew": 0.7})
-    specs = VIEWS.streams(params, 6000)
-    assert sum(spec.events for spec in specs) == 6000
-    for index in range(streams):
-        whole = VIEWS.generate(params, 9, specs, index, 0, 1200)
-        part = VIEWS.generate(params, 9, specs, index, begin, begin + length)
-        assert list(part) == ["ts", *NAMES]
-        for name, values in part.items():
-            assert values.dtype == (np.int64 if name == "ts" else FIELDS[name])
-            assert values.tolist() == whole[name][begin : begin + length].tolist()
-
-
-@given(st.integers(1, 6), st.integers(0, 100), st.integers(0, 2**64))
-@settings(deadline=None)
-def test_the_number_of_streams_changes_no_event(streams: int, events: int, seed: int):
-    def made(count: int) -> dict[str, list[int]]:
-        found = columns_of(generated(VIEWS, {"streams": count, "rate": 7}, events, seed))
-        return {name: values.tolist() for name, values in found.items()}
-
-    assert made(streams) == made(1)
-
-
-def test_known_events_stay_what_they_are():
-    """The generator's version must be raised when this changes: catalogues rely on it."""
-    params = VIEWS.params({"skew": 0.5})
-    specs = VIEWS.streams(params, 1_000_000)
-    made = VIEWS.generate(params, 42, specs, 1, 100_000, 100_003)
-    assert {name: values.tolist() for name, values in made.items()} == KNOWN
-
-
-KNOWN = {
-    "ts": [2000, 2000, 2000],
-    "user": [676, 307, 324],
-    "page": [99, 44, 15],
-    "ad": [223, 777, 620],
-    "type": [0, 1, 0],
-}
-
-
-def test_fewer_ads_than_campaigns_are_refused():
-    with pytest.raises(ModelError, match="3 ads for 100 campaigns"):
-        VIEWS.streams(VIEWS.params({"ads": 3}), 100)
 
 
 def test_tables_by_rule_hold_what_the_rule_says_and_cannot_be_written():

@@ -1,16 +1,14 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from streamlab.workloads.inputs.power_readings.schema import (
-    FIELDS,
     PLUGS_PER_UNIT,
     UNITS_PER_BUILDING,
 )
 from streamlab.workloads.model import Columns, Input, ModelError
 from streamlab.workloads.registry import workload
-from tests.workloads.suite.streams import generated
+from tests.workloads.suite.power_inputs import FORMS, input_of
+from tests.workloads.suite.streams import agreed, columns_of, generated
 
 SUBJECT = workload("sensor_interpolation")
 MILLION = 1_000_000
@@ -21,12 +19,13 @@ def million() -> Input:
     return generated(SUBJECT, {}, MILLION, seed=1)
 
 
-def columns_of(data: Input) -> Columns:
-    names = FIELDS.names or ()
-    return {
-        "ts": np.concatenate([stream.ts for stream in data.streams]),
-        **{name: np.concatenate([s.payload[name] for s in data.streams]) for name in names},
-    }
+@pytest.mark.parametrize("name", ["sensor_interpolation", "smart_home_prediction"])
+def test_an_empty_input_has_no_answer_and_an_unknown_form_is_refused(name: str):
+    for form in FORMS:
+        chosen = workload(name).bound({"form": form})
+        assert agreed(chosen, input_of([])) == []
+    with pytest.raises(ModelError, match="form is 'manual'; give typed or handcrafted"):
+        workload(name).bound({"form": "manual"})
 
 
 def by_plug(data: Input) -> Columns:
@@ -73,30 +72,6 @@ def test_devices_are_on_for_a_while_and_off_for_a_while(million: Input):
     assert 0.4 < awake.mean() < 0.6
 
 
-@given(
-    begin=st.integers(0, 900),
-    length=st.integers(0, 300),
-    streams=st.integers(1, 5),
-    gaps=st.sampled_from([0.0, 0.02, 0.9]),
-    seed=st.integers(0, 2**64),
-)
-@settings(deadline=None)
-def test_any_range_of_rows_can_be_made_alone(
-    begin: int, length: int, streams: int, gaps: float, seed: int
-):
-    params = SUBJECT.params({"plugs": 7, "streams": streams, "gaps": gaps, "gap_s": 5})
-    specs = SUBJECT.streams(params, 6001)
-    assert sum(spec.events for spec in specs) == 6001
-    for index in range(streams):
-        whole = SUBJECT.generate(params, seed, specs, index, 0, 1200)
-        part = SUBJECT.generate(params, seed, specs, index, begin, begin + length)
-        assert list(part) == ["ts", *(FIELDS.names or ())]
-        assert np.all(np.diff(whole["ts"]) >= 0)
-        for name, values in part.items():
-            assert values.dtype == (np.int64 if name == "ts" else FIELDS[name])
-            assert values.tolist() == whole[name][begin : begin + length].tolist()
-
-
 def test_without_gaps_no_plug_waits_for_longer_than_two_periods():
     data = generated(SUBJECT, {"plugs": 10, "gaps": 0.0, "period_s": 5}, 2000, seed=3)
     found = by_plug(data)
@@ -111,26 +86,3 @@ def test_one_plug_a_stream_is_never_silent(params: dict[str, object]):
     for stream in data.streams:
         assert len(np.unique(stream.payload["plug"])) == 1
         assert np.diff(stream.ts).tolist() == [2] * (len(stream) - 1)
-
-
-def test_more_streams_than_plugs_are_refused():
-    with pytest.raises(ModelError, match="3 streams for 2 plugs"):
-        SUBJECT.streams(SUBJECT.params({"plugs": 2, "streams": 3}), 1000)
-
-
-def test_known_readings_stay_what_they_are():
-    """The generator's version must be raised when this changes: catalogues rely on it."""
-    params = SUBJECT.params({})
-    specs = SUBJECT.streams(params, 100_000)
-    made = SUBJECT.generate(params, 42, specs, 1, 10_000, 10_003)
-    assert {name: values.tolist() for name, values in made.items()} == KNOWN
-
-
-KNOWN = {
-    "ts": [40, 40, 40],
-    "plug": [941, 943, 945],
-    "device": [1, 3, 5],
-    "unit": [235, 235, 236],
-    "building": [58, 58, 59],
-    "watts": [1, 0, 1],
-}

@@ -21,11 +21,9 @@ from streamlab.workloads.inputs.homes import (
     unfit,
 )
 from streamlab.workloads.model import Alphabet, Input, ModelError, Stream
-from streamlab.workloads.model.answers.trace import compare
-from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.power_inputs import half_up
-from tests.workloads.suite.streams import generated, in_order, rows
+from tests.workloads.suite.streams import agreed, generated, in_order
 
 SMART_HOME = workload("smart_home")
 QUARTERS = {"slice_s": SECONDS_A_DAY // 4, "plugs_per_household": 2, "households_per_house": 2}
@@ -61,10 +59,7 @@ def end_of(quarter):
 
 def both(data, query=QUARTERS):
     """Return the rows of the answer, in which oracle and program agree."""
-    found = SMART_HOME.bound(query)
-    expected = found.oracle(data)
-    assert compare(expected, answer_of(found.program, data), found.output).equal
-    return rows(found, expected)
+    return agreed(SMART_HOME.bound(query), data)
 
 
 def test_two_plugs_over_two_days_by_hand():
@@ -237,31 +232,6 @@ def test_streams_have_whole_houses_and_slices_end_behind_their_loads(ends: str):
     assert (last.tag // len(KINDS)).tolist() == [*range(each)] * 4
     found = SMART_HOME.oracle(data)
     assert len(found["ts"]) == 4 * 5 * (16 + 4 + 1)
-
-
-@pytest.mark.parametrize("ends", ["all", "house"])
-@given(begin=st.integers(0, 400), length=st.integers(0, 300), seed=st.integers(-9, 2**64))
-def test_any_range_of_rows_can_be_made_alone(ends: str, begin: int, length: int, seed: int):
-    params = SMART_HOME.params(SMART_HOME.small | {"ends": ends})
-    specs = SMART_HOME.streams(params, 1200)
-    for index in range(len(specs)):
-        whole = SMART_HOME.generate(params, seed, specs, index, 0, 700)
-        part = SMART_HOME.generate(params, seed, specs, index, begin, begin + length)
-        for column, values in whole.items():
-            assert part[column].tolist() == values[begin : begin + length].tolist()
-
-
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"ends": "household"}, "ends is 'household'; give all or house"),
-        ({"houses": 1}, "2 streams for 1 houses; give at most"),
-        ({"slice_s": 7000}, "slice_s is 7000, which does not divide a day"),
-    ],
-)
-def test_what_cannot_be_generated_is_refused(params, words: str):
-    with pytest.raises(ModelError, match=words):
-        SMART_HOME.streams(SMART_HOME.params(params), 100)
 
 
 def test_a_query_on_slices_that_do_not_divide_a_day_is_refused():

@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.inputs.tweets import windows
-from streamlab.workloads.model import Alphabet, Input, ListColumn, ModelError
-from streamlab.workloads.model.answers.trace import compare
-from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model import Alphabet, Input, ModelError
 from streamlab.workloads.registry import workload
-from tests.workloads.suite.streams import generated, rows
+from tests.workloads.suite.streams import agreed, generated, rows
 from tests.workloads.suite.tweet_inputs import tweet_inputs, tweet_stream, tweets
 
 Tweet = dict[str, Any]
@@ -44,11 +42,7 @@ def counted(
 
 
 def agrees(name: str, query: dict[str, object], data: Input, expected: list[tuple[int, ...]]):
-    chosen = workload(name).bound(query)
-    found = chosen.oracle(data)
-    assert rows(chosen, found) == expected
-    difference = compare(found, answer(chosen.program, data), chosen.output)
-    assert difference.equal, difference
+    assert agreed(workload(name).bound(query), data) == expected
 
 
 @settings(deadline=None)  # comparing compiles when it is first used
@@ -123,8 +117,7 @@ def test_windows_are_the_same_however_many_tweets_are_expanded_at_once(
     whole = rows(chosen, chosen.oracle(data))
     assert len(whole) > 100
     monkeypatch.setattr(windows, "BATCH_TWEETS", batch)
-    assert rows(chosen, chosen.oracle(data)) == whole
-    assert compare(chosen.oracle(data), answer(chosen.program, data), chosen.output).equal
+    assert agreed(chosen, data) == whole
 
 
 def test_keys_are_a_set_or_a_bag():
@@ -158,25 +151,6 @@ def test_streams_share_the_tweets_in_turn_and_the_rate():
     assert sorted(ts for stream in data.streams for ts in stream.ts.tolist()) == list(
         range(0, 300, 10)
     )
-
-
-@settings(deadline=None)
-@given(st.integers(0, 150), st.integers(0, 100), st.integers(-9, 2**64), st.integers(0, 2))
-def test_any_range_of_tweets_can_be_made_alone(begin: int, length: int, seed: int, index: int):
-    chosen = workload("wordcount")
-    params = chosen.params({"streams": 3, "vocabulary": 40, "hashtags": 9, "hashtagged": 0.6})
-    specs = chosen.streams(params, 900)
-    whole = chosen.generate(params, seed, specs, index, 0, 300)
-    part = chosen.generate(params, seed, specs, index, begin, begin + length)
-    assert list(part) == ["ts", *(specs[0].fields.names or ()), *(n for n, _ in specs[0].lists)]
-    for name, values in part.items():
-        expected = whole[name][begin : begin + length]
-        assert values.dtype == expected.dtype
-        if isinstance(values, ListColumn):
-            assert isinstance(expected, ListColumn)
-            assert list(values.rows()) == list(expected.rows())
-        else:
-            assert values.tolist() == expected.tolist()
 
 
 def test_seeds_and_streams_differ_and_no_words_is_possible():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.control_group import available_bytes
 from streamlab.workloads.datasets.builder import record_of
 from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
@@ -27,7 +28,6 @@ from streamlab.workloads.datasets.tables.required_columns import (
 )
 from streamlab.workloads.datasets.tables.table import FILE, Table
 from streamlab.workloads.datasets.tables.table_reader import Reading, read
-from streamlab.workloads.memory import available_bytes
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
 VERSION = 3

@@ -97,16 +97,10 @@ def classify(
     common: int,
     limit: int,
 ) -> Difference:
-    """Classify the rows in the part where two outputs differ.
+    """Classify the rows in the part where two outputs differ; give at most `limit` examples.
 
-    Args:
-        expected: The expected part.
-        actual: The actual part.
-        relation: The dependence relation.
-        whole: The whole expected output; an excess row is a duplicate if it occurs anywhere in it.
-        first_row: Row at which the part begins in both outputs.
-        common: Number of rows outside the part.
-        limit: Maximum number of examples.
+    The part begins at row `first_row` of both outputs, and `common` rows are outside. An excess row is a
+    duplicate if it occurs anywhere in `whole`, the whole expected output.
     """
     left, _ = row_hashes(expected)
     right, _ = row_hashes(actual)
@@ -302,3 +296,28 @@ def in_words(columns: Columns, row: int) -> str:
     """Return a row in words, e.g. `(ts=3, key=1)`."""
     values: dict[str, npt.NDArray[np.generic]] = dict(columns)
     return "(" + ", ".join(f"{name}={column[row]}" for name, column in values.items()) + ")"
+
+
+def late_rows(columns: Columns) -> IntArray:
+    """Return, ascending, the rows with a lower time than an earlier row."""
+    ts = columns["ts"].astype(np.int64, copy=False)
+    late = [np.empty(0, dtype=np.int64)]
+    latest = np.iinfo(np.int64).min
+    for begin in range(0, len(ts), CHUNK):
+        reached = np.maximum.accumulate(np.maximum(ts[begin : begin + CHUNK], latest))
+        late.append(begin + np.flatnonzero(ts[begin : begin + CHUNK] < reached))
+        latest = int(reached[-1])
+    return np.concatenate(late)
+
+
+def late_examples(columns: Columns, late: IntArray, limit: int) -> list[Example]:
+    """Return the first `limit` late rows as examples, each with the latest time before it."""
+    ts = columns["ts"]
+    return [
+        Example(
+            fault="out of order",
+            text=f"row {row}: {in_words(columns, row)}, after a row of time {ts[:row].max()}",
+            position=row,
+        )
+        for row in late[:limit].tolist()
+    ]

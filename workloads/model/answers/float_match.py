@@ -54,12 +54,7 @@ def match_floats(
 ) -> FloatMatch:
     """Return an answer with its floats replaced by expected ones within their tolerances.
 
-    Args:
-        expected: The right answer.
-        actual: The answer to judge, with the same columns.
-        relation: The dependence relation of both.
-        tolerances: Tolerances by field; exact ones may be missing.
-        magnitude: A typical magnitude of the input's floats, for fields whose values all cancel.
+    `magnitude` is that of the input's floats, for fields whose values all cancel.
     """
     loose = {name: bound for name, bound in tolerances.items() if not bound.exact}
     matcher = _Matcher(expected, actual, relation, loose, magnitude)

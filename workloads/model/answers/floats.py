@@ -82,12 +82,9 @@ Tolerances = Mapping[str, Tolerance]
 
 
 def tolerances_of(program: AnyProgram, declared: Tolerances, events: int) -> dict[str, Tolerance]:
-    """Return the tolerance of each float field of a program's output.
+    """Return the tolerance of each float field of a program's output; declared ones take precedence.
 
-    Args:
-        program: The program that computes the output.
-        declared: Tolerances that the workload declares; they take precedence.
-        events: Number of input events, an upper limit on the terms of a sum.
+    The number of input events is an upper limit on the terms of a sum.
     """
     output = program.output
     names = [name for name in output.names or () if output[name].kind == "f"]

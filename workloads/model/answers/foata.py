@@ -89,7 +89,10 @@ class Relation:
         if self.key_field is None:
             return
         some = np.unique(np.linspace(0, self.n_keys - 1, num=5).astype(np.int64))
-        keys = [int(self._key(index)) for index in some]
+        keys = [
+            index + self.first_key if self.key_values is None else int(self.key_values[index])
+            for index in some.tolist()
+        ]
         for x in keys:
             for y in keys:
                 table = self.same if x == y else self.other
@@ -101,11 +104,6 @@ class Relation:
                                 f"{output.kinds[b]} differs between keys ({x}, {y}) and (0, 1); "
                                 "it may depend on whether keys are equal, but not on their values"
                             )
-
-    def _key(self, index: int) -> int:
-        if self.key_values is not None:
-            return int(self.key_values[index])
-        return index + self.first_key
 
     def kinds(self, columns: Columns) -> IntArray:
         """Return the kind index of each row; the last index for kinds that do not exist."""

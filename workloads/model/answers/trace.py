@@ -12,11 +12,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from streamlab.workloads.model.answers.difference import Difference, classify, spread
+from streamlab.workloads.model.answers.difference import (
+    Difference,
+    classify,
+    late_examples,
+    late_rows,
+    spread,
+)
 from streamlab.workloads.model.answers.float_match import FloatMatch, match_floats
 from streamlab.workloads.model.answers.floats import Tolerances
 from streamlab.workloads.model.answers.foata import CHUNK, Relation, fingerprint
-from streamlab.workloads.model.answers.time_order import late_examples, late_rows
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.streams.stream import Columns
 from streamlab.workloads.model.workload import OutputType
@@ -54,11 +59,14 @@ def compare(
         ModelError: Columns are missing, of unequal length, or of another type.
     """
     _check_columns(expected, actual, output)
-    columns, deviations = actual, {}
-    if not all(bound.exact for bound in tolerances.values()):
-        matched = _matched(expected, actual, output, tolerances, magnitude)
-        columns, deviations = matched.columns, matched.deviations
-    difference = replace(_compare(expected, columns, output, limit), deviations=deviations)
+    matched = FloatMatch(columns=actual)
+    if not all(bound.exact for bound in tolerances.values()) and not (
+        _common_prefix(expected, actual) == len(expected["ts"]) == len(actual["ts"])
+    ):
+        relation = Relation.of(output, expected, actual)
+        matched = match_floats(expected, actual, relation, tolerances, magnitude())
+    difference = _compare(expected, matched.columns, output, limit)
+    difference = replace(difference, deviations=matched.deviations)
     if not output.sorted:
         return difference
     late = late_rows(actual)
@@ -69,35 +77,19 @@ def compare(
 
 
 def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int) -> Difference:
-    rows = len(next(iter(expected.values())))
+    rows, total = len(expected["ts"]), len(actual["ts"])
     begin = _common_prefix(expected, actual)
-    shorter = min(rows, len(next(iter(actual.values()))))
-    if begin == shorter and rows == len(next(iter(actual.values()))):
+    if begin == rows == total:
         return Difference(expected_rows=rows, actual_rows=rows)
     # Traces cancel: x u y and x v y are the same trace if and only if u and v are.
-    end = _common_suffix(expected, actual, shorter - begin)
+    end = _common_suffix(expected, actual, min(rows, total) - begin)
     left, right = _slice(expected, begin, end), _slice(actual, begin, end)
     relation = Relation.of(output, left, right)
     if fingerprint(left, relation) == fingerprint(right, relation):
-        total = len(next(iter(actual.values())))
         return Difference(expected_rows=rows, actual_rows=total)
     return classify(
         left, right, relation, whole=expected, first_row=begin, common=begin + end, limit=limit
     )
-
-
-def _matched(
-    expected: Columns,
-    actual: Columns,
-    output: OutputType,
-    tolerances: Tolerances,
-    magnitude: Callable[[], float],
-) -> FloatMatch:
-    """Return the answer with its floats replaced by expected ones within their tolerances."""
-    if _common_prefix(expected, actual) == len(expected["ts"]) == len(actual["ts"]):
-        return FloatMatch(columns=actual)
-    relation = Relation.of(output, expected, actual)
-    return match_floats(expected, actual, relation, tolerances, magnitude())
 
 
 def _slice(columns: Columns, begin: int, end: int) -> Columns:

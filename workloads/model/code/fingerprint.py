@@ -34,8 +34,11 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.model.code.location import display_path
-from streamlab.workloads.model.code.source import bytecode_identity, source_identity
+from streamlab.workloads.model.code.source import (
+    bytecode_identity,
+    display_path,
+    source_identity,
+)
 
 STABLE_MODULES = frozenset({"math", "numpy"})
 """Modules whose attributes change only with their version; others may hold a user's constants."""
@@ -63,9 +66,7 @@ class UnstableError(Exception):
 def fingerprint(function: Callable[..., Any], *, places: bool = False) -> str:
     """Return a hex digest of a function, the functions it calls and the constants it reads.
 
-    Args:
-        function: A Python function, or one compiled by Numba.
-        places: Whether to include the files and lines that its errors name.
+    With `places` it includes the files and lines that the function's errors name.
 
     Raises:
         UnstableError: It reads a global or closure variable of a kind that cannot be fingerprinted.
@@ -270,7 +271,9 @@ class _Whole(_Exact):
         for name, value in list(vars(module).items()):
             if name.startswith("__"):
                 continue  # import metadata, which differs between installations
-            used = value if isinstance(value, ModuleType) else _module_of(value)
+            owner = getattr(value, "__module__", None)
+            used = sys.modules.get(owner) if isinstance(owner, str) else None
+            used = value if isinstance(value, ModuleType) else used
             if used is not None and used is not module:
                 yield from self._module(used, module.__name__)
 
@@ -345,11 +348,6 @@ def _imports_of(source: bytes, package: str) -> tuple[str, ...]:
             if name is not None:
                 names.update((name, *(f"{name}.{alias.name}" for alias in node.names)))
     return tuple(sorted(names))
-
-
-def _module_of(value: object) -> ModuleType | None:
-    name = getattr(value, "__module__", None)
-    return sys.modules.get(name) if isinstance(name, str) else None
 
 
 def _is_shared(module: str) -> bool:

@@ -18,11 +18,7 @@ _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
 
 
 def require_plain(where: str, **functions: object) -> None:
-    """Check the functions of a program.
-
-    Args:
-        where: Place for messages, e.g. `operator count`.
-        functions: Functions by role; None for an absent one.
+    """Check the functions of a program, by role (None: absent); `where` is their place, for messages.
 
     Raises:
         ProgramError: A value is no function, or calling it would not do its work.
@@ -35,15 +31,12 @@ def require_plain(where: str, **functions: object) -> None:
                 f"{where}: {role} is {function!r:.60}, a {type(function).__name__}; "
                 "it must be a function"
             )
+        # What may reveal a function's kind: itself, Numba's original, its `__call__`.
+        forms: Any = (function, getattr(function, "py_func", None), function.__call__)
         for is_kind, kind in _KINDS:
-            if any(is_kind(form) for form in _forms(function)):
+            if any(is_kind(form) for form in forms):
                 name = getattr(function, "__qualname__", repr(function))
                 raise ProgramError(
                     f"{where}: {role} is {name}, {kind}; calling it does nothing: make it a plain "
                     "def that emits with out.emit(...)"
                 )
-
-
-def _forms(function: Any) -> tuple[object, ...]:
-    """Return the objects that may reveal a function's kind: itself, Numba's original, its `__call__`."""
-    return function, getattr(function, "py_func", None), function.__call__

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamlab.workloads.model.dataflow.network import Route
-from streamlab.workloads.model.dataflow.plan import Deployment, Part, Unit
-from streamlab.workloads.model.dataflow.program import Dataflow, Vertex
+from streamlab.workloads.model.dataflow.plan import Deployment, Part
+from streamlab.workloads.model.dataflow.program import Dataflow
 from streamlab.workloads.model.dataflow.types import TraceType
 
 MOST_FIELDS = 4
@@ -66,7 +66,9 @@ def graph_picture(flow: Dataflow) -> Picture:
     boxes, arrows = [], []
     for index, vertex in enumerate(flow.vertices):
         levels.append(1 + max((levels[i] for i in vertex.inputs), default=-1))
-        lines = (vertex.name, _kind(vertex))
+        kind = "source" if vertex.is_source else "by ts"
+        kind = kind if vertex.operator is None else type(vertex.operator).__name__
+        lines = (vertex.name, kind)
         boxes.append(Box(lines=lines, level=levels[-1], is_source=vertex.is_source))
         arrows += [
             Arrow(source=i, target=index, lines=(type_label(flow.vertices[i].type),))
@@ -89,14 +91,12 @@ def deployment_picture(deployment: Deployment) -> Picture:
         levels.append(1 + max((levels[i] for i in unit.inputs), default=-1))
         lines = (unit.name, f"x {unit.degree}")
         boxes.append(Box(lines=lines, level=levels[-1], is_source=unit.vertex.is_source))
-        arrows += [
-            Arrow(
-                source=i,
-                target=index,
-                lines=(_output_label(deployment.units[i]), unit.route.value),
-            )
-            for i in unit.inputs
-        ]
+        for i in unit.inputs:
+            before = deployment.units[i]
+            label = type_label(before.gives)
+            if before.part is Part.PARTIAL:  # partial aggregates have no type of the graph
+                label = f"aggregates of {before.gives.key or 'unit'}"
+            arrows.append(Arrow(source=i, target=index, lines=(label, unit.route.value)))
     word = "worker" if deployment.workers == 1 else "workers"
     system = "" if deployment.sound else ", as a system without types"
     return Picture(
@@ -106,13 +106,6 @@ def deployment_picture(deployment: Deployment) -> Picture:
         answers=deployment.answers,
         answer=type_label(deployment.flow.vertices[-1].type),
     )
-
-
-def _output_label(unit: Unit) -> str:
-    """Return the output type of a unit; partial aggregates have no type of the graph."""
-    if unit.part is Part.PARTIAL:
-        return f"aggregates of {unit.gives.key or 'unit'}"
-    return type_label(unit.gives)
 
 
 def deployment_text(deployment: Deployment) -> str:
@@ -153,12 +146,6 @@ def _rows(picture: Picture) -> Iterator[str]:
         yield (f"{line}  <- {', '.join(reads)}" if reads else line).rstrip()
     answers = ", ".join(f"{names[box]} ({picture.answer})" for box in picture.answers)
     yield f"  {'answer':<{width}}  {'':<{wide}}  <- {answers}"
-
-
-def _kind(vertex: Vertex) -> str:
-    if vertex.operator is not None:
-        return type(vertex.operator).__name__
-    return "source" if vertex.is_source else "by ts"
 
 
 def deployment_dot(deployment: Deployment) -> str:

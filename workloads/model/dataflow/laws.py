@@ -29,6 +29,7 @@ from streamlab.workloads.model.dataflow.rounding import close, near
 from streamlab.workloads.model.dataflow.traces import (
     Element,
     Transduction,
+    element_words,
     item_words,
     of_graph,
     of_vertex,
@@ -322,7 +323,8 @@ def _reaching(flow: Dataflow, index: int, draw: Draw) -> list[Element]:
     """Return the elements that reach a vertex for a drawn input."""
     data = draw(elements(flow, max_size=MAX_ITEMS))
     record: list[Element] = []
-    run = GraphRun(flow, _discard, begin=_recording(flow.vertices[index], record))
+    begin = _recording(flow.vertices[index], record)
+    run = GraphRun(flow, lambda key, value: None, begin=begin)
     with _rejecting():
         for element in data:
             if isinstance(element, Marker):
@@ -358,16 +360,12 @@ class _Recorder(VertexRun):
         self._record.append(m)
 
 
-def _discard(key: int, value: Any) -> None:
-    """Drop an item."""
-
-
 def _words(f: Transduction, output: list[Element]) -> list[str]:
     return [f"  {line}" for line in trace(f.gives, output).lines()] or ["  nothing"]
 
 
 def _element_words(f: Transduction, data: list[Element]) -> list[str]:
-    return [f"  # {e.ts}" if isinstance(e, Marker) else f"  {item_words(f.reads, e)}" for e in data]
+    return [f"  {element_words(f.reads, element)}" for element in data]
 
 
 def _input_words(flow: Dataflow, data: list[Element]) -> list[str]:

@@ -46,7 +46,6 @@ class Node:
     """Describes a node of a network.
 
     Attributes:
-        name: Name for messages.
         begin: Starts the node, with a function that takes its output; None: it forwards items.
         wires: Wires that each get its output; without any, its output leaves the network.
     """
@@ -105,7 +104,7 @@ class _Network:
         self._into: list[list[_Channel]] = [[] for _ in nodes]
         self.left: dict[int, list[Element]] = {}
         for node, elements in feeds.items():
-            sent = elements if period is None else (e for e in elements if not _is_marker(e))
+            sent = [e for e in elements if period is None or not isinstance(e, Marker)]
             self._into[node].append(_Channel(node, deque(sent)))
         self._out = [self._wired(index, node) for index, node in enumerate(nodes)]
         self._channels = [channel for channels in self._into for channel in channels]
@@ -154,7 +153,13 @@ class _Network:
             return
         key, value = element
         if self._period is not None and node not in self._follows:
-            self._make_markers(node, value.ts, self._period)
+            due = self._due[node]
+            if due is None:
+                due = (value.ts // self._period + 1) * self._period
+            while due <= value.ts:
+                self._mark(node, Marker(due))
+                due += self._period
+            self._due[node] = due
         run = self._runs[node]
         (self._out[node][0] if run is None else run.item)(key, value)
 
@@ -164,15 +169,6 @@ class _Network:
             run.marker(m)
         if self._period is None or self._nodes[node].wires:
             self._out[node][1](m)
-
-    def _make_markers(self, node: int, ts: int, period: int) -> None:
-        due = self._due[node]
-        if due is None:
-            due = (ts // period + 1) * period
-        while due <= ts:
-            self._mark(node, Marker(due))
-            due += period
-        self._due[node] = due
 
 
 def _splitter(route: Route, channels: list[_Channel]) -> Take:
@@ -184,7 +180,3 @@ def _splitter(route: Route, channels: list[_Channel]) -> Take:
         return lambda key, value: channels[next(turns) % n].waiting.append((key, value))
     assert n == 1, "FORWARD and MERGED have one channel"
     return lambda key, value: channels[0].waiting.append((key, value))
-
-
-def _is_marker(element: Element) -> bool:
-    return isinstance(element, Marker)

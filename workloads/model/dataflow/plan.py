@@ -41,7 +41,6 @@ class Unit:
     """Describes a deployed vertex, or a part or a copy of one.
 
     Attributes:
-        name: Name for messages.
         vertex: The vertex that it runs.
         part: The part of the vertex.
         reads, gives: The types of its input and output pairs; equal for a source.
@@ -67,7 +66,6 @@ class Deployment:
     """Describes a graph as it runs in parallel.
 
     Attributes:
-        flow: The graph.
         workers: Number of threads, which limits the instances of a unit.
         units: The units, each after its inputs.
         answers: The units whose output is the answer; the last unit is among them.

@@ -16,12 +16,8 @@ def outputs(deployment: Deployment, elements: Iterable[Element], choose: Choose)
 
     Forwarding calls within a worker are channels here too, so every order in which workers may run is
     one of the interleavings. In the unsound form markers pass by such calls only; other instances make
-    their own from the times of their items.
-
-    Args:
-        deployment: The deployment.
-        elements: Items of sources, each with the index of its source as key, and markers.
-        choose: Decides the interleaving, and the source instance of each item.
+    their own from the times of their items. An item's key is the index of its source. `choose` decides
+    the interleaving, and the source instance of each item.
     """
     spreads: list[range] = []
     for unit in deployment.units:

@@ -61,7 +61,6 @@ class Dataflow:
     """Describes a typed dataflow graph with one sink; made by `Flow.gives`.
 
     Attributes:
-        name: Name for messages.
         markers: Event time between two markers.
         vertices: The vertices, each after its inputs; the output of the last one is the answer.
 

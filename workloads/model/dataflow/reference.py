@@ -23,13 +23,7 @@ class GraphRun:
     def __init__(
         self, flow: Dataflow, give: Take, begin: Callable[[Vertex, Take], VertexRun] = start
     ) -> None:
-        """Start all vertices without state.
-
-        Args:
-            flow: The graph.
-            give: Takes each item that leaves the graph.
-            begin: Starts a vertex.
-        """
+        """Start all vertices by `begin`; `give` takes each item that leaves the graph."""
         self._runs = [begin(vertex, give) for vertex in flow.vertices]
         for index, run in enumerate(self._runs[:-1]):
             run.give = to_all([self._runs[i].item for i in flow.readers(index)])
@@ -53,12 +47,7 @@ class FlowRun:
     """Runs a graph on events: call `process` with all events in total order, then `finish`."""
 
     def __init__(self, flow: Dataflow, emit: Callable[[tuple[Any, ...]], None]) -> None:
-        """Start all vertices without state.
-
-        Args:
-            flow: The graph.
-            emit: Takes each output record, a tuple of the fields of the graph's output.
-        """
+        """Start all vertices without state; `emit` takes each output record, a tuple of its fields."""
         self._period = flow.markers
         self._next: int | None = None
         self._run = GraphRun(flow, as_rows(flow.vertices[-1].type, emit))

@@ -6,22 +6,17 @@ terms rounds by less. Integers and booleans must be equal exactly. If a program 
 threshold, rounding may still appear as a violation.
 """
 
-import math
 from typing import Any
 
 from streamlab.workloads.model.dataflow.traces import Trace
+from streamlab.workloads.model.dgs.rounding import integers_first, relative_difference
 
 RELATIVE = 1e-9
 
 
 def near(a: Any, b: Any) -> bool:
     """Return whether two values, or tuples of values, are equal up to rounding; NaN equals NaN."""
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(near(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, float) and isinstance(b, float):
-        both_nan = math.isnan(a) and math.isnan(b)
-        return both_nan or math.isclose(a, b, rel_tol=RELATIVE, abs_tol=1e-12)
-    return bool(a == b)
+    return relative_difference(a, b) <= RELATIVE
 
 
 def close(a: Trace, b: Trace) -> bool:
@@ -39,14 +34,6 @@ def _in_order(data: Trace) -> tuple[Any, ...]:
     if data.type.ordered:
         return data.blocks
     return tuple(
-        tuple(
-            (key, tuple(sorted(map(tuple, values), key=_integers_first))) for key, values in block
-        )
+        tuple((key, tuple(sorted(map(tuple, values), key=integers_first))) for key, values in block)
         for block in data.blocks
     )
-
-
-def _integers_first(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    floats = [field for field in value if isinstance(field, float)]
-    rest = [field for field in value if not isinstance(field, float)]
-    return *rest, *((math.isnan(field), field) for field in floats)

@@ -10,7 +10,7 @@ normal form has, between two markers, a bag of items for U(K, V) and a sequence 
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,19 +31,11 @@ Block = tuple[tuple[int, tuple[Any, ...]], ...]
 """Keys in ascending order, each with its values: ascending in U(K, V), in order of arrival in O(K, V)."""
 
 
-def dependent(link: TraceType, a: Element, b: Element) -> bool:
-    """Return whether two elements depend on each other (D of section 4)."""
-    if isinstance(a, Marker) or isinstance(b, Marker):
-        return True
-    return link.ordered and a[0] == b[0]
-
-
 @dataclass(frozen=True, slots=True)
 class Trace:
     """Holds a data trace; equal traces are equal objects.
 
     Attributes:
-        type: Its type.
         blocks: The blocks before, between and after the markers: one more than markers.
         markers: Times of the markers.
     """
@@ -62,10 +54,6 @@ class Trace:
             and _begins(self.type, self.blocks[n], other.blocks[n])
         )
 
-    def then(self, more: Iterable[Element]) -> "Trace":
-        """Return the concatenation with the trace of a sequence: [u] . [v] = [uv]."""
-        return trace(self.type, [*self.sequence(), *more])
-
     def sequence(self) -> list[Element]:
         """Return one of its sequences."""
         elements: list[Element] = []
@@ -77,14 +65,7 @@ class Trace:
 
     def lines(self) -> list[str]:
         """Return the trace in words, one line per item or marker."""
-        lines = []
-        for index, block in enumerate(self.blocks):
-            lines += [
-                item_words(self.type, (key, value)) for key, values in block for value in values
-            ]
-            if index < len(self.markers):
-                lines.append(f"# {self.markers[index]}")
-        return lines
+        return [element_words(self.type, element) for element in self.sequence()]
 
 
 def trace(link: TraceType, elements: Iterable[Element]) -> Trace:
@@ -101,11 +82,6 @@ def trace(link: TraceType, elements: Iterable[Element]) -> Trace:
     return Trace(link, tuple(_block(link, block) for block in blocks), tuple(markers))
 
 
-def equivalent(link: TraceType, u: Iterable[Element], v: Iterable[Element]) -> bool:
-    """Return whether two sequences belong to the same trace."""
-    return trace(link, u) == trace(link, v)
-
-
 Step = Callable[[Element], None]
 """Takes the next element of a sequence."""
 
@@ -115,7 +91,6 @@ class Transduction:
     """Describes a data-string transduction, which processes one element at a time.
 
     Attributes:
-        name: Name for messages.
         reads, gives: Its input and output types X and Y.
         start: Starts it: f of section 3.2. `start(give)` returns a function that takes each element
             and passes its output, markers included, to `give`.
@@ -133,19 +108,6 @@ class Transduction:
         for element in elements:
             step(element)
         return output
-
-    def denotation(self, data: Trace) -> Trace:
-        """Return the trace of the output for a trace: beta of Definition 3.6, if f is consistent.
-
-        It is computed on one sequence of the trace; for a consistent f the choice does not matter.
-        """
-        return trace(self.gives, self.lifted(data.sequence()))
-
-    def consistent(self, u: Sequence[Element], v: Sequence[Element]) -> bool:
-        """Return whether Definition 3.5 holds for two sequences: u = v implies f(u) = f(v)."""
-        return not equivalent(self.reads, u, v) or equivalent(
-            self.gives, self.lifted(u), self.lifted(v)
-        )
 
 
 def of_vertex(vertex: Vertex, reads: TraceType) -> Transduction:
@@ -191,6 +153,11 @@ def item_words(link: TraceType, item: Item) -> str:
     key, value = item
     fields = ", ".join(f"{name}={field}" for name, field in zip(value._fields, value, strict=True))
     return f"({fields})" if link.key is None else f"{link.key} {key}: ({fields})"
+
+
+def element_words(link: TraceType, element: Element) -> str:
+    """Return an item or a marker in words."""
+    return f"# {element.ts}" if isinstance(element, Marker) else item_words(link, element)
 
 
 def _items(give: Step) -> Take:

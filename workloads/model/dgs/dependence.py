@@ -143,10 +143,7 @@ def independent_parts(program: DGSProgram, alphabet: Alphabet) -> IntArray:
 
     By the consistency conditions (DGS paper, Definition 2.3) such events and their outputs commute. So
     each part can be processed separately, from its own initial state, and together the parts give the
-    sequential answer.
-
-    Returns:
-        int64[tags], numbered from 0 by the smallest tag; the index is the tag as in a tag column.
+    sequential answer. int64[tags], numbered from 0 by the smallest tag; the index is as in a tag column.
     """
     kinds = len(program.kinds)
     if program.across:
@@ -191,19 +188,12 @@ def keys_together(program: DGSProgram, keys: int) -> IntArray:
     """Return the parts of keys that are best placed on one worker, because events across keys connect them.
 
     Ignores events that concern every key: for those all workers synchronize in any case.
-
-    Returns:
-        int64[keys], numbered from 0 by the smallest key.
     """
     return connected_keys([across for across in program.across if across.group is not None], keys)
 
 
 def connected_keys(across: Sequence[Across], keys: int) -> IntArray:
-    """Return the part of each key: keys that events across keys connect are in the same part.
-
-    Returns:
-        int64[keys], numbered from 0 by the smallest key.
-    """
+    """Return the part of each key, numbered by the smallest: events across keys connect those of a part."""
     part = np.arange(keys, dtype=np.int64)
     grouped = [np.unique(part_of.groups(keys), return_inverse=True)[1] for part_of in across]
     while True:

@@ -59,15 +59,7 @@ def plan_for_placement(
     workers: int,
     placement: Placement,
 ) -> Plan:
-    """Return the plan that places leaves according to `placement`.
-
-    Args:
-        program: The program.
-        alphabet: Its kinds and keys.
-        streams: The profiles of its streams.
-        workers: Number of workers.
-        placement: The worker of each key in each stream of `reading_streams`.
-    """
+    """Return the plan for the worker of each key in each stream of `reading_streams`."""
     graph = _graph(program, streams)
     free = _free(graph)
     placement, occurs = _by_occurrence(program, streams, placement)
@@ -103,14 +95,10 @@ def grow(
     worker_of: Mapping[ImplTag, int],
     split: Callable[[Collection[ImplTag]], Split],
 ) -> PlanNode:
-    """Return the tree over all tags of a graph, or a single leaf if no fork-joins fit a larger one.
+    """Return the tree over all tags of a key's graph, or a single leaf if no fork-joins fit a larger one.
 
-    Args:
-        program: The program.
-        graph: Dependence graph of the tags within one key.
-        worker_of: The worker of each tag that a leaf may own; a leaf runs on the worker of its tag with
-            the highest rate.
-        split: Splits a set of tags.
+    `worker_of` has the worker of each tag that a leaf may own. A leaf runs on the worker of its tag with
+    the highest rate.
     """
     if not graph.rates:  # events across keys only
         return PlanNode(state=program.states[0].name, tags=frozenset(), worker=0)

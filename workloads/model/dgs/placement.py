@@ -52,15 +52,10 @@ def place(
     *,
     together: IntArray | None = None,
 ) -> Placement:
-    """Return the worker of every key in every reading stream.
+    """Return the worker of every key in every stream of `reading`, which determine leaves.
 
-    Args:
-        streams: All streams.
-        reading: Indices of the streams that determine the placement of leaves.
-        keys: Number of keys; 1 for unkeyed programs.
-        workers: Number of workers, at least 1.
-        together: int64[keys], numbered from 0: keys with the same number stay on one worker; None: all
-            keys are separate.
+    `together` is int64[keys], numbered from 0: keys with the same number stay on one worker; None: all
+    keys are separate.
     """
     together = np.arange(keys) if together is None else together
     placement = np.full((keys, len(streams)), -1, dtype=np.int32)

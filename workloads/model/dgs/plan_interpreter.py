@@ -22,12 +22,8 @@ from streamlab.workloads.model.streams.total_order import merge
 def run_plan(plan: Plan, data: Input, rng: random.Random) -> Columns:
     """Return the outputs of a plan on an input, in the order of a random interleaving.
 
-    The time is quadratic in the number of events; use inputs of up to some thousand events.
-
-    Args:
-        plan: A valid plan for the input.
-        data: The input.
-        rng: Chooses the next event among those whose dependent predecessors are done.
+    The time is quadratic in the number of events; use inputs of up to some thousand events. `rng`
+    chooses the next event among those whose dependent predecessors are done.
     """
     program = plan.program
     out = Emitter(program.output)
@@ -36,7 +32,10 @@ def run_plan(plan: Plan, data: Input, rng: random.Random) -> Columns:
     merged = merge(data, program)
     events = list(merged.events(program))
     streams = merged.stream[merged.order].tolist()
-    waiting = _predecessors(program, events)
+    tags = [Tag(event.kind, event.key) for event in events]
+    waiting = {
+        i: {j for j in range(i) if program.dependent(tags[j], tags[i])} for i in range(len(events))
+    }
     while waiting:
         ready = [index for index, before in waiting.items() if not before]
         index = rng.choice(ready)
@@ -45,13 +44,6 @@ def run_plan(plan: Plan, data: Input, rng: random.Random) -> Columns:
             before.discard(index)
         forest.process(events[index], streams[index], out)
     return out.columns(program.output)
-
-
-def _predecessors(program: DGSProgram, events: list[Any]) -> dict[int, set[int]]:
-    tags = [Tag(event.kind, event.key) for event in events]
-    return {
-        i: {j for j in range(i) if program.dependent(tags[j], tags[i])} for i in range(len(events))
-    }
 
 
 class _Forest:

@@ -81,7 +81,6 @@ class DGSProgram:
     Its `depends` must be false between different keys; `across` declares events that concern several keys.
 
     Attributes:
-        name: Name for messages.
         kinds: Names of the event kinds; `event.kind` is an index into them.
         event: Structured dtype of the payload (without `ts`, `kind`, `key`).
         output: Structured dtype of an output record. Its first field is `ts` (int64), which must be the

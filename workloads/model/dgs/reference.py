@@ -9,12 +9,7 @@ from streamlab.workloads.model.streams.records import Emitter, initial_state, st
 
 
 class KeyedRun:
-    """Runs a keyed program on events of all or some of its keys.
-
-    Args:
-        program: The program.
-        keys: Number of keys; keys count from 0.
-    """
+    """Runs a keyed program on events of all or some of its keys, which count from 0."""
 
     def __init__(self, program: DGSProgram, keys: int) -> None:
         self._program, self._keys = program, keys
@@ -32,7 +27,10 @@ class KeyedRun:
         else:
             keys = self._keys_of(across, event.key)
             members = StateList(keys, [self._state_of(key) for key in keys])
-            across.update(self._group_of(across, event.key), members, event, out)
+            place = across.name, event.key
+            if place not in self._groups:
+                self._groups[place] = state_records(self._program)[across.name].zeroed()
+            across.update(self._groups[place], members, event, out)
 
     def state(self) -> Any:
         """Return all states, for `restore` of another run of the program; they can be pickled."""
@@ -47,12 +45,6 @@ class KeyedRun:
         if state is None:
             state = self._states[key] = initial_state(self._program)
         return state
-
-    def _group_of(self, across: Across, group: int) -> Any:
-        place = across.name, group
-        if place not in self._groups:
-            self._groups[place] = state_records(self._program)[across.name].zeroed()
-        return self._groups[place]
 
     def _keys_of(self, across: Across, group: int) -> list[int]:
         if self._members is None:

@@ -30,6 +30,13 @@ def in_tenths(value: Any) -> Any:
     return value._replace(**floats)
 
 
+def integers_first(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a sort key of rows that rounding of their floats hardly affects; NaN comes last."""
+    floats = [value for value in row if isinstance(value, float)]
+    rest = [value for value in row if not isinstance(value, float)]
+    return *rest, *((math.isnan(value), value) for value in floats)
+
+
 @dataclass(slots=True)
 class Rounding:
     """Records the differences by rounding.
@@ -44,18 +51,18 @@ class Rounding:
 
     def equal(self, a: Any, b: Any) -> bool:
         """Return whether two values, or sequences of values, are equal up to rounding."""
-        difference = _difference(a, b)
+        difference = relative_difference(a, b)
         if difference < self.unequal:
             self.largest = max(self.largest, difference)
         return difference < self.unequal
 
 
-def _difference(a: Any, b: Any) -> float:
+def relative_difference(a: Any, b: Any) -> float:
     """Return the largest relative difference of floats; inf if other values differ."""
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         if len(a) != len(b):
             return math.inf
-        return max((_difference(x, y) for x, y in zip(a, b, strict=True)), default=0.0)
+        return max((relative_difference(x, y) for x, y in zip(a, b, strict=True)), default=0.0)
     if a == b or (
         isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b)
     ):

@@ -20,7 +20,6 @@ class StreamProfile:
     """Holds the number of events of each tag in one stream.
 
     Attributes:
-        name: The stream's name.
         kinds: The kinds that may occur in it, ascending.
         counts: int64[keys, n_kinds], events of each tag; zero outside `kinds`. Only the proportions
             matter, so estimates suffice: a plan is valid for any counts.

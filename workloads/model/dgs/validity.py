@@ -1,6 +1,6 @@
 """Checks that synchronization plans are valid (DGS paper, Definition 3.2), before they run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -12,12 +12,7 @@ from streamlab.workloads.model.errors import PlanError
 
 
 def check_plan(plan: Plan, streams: Sequence[StreamProfile] | None = None) -> None:
-    """Check that a plan is valid for its program.
-
-    Args:
-        plan: The plan.
-        streams: Profiles of the streams, to check that every tag that occurs has an owner; None skips
-            that check.
+    """Check that a plan is valid for its program, and that every tag of `streams` (if set) has an owner.
 
     Raises:
         PlanError: The plan breaks a rule; the message names the rule and the tags or the node.
@@ -173,7 +168,7 @@ class _Checker:
                     )
 
     def _check_owned_once(self, node: PlanNode) -> None:
-        for below in _below(node):
+        for below in (below for child in node.children for below in child.walk()):
             twice = node.tags & below.tags
             if twice:
                 raise self._error(
@@ -202,8 +197,3 @@ class _Checker:
         role = "an inner node" if node.children else f"the leaf on worker {node.worker}"
         tags = ", ".join(describe(self._plan, tag) for tag in sorted(node.tags)[:3])
         return f"{role} with {tags}" if tags else f"{role} without tags"
-
-
-def _below(node: PlanNode) -> Iterator[PlanNode]:
-    for child in node.children:
-        yield from child.walk()

@@ -76,11 +76,7 @@ class _Diagram:
     def wire(
         self, name: str, state: Any, kinds: Kinds, depth: int, indent: str
     ) -> tuple[Any, list[Any]]:
-        """Draw a wire with `depth` nested forks.
-
-        Returns:
-            The state at its end, and its events in a valid sequential order.
-        """
+        """Draw a wire with `depth` nested forks; return its last state, and its events in sequence."""
         state, order = self._updates(name, state, kinds, indent)
         pairs = [pair for pair in self.semantics.program.parallel if pair.parent == name]
         if depth == 0 or not pairs:

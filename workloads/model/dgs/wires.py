@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.model.code.memo import memo
 from streamlab.workloads.model.dgs.program import DGSProgram, ForkJoin, Record
-from streamlab.workloads.model.dgs.rounding import TENTHS, Rounding
+from streamlab.workloads.model.dgs.rounding import TENTHS, Rounding, integers_first
 from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.streams.records import (
     Emitter,
@@ -58,7 +58,6 @@ class Semantics:
     """Runs a program's functions on copies of records, with the checks that compiled code needs.
 
     Attributes:
-        program: The program.
         rounding: Records differences; None: sums of the drawn floats are exact and must be equal.
     """
 
@@ -137,7 +136,7 @@ class Semantics:
         if self.rounding is None:
             return False
         if not ordered:
-            left, right = sorted(left, key=_integers_first), sorted(right, key=_integers_first)
+            left, right = sorted(left, key=integers_first), sorted(right, key=integers_first)
         return self.rounding.equal(list(left), list(right))
 
     def words(self, type_name: str, state: Record) -> str:
@@ -160,12 +159,6 @@ class Semantics:
 
     def _mask(self, kinds: Kinds) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         return np.isin(np.arange(len(self.program.kinds)), sorted(kinds))
-
-
-def _integers_first(row: Row) -> tuple[Any, ...]:
-    """Return a sort key of rows that rounding of their floats hardly affects."""
-    floats = [value for value in row if isinstance(value, float)]
-    return (*(value for value in row if not isinstance(value, float)), *floats)
 
 
 @memo(256)

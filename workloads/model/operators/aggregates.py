@@ -5,21 +5,20 @@ Source: STRETCH, section 2 and Theorem 2. A and J give each tuple one key (f_SK)
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from streamlab.workloads.model.operators.program import (
-    SINGLE,
     EmitFn,
     InputType,
-    Join,
     KeysFn,
     MatchFn,
     Operator,
     Window,
+    join,
     join_step,
-    keep,
 )
 
 KeyFn = Callable[[Any], int]
@@ -48,17 +47,7 @@ def aggregate_plus(
 
     With a `single` window, a key's state is not reduced as the window advances, because there is no
     f_S: it covers all tuples since the key first appeared, and is forwarded after every advance.
-
-    Args:
-        name: Name of the operator.
-        source: Its input.
-        window: WA, WS and WT.
-        keys: f_MK.
-        reduce: f_R, on a single window instance.
-        result: f_A.
-        state: Structured dtype of a window instance.
-        output: S, with `ts` first.
-        max_outputs: Largest number of records that one call of `result` forwards.
+    `keys` is f_MK; the other parameters are those of `Operator`.
     """
 
     def update(w: Any, t: Any, out: Any) -> None:
@@ -130,17 +119,8 @@ def equi_join(
     `streamlab.workloads.model.join` with a predicate that compares keys first: it is then parallel by
     shares of tuples, but compares the keys of all pairs.
 
-    Args:
-        name: Name of the operator.
-        left: The first input.
-        right: The second input.
-        size: WS.
-        key: f_SK, for tuples of both inputs.
-        match: f_J's predicate, called for pairs of equal key.
-        emit: f_J's result.
-        output: S, with `ts` first.
-        advance: WA.
-        shares: See `streamlab.workloads.model.join`; also the number of buckets of its keys.
+    `size` and `advance` are WS and WA, `key` is f_SK of both inputs, `match` is called for pairs of equal
+    key, and `shares` (see `join`) is also the number of buckets of its keys.
     """
 
     def keys(t: Any, out: Any) -> None:
@@ -155,17 +135,15 @@ def equi_join(
     def agree(first: Any, second: Any) -> bool:
         return key(first) == key(second) and match(first, second)
 
-    return Operator(
+    by_shares = join(
         name=name,
-        inputs=(left, right),
-        window=Window(advance=advance, size=size, type=SINGLE),
+        left=left,
+        right=right,
+        size=size,
         output=output,
-        state=np.dtype([]),
-        keys=keys,
-        update=update,
-        slide=keep,
-        stores=True,
-        emits_on_update=True,
-        buckets=shares,
-        join=Join(match=agree, emit=emit, keys=shares),
+        match=agree,
+        emit=emit,
+        advance=advance,
+        shares=shares,
     )
+    return replace(by_shares, state=np.dtype([]), keys=keys, update=update, bucket=None)

@@ -49,23 +49,19 @@ class Instance(Protocol):
 def instance(
     operator: Operator, forward: Forward, owns: Owns | None = None, *, direct: bool = True
 ) -> Instance:
-    """Return a new instance.
+    """Return a new instance that owns some keys (`owns`; None: all) and passes records to `forward`.
 
-    Args:
-        operator: The operator.
-        forward: Takes each output record, `ts` first.
-        owns: Tells which keys it owns; None: all.
-        direct: True runs a `join` as one loop over the opposite window. False runs the f_U of Operator 10
-            as written, once for each share: the same answer, but slow.
+    With `direct`, a `join` is one loop over the opposite window. Else it runs the f_U of Operator 10 as
+    written, once for each share: the same answer, but slow.
     """
     if operator.join is not None and direct:
-        return JoinInstance(operator, operator.join, forward, owns)
+        return _JoinInstance(operator, operator.join, forward, owns)
     if operator.window.type == SINGLE:
-        return SingleInstance(operator, forward, owns)
-    return MultiInstance(operator, forward, owns)
+        return _SingleInstance(operator, forward, owns)
+    return _MultiInstance(operator, forward, owns)
 
 
-class WindowOutput:
+class _WindowOutput:
     """Implements `out` of f_U and f_O: stamps records with the right boundary of the window.
 
     Attributes:
@@ -76,7 +72,6 @@ class WindowOutput:
     __slots__ = ("emit", "right")
 
     def __init__(self, operator: Operator, forward: Forward) -> None:
-        """Pass records of `operator` to `forward`."""
         self.right = 0
         names = (operator.output.names or ())[1:]
         width = len(names)
@@ -102,7 +97,6 @@ class _Silent:
         self.right = 0
 
     def emit(self, *fields: Any) -> None:
-        """Raise ProgramError."""
         raise ProgramError(
             f"operator {self._name}: update emits {fields}, but emits_on_update is not set; "
             "set it, or emit in expire"
@@ -136,21 +130,20 @@ def store(w: Any, t: Any, out: Any) -> None:
     w[t.input].tuples.append(t)
 
 
-def _update_output(operator: Operator, out: WindowOutput) -> Any:
+def _update_output(operator: Operator, out: _WindowOutput) -> Any:
     return out if operator.emits_on_update else _Silent(operator.name)
 
 
-class MultiInstance:
+class _MultiInstance:
     """Implements an instance with window instances for every window of every key (WT = multi)."""
 
     def __init__(self, operator: Operator, forward: Forward, owns: Owns | None) -> None:
-        """Start without window instances."""
         self._window = operator.window
         self._selector = _KeySelector(operator, owns)
         self._make = window_maker(operator)
         self._update = operator.update or store
         self._expire = operator.expire
-        self._out = WindowOutput(operator, forward)
+        self._out = _WindowOutput(operator, forward)
         self._update_out = _update_output(operator, self._out)
         # Window instances by left. New lefts are never lower: tuples come in order, and each opens
         # all windows that contain it.
@@ -159,7 +152,6 @@ class MultiInstance:
         self._due: float = math.inf
 
     def advance(self, watermark: int) -> None:
-        """Expire all window instances with l + WS <= watermark."""
         while watermark >= self._due:
             left = self._lefts.popleft()
             instances = self._open.pop(left)
@@ -170,7 +162,6 @@ class MultiInstance:
                     self._expire(w, self._out)
 
     def process(self, t: Any) -> None:
-        """Advance to the tuple's time, then update the window instances that contain it."""
         ts = t.ts
         self.advance(ts)
         keys = self._selector.of(t)
@@ -181,7 +172,10 @@ class MultiInstance:
         for left in range(earliest_left(window, ts), end, window.advance):
             instances = self._open.get(left)
             if instances is None:
-                instances = self._begin(left)
+                if not self._lefts:
+                    self._due = left + window.size
+                self._lefts.append(left)
+                instances = self._open[left] = {}
             out.right = left + window.size
             for key in keys:
                 w = instances.get(key)
@@ -194,28 +188,18 @@ class MultiInstance:
         return self._open
 
     def restore(self, saved: Any) -> None:
-        """Continue from the open windows of another instance."""
         self._open = saved
         self._lefts = deque(saved)
         self._due = self._lefts[0] + self._window.size if saved else math.inf
 
-    def _begin(self, left: int) -> dict[int, tuple[Any, ...]]:
-        if not self._lefts:
-            self._due = left + self._window.size
-        self._lefts.append(left)
-        instances: dict[int, tuple[Any, ...]] = {}
-        self._open[left] = instances
-        return instances
 
-
-class SingleInstance:
+class _SingleInstance:
     """Implements an instance with one advancing set of window instances for every key (WT = single).
 
     All keys are at the same window: the earliest that the watermark has not passed.
     """
 
     def __init__(self, operator: Operator, forward: Forward, owns: Owns | None) -> None:
-        """Start without window instances."""
         self._window = operator.window
         self._fields = operator.state.names or ()
         self._stores = operator.stores
@@ -224,7 +208,7 @@ class SingleInstance:
         self._update = operator.update or store
         self._expire = operator.expire
         self._slide = operator.slide
-        self._out = WindowOutput(operator, forward)
+        self._out = _WindowOutput(operator, forward)
         self._update_out = _update_output(operator, self._out)
         # Without functions to call at each step, many steps can be taken as one; purging is the same.
         self._leaps = self._expire is None and self._slide in (None, keep)
@@ -243,7 +227,6 @@ class SingleInstance:
         self._due = target + self._window.size
 
     def process(self, t: Any) -> None:
-        """Advance to the tuple's time, then update the instances of its keys."""
         self.advance(t.ts)
         out = self._update_out
         out.right = self._due
@@ -258,7 +241,6 @@ class SingleInstance:
         return self._instances, self._left, self._due
 
     def restore(self, saved: Any) -> None:
-        """Continue from the windows of another instance."""
         self._instances, self._left, self._due = saved
 
     def _shift(self, left: int) -> None:
@@ -277,7 +259,7 @@ class SingleInstance:
         self._left = left
 
 
-class JoinInstance:
+class _JoinInstance:
     """Implements an instance of a `join` as one loop over the opposite window of a tuple.
 
     Operator 10 stores every tuple in one of many shares and calls f_U for each share; together the shares
@@ -286,13 +268,12 @@ class JoinInstance:
     """
 
     def __init__(self, operator: Operator, join: Join, forward: Forward, owns: Owns | None) -> None:
-        """Start with empty windows."""
         self._window = operator.window
         self._match = join.match
         self._emit = join.emit
         self._shares = join.keys
         self._owns = owns
-        self._out = WindowOutput(operator, forward)
+        self._out = _WindowOutput(operator, forward)
         self._stored: tuple[deque[Any], deque[Any]] = (deque(), deque())
         self._count = 0
 
@@ -324,5 +305,4 @@ class JoinInstance:
         return self._stored, self._count
 
     def restore(self, saved: Any) -> None:
-        """Continue from the tuples of another instance."""
         self._stored, self._count = saved

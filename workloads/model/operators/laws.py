@@ -29,6 +29,7 @@ MAX_TUPLES = 10
 MAX_INSTANCES = 4
 
 _WORD = range(-(1 << 63), 1 << 63)
+"""The values of int64."""
 
 
 def keys_are_pure(query: Query, index: int, draw: Draw) -> None:
@@ -110,6 +111,15 @@ def outputs_are_sorted(query: Query, draw: Draw) -> None:
         if after[0] < before[0]:
             lines = [*history.words(query), f"output {after} after {before}"]
             raise BrokenLawError("an output is timed before an earlier one", tuple(lines))
+
+
+QUERY_LAWS: tuple[tuple[str, Callable[[Query, Draw], None]], ...] = (
+    ("emits", outputs_are_declared),
+    ("repeat", runs_repeat),
+    ("split", instances_do_not_matter),
+    ("sorted", outputs_are_sorted),
+)
+"""The laws of whole queries."""
 
 
 @dataclass(frozen=True, slots=True)

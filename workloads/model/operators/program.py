@@ -119,7 +119,6 @@ class Operator:
     """Describes an operator O+(WA, WS, I, f_MK, WT, S, f_mu, f_U, f_O, f_S).
 
     Attributes:
-        name: Name for messages.
         inputs: The I inputs; their order breaks ties in time.
         window: WA, WS and WT.
         output: S: structured dtype whose first field is `ts` (int64).
@@ -240,7 +239,6 @@ class Query:
     """Describes operators in a row, connected by ordered logs: each reads the output of the one before.
 
     Attributes:
-        name: Name for messages.
         operators: At least one. All but the first have one input, with the fields of the output of the
             operator before it, without `ts`.
 
@@ -329,19 +327,13 @@ def join(
         stores=True,
         emits_on_update=True,
         buckets=shares,
-        bucket=_same,
+        bucket=lambda key: key,
         join=Join(match=match, emit=emit, keys=shares),
     )
 
 
 def join_step(size: int, match: MatchFn, emit: EmitFn) -> Callable[[Any, Any, Any], None]:
-    """Return the step of a join's f_U on the opposite window of a tuple: purge, then compare.
-
-    Args:
-        size: WS.
-        match: The predicate.
-        emit: Forwards the result of a pair.
-    """
+    """Return the step of a join's f_U on the opposite window of a tuple: purge, then compare."""
 
     def meet(opposite: Any, t: Any, out: Any) -> None:
         while opposite.tuples and opposite.tuples[0].ts + size < t.ts:
@@ -352,10 +344,6 @@ def join_step(size: int, match: MatchFn, emit: EmitFn) -> Callable[[Any, Any, An
                 emit(first, second, out)
 
     return meet
-
-
-def _same(key: int) -> int:
-    return key
 
 
 def keep(w: Any) -> None:

@@ -8,14 +8,14 @@ valid, because all later outputs of an operator are timed after W (Observation 1
 """
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
-
-import numpy as np
 
 from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.operators.instance import Forward, Instance, Owns, Row, instance
 from streamlab.workloads.model.operators.key_buckets import bucket_of
 from streamlab.workloads.model.operators.program import Operator, Query
+from streamlab.workloads.model.pipeline.reference import fit_output
 from streamlab.workloads.model.streams.records import rows_to_columns, tuple_type
 from streamlab.workloads.model.streams.stream import Columns, Input
 from streamlab.workloads.model.streams.total_order import merge
@@ -32,15 +32,7 @@ def answer(
     owner: Owner | None = None,
     direct: bool = True,
 ) -> Columns:
-    """Return the answer of a query to an input, in output order.
-
-    Args:
-        query: The query.
-        data: Its input.
-        instances: Number of instances of each operator; their outputs are merged by time.
-        owner: Maps a bucket to its instance; by default bucket modulo instances.
-        direct: See `instance`.
-    """
+    """Return the answer of a query to an input, in output order; the options are those of `QueryRun`."""
     rows: list[Row] = []
     run = QueryRun(query, rows.append, instances=instances, owner=owner, direct=direct)
     for t in merge(data, query).events(query):
@@ -66,15 +58,25 @@ class QueryRun:
         Args:
             query: The query.
             emit: Takes each output record of the last operator, `ts` first.
-            instances: See `answer`.
-            owner: See `answer`.
+            instances: Number of instances of each operator; their outputs are merged by time.
+            owner: Maps a bucket to its instance; by default bucket modulo instances.
             direct: See `instance`.
         """
+        chosen = owner or (lambda bucket: bucket % instances)
         stage = None
         for operator in reversed(query.operators):
             forward = emit if stage is None else _chained(operator, stage)
-            instances_of = _Instances(operator, instances, owner, direct)
-            stage = _Stage(operator.name, instances_of, forward, stage)
+            rows: list[Row] = []
+            each = [
+                instance(
+                    operator,
+                    rows.append,
+                    None if instances == 1 else _owns(operator, chosen, index),
+                    direct=direct,
+                )
+                for index in range(instances)
+            ]
+            stage = _Stage(operator.name, each, rows, forward, stage)
         assert stage is not None, "queries check that they have an operator"
         self._first = stage
 
@@ -92,45 +94,24 @@ class QueryRun:
             self._first.advance(until_ts - 1)
 
 
-class _Instances:
-    """Holds the instances of one operator, and merges their outputs for one tuple by time."""
-
-    def __init__(self, operator: Operator, count: int, owner: Owner | None, direct: bool) -> None:
-        self.rows: list[Row] = []
-        if count == 1:
-            self.each: Sequence[Instance] = [instance(operator, self.rows.append, direct=direct)]
-        else:
-            chosen = owner or (lambda bucket: bucket % count)
-            self.each = [
-                instance(operator, self.rows.append, _owns(operator, chosen, index), direct=direct)
-                for index in range(count)
-            ]
-
-    def take(self) -> list[Row]:
-        """Return the outputs since the last call, in order of time."""
-        if len(self.each) > 1:
-            self.rows.sort(key=_time)
-        rows = list(self.rows)
-        self.rows.clear()
-        return rows
-
-
 def _owns(operator: Operator, owner: Owner, index: int) -> Owns:
     return lambda key: owner(bucket_of(operator, key)) == index
 
 
-def _time(row: Row) -> Any:
-    return row[0]
-
-
 class _Stage:
-    """Runs one operator of a query, and passes on its outputs and its watermark."""
+    """Runs the instances of one operator of a query, and passes on their outputs and watermark."""
 
     def __init__(
-        self, name: str, instances: _Instances, forward: Forward, following: "_Stage | None"
+        self,
+        name: str,
+        instances: Sequence[Instance],
+        rows: list[Row],
+        forward: Forward,
+        following: "_Stage | None",
     ) -> None:
         self._name = name
         self._instances = instances
+        self._rows = rows  # the outputs of all instances, to be passed on
         self._forward = forward
         self._following = following
         self._watermark: int | None = None
@@ -143,7 +124,7 @@ class _Stage:
                 "must come in order"
             )
         self._watermark = t.ts
-        for each in self._instances.each:
+        for each in self._instances:
             each.process(t)
         self._pass_on(t.ts)
 
@@ -151,13 +132,15 @@ class _Stage:
         """Raise the watermark if it is lower than `watermark`."""
         if self._watermark is None or watermark > self._watermark:
             self._watermark = watermark
-            for each in self._instances.each:
+            for each in self._instances:
                 each.advance(watermark)
         self._pass_on(watermark)
 
     def _pass_on(self, watermark: int) -> None:
-        if self._instances.rows:
-            for row in self._instances.take():
+        if self._rows:
+            rows = list(self._rows)
+            self._rows.clear()
+            for row in rows if len(self._instances) == 1 else sorted(rows, key=itemgetter(0)):
                 self._forward(row)
         if self._following is not None:
             self._following.advance(watermark)
@@ -171,16 +154,7 @@ def _chained(operator: Operator, following: _Stage) -> Forward:
 
     def forward(row: Row) -> None:
         # Values take the width of their field before the next operator reads them.
-        fields = [_narrow(operator, kind, v) for kind, v in zip(types, row[1:], strict=True)]
+        fields = [fit_output(operator.name, *pair) for pair in zip(types, row[1:], strict=True)]
         following.process(make((row[0], 0, *fields)))
 
     return forward
-
-
-def _narrow(operator: Operator, kind: type[np.generic], value: Any) -> Any:
-    try:
-        return kind(value).item()
-    except (OverflowError, ValueError, TypeError) as error:
-        raise ProgramError(
-            f"operator {operator.name}: {value!r} does not fit its output's {kind.__name__}: {error}"
-        ) from error

@@ -48,16 +48,7 @@ def check_times(query: Query, data: Input) -> None:
 
 
 def check_spans(query: Query, spans: Iterable[tuple[str, int, int]], until_ts: int | None) -> None:
-    """Check event times like `check_times`, without the input in memory.
-
-    Args:
-        query: The query.
-        spans: Name, first and last event time of each stream with events.
-        until_ts: Time at which the input is cut; None: it is not cut.
-
-    Raises:
-        ModelError: A time is too large; the message names the stream.
-    """
+    """Check event times like `check_times`; `spans`: name, first and last time of each stream with events."""
     reach = sum(operator.window.size for operator in query.operators)
     if until_ts is not None and abs(until_ts) + reach >= LARGEST_TIME:
         raise ModelError(_too_large(query, f"the end of the input, {until_ts}", reach))

@@ -6,6 +6,7 @@ records at once in any order, and partitioned operators on several keys at once.
 """
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,8 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.model.dgs.laws import BrokenLawError
 from streamlab.workloads.model.dgs.wires import Draw
-from streamlab.workloads.model.errors import ProgramError
-from streamlab.workloads.model.pipeline.program import Pipeline, Stage
-from streamlab.workloads.model.pipeline.reference import PipelineRun, narrow
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS, Pipeline, Stage
+from streamlab.workloads.model.pipeline.reference import PipelineRun, fit_output, narrow
 from streamlab.workloads.model.streams.records import record_type
 from streamlab.workloads.model.streams.strategies import records
 
@@ -61,12 +61,7 @@ def outputs_are_declared(pipeline: Pipeline, draw: Draw) -> None:
     last = pipeline.stages[-1].name
     for row in _run(pipeline, draw(records(pipeline, max_size=MAX_RECORDS))):
         for kind, value in zip(types, row, strict=True):
-            try:
-                narrow(kind, value)
-            except (OverflowError, ValueError, TypeError) as error:
-                raise ProgramError(
-                    f"operator {last}: {value!r} does not fit its output's {kind.__name__}: {error}"
-                ) from error
+            fit_output(last, kind, value)
 
 
 def runs_repeat(pipeline: Pipeline, draw: Draw) -> None:
@@ -83,20 +78,8 @@ def order_does_not_matter(pipeline: Pipeline, index: int, draw: Draw) -> None:
     """Order: the output of a stateless operator for a record does not depend on earlier records."""
     data = _records_of(pipeline, index, draw)
     order: list[int] = draw(st.permutations(range(len(data))))
-    alone = _alone(pipeline, index)
-    straight = _by_record(alone, data)
-    mixed = _by_record(alone, [data[place] for place in order])
-    for turn, place in enumerate(order):
-        if mixed[turn] != straight[place]:
-            lines = [
-                *(_words(pipeline, index, t) for t in data),
-                f"for {_words(pipeline, index, data[place])}",
-                f"  in order: {straight[place]}",
-                f"  in the order {order}: {mixed[turn]}",
-            ]
-            raise BrokenLawError(
-                "the output for a record depends on the records before it", tuple(lines)
-            )
+    law = "the output for a record depends on the records before it"
+    _require_equal_outputs(pipeline, index, data, order, law)
 
 
 def keys_are_apart(pipeline: Pipeline, index: int, draw: Draw) -> None:
@@ -133,20 +116,37 @@ def ties_commute(pipeline: Pipeline, index: int, draw: Draw) -> None:
     data = sorted(_records_of(pipeline, index, draw), key=lambda t: int(t.ts))
     order: list[int] = draw(st.permutations(range(len(data))))
     order.sort(key=lambda place: data[place].ts)  # stable: ties keep their drawn order
+    law = "the output for a record depends on the order of ties"
+    _require_equal_outputs(pipeline, index, data, order, law)
+
+
+def stage_laws(stage: Stage) -> Iterator[tuple[str, Callable[[Pipeline, int, Draw], None]]]:
+    """Yield the laws of an operator."""
+    if stage.kind == PARTITIONED:
+        yield "keys", keys_are_pure
+        yield "apart", keys_are_apart
+        if stage.ties_commute:
+            yield "ties", ties_commute
+    elif stage.kind == STATELESS:
+        yield "order", order_does_not_matter
+
+
+def _require_equal_outputs(
+    pipeline: Pipeline, index: int, data: list[Any], order: list[int], law: str
+) -> None:
+    """Raise BrokenLawError if an operator's output for a record differs in another order."""
     alone = _alone(pipeline, index)
     straight = _by_record(alone, data)
     mixed = _by_record(alone, [data[place] for place in order])
     for turn, place in enumerate(order):
         if mixed[turn] != straight[place]:
-            lines = [
+            lines = (
                 *(_words(pipeline, index, t) for t in data),
                 f"for {_words(pipeline, index, data[place])}",
                 f"  in order: {straight[place]}",
                 f"  in the order {order}: {mixed[turn]}",
-            ]
-            raise BrokenLawError(
-                "the output for a record depends on the order of ties", tuple(lines)
             )
+            raise BrokenLawError(law, lines)
 
 
 def _run(pipeline: Pipeline, data: list[Any]) -> list[Row]:

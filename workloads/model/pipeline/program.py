@@ -42,7 +42,6 @@ class Stage:
     """Describes one operator of a pipeline; made by `stateless`, `partitioned` or `stateful`.
 
     Attributes:
-        name: Name for messages.
         output: Structured dtype of its output; the first field is `ts` (int64).
         apply: Processes a record.
         state: Structured dtype of a state; None: stateless.
@@ -143,7 +142,6 @@ class Pipeline:
     """Describes operators in a row: each reads the output of the one before.
 
     Attributes:
-        name: Name for messages.
         record: Name of its input records: the kind of its streams.
         event: Structured dtype of their fields, without `ts`.
         stages: The operators, at least one.

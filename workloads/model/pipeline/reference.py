@@ -28,12 +28,7 @@ class PipelineRun:
     """Runs a pipeline: call `process` with all records in total order."""
 
     def __init__(self, pipeline: Pipeline, emit: Forward) -> None:
-        """Start all operators without state.
-
-        Args:
-            pipeline: The pipeline.
-            emit: Takes each record of the last operator, `ts` first.
-        """
+        """Start all operators without state; `emit` takes each record of the last one, `ts` first."""
         forward = emit
         self._running: list[_Running] = []
         for index in reversed(range(len(pipeline.stages))):
@@ -117,7 +112,7 @@ def _chained(pipeline: Pipeline, index: int, process: Callable[[Any], None]) -> 
 
     def forward(row: Row) -> None:
         # Values take the width of their field before the next operator reads them.
-        values = [_fit(before, kind, v) for kind, v in zip(types, row[1:], strict=True)]
+        values = [fit_output(before, kind, v) for kind, v in zip(types, row[1:], strict=True)]
         process(make((row[0], *values)))
 
     return forward
@@ -134,10 +129,15 @@ def narrow(kind: type[np.generic], value: Any) -> Any:
     return convert(value.item() if isinstance(value, np.generic) else value).item()
 
 
-def _fit(before: str, kind: type[np.generic], value: Any) -> Any:
+def fit_output(operator: str, kind: type[np.generic], value: Any) -> Any:
+    """Return a value as a field of an operator's output holds it.
+
+    Raises:
+        ProgramError: The value does not fit.
+    """
     try:
         return narrow(kind, value)
     except (OverflowError, ValueError, TypeError) as error:
         raise ProgramError(
-            f"operator {before}: {value!r} does not fit its output's {kind.__name__}: {error}"
+            f"operator {operator}: {value!r} does not fit its output's {kind.__name__}: {error}"
         ) from error

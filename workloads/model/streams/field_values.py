@@ -31,12 +31,7 @@ def checked_property(where: str, slot: str, dtype: np.dtype[Any]) -> property:
     """Return a property that accepts integers of a type and stores them in a slot.
 
     Setting it takes 0.1 us more than setting a slot. The setter is generated as source, because a
-    closure over the slot's name would take that time again.
-
-    Args:
-        where: The field, for messages.
-        slot: The attribute that stores the value.
-        dtype: The declared type of the field.
+    closure over the slot's name would take that time again. `where` is the field, for messages.
     """
     low, high = _limits(dtype)
     names: dict[str, Any] = {"checked_value": checked_value, "where": where, "dtype": dtype}
@@ -48,10 +43,7 @@ def checked_property(where: str, slot: str, dtype: np.dtype[Any]) -> property:
 def checked_value(where: str, dtype: np.dtype[Any], value: Any) -> Any:
     """Return a value as a field holds it: a Python number, or an int for integer fields.
 
-    Args:
-        where: The field, for messages.
-        dtype: The declared type of the field.
-        value: The assigned value; integer fields accept floats without a fraction.
+    Integer fields accept floats without a fraction. `where` is the field, for messages.
 
     Raises:
         ProgramError: The field is of integers, and the value is no integer of its type.

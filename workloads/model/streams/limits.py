@@ -51,12 +51,7 @@ class Limit:
 
 
 def count_limit(what: str, *, by: str) -> Limit:
-    """Return the limit of 32-bit counts on the number of events per value of a field.
-
-    Args:
-        what: The counted events, in words.
-        by: The field, or `KEY`.
-    """
+    """Return the limit of 32-bit counts on the events (`what`, in words) per value of a field or `KEY`."""
     return Limit(
         field=None,
         what=f"the number of {what}",

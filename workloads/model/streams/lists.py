@@ -84,11 +84,6 @@ class ListColumn:
         """Type of the elements."""
         return self.values.dtype
 
-    @property
-    def type_name(self) -> str:
-        """The name of the column's type, such as `list:int32`."""
-        return PREFIX + self.values.dtype.name
-
     def take(self, rows: npt.NDArray[np.integer[Any]]) -> "ListColumn":
         """Return the lists of `rows`, in that order."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]
@@ -113,12 +108,7 @@ class ListColumn:
     def concatenate(
         parts: "Sequence[ListColumn]", dtype: npt.DTypeLike | None = None
     ) -> "ListColumn":
-        """Return a copy of the lists of all parts, one part after another.
-
-        Args:
-            parts: At least one, unless `dtype` is set.
-            dtype: Type of the elements; None: that of the parts.
-        """
+        """Return a copy of the lists of all parts; `dtype` is that of the elements (None: as in the parts)."""
         if not parts:
             return ListColumn.of([], np.dtype(dtype))
         lengths = [np.diff(part.offsets) for part in parts]

@@ -102,13 +102,7 @@ def types_of(dtype: np.dtype[np.void]) -> Types:
 
 @lru_cache(maxsize=256)
 def record_class(name: str, fields: tuple[str, ...], types: Types) -> type[Any]:
-    """Return the class of records with these attributes.
-
-    Args:
-        name: Name for messages.
-        fields: The attributes.
-        types: The integer attributes with their types; assignments to these are checked.
-    """
+    """Return the class of records with these attributes; assignments to those in `types` are checked."""
     integers = {field: np.dtype(code) for field, code in types}
     members: dict[str, Any] = {
         "__slots__": tuple(slot_of(field) if field in integers else field for field in fields),

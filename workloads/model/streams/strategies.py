@@ -50,14 +50,9 @@ def inputs(
 ) -> Input:
     """Draw an input; that of a query or a graph may be cut some time after its last event.
 
-    Args:
-        draw: Supplied by Hypothesis.
-        program: The program that determines kinds and payload.
-        layouts: Possible lists of the kinds of each stream; by default one to three streams, each
-            with any non-empty set of kinds.
-        max_keys: Largest number of keys; unkeyed programs have one.
-        max_events: Largest number of events of one stream.
-        values: Payload values; None: small values, and constants of a pipeline or graph.
+    `layouts` are possible lists of the kinds of each stream; by default one to three streams, each with
+    any non-empty set of kinds. `max_events` limits each stream. Payload `values` are small by default,
+    or constants of a pipeline or graph.
     """
     keyed = isinstance(program, DGSProgram) and program.keyed
     keys = draw(st.integers(1, max_keys)) if keyed else 1
@@ -150,7 +145,8 @@ def tuples(query: Query, *, max_size: int) -> st.SearchStrategy[list[Any]]:
         values = [_small(fields[name]) if name in names else st.just(0) for name in fields]
         lists = [IDS.map(tuple) if name in names else st.just(()) for name in first.lists]
         kinds.append(st.tuples(_times(query, max_size), st.just(index), *values, *lists))
-    return st.lists(st.one_of(kinds).map(make), max_size=max_size).map(_by_time)
+    drawn = st.lists(st.one_of(kinds).map(make), max_size=max_size)
+    return drawn.map(lambda tuples: sorted(tuples, key=lambda t: int(t.ts)))
 
 
 @memo(64)
@@ -221,10 +217,6 @@ def equivalents(draw: st.DrawFn, link: TraceType, elements: Sequence[Element]) -
         if element is not None:
             sequence.append(element)
     return sequence
-
-
-def _by_time(drawn: list[Any]) -> list[Any]:
-    return sorted(drawn, key=lambda t: int(t.ts))
 
 
 def _small(dtype: np.dtype[Any]) -> st.SearchStrategy[Any]:

@@ -25,10 +25,6 @@ IntArray = npt.NDArray[np.int64]
 TagArray = npt.NDArray[np.int32]
 
 
-def _no_heartbeats() -> IntArray:
-    return np.empty(0, dtype=np.int64)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
     """Holds one physical stream.
@@ -50,7 +46,7 @@ class Stream:
     ts: IntArray
     tag: TagArray | None = None
     payload: Mapping[str, npt.NDArray[np.generic] | ListColumn] = field(default_factory=dict)
-    heartbeats: IntArray = field(default_factory=_no_heartbeats)
+    heartbeats: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         if self.ts.dtype != np.int64 or (self.tag is not None and self.tag.dtype != np.int32):

@@ -55,12 +55,8 @@ class Alphabet:
     ) -> str | None:
         """Return an error text for the first tag that is invalid for a stream, or None.
 
-        Call it before any use of tags, because readers index tables with them without a check.
-
-        Args:
-            tags: Rows of a tag column.
-            kinds: The kinds that may occur in the stream.
-            first_row: Number of the first of these rows, for the message.
+        Call it before any use of tags, because readers index tables with them without a check. `kinds`
+        may occur in the stream; `first_row` is the number of the first of these rows.
         """
         n, least = len(self.kinds), 0
         most = n * self.keys - 1

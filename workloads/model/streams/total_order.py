@@ -43,9 +43,7 @@ class Merged:
     ) -> Iterator[Any]:
         """Yield all events in total order, in the program's representation, with lists as tuples.
 
-        Args:
-            program: The program that processes the events.
-            chunk: Events converted per step; the first event of a step waits for all of them.
+        The first event of each `chunk` waits until all events of the chunk are converted.
         """
         if isinstance(program, Query):
             payload = (*(program.event.names or ()), *self.lists)

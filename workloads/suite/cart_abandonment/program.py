@@ -64,9 +64,8 @@ def _unsold(t: Any, out: Any) -> None:
         out.emit(t.user, t.page)
 
 
-def _user(t: Any) -> int:
-    user: int = t.user
-    return user
+def _user(t: Any) -> Any:
+    return t.user
 
 
 def _abandoned(t: Any, out: Any) -> None:

@@ -74,9 +74,8 @@ def program(
         s.count += 1
         out.emit(t.item_1, t.item_2, s.count)
 
-    def place(t: Any) -> int:
-        place: int = t.ticket % open_tickets
-        return place
+    def place(t: Any) -> Any:
+        return t.ticket % open_tickets
 
     ticket = np.dtype([("ticket", np.int64), ("n", np.int32), ("items", np.int32, (most_items,))])
     return Pipeline(
@@ -99,6 +98,5 @@ def program(
     )
 
 
-def _pair(t: Any) -> int:
-    pair: int = t.item_1 * _ITEMS + t.item_2
-    return pair
+def _pair(t: Any) -> Any:
+    return t.item_1 * _ITEMS + t.item_2

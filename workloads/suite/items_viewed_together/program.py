@@ -74,6 +74,5 @@ def _known(t: Any, out: Any) -> None:
         out.emit(t.user, t.item)
 
 
-def _user(t: Any) -> int:
-    user: int = t.user
-    return user
+def _user(t: Any) -> Any:
+    return t.user

@@ -69,6 +69,5 @@ def program(
     )
 
 
-def _user(t: Any) -> int:
-    user: int = t.user
-    return user
+def _user(t: Any) -> Any:
+    return t.user

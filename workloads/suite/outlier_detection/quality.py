@@ -96,14 +96,9 @@ def measure_quality(dataset: Dataset) -> Quality:
     )
     answer = oracle(data)
     outliers = answer["connection"][answer["kind"] == OUTLIER]
-    return quality(_names(dataset), row, label, outliers.astype(np.int64))
-
-
-def _names(dataset: Dataset) -> Sequence[str]:
-    for dictionary in dataset.dictionaries:
-        if dictionary.name == "label":
-            return dictionary_texts(dictionary)
-    return GENERATED
+    labels = [one for one in dataset.dictionaries if one.name == "label"]
+    names = dictionary_texts(labels[0]) if labels else GENERATED
+    return quality(names, row, label, outliers.astype(np.int64))
 
 
 def _share(part: int, total: int) -> float:

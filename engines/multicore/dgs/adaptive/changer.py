@@ -52,11 +52,8 @@ class PlanChanger:
     Call `begin` before the run and read `changes` after it. The snapshot thread calls the rest.
 
     Args:
-        core: core of the run.
-        data: input that the run processes.
-        cuts: cuts of that input.
-        plan: the first plan.
-        layout: layout of the first plan's states.
+        core, data, cuts: core of the run, the input that it processes, and the cuts of that input.
+        plan, layout: the first plan, and the layout of its states.
         decider: proposes changes.
         wire: builds a plan on the core from joined states and stream positions; returns its layout.
 

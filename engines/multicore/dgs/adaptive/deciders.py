@@ -36,11 +36,9 @@ class Decider(Protocol):
     """Whether to ask again right after a change."""
 
     def look(self, plan: Plan, decided: int) -> PlanProposal | None:
-        """Return a change to make, or None. Called at most once a period.
+        """Return a change of the running plan to make, or None. Called at most once a period.
 
-        Args:
-            plan: the running plan.
-            decided: number of cuts that a mailbox has reached.
+        `decided` is the number of cuts that a mailbox has reached.
         """
 
     def changed(self, took_ns: int) -> None:
@@ -72,11 +70,6 @@ class RateDecider:
     Planning takes longer than measuring rates, on a core that the workers need. So a check skips it if the rates are
     similar to those for which no better plan was found. At most `MOST_SKIPPED` successive checks skip it, since the
     similarity may be chance, and an optimizer may react to small differences.
-
-    Args:
-        settings: period, margin, costs and optimizer.
-        data: input that the run processes.
-        cuts: cuts of that input.
     """
 
     at_once = False

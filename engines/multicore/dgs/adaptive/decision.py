@@ -43,15 +43,9 @@ def propose_change(
     margin: float,
     period_ns: float,
 ) -> PlanProposal | None:
-    """Return a change to the optimizer's plan if it is predicted to be faster by a margin, else None.
+    """Return a change of the running plan to the optimizer's if that is predicted to be faster, else None.
 
-    Args:
-        plan: the running plan.
-        rates: rates of the latest period.
-        choose_plan: returns the optimizer's plan for rates.
-        costs: costs of the program's steps.
-        margin: required gain as a share, e.g. 0.1.
-        period_ns: duration of the period.
+    `rates` and `period_ns` are those of the latest period; `margin` is the required gain as a share, e.g. 0.1.
     """
     other = choose_plan(rates)
     if same_plan(plan, other):
@@ -77,12 +71,7 @@ class Patience:
         self._missed_ns = 0.0
 
     def worth(self, proposal: PlanProposal | None, change_ns: float) -> PlanProposal | None:
-        """Return a proposed change if the missed savings exceed its cost, else None.
-
-        Args:
-            proposal: the change that `propose_change` proposes for the latest period; None resets the savings.
-            change_ns: cost of a change.
-        """
+        """Return a proposed change if the missed savings exceed its cost; no proposal resets them."""
         if proposal is None:
             self._missed_ns = 0.0
             return None
@@ -97,8 +86,5 @@ class Patience:
 
 def same_plan(a: Plan, b: Plan) -> bool:
     """Return whether two plans of one program have the same trees, placement and keys."""
-    return _shape(a) == _shape(b)
-
-
-def _shape(plan: Plan) -> tuple[object, ...]:
-    return tuple((tree.root, tree.keys.tobytes()) for tree in plan.trees)
+    shapes = ([(tree.root, tree.keys.tobytes()) for tree in plan.trees] for plan in (a, b))
+    return next(shapes) == next(shapes)

@@ -13,16 +13,11 @@ from streamlab.workloads.optimizers.cost import plan_workers
 
 
 class Phases:
-    """Builds plans on a core, one after the other.
-
-    Args:
-        core: core of the run.
-        data: input that the run processes.
-        kernels: compiled functions of the program.
-        load: offered load; None means full speed.
+    """Builds plans on a core, one after the other, for the input that the run processes.
 
     Attributes:
         plan: plan of the latest phase.
+        workers_used: maximum number of workers with leaves in a phase.
     """
 
     plan: Plan
@@ -33,7 +28,7 @@ class Phases:
         self._kernels = kernels
         self._load = load
         self._begun: list[tuple[Wiring, tuple[int, ...]]] = []
-        self._workers = 0
+        self.workers_used = 0
 
     def lay_out(
         self, plan: Plan, states: JoinedStates | None, positions: tuple[int, ...] = ()
@@ -49,18 +44,12 @@ class Phases:
             EngineError: a function of the program does not compile, or `init` raises.
         """
         further = bool(self._begun)
-        wiring = Wiring(
-            self._core, plan, self._data, self._kernels, self._load, states, further=further
-        )
-        layout = wiring.build()
+        wiring = Wiring(self._core, plan, self._data, self._kernels, self._load, further=further)
+        layout = wiring.build(states)
         self._begun.append((wiring, positions or (0,) * len(self._data.streams)))
-        self._workers = max(self._workers, plan_workers(plan))
+        self.workers_used = max(self.workers_used, plan_workers(plan))
         self.plan = plan
         return layout
-
-    def workers_used(self) -> int:
-        """Return the maximum number of workers with leaves in a phase."""
-        return self._workers
 
     def record_bytes(self) -> dict[str, float]:
         """Return the sum of `Wiring.record_bytes` over all phases, after the run."""

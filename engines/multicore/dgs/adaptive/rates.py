@@ -22,13 +22,8 @@ def measure_rates(
     """Return the number of events of each tag between two positions of every stream.
 
     In long parts every n-th event counts n times, so an input with that period gives wrong rates.
-    Each tag of the complete input counts at least once, since a plan without it would lose its events.
-
-    Args:
-        data: input of the run.
-        begins: first position in each stream.
-        ends: position after the last in each stream.
-        input_profile: profile of the complete input, for its set of tags.
+    Each tag of the complete input (`input_profile`) counts at least once, since a plan without it would lose
+    its events.
     """
     profiles = []
     for stream, begin, end, occurring in zip(
@@ -52,12 +47,7 @@ def similar_rates(
 ) -> bool:
     """Return whether each tag's share of all events differs by at most `within`, or by chance.
 
-    Rare tags differ much by chance: 25 and 70 events count as similar.
-
-    Args:
-        then: rates of a period with events.
-        now: rates of another period of the same input.
-        within: allowed relative difference, e.g. 0.05.
+    Rare tags differ much by chance: 25 and 70 events count as similar. The period of `then` has events.
     """
     longer = sum(profile.events for profile in now) / sum(profile.events for profile in then)
     for old, new in zip(then, now, strict=True):

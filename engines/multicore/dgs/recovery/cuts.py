@@ -33,12 +33,6 @@ class Cuts:
     def __len__(self) -> int:
         return len(self.ts)
 
-    def for_core(
-        self,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Return the arrays for the core."""
-        return self.ts, self.stream, self.position
-
     def key(self, cut: int) -> tuple[int, int, int]:
         """Return time, stream and position of the event after a cut."""
         return int(self.ts[cut]), int(self.stream[cut]), int(self.position[cut])
@@ -57,11 +51,7 @@ class Cuts:
 def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = None) -> Cuts:
     """Return the cuts of an input: before every n-th event of the synchronizing kinds.
 
-    Args:
-        program: the program.
-        data: its input.
-        every: n.
-        most: maximum number of cuts, spread evenly; None means `MOST_CUTS`.
+    There are at most `most` cuts, spread evenly; None means `MOST_CUTS`.
     """
     most = MOST_CUTS if most is None else most
     kinds = sorted(synchronizing_kinds(program))

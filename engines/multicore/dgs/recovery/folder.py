@@ -51,12 +51,9 @@ class RecoveryPoint:
 
 
 class CheckpointFolder:
-    """A checkpoint folder, locked while this object is open.
+    """A checkpoint folder, locked while this object is open; created if it is missing.
 
-    Args:
-        path: path of the folder, which is created if it is missing.
-        identity: program and input of the run.
-        row_bytes: size of an output record in bytes.
+    `row_bytes` is the size of an output record.
 
     Raises:
         EngineError: the folder is not accessible, or another process uses it.

@@ -13,11 +13,13 @@ A file is valid if its checksum and length are right, and program and input are 
 import json
 import struct
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 MAGIC = b"LABCKPT\n"
 VERSION = 1
 _PREFIX = struct.Struct("<8sIII")
+_PLAIN = ("number", "rows", "rows_crc", "ended", "plan")
+"""Fields of a checkpoint that its header stores as they are."""
 
 
 class RefusedError(Exception):
@@ -82,15 +84,9 @@ def encode(checkpoint: Checkpoint, identity: Identity) -> bytes:
     """Return the bytes of a checkpoint's file."""
     header = json.dumps(
         {
-            "name": identity.name,
-            "program": identity.program,
-            "data": identity.data,
-            "number": checkpoint.number,
+            **asdict(identity),
+            **{name: getattr(checkpoint, name) for name in _PLAIN},
             "positions": checkpoint.positions,
-            "rows": checkpoint.rows,
-            "rows_crc": checkpoint.rows_crc,
-            "ended": checkpoint.ended,
-            "plan": checkpoint.plan,
             "states": len(checkpoint.states),
             "groups": [[*group, len(state)] for group, state in checkpoint.groups.items()],
         }
@@ -135,12 +131,8 @@ def decode(data: bytes, identity: Identity) -> Checkpoint:
         groups[name, number] = body[at : at + size]
         at += size
     return Checkpoint(
-        number=header["number"],
+        **{name: header[name] for name in _PLAIN},
         positions=tuple(header["positions"]),
-        rows=header["rows"],
-        rows_crc=header["rows_crc"],
-        ended=header["ended"],
-        plan=header["plan"],
         states=body[length : length + header["states"]],
         groups=groups,
     )

@@ -1,6 +1,8 @@
 """Adds checkpoints to a run of a DGS program: it resumes from the last one and writes new ones."""
 
 import hashlib
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +12,26 @@ from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
 from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
 from streamlab.engines.multicore.dgs.options import DgsOptions
-from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, drop_before, find_cuts
+from streamlab.engines.multicore.dgs.recovery.cuts import drop_before, find_cuts, positions_at
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.format import Checkpoint, Identity
-from streamlab.engines.multicore.dgs.recovery.writer import CheckpointWriter
+from streamlab.engines.multicore.dgs.snapshot_thread import SnapshotThread
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.workloads.model import Columns, DGSProgram, Input, ListColumn
 from streamlab.workloads.model.code.fingerprint import code_of
 
 
 class Recovery:
-    """Manages the checkpoints of a run.
-
-    Args:
-        program: the program.
-        data: the complete input.
-        options: options of the run.
-        load: offered load; None means full speed.
+    """Manages the checkpoint folder of a run: where it resumes, and the answer.
 
     Attributes:
+        folder: the folder.
+        checkpoint: checkpoint to resume from; None means the beginning.
+        offsets: number of events of each stream before the checkpoint.
         rest: the input after the checkpoint.
         cuts: cuts of the rest.
-        checkpoint: checkpoint to resume from; None means the beginning.
+        dtype: dtype of the records in the file of outputs.
+        pause_s: minimum time between two checkpoints.
 
     Raises:
         EngineError: the folder is not accessible, or belongs to another run.
@@ -41,12 +41,12 @@ class Recovery:
         self, program: DGSProgram, data: Input, options: DgsOptions, load: OfferedLoad | None
     ) -> None:
         fields = program.output.names or ()
-        self._rows = np.dtype([(name, program.output[name]) for name in fields])
-        self._options = options
+        self.dtype = np.dtype([(name, program.output[name]) for name in fields])
+        self.pause_s = options.checkpoint_ms / 1e3
         path = Path(options.checkpoint_folder)
-        self._folder = CheckpointFolder(path, identity(program, data), self._rows.itemsize)
+        self.folder = CheckpointFolder(path, identity(program, data), self.dtype.itemsize)
         try:
-            point = self._folder.recover()
+            point = self.folder.recover()
             self.checkpoint: Checkpoint | None = point.checkpoint
             if self.checkpoint is not None and load is not None:
                 raise EngineError(
@@ -55,14 +55,13 @@ class Recovery:
                     "from the start; run without a load, or give an empty folder"
                 )
         except BaseException:
-            self._folder.close()
+            self.folder.close()
             raise
         self._events = data.events
-        self._offsets = self.checkpoint.positions if self.checkpoint else (0,) * len(data.streams)
         self._refused = point.refused
-        self.rest = drop_before(data, self._offsets)
-        self.cuts: Cuts = find_cuts(program, data, options.checkpoint_every).after(self._offsets)
-        self._writer: CheckpointWriter | None = None
+        self.offsets = self.checkpoint.positions if self.checkpoint else (0,) * len(data.streams)
+        self.rest = drop_before(data, self.offsets)
+        self.cuts = find_cuts(program, data, options.checkpoint_every).after(self.offsets)
 
     def notices(self) -> tuple[str, ...]:
         """Return notices for the user: refused checkpoints, and where the run resumed."""
@@ -71,10 +70,10 @@ class Recovery:
                 f"{refused}; the run starts from the beginning" for refused in self._refused
             )
         resumed = (
-            f"resumed from checkpoint {self.checkpoint.number} of {self._folder.path}, at event "
+            f"resumed from checkpoint {self.checkpoint.number} of {self.folder.path}, at event "
+            f"{self.checkpoint.events} of {self._events}: earlier runs processed the events "
+            "before it, so this run has no rate"
         )
-        resumed += f"{self.checkpoint.events} of {self._events}: earlier runs processed the events "
-        resumed += "before it, so this run has no rate"
         return (*self._refused, resumed)
 
     def states(self) -> JoinedStates | None:
@@ -84,52 +83,74 @@ class Recovery:
             return None
         return JoinedStates(states=checkpoint.states, groups=checkpoint.groups)
 
-    def begin(self, core: Any, layout: Layout, changer: PlanChanger | None) -> None:
-        """Create the writer for a core's run.
+    def answer(self) -> Columns:
+        """Return all outputs from the file, including those of earlier runs."""
+        records = np.frombuffer(self.folder.rows(), dtype=self.dtype)
+        return {name: np.ascontiguousarray(records[name]) for name in self.dtype.names or ()}
 
-        Args:
-            core: core of the run.
-            layout: layout of the core's states.
-            changer: changes the plan; None if the plan stays.
-        """
-        self._writer = CheckpointWriter(
-            core,
-            self._folder,
-            self.rest,
-            self._offsets,
-            self.cuts,
-            layout,
-            self._rows,
-            self._options.checkpoint_ms / 1e3,
-            changer,
-        )
+    def close(self) -> None:
+        """Release the folder."""
+        self.folder.close()
 
-    def start(self) -> None:
-        """Write checkpoints from now on, until `end`."""
-        if self._writer is not None:
-            self._writer.start()
+
+class CheckpointWriter(SnapshotThread):
+    """Writes a run's snapshots as checkpoints in a separate thread, and a last one at the end.
+
+    Args:
+        recovery: the run's recovery.
+        core: core of the run.
+        layout: layout of the core's states.
+        changer: changes the plan at snapshots, which become checkpoints too; None if the plan stays.
+    """
+
+    def __init__(
+        self, recovery: Recovery, core: Any, layout: Layout, changer: PlanChanger | None
+    ) -> None:
+        super().__init__(core, "checkpoints", self._write_snapshots)
+        self._recovery = recovery
+        self._layout = layout
+        self._changer = changer
 
     def end(self, *, complete: bool) -> None:
-        """Stop writing checkpoints, and make the last outputs durable.
-
-        Args:
-            complete: whether the run is complete; else the last outputs are lost.
+        """Stop the thread, and make the last outputs durable if the run is complete.
 
         Raises:
             EngineError: a checkpoint could not be written.
         """
-        if self._writer is not None:
-            writer, self._writer = self._writer, None
-            writer.end(complete=complete)
+        super().end(complete=complete)
+        if complete:
+            self._core.take_rest()
+            ends = tuple(len(stream) for stream in self._recovery.rest.streams)
+            self._write(ends, ended=True)
 
-    def answer(self) -> Columns:
-        """Return all outputs from the file, including those of earlier runs."""
-        records = np.frombuffer(self._folder.rows(), dtype=self._rows)
-        return {name: np.ascontiguousarray(records[name]) for name in self._rows.names or ()}
+    def _write_snapshots(self, ending: threading.Event) -> None:
+        while self._core.wait_snapshot():
+            key = self._recovery.cuts.key(self._core.snapshot_cut())
+            joined = self._layout.joined(self._core)
+            here = positions_at(self._recovery.rest, *key)
+            self._write(here, states=joined.states, groups=dict(joined.groups))
+            if self._changer is not None and self._core.snapshot_stops():
+                layout = self._changer.change()
+                if layout is None:  # The run was aborted; the written snapshot stays until `close`.
+                    return
+                self._layout = layout
+                continue
+            ending.wait(self._recovery.pause_s)
+            if self._changer is not None:
+                self._changer.ask()
+            self._core.free_snapshot()
 
-    def close(self) -> None:
-        """Release the folder."""
-        self._folder.close()
+    def _write(self, here: Sequence[int], **more: Any) -> None:
+        """Write the outputs since the last checkpoint, and a checkpoint at positions of the rest."""
+        count = self._core.snapshot_rows()
+        dtype = self._recovery.dtype
+        columns = {name: np.empty(count, dtype=dtype[name]) for name in dtype.names or ()}
+        self._core.snapshot_outputs([column.ctypes.data for column in columns.values()])
+        records = np.empty(count, dtype=dtype)
+        for name, column in columns.items():
+            records[name] = column
+        positions = tuple(map(sum, zip(here, self._recovery.offsets, strict=True)))
+        self._recovery.folder.write(records.tobytes(), positions, plan=self._layout.plan, **more)
 
 
 def identity(program: DGSProgram, data: Input) -> Identity:

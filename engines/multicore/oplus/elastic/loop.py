@@ -43,12 +43,8 @@ class ElasticOperator(Protocol):
     def reconfigure(self, instances: int, mapping: IntArray) -> Switch | None:
         """Change the number of instances, and return when all of them have switched.
 
-        Args:
-            instances: new number of instances, different from the current one.
-            mapping: int64[buckets], the instance of each bucket.
-
-        Returns:
-            The completed change; None if the input ended before, so that no change happened.
+        `mapping`, int64[buckets], is the instance of each bucket. Returns None if the input ended
+        before, so that no change happened.
         """
 
 
@@ -108,11 +104,7 @@ class ElasticLoop:
         self.looks = 0
 
     def look(self) -> bool:
-        """Observe the operator once, and change it as the controller decides.
-
-        Returns:
-            Whether to continue; False once the input has ended.
-        """
+        """Observe the operator once, and change it as the controller decides; return False at the input's end."""
         raw = self._operator.snapshot()
         read_ns = self._clock()
         if raw is None:
@@ -153,10 +145,7 @@ class ElasticLoop:
         self._thread.start()
 
     def stop(self, timeout_s: float = 10.0) -> None:
-        """Stop the thread after its current call. A second call has no effect.
-
-        Args:
-            timeout_s: maximum wait.
+        """Stop the thread after its current call, with a maximum wait. A second call has no effect.
 
         Raises:
             EngineError: the controller raised it, since it cannot work with this operator.

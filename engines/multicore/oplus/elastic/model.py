@@ -1,11 +1,54 @@
 """Implements the predictive controller of STRETCH, section 8.5: pending and predicted work."""
 
 import math
+from bisect import bisect_right
 
 from streamlab.engines.errors import UnsupportedError
-from streamlab.engines.multicore.oplus.elastic.arrivals import Arrivals
 from streamlab.engines.multicore.oplus.elastic.decision import Decision
 from streamlab.engines.multicore.oplus.elastic.observation import NS_PER_S, Observation
+
+
+class Arrivals:
+    """Cumulative arrivals by input, at the times of the observations; queries may reach `keep_s` back."""
+
+    def __init__(self, keep_s: float) -> None:
+        self._keep_s = keep_s
+        self._times_s: list[float] = []
+        self._counts: list[tuple[int, ...]] = []
+
+    def add(self, time_s: float, counts: tuple[int, ...]) -> None:
+        """Record the arrivals until `time_s`; times ascend."""
+        self._times_s.append(time_s)
+        self._counts.append(counts)
+        # Keep the last record before the horizon, for interpolation. Cut rarely, since it copies.
+        old = bisect_right(self._times_s, time_s - self._keep_s) - 1
+        if old > 64 and 2 * old > len(self._times_s):
+            del self._times_s[:old], self._counts[:old]
+
+    def rates(self, begin_s: float, end_s: float) -> tuple[float, ...] | None:
+        """Return t/s by input between two times; None before the second observation."""
+        begin_s = max(begin_s, self._times_s[0])
+        if begin_s >= end_s:
+            return None
+        return tuple(n / (end_s - begin_s) for n in self.between(begin_s, end_s))
+
+    def between(self, begin_s: float, end_s: float) -> tuple[float, ...]:
+        """Return the number of tuples that arrived between two times, by input.
+
+        Interpolates between observations; none arrive before the first.
+        """
+        return tuple(b - a for a, b in zip(self._until(begin_s), self._until(end_s), strict=True))
+
+    def _until(self, time_s: float) -> tuple[float, ...]:
+        after = bisect_right(self._times_s, time_s)
+        if after == 0:
+            return tuple(map(float, self._counts[0]))
+        first = self._counts[after - 1]
+        if after == len(self._times_s):
+            return tuple(map(float, first))
+        t0, t1 = self._times_s[after - 1], self._times_s[after]
+        share = (time_s - t0) / (t1 - t0)
+        return tuple(a + share * (b - a) for a, b in zip(first, self._counts[after], strict=True))
 
 
 class Model:
@@ -71,14 +114,12 @@ class Model:
             raise ValueError(
                 f"lower, upper are {lower:g}, {upper:g}; expected 0 < lower < upper <= 1"
             )
-        for name, value in (("ahead_s", ahead_s), ("drain_s", drain_s), ("rate_s", rate_s)):
+        above = {"ahead_s": ahead_s, "drain_s": drain_s, "rate_s": rate_s}
+        at_least = {"hold_s": hold_s, "comparison_ns": comparison_ns, "tuple_ns": tuple_ns}
+        for name, value in above.items():
             if value <= 0:
                 raise ValueError(f"{name} is {value:g}; expected a number above 0")
-        for name, value in (
-            ("hold_s", hold_s),
-            ("comparison_ns", comparison_ns),
-            ("tuple_ns", tuple_ns),
-        ):
+        for name, value in at_least.items():
             if value < 0:
                 raise ValueError(f"{name} is {value:g}; expected at least 0")
         self._upper = upper
@@ -101,8 +142,8 @@ class Model:
         """
         if observation.arrived is None or observation.pending is None:
             raise UnsupportedError(
-                "controller model needs the number of arriving tuples, which only a run under an "
-                "offered load has; give a load, or use the controller thresholds"
+                "controller model needs the number of arriving tuples, but a run without an offered "
+                "load does not count them; give the run a load, or use the controller thresholds"
             )
         if self._arrivals is None:
             self._arrivals = Arrivals(max(observation.window_s + self._ahead_s, self._rate_s))
@@ -142,12 +183,12 @@ class Model:
     def _decide_for(self, observation: Observation, shared: float, each: float) -> Decision | None:
         """Return the decision for a load in busy instances: `shared` is divided, `each` is per instance."""
         n = observation.instances
+        load = shared / n + each
+        why = f"pending and predicted load {load:.1%} of {n} instances, "
         needed = _fewest(shared, each, self._upper, observation.maximum)
         if needed > n:
             self._idle_since_s = None
-            return self._make_decision(
-                needed, shared, each, observation, f"above {self._upper:.0%}"
-            )
+            return Decision(instances=needed, why=f"{why}above {self._upper:.0%}")
         least = max(_fewest(shared, each, self._lower, observation.maximum), observation.minimum)
         if least >= n:
             self._idle_since_s = None
@@ -158,18 +199,8 @@ class Model:
         if observation.time_s - self._idle_since_s < self._hold_s:
             return None
         self._idle_since_s = None
-        return self._make_decision(
-            self._least, shared, each, observation, f"at most {self._lower:.0%} of {self._least}"
-        )
-
-    def _make_decision(
-        self, instances: int, shared: float, each: float, observation: Observation, crossed: str
-    ) -> Decision:
-        load = shared / observation.instances + each
-        return Decision(
-            instances=instances,
-            why=f"pending and predicted load {load:.1%} of {observation.instances} instances, {crossed}",
-        )
+        why += f"at most {self._lower:.0%} of {self._least}"
+        return Decision(instances=self._least, why=why)
 
 
 def _fewest(shared: float, each: float, share: float, maximum: int) -> int:

@@ -27,7 +27,10 @@ class Script:
         self._steps = [_step(number, step) for number, step in enumerate(steps, 1)]
         for (before, _), (after, _) in zip(self._steps, self._steps[1:], strict=False):
             if after <= before:
-                raise ValueError(f"steps: {after:g} s comes after {before:g} s; expected ascending")
+                raise ValueError(
+                    f"steps: {after:g} s comes after {before:g} s; give the steps in ascending "
+                    "order of their times"
+                )
         self._next = 0
 
     def decide(self, observation: Observation) -> Decision | None:
@@ -52,5 +55,6 @@ def _step(number: int, step: object) -> tuple[float, int]:
         ):
             return float(time_s), instances
     raise ValueError(
-        f"steps: step {number} is {step!r}; expected [seconds from the start, instances]"
+        f"steps: step {number} is {step!r}; expected [seconds, instances]: the time since the start "
+        "of the run, and a whole number of at least 1"
     )

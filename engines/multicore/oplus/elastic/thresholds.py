@@ -1,6 +1,7 @@
 """Implements the threshold controller of STRETCH, section 8.4."""
 
 import math
+from collections.abc import Callable, Sequence
 
 from streamlab.engines.multicore.oplus.elastic.decision import Decision
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
@@ -66,39 +67,37 @@ class Thresholds:
         self._confirm_s = confirm_ms / 1000
         self._removal = removal
         self._instances = 0
-        self._open: _Measurement | None = None
+        self._open: list[Observation] | None = None
 
     def decide(self, observation: Observation) -> Decision | None:
         """Return the number of instances for a load that is outside the thresholds, or None."""
         if observation.instances != self._instances:
             self._instances, self._open = observation.instances, None
         if self._open is None:
-            single = _Measurement()
-            single.add(observation)
-            if not self._outside(single):
+            if not self._outside([observation]):
                 return None
             if self._confirm_s > 0:
-                self._open = _Measurement()
+                self._open = []
                 return None
-            return self._decide_for(single)
-        self._open.add(observation)
-        if self._open.span_s < self._confirm_s * (1 - _ROUNDING):
+            return self._decide_for([observation])
+        self._open.append(observation)
+        if _total(self._open, lambda each: 1) < self._confirm_s * (1 - _ROUNDING):
             return None
         measured, self._open = self._open, None
         return self._decide_for(measured) if self._outside(measured) else None
 
-    def _outside(self, measured: "_Measurement") -> bool:
-        return not self._lower <= measured.busy / self._instances <= self._upper
+    def _outside(self, measured: Sequence[Observation]) -> bool:
+        return not self._lower <= _busy(measured) / self._instances <= self._upper
 
-    def _decide_for(self, measured: "_Measurement") -> Decision | None:
+    def _decide_for(self, measured: Sequence[Observation]) -> Decision | None:
         """Return the decision for a load that is outside the thresholds; None if the number stays."""
-        mean = measured.busy / self._instances
+        demand = _busy(measured)
+        mean = demand / self._instances
         if mean > self._upper:
-            demand = measured.busy * measured.excess
+            demand *= _excess(measured)
             instances = max(self._fewest(demand), self._instances)
             crossed = f"above {self._upper:.0%}"
         else:
-            demand = measured.busy
             instances = self._fewest(demand)
             if self._removal == TABLE:
                 instances = max(1, math.floor(demand / self._target + _ROUNDING))
@@ -116,29 +115,18 @@ class Thresholds:
         return math.floor(demand / self._target + _ROUNDING) + 1
 
 
-class _Measurement:
-    """Means over one or more observations of the same instances."""
+def _total(measured: Sequence[Observation], rate: Callable[[Observation], float]) -> float:
+    """Return the sum over observations of a rate times the observed seconds."""
+    return sum(rate(observation) * observation.span_s for observation in measured)
 
-    def __init__(self) -> None:
-        self.span_s = 0.0
-        self._busy_s = 0.0
-        self._offered = 0.0
-        self._processed = 0.0
 
-    def add(self, observation: Observation) -> None:
-        self.span_s += observation.span_s
-        self._busy_s += sum(observation.busy) * observation.span_s
-        self._offered += (
-            sum(observation.offered_eps or observation.processed_eps) * observation.span_s
-        )
-        self._processed += sum(observation.processed_eps) * observation.span_s
+def _busy(measured: Sequence[Observation]) -> float:
+    """Return the mean sum of the busy shares of all instances, in instances."""
+    return _total(measured, lambda each: sum(each.busy)) / _total(measured, lambda each: 1)
 
-    @property
-    def busy(self) -> float:
-        """Sum of the busy shares of all instances, in instances."""
-        return self._busy_s / self.span_s
 
-    @property
-    def excess(self) -> float:
-        """Ratio of offered to processed tuples, at least 1; 1 if nothing was processed."""
-        return max(1.0, self._offered / self._processed) if self._processed > 0 else 1.0
+def _excess(measured: Sequence[Observation]) -> float:
+    """Return the ratio of offered to processed tuples, at least 1; 1 if nothing was processed."""
+    offered = _total(measured, lambda each: sum(each.offered_eps or each.processed_eps))
+    processed = _total(measured, lambda each: sum(each.processed_eps))
+    return max(1.0, offered / processed) if processed > 0 else 1.0

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from streamlab.engines.errors import UnsupportedError
-from streamlab.engines.multicore.oplus.elastic.arrivals import Arrivals
 from streamlab.engines.multicore.oplus.elastic.controller import make_controller
+from streamlab.engines.multicore.oplus.elastic.model import Arrivals
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
 from tests.engines.multicore.elastic.simulation import SimulatedJoin, phases, piecewise, steered
 

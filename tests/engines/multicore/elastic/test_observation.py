@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from streamlab.engines.multicore.oplus.elastic.costs import CostFit
-from streamlab.engines.multicore.oplus.elastic.observation import Observer, RawSnapshot
+from streamlab.engines.multicore.oplus.elastic.observation import CostFit, Observer, RawSnapshot
 
 
 def snapshot(time_s, *, instances=2, busy_s=(0.0, 0.0, 0.0), **counts):

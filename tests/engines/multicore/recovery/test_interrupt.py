@@ -7,7 +7,7 @@ import pytest
 
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
-from streamlab.engines.multicore.dgs.recovery.writer import CheckpointWriter
+from streamlab.engines.multicore.dgs.recovery.recovery import CheckpointWriter
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.registry import workload

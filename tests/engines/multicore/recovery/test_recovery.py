@@ -13,7 +13,7 @@ import pytest
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
-from streamlab.engines.multicore.dgs.recovery.writer import CheckpointWriter
+from streamlab.engines.multicore.dgs.recovery.recovery import CheckpointWriter
 from streamlab.engines.small_load import small_load
 from tests.engines.multicore.recovery.small_runs import (
     KILLED,

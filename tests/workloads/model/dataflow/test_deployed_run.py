@@ -67,13 +67,6 @@ def test_corollary_4_4_every_deployment_is_the_graph(data: st.DataObject):
     check_equal(data, partials=data.draw(st.booleans()))
 
 
-@pytest.mark.full
-@settings(SETTINGS, max_examples=2000)
-@given(st.data())
-def test_corollary_4_4_on_two_thousand_graphs(data: st.DataObject):
-    check_equal(data, partials=data.draw(st.booleans()))
-
-
 def row(ts: int, plug: int, load: int) -> Element:
     return 0, record_type(("plug", "load"))(ts, plug, load)
 

@@ -1,5 +1,6 @@
 """Section 3 of the paper: its examples, and the normal form against the definition itself."""
 
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -14,9 +15,8 @@ from streamlab.workloads.model.dataflow import O, U, Vertex
 from streamlab.workloads.model.dataflow.program import Dataflow
 from streamlab.workloads.model.dataflow.traces import (
     Element,
+    Trace,
     Transduction,
-    dependent,
-    equivalent,
     of_graph,
     of_vertex,
     sources,
@@ -29,6 +29,7 @@ from streamlab.workloads.model.streams.strategies import equivalents
 from tests.examples import examples
 from tests.workloads.model.dataflow.drawn import sequences
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages
+from tests.workloads.model.naive import swaps
 
 NUMBER = np.dtype([("ts", np.int64), ("v", np.int64)])
 BAGS, SEQUENCES = U("k", NUMBER), O("k", NUMBER)
@@ -49,18 +50,28 @@ def word(text: str) -> list[Element]:
     return found
 
 
-def swaps(of: Any, elements: tuple[Element, ...]) -> set[tuple[Element, ...]]:
-    """Return the class of a sequence by definition: all that swaps of neighbours lead to."""
-    found, new = {elements}, [elements]
-    while new:
-        u = new.pop()
-        for i in range(len(u) - 1):
-            if not dependent(of, u[i], u[i + 1]):
-                v = (*u[:i], u[i + 1], u[i], *u[i + 2 :])
-                if v not in found:
-                    found.add(v)
-                    new.append(v)
-    return found
+def dependent(of: Any, a: Element, b: Element) -> bool:
+    """Return whether two elements depend on each other (D of section 4)."""
+    return isinstance(a, Marker) or isinstance(b, Marker) or (of.ordered and a[0] == b[0])
+
+
+def equivalent(of: Any, u: Any, v: Any) -> bool:
+    return trace(of, u) == trace(of, v)
+
+
+def concatenated(first: Trace, more: list[Element]) -> Trace:
+    """[u] . [v] = [uv]."""
+    return trace(first.type, [*first.sequence(), *more])
+
+
+def denotation(f: Transduction, data: Trace) -> Trace:
+    """Beta of Definition 3.6, on one sequence of the trace."""
+    return trace(f.gives, f.lifted(data.sequence()))
+
+
+def consistent(f: Transduction, u: list[Element], v: list[Element]) -> bool:
+    """Definition 3.5: u = v implies f(u) = f(v)."""
+    return not equivalent(f.reads, u, v) or equivalent(f.gives, f.lifted(u), f.lifted(v))
 
 
 def test_example_3_1():
@@ -89,7 +100,7 @@ def test_the_normal_form_is_the_class_of_swaps(of: Any):
     for u in words:
         by_form.setdefault(trace(of, u), set()).add(u)
     for u in words:
-        assert swaps(of, u) == by_form[trace(of, u)]
+        assert swaps(u, partial(dependent, of)) == by_form[trace(of, u)]
 
 
 @pytest.mark.parametrize("of", TYPES, ids=str)
@@ -97,7 +108,7 @@ def test_the_prefix_order_is_that_of_some_sequences(of: Any):
     letters = [item(1, 0), item(2, 0), item(1, 1), Marker(1)]
     words = list(product(letters, repeat=3))
     for v in words:
-        below = {trace(of, w[:n]) for w in swaps(of, v) for n in range(4)}
+        below = {trace(of, w[:n]) for w in swaps(v, partial(dependent, of)) for n in range(4)}
         for n in range(4):
             for u in {w[:n] for w in words}:
                 assert (trace(of, u) <= trace(of, v)) == (trace(of, u) in below)
@@ -137,11 +148,11 @@ def test_equivalence_is_a_congruence_and_prefixes_are_an_order(of: Any, data: st
     u, w = data.draw(sequences(of, max_items=3)), data.draw(sequences(of, max_items=3))
     v = data.draw(equivalents(of, u))
     assert trace(of, u) == trace(of, v)
-    assert trace(of, [*u, *w]) == trace(of, v).then(w)
-    assert trace(of, u) <= trace(of, v).then(w)
+    assert trace(of, [*u, *w]) == concatenated(trace(of, v), w)
+    assert trace(of, u) <= concatenated(trace(of, v), w)
     assert trace(of, trace(of, u).sequence()) == trace(of, u)
     if w:
-        assert not trace(of, u).then(w) <= trace(of, u)
+        assert not concatenated(trace(of, u), w) <= trace(of, u)
 
 
 def test_one_nan_is_another():
@@ -152,7 +163,7 @@ def test_one_nan_is_another():
     assert not equivalent(kinds, u, u[:1])
 
 
-def greatest(consistent: bool) -> Transduction:
+def greatest(at_markers: bool) -> Transduction:
     """Return the maximum so far, at markers (example 3.9), or at items (example 3.4)."""
 
     def begin(give: Any) -> Any:
@@ -161,11 +172,11 @@ def greatest(consistent: bool) -> Transduction:
         def take(key: int, value: Any) -> None:
             if not most or value.v > most[-1]:
                 most.append(value.v)
-                if not consistent:
+                if not at_markers:
                     give(item(value.v))
 
         def mark(m: Marker) -> None:
-            if consistent and most:
+            if at_markers and most:
                 give(item(most[-1]))
 
         return stepping(take, mark, give)
@@ -174,18 +185,18 @@ def greatest(consistent: bool) -> Transduction:
 
 
 def test_example_3_4_the_lifting_accumulates_what_each_step_gives():
-    running = greatest(consistent=False)
+    running = greatest(at_markers=False)
     given = [[e[1].v for e in running.lifted(word("3152")[:n])] for n in range(5)]
     assert given == [[], [3], [3], [3, 5], [3, 5]]
 
 
 def test_definition_3_5_tells_example_3_9_from_a_running_maximum_of_a_bag():
-    assert greatest(consistent=True).consistent(word("35#1"), word("53#1"))
-    assert not greatest(consistent=False).consistent(word("35#1"), word("53#1"))
+    assert consistent(greatest(at_markers=True), word("35#1"), word("53#1"))
+    assert not consistent(greatest(at_markers=False), word("35#1"), word("53#1"))
 
 
 def test_example_3_9_gives_nothing_for_the_bag_behind_the_last_marker():
-    smax = greatest(consistent=True).denotation(trace(BAGS, word("31#5#9")))
+    smax = denotation(greatest(at_markers=True), trace(BAGS, word("31#5#9")))
     assert [v.v for block in smax.blocks for _, values in block for v in values] == [3, 5]
 
 
@@ -203,8 +214,8 @@ ALL = [of_vertex(*found) for found in vertices(averages(4))] + [of_graph(average
 def test_theorem_4_2_templates_are_consistent_and_monotone(f: Transduction, data: st.DataObject):
     u = data.draw(sequences(f.reads) if f.name != "averages" else events())
     v = data.draw(equivalents(f.reads, u))
-    assert f.consistent(u, v)
-    assert f.denotation(trace(f.reads, u)) == trace(f.gives, f.lifted(v))
+    assert consistent(f, u, v)
+    assert denotation(f, trace(f.reads, u)) == trace(f.gives, f.lifted(v))
     # Definition 3.6: monotone. Any prefix of any sequence of the trace.
     part = v[: data.draw(st.integers(0, len(v)))]
     assert trace(f.gives, f.lifted(part)) <= trace(f.gives, f.lifted(u))

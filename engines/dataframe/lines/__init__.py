@@ -1,1 +1,0 @@
-"""Computes each workload in NumPy, on one thread; one module a workload."""

@@ -1,0 +1,156 @@
+"""Computes the joins of both streams, and `forward`, which merges them."""
+
+from itertools import product
+
+import polars as pl
+
+from streamlab.engines.polars.tables import Tables
+from streamlab.workloads.suite.forward.generate import FIELDS
+from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
+from streamlab.workloads.suite.scale_join.program import BAND
+
+
+def forward(tables: Tables) -> pl.LazyFrame:
+    """Return (ts, id, value), each tuple `copies` times."""
+    fields = FIELDS.names or ()
+    both = pl.concat([tables.events(kind, *fields) for kind in range(tables.kinds)])
+    copies = pl.LazyFrame({"copy": range(tables.number("copies"))})
+    return (
+        both.sort("ts", maintain_order=True)
+        .with_columns(pl.col("ts") + 1)
+        .join(copies, how="cross", maintain_order="left")
+        .drop("copy")
+    )
+
+
+_MARGIN = 1e-9
+"""Relative margin of the range; the rounding error of quotients is below 1e-15."""
+
+_OUTPUT = {
+    "ts": pl.Int64,
+    "l_id": pl.Int32,
+    "l_price": pl.Int32,
+    "r_id": pl.Int32,
+    "r_price": pl.Int32,
+}
+
+
+def nyse_hedge(tables: Tables) -> pl.DataFrame:
+    """Return (ts, l_id, l_price, r_id, r_price), by time.
+
+    Joins left trades, a window's length at a time, with right trades in a range of distances. With
+    d = (price - average) / average, a pair matches if the right trade's d is between `lower` and `upper` times the
+    left trade's d: an inequality join on two conditions. Its quotients are rounded, so the range is widened a little,
+    and the exact condition is tested on the result.
+    """
+    window = tables.number("ws_ms")
+    left, right = (
+        _moved(tables.events(kind, "id", "price", "average"), kind).collect() for kind in (0, 1)
+    )
+    bounds = [float(tables.params[name]) for name in ("lower", "upper")]
+    ends = [pl.col("l_distance") * bound for bound in bounds]
+    least, most = pl.min_horizontal(*ends), pl.max_horizontal(*ends)
+    left = left.with_columns(
+        (least - least.abs() * _MARGIN).alias("least"), (most + most.abs() * _MARGIN).alias("most")
+    )
+    parts = [pl.DataFrame(schema=_OUTPUT)]
+    begin = 0
+    while begin < len(left):
+        first = left["l_ts"][begin]
+        end = int(left["l_ts"].search_sorted(first + window, side="right"))
+        low = int(right["r_ts"].search_sorted(first - window, side="left"))
+        high = int(right["r_ts"].search_sorted(left["l_ts"][end - 1] + window, side="right"))
+        here, near = left[begin:end].lazy(), right[low:high].lazy()
+        parts.append(_hedges(here, near, window, bounds).collect())
+        begin = end
+    return pl.concat(parts).sort("ts", maintain_order=True)
+
+
+def _moved(trades: pl.LazyFrame, kind: int) -> pl.LazyFrame:
+    """Return the trades that can match, with their distances; columns have the prefix `l_` or `r_`."""
+    price, average = (pl.col(name).cast(pl.Int64) for name in ("price", "average"))
+    can = (average != 0) if kind else (average != 0) & (price != average)
+    return (
+        trades.filter(can)
+        .with_columns(
+            (price - average).alias("moved"),
+            average.cast(pl.Float64).alias("average"),
+            ((price - average) / average).alias("distance"),
+        )
+        .select(pl.all().name.prefix("r_" if kind else "l_"))
+    )
+
+
+def _hedges(
+    left: pl.LazyFrame, right: pl.LazyFrame, window: int, bounds: list[float]
+) -> pl.LazyFrame:
+    num = pl.col("r_moved") * pl.col("l_average")
+    den = pl.col("l_moved") * pl.col("r_average")
+    low, high = (den * bound for bound in bounds)
+    within = num.is_between(pl.min_horizontal(low, high), pl.max_horizontal(low, high))
+    return (
+        left.join_where(
+            right,
+            pl.col("r_distance") >= pl.col("least"),
+            pl.col("r_distance") <= pl.col("most"),
+        )
+        .filter(
+            (pl.col("l_ts") - pl.col("r_ts")).abs() <= window,
+            pl.col("l_id") != pl.col("r_id"),
+            within,
+        )
+        .select(
+            (pl.max_horizontal("l_ts", "r_ts") + 1).alias("ts"),
+            "l_id",
+            "l_price",
+            "r_id",
+            "r_price",
+        )
+    )
+
+
+_WIDTH = 2 * BAND + 1
+"""Width of a bin: a band, which is 2 x BAND wide, reaches two bins."""
+
+
+def scale_join(tables: Tables) -> pl.LazyFrame:
+    """Return all pairs, by time.
+
+    Matching tuples share a bin of both attributes and of time. A left tuple is copied to all bins that its bands and
+    its window reach: two each, so eight. Then the exact conditions are tested.
+    """
+    window = tables.number("ws_ms")
+    long = 2 * window + 1
+    x, y, ts = pl.col("x").cast(pl.Int64), pl.col("y").cast(pl.Float64), pl.col("ts")
+    left = tables.events(0, *(LEFT.names or ()))
+    copies = [
+        left.select(
+            pl.col("ts").alias("left_ts"),
+            *(LEFT.names or ()),
+            ((x - BAND) // _WIDTH + first).alias("first"),
+            (((y - BAND) / _WIDTH).floor().cast(pl.Int64) + second).alias("second"),
+            ((ts - window) // long + third).alias("third"),
+        )
+        for first, second, third in product((0, 1), repeat=3)
+    ]
+    right = tables.events(1, *(RIGHT.names or ())).with_columns(
+        (pl.col("a").cast(pl.Int64) // _WIDTH).alias("first"),
+        (pl.col("b").cast(pl.Float64) / _WIDTH).floor().cast(pl.Int64).alias("second"),
+        (ts // long).alias("third"),
+    )
+    near = (
+        ((x - pl.col("a")).abs() <= BAND)
+        & ((y - pl.col("b")).abs() <= BAND)
+        & ((pl.col("left_ts") - ts).abs() <= window)
+    )
+    return (
+        pl.concat(copies)
+        .join(right, on=["first", "second", "third"])
+        .filter(near)
+        .select(
+            (pl.max_horizontal("left_ts", "ts") + 1).alias("ts"),
+            *(LEFT.names or ()),
+            *(RIGHT.names or ()),
+        )
+        .sort("ts")
+    )

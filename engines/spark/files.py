@@ -1,0 +1,128 @@
+"""Reads the streams of an input, and writes them as the files of micro-batches."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from streamlab.engines.errors import EngineError
+from streamlab.engines.protocol import IntArray
+from streamlab.engines.spark.layout import Layout
+from streamlab.workloads.datasets.dataset import DatasetStream
+
+END = np.iinfo(np.int64).max
+"""Event time of the heartbeat that closes a stream; above that of any event."""
+ROW_GROUP = 1 << 18
+"""Rows per row group, the unit by which Spark splits a file among tasks."""
+
+
+def read_rows(stream: DatasetStream) -> pa.Table:
+    """Return the stream's rows as a table; of a truncated dataset, the first rows of the file."""
+    names = [name for name, _ in stream.columns]
+    with pq.ParquetFile(stream.path) as file:
+        groups: list[pa.Table] = []
+        rows = 0
+        for index in range(file.num_row_groups):
+            if rows >= stream.rows:
+                break
+            groups.append(file.read_row_group(index, columns=names))
+            rows += len(groups[-1])
+        schema = pa.schema([file.schema_arrow.field(name) for name in names])
+    return pa.concat_tables([schema.empty_table(), *groups]).slice(0, stream.rows)
+
+
+def check_end(stream: DatasetStream) -> None:
+    """Check that no event has the time of the closing heartbeat.
+
+    Raises:
+        EngineError: an event has it.
+    """
+    if stream.rows and stream.ts_max == END:
+        raise EngineError(
+            f"stream {stream.name} of {stream.path} has an event at {END}, the largest event time, "
+            "which the spark engine reserves for its closing heartbeat; shift the event times down"
+        )
+
+
+def numbered(table: pa.Table, name: str) -> pa.Table:
+    """Return a table with its row numbers as an additional column."""
+    return table.append_column(name, pa.array(np.arange(len(table), dtype=np.int64)))
+
+
+def nullable(table: pa.Table) -> pa.Table:
+    """Return a table whose columns may have nulls."""
+    return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
+
+
+def heartbeat(table: pa.Table, *, other: int | None = None, **values: int) -> pa.Table:
+    """Return one row for a table, with the same value in all columns that are not in `values`."""
+    row = {name: values.get(name, other) for name in table.column_names}
+    return pa.Table.from_pylist([row], schema=table.schema)
+
+
+def equal_cuts(rows: int, files: int) -> list[int]:
+    """Return the rows, with both ends, that split a table into files of equal numbers of rows.
+
+    The files of different streams then do not end at the same event time.
+    """
+    return [rows * place // files for place in range(files + 1)]
+
+
+def bounds(plan: Layout, files: int) -> IntArray:
+    """Return the event times that split the events of all streams into about equal parts."""
+    ts = np.concatenate([read_rows(stream)["ts"].to_numpy() for stream in plan.streams])
+    ts.sort()
+    return ts[np.arange(1, files) * len(ts) // files] if len(ts) else ts
+
+
+def cuts_at(table: pa.Table, times: IntArray) -> list[int]:
+    """Return the rows, with both ends, that split a table so that each part ends before an event time."""
+    return [0, *np.searchsorted(table["ts"].to_numpy(), times).tolist(), len(table)]
+
+
+def write_files(
+    table: pa.Table, folder: Path, cuts: Sequence[int], closing: pa.Table | None = None
+) -> None:
+    """Write a table as files, split at the rows `cuts`, in order; `closing` follows the last row."""
+    folder.mkdir(parents=True)
+    for place, (begin, end) in enumerate(pairwise(cuts)):
+        rows = table.slice(begin, end - begin)
+        if closing is not None and place == len(cuts) - 2:
+            rows = pa.concat_tables([rows, closing])
+        write_file(rows, folder / f"part-{place:05d}.parquet", place)
+
+
+def write_file(table: pa.Table, path: Path, place: int) -> None:
+    """Write a file whose modification time is its place, by which Spark's file source orders files."""
+    pq.write_table(table, path, row_group_size=ROW_GROUP)
+    os.utime(path, (1_000_000_000 + place, 1_000_000_000 + place))
+
+
+def prefix(plan: Layout, folder: Path, events: int) -> Layout:
+    """Write the first part of every stream, up to one event time, and return it as an input.
+
+    An input of at most `events` events is returned unchanged.
+    """
+    total = sum(stream.rows for stream in plan.streams)
+    if total <= events:
+        return plan
+    folder.mkdir(parents=True)
+    begin = min(stream.ts_min for stream in plan.streams if stream.rows)
+    end = max(stream.ts_max for stream in plan.streams if stream.rows)
+    until = begin + (end - begin) * events // total
+    streams = []
+    for src, stream in enumerate(plan.streams):
+        table = pq.read_table(stream.path, filters=pc.field("ts") <= until)
+        path = folder / f"{src}.parquet"
+        pq.write_table(table, path)
+        ends = pc.min_max(table["ts"]).as_py() if len(table) else {"min": 0, "max": 0}
+        streams.append(
+            replace(stream, path=path, rows=len(table), ts_min=ends["min"], ts_max=ends["max"])
+        )
+    return replace(plan, streams=tuple(streams))

@@ -1,0 +1,199 @@
+"""Runs all trials of a run, one after the other, each in a fresh process.
+
+Each row is on disk before the next trial starts, so a stopped run can be resumed.
+The trial that was running then starts again.
+"""
+
+import errno
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from streamlab.lab.errors import LabError
+from streamlab.lab.interrupt import pause
+from streamlab.lab.load.arrivals import feasible_eps
+from streamlab.lab.matrix.cells import Cell, Trial, interleave
+from streamlab.lab.matrix.matrix import Settings
+from streamlab.lab.runner.launcher import run_trial
+from streamlab.lab.runner.run_directory import RunDirectory, entries_of
+from streamlab.lab.runner.search.record import Recorder
+from streamlab.lab.runner.search.run import Searches
+from streamlab.lab.runner.search.state import State
+from streamlab.lab.runner.session import Session, begin, finish
+from streamlab.lab.runner.trial_row import measure_trial
+from streamlab.lab.trial.spec import OracleJob
+from streamlab.results import schema
+from streamlab.results.schema import TrialRow
+from streamlab.results.store import read_trials
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.oracle_cache import move_old_answers
+
+# The oracle is slow on purpose; it runs once for each dataset.
+ORACLE_TIMEOUT_S = 3600.0
+
+
+class Watcher(Protocol):
+    """Receives the progress of a run."""
+
+    def advised(self, text: str) -> None:
+        """Receive a hint on how to improve the run."""
+
+    def oracle(self, key: str, dataset: Dataset) -> None:
+        """Note that the oracle's answer for a dataset is being looked up or computed."""
+
+    def started(self, trial: Trial) -> None:
+        """Note that a trial starts."""
+
+    def finished(self, trial: Trial, row: TrialRow) -> None:
+        """Note that a trial has ended and its row is stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """Result of a run so far.
+
+    Attributes:
+        rows: rows of all trials, in order.
+        searches: state of each search, by cell id.
+        interrupted: the run was interrupted.
+    """
+
+    rows: tuple[TrialRow, ...]
+    searches: Mapping[str, State]
+    interrupted: bool
+
+
+class Runner:
+    """Runs the cells of a run in its directory, and skips trials whose rows are stored."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        cells: Sequence[Cell],
+        datasets: Mapping[str, Dataset],
+        watcher: Watcher,
+        settings: Settings,
+    ) -> None:
+        """Prepare to run `cells` on the datasets of their workloads, by key."""
+        self._directory = directory
+        self._cells = cells
+        self._datasets = datasets
+        self._watcher = watcher
+        self._settings = settings
+        self._done: dict[str, TrialRow] = {}
+
+    def run(self) -> RunResult:
+        """Run every trial whose row is missing in the run directory.
+
+        Raises:
+            LabError: an oracle failed, the isolation is unavailable, or the disk is full. Stored rows
+                stay, and the run can be resumed.
+            ResultsError: a record of an earlier session is damaged.
+        """
+        directory = self._directory
+        began_ns = time.monotonic_ns()
+        self._done = directory.open_session()
+        interrupted = True
+        session: Session | None = None
+        try:
+            session = begin(directory.path, directory.meta, self._settings)
+            directory.note_in_session(
+                energy={"provider": session.energy.name, "reason": session.energy.reason},
+                idle_before_w=session.idle_before,
+                confinement=session.confinement(),
+            )
+            directory.save()
+            if (advice := session.advice()) is not None:
+                self._watcher.advised(advice)
+            self._compute_answers()
+            self._measure_all(session)
+            interrupted = False
+            directory.meta = replace(directory.meta, complete=True)
+        except KeyboardInterrupt:
+            pass
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            with directory.writing("a file of the run"):
+                raise
+        finally:
+            if session is not None:
+                with directory.writing("the end of the session"):
+                    idle_after_w = finish(session, interrupted=interrupted)
+                directory.note_in_session(idle_after_w=idle_after_w)
+                generators = session.generators.records
+                directory.meta = replace(directory.meta, generators=generators)
+            directory.close_session(interrupted=interrupted, began_ns=began_ns)
+        self._done = read_trials(directory.path)
+        return RunResult(
+            rows=self._rows(), searches=self._searches().states, interrupted=interrupted
+        )
+
+    def _compute_answers(self) -> None:
+        """Compute the expected answers of the workloads with trials to run, into the cache.
+
+        Each in a process of its own to keep this one small.
+        """
+        started = [cell for cell in self._cells if cell.refusal is None]
+        waiting = [trial.cell for trial in interleave(started) if trial.name not in self._done]
+        searches = [cell for cell in started if cell.search is not None]
+        for entry in entries_of([*waiting, *searches]):
+            dataset = self._datasets[entry.key]
+            self._watcher.oracle(entry.key, dataset)
+            move_old_answers(dataset)
+            log = self._directory.path / "logs" / f"oracle-{entry.key}.log"
+            job = OracleJob(dataset=dataset, workload=entry.found_by, query=entry.query)
+            result = run_trial(job, log=log, timeout_s=ORACLE_TIMEOUT_S).result
+            if result.get("status") is not None:
+                raise LabError(
+                    f"the {entry.bound().checked_by} of {entry.key} failed, so no answer can be "
+                    f"verified: {result['reason']} ({log})"
+                )
+
+    def _measure_all(self, session: Session) -> None:
+        fixed = [cell for cell in self._cells if cell.search is None or cell.refusal is not None]
+        for trial in interleave(fixed):
+            if trial.name not in self._done:
+                self._measure(session, trial)
+        searches = self._searches(Recorder(run_dir=self._directory.path))
+        while (step := searches.next()) is not None:
+            pause(step.pause_s)
+            trial = Trial(
+                cell=step.cell,
+                repetition=step.repetition,
+                order_index=len(self._done),
+                purpose=step.purpose,
+                probe=step.probe,
+                vote=step.vote,
+                rate_eps=step.rate_eps,
+            )
+            searches.record(self._measure(session, trial))
+
+    def _measure(self, session: Session, trial: Trial) -> TrialRow:
+        """Measure a trial and store its row; keep the first right answer of a cell if requested."""
+        self._watcher.started(trial)
+        cell = trial.cell
+        keep = self._directory.meta.keep_outputs and not any(
+            row.cell == cell.id and row.status == schema.OK for row in self._done.values()
+        )
+        dataset = self._datasets[cell.entry.key]
+        row = measure_trial(session, self._directory.meta, trial, dataset, keep_outputs=keep)
+        self._directory.record(trial.name, row)
+        self._done[trial.name] = session.measured[trial.name] = row
+        self._watcher.finished(trial, row)
+        return row
+
+    def _searches(self, recorder: Recorder | None = None) -> Searches:
+        """Return the searches after the rows so far."""
+        feasible = {
+            cell.id: feasible_eps(cell.load, self._datasets[cell.entry.key].events)
+            for cell in self._cells
+            if cell.search is not None and cell.refusal is None and cell.load is not None
+        }
+        return Searches(self._cells, self._rows(), feasible_eps=feasible, recorded=recorder)
+
+    def _rows(self) -> tuple[TrialRow, ...]:
+        return tuple(sorted(self._done.values(), key=lambda row: row.order_index))
