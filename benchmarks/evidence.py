@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks import core_programs, keyed_operators
 from benchmarks.figures import LISTS, Evidence, Target
-from benchmarks.turns import Numbers
+from benchmarks.turns import Numbers, run_lab
 from streamlab.lab.gate.instructions import compare_counts, count_tree
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.matrix.cells import expand
@@ -54,13 +54,7 @@ class RunFailedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What a figure may name beside cells.
-
-    Attributes:
-        run: takes the arguments as words; returns what one process says.
-        processes: how many are run.
-        built: whether it is a program of the core, which is built first.
-    """
+    """What a figure may name beside cells."""
 
     run: Callable[..., Numbers]
     processes: int
@@ -118,9 +112,7 @@ PROGRAMS: Mapping[str, Program] = {
 def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Evidence, int]:
     """Measure what these figures need.
 
-    Args:
-        targets: the figures.
-        runs: earlier runs of the matrices; they are judged instead of new ones.
+    With earlier runs, judges them instead of new ones.
 
     Returns:
         The evidence, and the worst exit code of `lab run`, 0 where none was run.
@@ -135,8 +127,11 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
     rows: list[TrialRow] = []
     code = 0
     for matrix, cells in matrices.items():
-        run_dir, ended = _run_matrix(matrix, cells)
-        rows += read_run(run_dir).rows
+        only = [word for cell in cells for word in ("--only", cell)]
+        made, ended = run_lab(str(matrix), *only)
+        if made is None:
+            raise RunFailedError(ended or 3)
+        rows += read_run(made).rows
         code = max(code, ended)
     for run_dir in runs:
         rows += read_run(run_dir).rows
@@ -195,18 +190,6 @@ def cells_by_matrix(targets: Sequence[Target]) -> dict[Path, list[str]]:
             if cell not in needed.setdefault(known[cell], []):
                 needed[known[cell]].append(cell)
     return needed
-
-
-def _run_matrix(matrix: Path, cells: Sequence[str]) -> tuple[Path, int]:
-    """Run the lab on cells of a matrix; return the run directory and the exit code."""
-    only = [word for cell in cells for word in ("--only", cell)]
-    command = [sys.executable, "-m", "streamlab", "run", str(matrix), *only]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    print(done.stdout, end="")
-    lines = done.stdout.strip().splitlines()
-    if not lines or not Path(lines[-1]).is_dir():
-        raise RunFailedError(done.returncode or 3)
-    return Path(lines[-1]), done.returncode
 
 
 def list_values(targets: Sequence[Target], rows: Sequence[TrialRow]) -> dict[tuple[str, str], int]:

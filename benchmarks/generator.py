@@ -34,11 +34,6 @@ def send_lag_p99_ns() -> int:
 def percentile_ns(values_ns: Sequence[int], counts: Sequence[int], share: float) -> int:
     """Return the highest value of the bucket in which a share of all samples is reached.
 
-    Args:
-        values_ns: the highest value of each used bucket, ascending.
-        counts: samples in each.
-        share: of the samples.
-
     Raises:
         ValueError: there are no samples.
     """

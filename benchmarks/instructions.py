@@ -19,8 +19,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from pathlib import Path
+
+from streamlab.lab.errors import GateError
+from streamlab.lab.gate.instructions import Counts, differing, read_counts
 
 ROOT = Path(__file__).parents[1]
 PRESET = "instructions"
@@ -56,30 +59,10 @@ class CountError(Exception):
     """The instructions cannot be counted; the message says what is missing and the remedy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """Instruction counts with all that they depend on besides the source.
-
-    Attributes:
-        compiler: first line of `c++ --version`, and the C library's version.
-        flags: of the compiler.
-        valgrind: its version.
-        counts: instructions by benchmark.
-    """
-
-    compiler: str
-    flags: str
-    valgrind: str
-    counts: Mapping[str, int]
-
-
 def count(source: Path, build_dir: Path, plants: Mapping[str, float] | None = None) -> Counts:
     """Build a source tree's benchmarks and count them all.
 
-    Args:
-        source: the tree; it must have the CMake preset `instructions`.
-        build_dir: where to build; reused when it is there.
-        plants: by benchmark, percentage of its own work that is added, to try a gate.
+    The tree must have the CMake preset `instructions`; `plants` is in percent.
 
     Raises:
         CountError: a program is missing, a build fails, or a benchmark's answer is wrong.
@@ -126,31 +109,6 @@ def write(counts: Counts, path: Path) -> None:
     """Write counts as JSON, sorted, so that a changed count is one changed line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(asdict(counts), indent=2, sort_keys=True) + "\n", encoding="utf-8")
-
-
-def read(path: Path) -> Counts:
-    """Read what `write` wrote.
-
-    Raises:
-        CountError: there is none, or it is damaged.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return Counts(**{field.name: content[field.name] for field in fields(Counts)})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CountError(
-            f"{path}: no instruction counts: {error!r}; `make instructions-baseline` makes them"
-        ) from error
-
-
-def differing(old: Counts, new: Counts) -> list[str]:
-    """Return in words why two records may not be compared; empty when they may."""
-    names = [field.name for field in fields(Counts) if field.name != "counts"]
-    return [
-        f"{name} was {getattr(old, name)!r}, is {getattr(new, name)!r}"
-        for name in names
-        if getattr(old, name) != getattr(new, name)
-    ]
 
 
 def _count_one(valgrind: str, folder: Path, name: str, plant: float) -> int:
@@ -206,11 +164,7 @@ def _program(name: str, remedy: str, path: str | None = None) -> str:
 def _output(
     command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> str:
-    """Run a command and return its standard output.
-
-    Raises:
-        CountError: it fails or takes too long; with the end of what it wrote.
-    """
+    """Run a command and return its standard output."""
     shown = " ".join(command)
     try:
         done = subprocess.run(
@@ -264,10 +218,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     source = given.source.resolve()
     try:
-        baseline = None if given.baseline is None else read(given.baseline)
+        baseline = None if given.baseline is None else read_counts(given.baseline)
         counts = count(source, given.build_dir or source / "build" / PRESET, dict(given.plant))
         write(counts, given.out)
-    except (CountError, OSError) as error:
+    except (CountError, GateError, OSError) as error:
         print(f"instructions: {error}", file=sys.stderr)
         return FAILED
     for name, number in counts.counts.items():

@@ -70,15 +70,7 @@ def forward(w, out):
 
 @dataclass(frozen=True)
 class Case:
-    """A query and its input.
-
-    Attributes:
-        tuples: in all streams together.
-        keys: how many there are.
-        words: of a tuple; 0: a single key.
-        advance: of the window; its size is `SIZE`.
-        pairs: whether keys are pairs of words.
-    """
+    """A query and its input."""
 
     tuples: int
     keys: int

@@ -67,14 +67,6 @@ def switch_times_ns(
 ) -> dict[tuple[int, int], list[int]]:
     """Run once, and after the warm-up change `rounds` times from `before` to `after` and back.
 
-    Args:
-        found: what to compute: a query of one operator.
-        dataset: on which input.
-        spec: the load.
-        before: instances at the start.
-        after: instances to change to.
-        rounds: changes in each direction.
-
     Returns:
         By (instances before, after), the ns from each call to its switch.
 

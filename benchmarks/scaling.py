@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamlab.results.schema import TrialRow
 
+from benchmarks.turns import run_lab
+
 TREE = Path(__file__).parents[1]
 BUILT = TREE / "build" / "scaling"
 MATRIX = TREE / "benchmarks" / "scaling.toml"
@@ -147,16 +149,12 @@ def run(
         matrix.write_text(
             text.replace("\nrepetitions = 5\n", f"\nrepetitions = {repetitions}\n"), "utf-8"
         )
-    command = [sys.executable, "-m", "streamlab", "run", str(matrix), "--out", str(out)]
-    command += [word for pattern in only for word in ("--only", pattern)]
+    patterns = [word for pattern in only for word in ("--only", pattern)]
     try:
-        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
+        return run_lab(str(matrix), "--out", str(out), *patterns, env=env)[0]
     finally:
         if matrix != MATRIX:
             matrix.unlink()
-    print(done.stdout, end="")
-    lines = done.stdout.splitlines()
-    return Path(lines[-1]) if lines and (Path(lines[-1]) / "run.json").is_file() else None
 
 
 def report(run_dir: Path) -> int:

@@ -6,7 +6,10 @@ use, believe CPU times rather than rates.
 
 import os
 import statistics
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 Numbers = Mapping[str, float]
 """The results of one trial by quantity, e.g. `{"eps": 1e8, "cpu_ns": 9.5}`."""
@@ -37,3 +40,12 @@ def _text(name: str, values: Sequence[float]) -> str:
     if name.endswith("_s") or name == "eps":
         return f"{name} {median / 1e6:.1f} M ({low / 1e6:.1f} to {high / 1e6:.1f})"
     return f"{name} {median:.1f} ({low:.1f} to {high:.1f})"
+
+
+def run_lab(*arguments: str, env: Mapping[str, str] | None = None) -> tuple[Path | None, int]:
+    """Run `lab run`; return the run's directory, None if it made none, and the exit code."""
+    command = [sys.executable, "-m", "streamlab", "run", *arguments]
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
+    print(done.stdout, end="")
+    run_dir = Path((done.stdout.strip().splitlines() or [""])[-1])
+    return (run_dir if (run_dir / "run.json").is_file() else None), done.returncode

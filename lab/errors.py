@@ -18,13 +18,13 @@
       SearchError   streamlab.lab.runner.search    a search's record does not fit its run
       EnergyError                     no such energy provider
       FigureError                     no such figure, or a run cannot serve it
-      IsolationError  streamlab.lab.isolate       a trial cannot be isolated as requested
-      DiskFullError streamlab.lab.isolate         nothing more can be recorded
-      GateError     streamlab.lab.gate            a gate cannot compare its two sides
+      IsolationError                  a trial cannot be isolated as requested
+      DiskFullError                   nothing more can be recorded
+      GateError                       a gate cannot compare its two sides
       GitError      streamlab.lab.host            git is missing, or cannot read a repository
 
-This module defines LabError's branches, except those of `streamlab.lab.gate`, `streamlab.lab.host`,
-`streamlab.lab.isolate` and `streamlab.lab.runner.search`. Only `lab/cli/__init__.py` chooses exit codes.
+This module defines LabError's branches, except those of `streamlab.lab.host` and `streamlab.lab.runner.search`.
+Only `lab/cli/__init__.py` chooses exit codes.
 """
 
 
@@ -59,3 +59,15 @@ class EnergyError(LabError):
 
 class FigureError(LabError):
     """No figure has this id, or a run cannot serve it; the message says what is missing."""
+
+
+class IsolationError(LabError):
+    """Trials cannot be isolated; the message has the cause and the remedy."""
+
+
+class DiskFullError(LabError):
+    """A trial could not be recorded because a disk is full; run it again."""
+
+
+class GateError(LabError):
+    """A gate cannot run: a revision, a build, a baseline or a list of accepted regressions is wrong."""

@@ -6,19 +6,16 @@ and the run is stored in a directory that `lab report` and `lab compare` accept.
 
 import html
 import logging
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomli_w
-
 from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.cells import Trial, expand
 from streamlab.lab.matrix.matrix import parse_matrix
-from streamlab.lab.matrix.one_workload import OneWorkload, describe_ignored_workers, matrix_text
+from streamlab.lab.matrix.run_arguments import RunArguments
 from streamlab.lab.matrix.toml_table import read_text
 from streamlab.lab.runner.datasets import check_entries
 from streamlab.lab.runner.execution import RunRequest, execute
@@ -187,19 +184,12 @@ def _text(
                 f"lab.run: {name} is {value!r}; give a list, or the path of a matrix, e.g. "
                 'lab.run(workloads=["wordcount"], engines=["reference", "multicore"])'
             )
-    requests = [
-        OneWorkload(reference=_reference(workload), engines=engines, **settings)
-        for workload in workloads
-    ]
-    note = describe_ignored_workers(requests[0])  # the same for all requests
-    if note:
+    arguments = RunArguments(
+        workloads=[_reference(workload) for workload in workloads], engines=engines, **settings
+    )
+    if note := arguments.describe_ignored_workers():
         _LOG.warning("%s", note)
-    contents = [tomllib.loads(matrix_text(request)) for request in requests]
-    first = contents[0]
-    if len(contents) > 1:
-        first["run"]["name"] = "several"
-        first["workload"] = [content["workload"][0] for content in contents]
-    return tomli_w.dumps(first)
+    return arguments.matrix().to_toml()
 
 
 def _reference(workload: str | Workload) -> str:

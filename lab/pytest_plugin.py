@@ -14,7 +14,6 @@ runs the conformance suite, as `lab conform` does. `pytest --lab-engine mine` ne
 it collects one item per variant and workload, and skips unsupported ones.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from streamlab.lab.conform.items import LabConform, collect_items
 from streamlab.results import schema
@@ -65,50 +65,38 @@ class LabTrial:
         """Run one trial; fail the test if it cannot run or its answer is not verified.
 
         None means the default of a matrix.
-
-        Args:
-            workload: name of the workload.
-            engine: name of the engine.
-            variant: variant of the engine.
-            workers: degree of parallelism.
-            batch: events per hand-over.
-            events: approximate number of generated events.
-            params: parameters of the generator.
-            query: query parameters of the workload.
-            seed: seed of the generator.
-            dataset: id of a dataset, instead of events, params and seed.
-            options: options of the engine.
-            load: a `[load]` table of a matrix, with one rate; None: catch-up.
-            timeout_s: limit for the trial, without the generation of its input.
-
-        Returns:
-            The columns of `streamlab.results.schema` by name; the status is in `VERIFIED`.
+        Arguments are those of a matrix; None means its default. `load` is a `[load]` table with one
+        rate.
         """
         if load is not None and "search" in load:
             pytest.fail(
                 "lab_trial runs one trial; put a search in a matrix, for `lab run`", pytrace=False
             )
-        tables: dict[str, Mapping[str, Any]] = {
-            "[run]": {"name": "pytest", "repetitions": 1, "timeout_s": timeout_s},
-            "[[workload]]": {
-                "name": workload,
-                "dataset": dataset,
-                "events": events,
-                "params": params,
-                "query": query,
-                "seed": seed,
-            },
-            "[[engine]]": {
-                "name": engine,
-                "variants": None if variant is None else [variant],
-                "workers": [workers],
-                "batch": None if batch is None else [batch],
-                "options": options,
-            },
+        matrix = {
+            "run": {"name": "pytest", "repetitions": 1, "timeout_s": timeout_s},
+            "workload": [
+                {
+                    "name": workload,
+                    "dataset": dataset,
+                    "events": events,
+                    "params": params,
+                    "query": query,
+                    "seed": seed,
+                }
+            ],
+            "engine": [
+                {
+                    "name": engine,
+                    "variants": None if variant is None else [variant],
+                    "workers": [workers],
+                    "batch": None if batch is None else [batch],
+                    "options": options,
+                }
+            ],
+            "load": load,
         }
-        if load is not None:
-            tables["[load]"] = load
-        return _run(_matrix(tables), self._folders.mktemp("lab_trial"), self._data)
+        text = tomli_w.dumps(_without_none(matrix))
+        return _run(text, self._folders.mktemp("lab_trial"), self._data)
 
 
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
@@ -159,25 +147,11 @@ def lab_conform() -> "LabConform":
     return LabConform()
 
 
-def _matrix(tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return tables as TOML, without None values."""
-    lines: list[str] = []
-    for head, table in tables.items():
-        lines.append(head)
-        for key, value in table.items():
-            if value is not None:
-                lines.append(f"{json.dumps(key)} = {_toml(value)}")
-    return "\n".join(lines) + "\n"
-
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML, which writes strings, numbers and booleans as JSON does."""
+def _without_none(value: Any) -> Any:
+    """Return TOML values without the None values in tables."""
     if isinstance(value, Mapping):
-        pairs = (f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items())
-        return f"{{ {', '.join(pairs)} }}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value)
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _run(matrix: str, folder: Path, data: Path) -> Row:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from streamlab.lab.cli.output import drop_output, lab_output, reader_is_gone
+from streamlab.lab.cli.output import drop_output, reader_is_gone
 from streamlab.lab.cli.paths import absolute_places
 from streamlab.lab.interrupt import keep_interrupts
 from streamlab.workloads.default_folders import set_cache_variables
@@ -28,44 +28,25 @@ EXIT_INTERRUPTED = 130
 EXIT_CLOSED_PIPE = 141
 """The code of a process that SIGPIPE ended."""
 
-# name: (module:attribute, help text of `lab --help`, which imports no subcommand).
 _COMMANDS = {
-    "run": (
-        "streamlab.lab.cli.run:run",
-        "Run a matrix of workloads on engines, verified and measured.",
-    ),
-    "report": (
-        "streamlab.lab.cli.report:report",
-        "Write an HTML report of one run, or of several side by side.",
-    ),
-    "figure": (
-        "streamlab.lab.cli.figure:figure",
-        "Reproduce a figure of a paper, with a verdict.",
-    ),
-    "history": (
-        "streamlab.lab.cli.history:history",
-        "Plot each cell over all stored runs of a machine.",
-    ),
-    "compare": ("streamlab.lab.cli.compare:compare", "Compare two runs: ratios with intervals."),
-    "gate": (
-        "streamlab.lab.cli.gate:gate",
-        "Fail on a confirmed regression against a revision or run.",
-    ),
-    "list": ("streamlab.lab.cli.list:list_things", "List workloads, engines, figures or runs."),
-    "data": ("streamlab.lab.cli.data:data", "Generate, import, show and verify datasets."),
-    "plan": ("streamlab.lab.cli.plan:plan", "Show how a workload runs in parallel."),
-    "check": (
-        "streamlab.lab.cli.check:check",
-        "Test a program against the laws of its programming model.",
-    ),
-    "new": ("streamlab.lab.cli.new:new", "Create a package for your own engine or workload."),
-    "conform": ("streamlab.lab.cli.conform:conform", "Run the conformance suite on an engine."),
-    "environment": (
-        "streamlab.lab.cli.environment:make_environment",
-        "Install the packages that an engine needs.",
-    ),
-    "doctor": ("streamlab.lab.cli.doctor:doctor", "Check this machine, and suggest remedies."),
+    "run": "Run a matrix of workloads on engines, verified and measured.",
+    "report": "Write an HTML report of one run, or of several side by side.",
+    "figure": "Reproduce a figure of a paper, with a verdict.",
+    "history": "Plot each cell over all stored runs of a machine.",
+    "compare": "Compare two runs: ratios with intervals.",
+    "gate": "Fail on a confirmed regression against a revision or run.",
+    "list": "List workloads, engines, figures or runs.",
+    "data": "Generate, import, show and verify datasets.",
+    "plan": "Show how a workload runs in parallel.",
+    "check": "Test a program against the laws of its programming model.",
+    "new": "Create a package for your own engine or workload.",
+    "conform": "Run the conformance suite on an engine.",
+    "environment": "Install the packages that an engine needs.",
+    "doctor": "Check this machine, and suggest remedies.",
 }
+"""Help texts by command, for `lab --help`, which imports no subcommand."""
+_ATTRIBUTES = {"list": "list_things", "environment": "make_environment"}
+"""Attributes of the commands' modules that differ from the command's name."""
 
 
 class _PipeError(Exception):
@@ -79,8 +60,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        command = getattr(import_module(module), attribute)
+        module = import_module(f"streamlab.lab.cli.{cmd_name}")
+        command = getattr(module, _ATTRIBUTES.get(cmd_name, cmd_name))
         assert isinstance(command, click.Command)
         return command
 
@@ -102,7 +83,7 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in _COMMANDS.items()])
+            formatter.write_dl([*_COMMANDS.items()])
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -152,7 +133,7 @@ def call(arguments: list[str]) -> int:
 
 def _call(arguments: list[str]) -> int:
     try:
-        with absolute_places(), lab_output():
+        with absolute_places():
             warning = set_cache_variables()
             if warning is not None:
                 click.echo(f"lab: {warning}", err=True)

@@ -1,21 +1,12 @@
 """`lab check`: tests a program against the laws of its programming model."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
-
 import click
 
-from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
 from streamlab.lab.cli.completion import WORKLOADS
-
-if TYPE_CHECKING:
-    from streamlab.workloads.model import Program
+from streamlab.lab.cli.output import LazyCommand
 
 
-@click.command("check")
+@click.command("check", cls=LazyCommand)
 @click.argument("program", **WORKLOADS)
 @click.option(
     "--examples",
@@ -25,7 +16,7 @@ if TYPE_CHECKING:
     help="Examples per law.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the examples.")
-def check(program: str, examples: int, seed: int) -> int:
+def check() -> None:
     """Test PROGRAM against the laws of its programming model.
 
     If the laws hold, every parallel run gives the same answer. PROGRAM is a workload's name,
@@ -57,63 +48,3 @@ def check(program: str, examples: int, seed: int) -> int:
     Prints a minimal counterexample for each law that fails. Exit codes: 0 all laws hold, 2 a law
     fails.
     """
-    target = find_program(program)
-    with _no_traces():
-        from streamlab.engines.multicore.compiled_law import compiled_law
-        from streamlab.workloads.model.check import check as check_laws
-        from streamlab.workloads.model.check import check_also
-
-        report = check_laws(target, examples=examples, seed=seed)
-        law = compiled_law(target)
-        if isinstance(law, str):
-            report = replace(report, skipped=(*report.skipped, f"compiled functions: {law}"))
-        else:
-            report = check_also(report, law, "compiled", seed=seed)
-    click.echo(report.render())
-    return EXIT_OK if report.ok else EXIT_USER_ERROR
-
-
-@contextmanager
-def _no_traces() -> Iterator[None]:
-    """Let Hypothesis store its files in a temporary folder, not in the current one."""
-    from hypothesis.configuration import set_hypothesis_home_dir
-
-    with TemporaryDirectory(prefix="lab-check-") as folder:
-        set_hypothesis_home_dir(folder)
-        try:
-            yield
-        finally:
-            set_hypothesis_home_dir(None)
-
-
-def find_program(reference: str) -> "Program":
-    """Return the program of a workload, a module or a file.
-
-    Raises:
-        ModelError: the reference cannot be loaded, or is neither a program nor a workload.
-    """
-    from streamlab.workloads import references
-    from streamlab.workloads.model import (
-        Dataflow,
-        DGSProgram,
-        ModelError,
-        Operator,
-        Pipeline,
-        Query,
-        Workload,
-    )
-    from streamlab.workloads.registry import workload
-
-    if references.is_name(reference):
-        return workload(reference).program
-    loaded = references.load(reference)
-    if isinstance(loaded, Workload):
-        return loaded.program
-    if isinstance(loaded, DGSProgram | Query | Pipeline | Dataflow):
-        return loaded
-    if isinstance(loaded, Operator):
-        return Query(name=loaded.name, operators=(loaded,))
-    raise ModelError(
-        f"{reference} is a {type(loaded).__name__}, not a DGSProgram, Query, Operator, Pipeline, "
-        "Dataflow or Workload"
-    )

@@ -1,22 +1,12 @@
 """`lab conform`: runs the conformance suite on an engine."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING
-
 import click
 
-from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT
 from streamlab.lab.cli.completion import ENGINES, WORKLOADS
-
-if TYPE_CHECKING:
-    from streamlab.lab.conform.suite import Conformance
-
-ROW = "{:<28}{:<12}{:>7}{:>9}{:>7}{:>7}"
+from streamlab.lab.cli.output import LazyCommand
 
 
-@click.command("conform")
+@click.command("conform", cls=LazyCommand)
 @click.argument("name", **ENGINES)
 @click.option(
     "--workload", "workloads", multiple=True, help="Only this workload; repeatable.", **WORKLOADS
@@ -24,13 +14,7 @@ ROW = "{:<28}{:<12}{:>7}{:>9}{:>7}{:>7}"
 @click.option("--variant", "variants", multiple=True, help="Only this variant; repeatable.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=1), help="Seconds per workload.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
-def conform(
-    name: str,
-    workloads: tuple[str, ...],
-    variants: tuple[str, ...],
-    timeout_s: float | None,
-    as_json: bool,
-) -> int:
+def conform() -> None:
     """Run the conformance suite on engine NAME: small inputs at the edges of the contract.
 
     Each variant runs each workload in a separate process. Cases: ordinary input, no input, one
@@ -40,63 +24,3 @@ def conform(
 
     Exit codes: 0 passed, 2 nothing is supported, 3 a case has no answer, 4 an answer is wrong.
     """
-    from streamlab.lab.conform.suite import TIMEOUT_S, find_variants
-    from streamlab.lab.conform.suite import conform as run_suite
-    from streamlab.workloads.registry import names, workload
-
-    chosen = find_variants(name, variants)
-    for reference in workloads:
-        workload(reference)  # fails on an unknown name, before anything runs
-    results = []
-    if not as_json:
-        click.echo(ROW.format("workload", "variant", "right", "refused", "wrong", "crash"))
-    for variant in chosen:
-        for reference in workloads or names():
-            result = run_suite(name, variant, reference, timeout_s=timeout_s or TIMEOUT_S)
-            results.append(result)
-            if not as_json and result.unsupported is None:
-                _show(result)
-    if as_json:
-        click.echo(json.dumps([asdict(result) for result in results], indent=2))
-    else:
-        _show_unsupported(results)
-    return _code(results)
-
-
-def _show(result: "Conformance") -> None:
-    from streamlab.lab.conform.suite import State
-
-    click.echo(
-        ROW.format(
-            result.workload, result.variant, *(len(result.with_state(state)) for state in State)
-        )
-    )
-    for state in (State.REFUSED, State.WRONG, State.CRASH):
-        first, *others = result.with_state(state) or (None,)
-        if first is not None:
-            more = f" (and {', '.join(outcome.case for outcome in others)})" if others else ""
-            click.echo(f"    {state}: {first.case}{more}: {first.why}")
-
-
-def _show_unsupported(results: Sequence["Conformance"]) -> None:
-    """Print unsupported workloads, one line per reason that is equal but for the workload's name."""
-    alike: dict[str, list[Conformance]] = {}
-    for result in results:
-        if result.unsupported is not None:
-            alike.setdefault(result.unsupported.replace(result.workload, "..."), []).append(result)
-    for group in alike.values():
-        names = ", ".join(f"{result.workload} ({result.variant})" for result in group)
-        click.echo(f"unsupported, {len(group)}: {names}\n    {group[0].unsupported}")
-
-
-def _code(results: Sequence["Conformance"]) -> int:
-    from streamlab.lab.conform.suite import State
-
-    if any(result.with_state(State.WRONG) for result in results):
-        return EXIT_WRONG_OUTPUT
-    if any(result.with_state(State.CRASH) for result in results):
-        return EXIT_ENGINE_FAILURE
-    if all(result.unsupported is not None for result in results):
-        click.echo("lab: the engine supports none of these workloads", err=True)
-        return EXIT_USER_ERROR
-    return EXIT_OK

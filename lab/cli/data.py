@@ -9,11 +9,17 @@ from rich.console import Console
 from rich.table import Table
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
-from streamlab.lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
 from streamlab.lab.cli.completion import DATASETS, WORKLOADS
 from streamlab.lab.cli.data_import import ImportGroup
+from streamlab.lab.cli.data_options import (
+    catalog_at,
+    master_option,
+    root_option,
+    step_bar,
+    way_option,
+)
 from streamlab.lab.cli.data_view import as_record, origin_words, print_dataset, print_id
-from streamlab.lab.cli.single_option import SingleOptionCommand
+from streamlab.lab.cli.output import LabGroup, SingleOptionCommand, echo, stdout
 from streamlab.lab.cli.table_width import print_fitting
 from streamlab.workloads.datasets.catalog import LARGEST_SEED
 from streamlab.workloads.datasets.dataset import Dataset
@@ -24,7 +30,7 @@ _DROPPED = ("keys", "streams")
 """Columns dropped on a narrow terminal, first one first."""
 
 
-@click.group()
+@click.group(cls=LabGroup)
 def data() -> None:
     """Generate, import, show and verify datasets."""
 
@@ -99,16 +105,16 @@ def list_(as_json: bool, root: Path | None) -> None:
     catalog = catalog_at(root)
     listing = catalog.list()
     for reason in listing.damaged:
-        click.echo(f"damaged: {reason}", err=True)
+        echo(f"damaged: {reason}", err=True)
     if as_json:
         shown = [as_record(dataset) for dataset in listing.datasets]
-        click.echo(json.dumps(shown, indent=2))
+        echo(json.dumps(shown, indent=2))
         return
     if not listing.datasets:
-        click.echo(f"no datasets in {catalog.root}; make one with `lab data build WORKLOAD`")
+        echo(f"no datasets in {catalog.root}; make one with `lab data build WORKLOAD`")
         return
     print_fitting(
-        Console(highlight=False),
+        Console(file=stdout(), highlight=False),
         lambda columns: _listing(listing.datasets, columns),
         _LISTED,
         _DROPPED,
@@ -139,7 +145,7 @@ def show(dataset_id: str, as_json: bool, root: Path | None) -> None:
     catalog = catalog_at(root)
     dataset = catalog.get(dataset_id)
     if as_json:
-        click.echo(json.dumps(as_record(dataset), indent=2))
+        echo(json.dumps(as_record(dataset), indent=2))
         return
     print_dataset(dataset, catalog)
 
@@ -164,8 +170,8 @@ def verify(dataset_ids: tuple[str, ...], every: bool, root: Path | None) -> int:
     for folder in folders:
         reasons = tuple(damages(folder))
         damaged += bool(reasons)
-        click.echo(f"{folder.name}  {'DAMAGED' if reasons else 'whole'}")
+        echo(f"{folder.name}  {'DAMAGED' if reasons else 'whole'}")
         for reason in reasons:
-            click.echo(f"    {reason}")
-    click.echo(f"{len(folders)} datasets in {catalog.root}, {damaged} damaged", err=True)
+            echo(f"    {reason}")
+    echo(f"{len(folders)} datasets in {catalog.root}, {damaged} damaged", err=True)
     return EXIT_USER_ERROR if damaged else EXIT_OK

@@ -7,12 +7,18 @@ from typing import Any
 import click
 from rich.console import Console
 
-from streamlab.lab.cli.catalogue import catalog_at, master_option, root_option, step_bar, way_option
-from streamlab.lab.cli.columns import columns_of
+from streamlab.lab.cli.data_options import (
+    catalog_at,
+    columns_of,
+    master_option,
+    root_option,
+    step_bar,
+    way_option,
+)
 from streamlab.lab.cli.data_table import table
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
+from streamlab.lab.cli.output import SingleOptionCommand
 from streamlab.lab.cli.paths import AbsolutePath
-from streamlab.lab.cli.single_option import SingleOptionCommand
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Setting
 

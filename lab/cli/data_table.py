@@ -1,15 +1,15 @@
 """`lab data import table`: imports any table as the input of any workload."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
-from streamlab.lab.cli.catalogue import catalog_at, root_option, step_bar
-from streamlab.lab.cli.columns import columns_of
 from streamlab.lab.cli.completion import WORKLOADS
+from streamlab.lab.cli.data_options import catalog_at, columns_of, root_option, step_bar
 from streamlab.lab.cli.data_view import print_id, print_rows, print_times
-from streamlab.lab.cli.single_option import SingleOptionCommand
+from streamlab.lab.cli.output import SingleOptionCommand
 from streamlab.workloads.datasets.dataset import Dataset
 
 FORMATS = ("auto", "csv", "parquet", "arrow")
@@ -102,16 +102,10 @@ def table(
     columns: tuple[str, ...],
     ids: tuple[str, ...],
     form: str,
-    delimiter: str,
-    quoted: bool,
-    time_format: str | None,
-    zone: str,
-    unit: str,
-    streams: int,
-    max_bad: int,
     source: str | None,
     licence: str | None,
     root: Path | None,
+    **settings: Any,
 ) -> None:
     """Import any table as the input of WORKLOAD, and print the dataset's id.
 
@@ -127,14 +121,8 @@ def table(
         form,
         target.program,
         columns_of(columns),
-        delimiter=delimiter,
-        quoted=quoted,
         ids=tuple(name for text in ids for name in text.split(",")),
-        time_format=time_format,
-        zone=zone,
-        unit=unit,
-        streams=streams,
-        max_bad=max_bad,
+        **settings,
     )
     with step_bar() as progress:
         dataset = dataset_of(

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-import click
 from rich.console import Console
 from rich.table import Table
 
+from streamlab.lab.cli.output import echo, stdout
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset, invented_words
 from streamlab.workloads.datasets.manifest import ID_SHOWN
@@ -19,7 +19,7 @@ _MOST_FILES = 5
 
 def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
     """Print a dataset for people: facts, then a table of its streams."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(file=stdout(), highlight=False, soft_wrap=True)
     kinds = ", ".join(dataset.alphabet.kinds)
     facts = {
         "id": dataset.id,
@@ -133,5 +133,5 @@ def print_rows(console: Console, origin: Mapping[str, Any]) -> None:
 def print_id(dataset: Dataset) -> None:
     """Print only the id on standard output, for scripts; a summary goes to standard error."""
     streams = ", ".join(f"{stream.name} {stream.rows:,}" for stream in dataset.streams)
-    click.echo(f"{dataset.workload}, {dataset.events:,} events: {streams}", err=True)
-    click.echo(dataset.id[:ID_SHOWN])
+    echo(f"{dataset.workload}, {dataset.events:,} events: {streams}", err=True)
+    echo(dataset.id[:ID_SHOWN])

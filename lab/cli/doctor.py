@@ -1,22 +1,12 @@
 """`lab doctor`: checks the machine and prints remedies."""
 
-import json
-from collections.abc import Iterable
-from dataclasses import asdict
-from typing import TYPE_CHECKING
-
 import click
 
 from streamlab.lab.cli.completion import ENGINES
-
-if TYPE_CHECKING:
-    from streamlab.lab.doctor.generator import SourceCeiling
-
-COLOURS = {"ok": "green", "warn": "yellow", "missing": "red"}
-CEILING_ROW = "{:<40}{:>7}  {:>14}  {:>14}"
+from streamlab.lab.cli.output import LazyCommand
 
 
-@click.command()
+@click.command(cls=LazyCommand)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
 @click.option(
     "--generator",
@@ -31,46 +21,9 @@ CEILING_ROW = "{:<40}{:>7}  {:>14}  {:>14}"
     help="With --generator: only this engine; repeatable.",
     **ENGINES,
 )
-def doctor(as_json: bool, generator: bool, engines: tuple[str, ...]) -> None:
+def doctor() -> None:
     """Check whether this machine is fit for measurements, and suggest remedies.
 
     `warn`: numbers are less reliable, or a column stays empty. `missing`: something does not work.
     The exit code is always 0.
     """
-    if engines and not generator:
-        raise click.UsageError("--engine requires --generator")
-    if generator:
-        from streamlab.lab.doctor.generator import ceilings  # starts trials
-
-        _show_ceilings(ceilings(engines or None), as_json)
-        return
-    from streamlab.lab.doctor.checkup import examine
-
-    findings = examine()
-    if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
-        return
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        state = click.style(f"{finding.state.value:<8}", fg=COLOURS[finding.state.value])
-        click.echo(f"{state}{finding.name:<{width}}  {finding.seen}")
-        if finding.remedy:
-            click.echo(f"{'':<8}{'':<{width}}  -> {finding.remedy}")
-
-
-def _show_ceilings(ceilings: "Iterable[SourceCeiling]", as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps([asdict(ceiling) for ceiling in ceilings], indent=2))
-        return
-    from streamlab.reports.numbers import rate
-
-    click.echo(CEILING_ROW.format("source of", "batch", "to null engine", "can be claimed"))
-    for ceiling in ceilings:
-        name = f"{ceiling.engine}/{','.join(ceiling.variants)}".rstrip("/")
-        batch = "-" if ceiling.batch is None else str(ceiling.batch)
-        if ceiling.ceiling_eps is not None and ceiling.claimable_eps is not None:
-            rates = rate(ceiling.ceiling_eps).text, rate(ceiling.claimable_eps).text
-            click.echo(CEILING_ROW.format(name, batch, *rates))
-        else:
-            why = "virtual source: no ceiling" if ceiling.virtual else f"unknown: {ceiling.reason}"
-            click.echo(f"{name:<40}{batch:>7}  {why}")

@@ -1,6 +1,7 @@
 """Lists workloads, engines, figures and runs as records, for `lab list`; docs/json.md has the keys.
 
 A broken item has a record, too: `error` has the reason, and unknown values are None or empty.
+Imports stand in functions, because `lab list runs` needs no engine and no figure.
 """
 
 from collections.abc import Iterable, Mapping

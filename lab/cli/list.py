@@ -8,10 +8,11 @@ import click
 
 from streamlab.lab.cli import EXIT_OK, inventory
 from streamlab.lab.cli.inventory import Record
+from streamlab.lab.cli.output import LabCommand, echo
 from streamlab.lab.cli.stored_runs import runs_option
 
 
-@click.command("list")
+@click.command("list", cls=LabCommand)
 @click.argument("what", type=click.Choice(["workloads", "engines", "figures", "runs"]))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; see docs/json.md.")
 @runs_option("--out", about="With runs: their folder")
@@ -19,12 +20,12 @@ def list_things(what: str, as_json: bool, out: Path) -> int:
     """List workloads with their parameters, engines with their variants, figures, or runs."""
     records = inventory.runs(out) if what == "runs" else _INVENTORIES[what]()
     if as_json:
-        click.echo(json.dumps(records, indent=2, default=str))
+        echo(json.dumps(records, indent=2, default=str))
         return EXIT_OK
     if what == "runs" and not records:
-        click.echo(f"no runs in {out}; `lab run --demo` makes one")
+        echo(f"no runs in {out}; `lab run --demo` makes one")
     for line in _LINES[what](records):
-        click.echo(line)
+        echo(line)
     return EXIT_OK
 
 

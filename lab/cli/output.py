@@ -1,65 +1,96 @@
-"""Reserves a command's standard output for the lab's text, and notices when its reader closes."""
+"""Writes the lab's text to standard output, and notices when its reader closes."""
 
 import os
 import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from importlib import import_module
 from typing import Any, TextIO
 
-_OURS = ("streamlab.lab.", "streamlab.reports.", "streamlab.results.")
-"""Packages whose text is a command's output."""
+import click
 
-_WRITERS = frozenset({"click", "rich", "threading"})
-"""Packages that write on behalf of their callers."""
+_reserved: TextIO | None = None
 
 
-class LabOutput:
-    """Standard output for the lab's text; text of workloads and libraries goes to standard error.
+class LabCommand(click.Command):
+    """A command whose standard output has only text that `echo` or a console on `stdout()` wrote.
 
-    `lab check`, `lab plan` and other commands run programs and import workloads in the lab's
-    process. Text that these print would make `--json` unreadable.
+    Commands run programs and import workloads in the lab's process. Text that these print would make
+    `--json` unreadable, so it goes to standard error.
     """
 
-    def __init__(self, output: TextIO) -> None:
-        """Write the lab's text to `output`, all other text to standard error."""
-        self._output = output
-
-    def write(self, text: str) -> int:
-        """Write text to the stream of the calling code."""
-        of_lab = _is_ours(sys._getframe(1))
-        return (self._output if of_lab else sys.stderr).write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the lab's stream."""
-        return getattr(self._output, name)
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with reserve_output():
+            return super().invoke(ctx)
 
 
-def _is_ours(frame: FrameType | None) -> bool:
-    """Return whether the first caller outside `_WRITERS` belongs to the lab."""
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__"))
-        if module.startswith(_OURS):
-            return True
-        if module.partition(".")[0] not in _WRITERS:
-            return False
-        frame = frame.f_back
-    return True
+class LazyCommand(LabCommand):
+    """A command without a body: the function of its name in `lab/cli/commands` implements it.
+
+    That module is imported only when the command runs, so `lab --help` and `lab COMMAND --help` start fast.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Import the implementation and run it."""
+        assert self.callback is not None
+        module = self.callback.__module__.replace(".cli.", ".cli.commands.")
+        with reserve_output():
+            return ctx.invoke(getattr(import_module(module), self.callback.__name__), **ctx.params)
+
+
+class SingleOptionCommand(LabCommand):
+    """A command whose options may be given once only, unless they are declared `multiple`.
+
+    Click alone silently drops the first value.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            click.UsageError: an option is given twice.
+        """
+        _, _, parsed = self.make_parser(ctx).parse_args(list(args))
+        options = [each for each in parsed if isinstance(each, click.Option) and not each.multiple]
+        twice = next((each for each in options if options.count(each) > 1), None)
+        if twice is not None and not ctx.resilient_parsing:
+            raise click.UsageError(
+                f"{twice.opts[0]} is given {options.count(twice)} times; give it once", ctx
+            )
+        return super().parse_args(ctx, args)
+
+
+class LabGroup(click.Group):
+    """A group of commands whose standard output is the lab's."""
+
+    command_class = LabCommand
+
+
+def stdout() -> TextIO:
+    """Return the stream for the lab's text."""
+    return _reserved or sys.stdout
+
+
+def echo(text: object = "", *, err: bool = False) -> None:
+    """Print text of the lab, to standard error if `err`."""
+    click.echo(text, file=None if err else stdout(), err=err)
 
 
 @contextmanager
-def lab_output() -> Iterator[None]:
-    """Reserve standard output for the lab within the block."""
-    before = sys.stdout
-    if before is None:  # closed before the process started
+def reserve_output() -> Iterator[None]:
+    """Send text that other code prints in the block to standard error."""
+    global _reserved
+    if sys.stdout is None:  # closed before the process started
         yield
         return
-    sys.stdout = LabOutput(before)
+    before = sys.stdout, _reserved
+    _reserved, sys.stdout = stdout(), sys.stderr
     try:
         yield
     finally:
-        sys.stdout = before
+        sys.stdout, _reserved = before
 
 
 def reader_is_gone() -> bool:

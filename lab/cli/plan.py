@@ -1,28 +1,16 @@
 """`lab plan`: shows how a workload runs in parallel: its synchronization plan or deployment."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import click
 
-from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.completion import DATASETS, WORKLOADS
+from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath
 
-if TYPE_CHECKING:
-    from streamlab.workloads.datasets.dataset import Dataset
-    from streamlab.workloads.model import Dataflow, DGSProgram, Input, Workload
-    from streamlab.workloads.model.dataflow.plan import Deployment
-    from streamlab.workloads.optimizers import Choice, Costs
-
-MOST_SAMPLED = 2_000_000
-"""Most events to generate for the measurement of costs."""
 MOST_EVENTS = 10**15
 """Limit for `--events`: sums of stream frequencies must fit in 64 bits."""
 
 
-@click.command("plan")
+@click.command("plan", cls=LazyCommand)
 @click.argument("workload", **WORKLOADS)
 @click.option(
     "--workers", "-w", type=click.IntRange(min=1), required=True, help="Number of workers."
@@ -57,19 +45,7 @@ MOST_EVENTS = 10**15
 )
 @click.option("--dot", type=AbsolutePath(dir_okay=False), help="Write Graphviz to this file.")
 @click.option("--svg", type=AbsolutePath(dir_okay=False), help="Write SVG to this file.")
-def plan(
-    workload: str,
-    workers: int,
-    params: Sequence[str],
-    events: int,
-    dataset: str | None,
-    optimizer: str | None,
-    streams: Sequence[str],
-    combine: str | None,
-    soundness: str | None,
-    dot: Path | None,
-    svg: Path | None,
-) -> int:
+def plan() -> None:
     """Show how WORKLOAD runs in parallel, as text and as a picture.
 
     For a DGS program, shows the chosen synchronization plan. For a typed dataflow graph, shows the
@@ -80,218 +56,3 @@ def plan(
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
-    from streamlab.workloads.model.dataflow.plan import deploy
-    from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
-    from streamlab.workloads.model.workload import dgs_program
-
-    target, graph = _load_workload(workload)
-    if graph is not None:
-        if optimizer is not None:
-            raise click.UsageError(
-                f"--optimizer is for synchronization plans; {workload} is a typed dataflow graph, "
-                "whose deployment needs no optimizer"
-            )
-        deployed = deploy(
-            graph,
-            workers,
-            streams=_streams(graph, target, dataset, params, events, streams),
-            partials=combine != "never",
-            sound=soundness != "none",
-        )
-        return _show_deployment(deployed, dot, svg)
-    assert target is not None, "only a graph can come without a workload"
-    for option, value in (
-        ("--streams", streams),
-        ("--combine", combine),
-        ("--soundness", soundness),
-    ):
-        if value:
-            raise click.UsageError(f"{option} is for typed dataflow graphs; {workload} is not one")
-    if dataset is None and target.source is None:
-        choice = plan_for_parameters(target, pairs(params), events, workers, optimizer)
-    else:
-        dgs_program(target)  # raises for other models before the input is made
-        data = _input_of(target, dataset, params, events)
-        choice = plan_for_dataset(target, data, workers, optimizer)
-    chosen = choice.plan
-    click.echo("\n".join([plan_text(chosen), *choice.reasons]))
-    if dot is not None:
-        _write(dot, plan_dot(chosen))
-    if svg is not None:
-        from streamlab.workloads.model.dgs.plan_drawing import plan_svg
-
-        _write(svg, plan_svg(chosen))
-    return EXIT_OK
-
-
-def _load_workload(reference: str) -> "tuple[Workload | None, Dataflow | None]":
-    """Return a workload and its typed dataflow graph, each None if missing."""
-    from streamlab.workloads import references
-    from streamlab.workloads.model import Dataflow
-    from streamlab.workloads.registry import workload
-
-    if not references.is_name(reference):
-        loaded = references.load(reference)
-        if isinstance(loaded, Dataflow):
-            return None, loaded
-    target = workload(reference)
-    return target, target.program if isinstance(target.program, Dataflow) else None
-
-
-def _streams(
-    graph: "Dataflow",
-    workload: "Workload | None",
-    dataset: str | None,
-    params: Sequence[str],
-    events: int,
-    overrides: Sequence[str],
-) -> list[int]:
-    """Return the number of streams of each kind: those of `overrides`, else those of the input.
-
-    A graph without a workload has no input, and defaults to one stream per kind.
-    """
-    from streamlab.workloads.model.dataflow.plan import streams_of
-
-    if workload is None:
-        for option, value in (("--param", params), ("--dataset", dataset)):
-            if value:
-                raise click.UsageError(
-                    f"{option} is for a workload's input, and a graph alone has none; use --streams"
-                )
-        counts = [1] * len(graph.kinds)
-    elif dataset is None and workload.source is None:
-        specs = workload.streams(workload.params(pairs(params)), events)
-        counts = streams_of(graph, (graph.kind_indices(spec.kinds) for spec in specs))
-    else:
-        data = _input_of(workload, dataset, params, events)
-        counts = streams_of(graph, (stream.kinds for stream in data.streams))
-    for text in overrides:
-        kind, equals, count = text.rpartition("=")
-        if not count.isdecimal() or int(count) < 1 or (equals and kind not in graph.kinds):
-            raise click.BadParameter(
-                f"{text!r} is neither N nor KIND=N, with N at least 1 and a kind of "
-                f"{graph.name}: {', '.join(graph.kinds)}",
-                param_hint="--streams",
-            )
-        for index, name in enumerate(graph.kinds):
-            counts[index] = int(count) if kind in ("", name) else counts[index]
-    return counts
-
-
-def _input_of(
-    workload: "Workload", dataset: str | None, params: Sequence[str], events: int
-) -> "Dataset":
-    """Return the dataset with an id; None: the dataset that the workload's own source makes."""
-    from streamlab.lab.cli.progress import announce
-    from streamlab.workloads.datasets.builder import ensure
-    from streamlab.workloads.datasets.catalog import Catalog
-
-    if dataset is None:
-        with announce(f"dataset of {workload.name}") as progress:
-            return ensure(workload, pairs(params), events, 1, progress=progress)
-    if params:
-        raise click.UsageError("--param is for generated input; a dataset has its own parameters")
-    stored = Catalog.default().get(dataset)
-    if stored.workload != workload.input_name:
-        raise click.UsageError(
-            f"dataset {dataset} is input of {stored.workload}, not of {workload.input_name}; "
-            "see `lab data list`"
-        )
-    return stored
-
-
-def _show_deployment(deployment: "Deployment", dot: Path | None, svg: Path | None) -> int:
-    from streamlab.workloads.model.dataflow.drawing import deployment_dot, deployment_text
-
-    click.echo(deployment_text(deployment))
-    if dot is not None:
-        _write(dot, deployment_dot(deployment))
-    if svg is not None:
-        from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
-
-        _write(svg, deployment_svg(deployment))
-    return EXIT_OK
-
-
-def plan_for_parameters(
-    workload: "Workload",
-    values: dict[str, object],
-    events: int,
-    workers: int,
-    optimizer: str | None = None,
-) -> "Choice":
-    """Return the choice for generated input, from the sizes of its streams.
-
-    For a program with events across keys, from a sample of the input, because the sizes do not
-    show the keys of a stream.
-    """
-    from streamlab.workloads.datasets.builder import generate_input
-    from streamlab.workloads.model import Alphabet
-    from streamlab.workloads.model.dgs.stream_profile import profile, profile_of_specs
-    from streamlab.workloads.model.workload import dgs_program
-    from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
-
-    program = dgs_program(workload)
-    params = workload.params(values)
-    alphabet = Alphabet(kinds=program.kinds, keys=workload.keys(params))
-
-    def sample() -> "Input":
-        return generate_input(workload, params, min(events, MOST_SAMPLED), 1)
-
-    request = PlanRequest(
-        program=program,
-        alphabet=alphabet,
-        streams=profile(sample())
-        if program.across
-        else profile_of_specs(workload.streams(params, events), alphabet),
-        workers=workers,
-        costs=lambda: _costs(program, sample(), workers),
-    )
-    return choose(optimizer or DEFAULT, request)
-
-
-def plan_for_dataset(
-    workload: "Workload", dataset: "Dataset", workers: int, optimizer: str | None = None
-) -> "Choice":
-    """Return the choice for a dataset, from the counts of its tags."""
-    from streamlab.workloads.model.dgs.stream_profile import profile
-    from streamlab.workloads.model.workload import dgs_program
-    from streamlab.workloads.optimizers import DEFAULT, PlanRequest, choose
-
-    program = dgs_program(workload)
-    data = dataset.load()
-    request = PlanRequest(
-        program=program,
-        alphabet=data.alphabet,
-        streams=profile(data),
-        workers=workers,
-        costs=lambda: _costs(program, data, workers),
-    )
-    return choose(optimizer or DEFAULT, request)
-
-
-def _costs(program: "DGSProgram", data: "Input", workers: int) -> "Costs":
-    from streamlab.engines.multicore.dgs.run import plan_costs  # slow to import, rarely needed
-
-    return plan_costs(program, data, workers)
-
-
-def pairs(params: Sequence[str]) -> dict[str, object]:
-    """Return parameters by name, from texts K=V; the last one of a name wins."""
-    values: dict[str, object] = {}
-    for text in params:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(
-                f"{text!r} is not of the form name=value", param_hint="--param"
-            )
-        values[name] = value
-    return values
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise click.FileError(str(path), error.strerror or str(error)) from error
-    click.echo(f"wrote {path}")

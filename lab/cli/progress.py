@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from enum import Enum
-from types import TracebackType
 
 from rich.console import Console
 from rich.markup import escape
@@ -117,12 +116,7 @@ class TerminalWatcher:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._progress.stop()
 
     def advised(self, text: str) -> None:

@@ -1,15 +1,13 @@
 """`lab report RUN...`: writes the HTML report of a run, or of several runs side by side."""
 
-from pathlib import Path
-
 import click
 
 from streamlab.lab.cli.completion import RUNS
+from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath
-from streamlab.lab.cli.stored_runs import find_run, runs_root
 
 
-@click.command()
+@click.command(cls=LazyCommand)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", **RUNS)
 @click.option(
     "--out",
@@ -17,7 +15,7 @@ from streamlab.lab.cli.stored_runs import find_run, runs_root
     help="File to write; default: report.html in the run's directory, or comparison.html in the "
     "last run's directory for several runs.",
 )
-def report(runs: tuple[str, ...], out: Path | None) -> None:
+def report() -> None:
     """Write the report of RUN as one HTML file and print its path.
 
     RUN is a run's directory, the name of a stored run or a part of it (`lab list runs`), or
@@ -25,48 +23,3 @@ def report(runs: tuple[str, ...], out: Path | None) -> None:
     directory. Several runs are shown side by side and compared with the first: ratios with
     intervals as in `lab compare`, and the differences between the runs.
     """
-    write_pages([find_run(run, runs_root()) for run in runs], out)
-
-
-def write_pages(run_dirs: list[Path], out: Path | None = None) -> None:
-    """Write the report of one or several runs and print its path.
-
-    Args:
-        run_dirs: directories of the runs.
-        out: file to write; None: into the directory of the last run.
-
-    Raises:
-        LabError: the file cannot be written.
-    """
-    from streamlab.lab.cli.write_errors import check_file, writing
-
-    check_file(out, "the report")
-    with writing("the report or one of its figures", run_dirs[-1] if out is None else out):
-        written = _one(run_dirs[0], out) if len(run_dirs) == 1 else _several(run_dirs, out)
-    click.echo(written)
-
-
-def _one(run_dir: Path, out: Path | None) -> Path:
-    from streamlab.reports.page import write_report  # matplotlib is slow to import
-
-    return write_report(run_dir, out)
-
-
-def _several(run_dirs: list[Path], out: Path | None) -> Path:
-    from streamlab.lab.cli.compare import SEED
-    from streamlab.reports.page.comparison import write_comparison
-    from streamlab.reports.side_by_side import LETTERS
-    from streamlab.results.store import read_run
-
-    places = [path.resolve() for path in run_dirs]
-    twice = [path.name for place, path in enumerate(places) if path in places[:place]]
-    if twice:
-        raise click.UsageError(f"run {twice[0]} is given twice; a comparison needs different runs")
-    if len(run_dirs) > len(LETTERS):
-        raise click.UsageError(
-            f"{len(run_dirs)} runs are too many for one page (at most {len(LETTERS)}); use "
-            "`lab history`"
-        )
-    runs = [read_run(path) for path in run_dirs]
-    target = run_dirs[-1] / "comparison.html" if out is None else out
-    return write_comparison(runs, target, seed=SEED)

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from streamlab.lab.cli.load_table import print_loads, print_searches
+from streamlab.lab.cli.output import stdout
 from streamlab.lab.cli.table_width import print_fitting
 from streamlab.lab.runner.search.state import State
 from streamlab.reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
@@ -41,7 +42,7 @@ def print_results(
 
     The warnings of the trials follow, each kind once.
     """
-    console = console or Console()
+    console = console or Console(file=stdout())
     rows = tuple(rows)
     print_table([row for row in rows if row.load is None], console)
     print_loads(rows, console)

@@ -16,12 +16,8 @@ def print_fitting(
     """Print a table with as many columns as fit on the terminal.
 
     Without a terminal, all columns are printed, and the console becomes as wide as the table.
-
-    Args:
-        console: where to print.
-        build: returns the table with the given columns.
-        columns: all columns.
-        dropped: the columns that may be dropped, first one first.
+    `build` returns the table with some columns; those in `dropped` may be left out, the first one
+    first.
     """
     shown = tuple(columns)
     table = build(shown)

@@ -73,15 +73,8 @@ class LabConform:
     ) -> tuple[Conformance, ...]:
         """Run the suite on one workload; fail the test if an answer is wrong or missing.
 
-        Args:
-            engine: name of the engine.
-            workload: name of the workload.
-            variant: variant of the engine; None: all variants, of which one must support the
-                workload.
-            timeout_s: limit for all cases of a variant.
-
-        Returns:
-            The results of the variants that support the workload.
+        Without a variant, all variants run, and one must support the workload. Returns the results
+        of those that do.
         """
         try:
             variants = find_variants(engine, () if variant is None else (variant,))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from streamlab.lab.doctor import cpu, energy, memory, places, programs, virtual
 from streamlab.lab.doctor.finding import Finding, warn
@@ -46,11 +47,10 @@ def examine(
 
     def run(name: str, probe: Probe) -> Finding:
         try:
-            return probe(machine)
+            finding = probe(machine)
         except Exception as error:
-            return warn(
-                name, f"the probe failed: {error!r}", "report this line as a bug of the lab"
-            )
+            finding = warn(f"the probe failed: {error!r}", "report this line as a bug of the lab")
+        return replace(finding, name=name)
 
     # Probes mostly wait for child processes, so threads shorten the wait.
     with ThreadPoolExecutor(max_workers=4) as pool:

@@ -29,53 +29,48 @@ def cores(machine: Machine) -> Finding:
     seen = f"{usable} of {present} usable, {model(machine)}"
     if quota is not None and quota < usable:
         return warn(
-            "cores",
             f"{seen}; a control group limits them to {quota:g} cores' time",
             "raise the quota (podman/docker: --cpus; systemd: CPUQuota=) or use --cpuset-cpus",
         )
     if usable < 2:
-        return warn("cores", seen, "use a machine or container with 2 cores or more")
-    return ok("cores", seen)
+        return warn(seen, "use a machine or container with 2 cores or more")
+    return ok(seen)
 
 
 def core_to_core(machine: Machine) -> Finding:
     """Report the latency of a cache line between cores, the price of shared data."""
     ns = machine.core_to_core()
     if ns is None:
-        return ok("core to core", "one usable core: nothing to measure")
+        return ok("one usable core: nothing to measure")
     if math.isinf(ns):
         return warn(
-            "core to core",
             "not measured: the cores did not both run for 20 ms",
             "stop other programs on this machine, or on its host",
         )
     seen = f"{ns:.0f} ns for a cache line"
     if ns > FAR_NS:
         return warn(
-            "core to core",
             f"{seen}: the cores are in different clusters or sockets",
             "use the cores of one cluster (lscpu -e; taskset -c); if a hypervisor moves them, set "
             "cores_within_ns in [run] to delay trials",
         )
-    return ok("core to core", seen)
+    return ok(seen)
 
 
 def smt(machine: Machine) -> Finding:
     """Report whether two hardware threads share a core, so that workers are slower than with a core each."""
     if processor.smt_by_switch(machine):
         return warn(
-            "smt",
             "on: neighbouring threads share a core's units",
             f"echo off | sudo tee {CPU}/smt/control",
         )
     control = machine.text(f"{CPU}/smt/control")
     if processor.smt_by_topology(machine):
         return warn(
-            "smt",
             "on, by the topology: neighbouring threads share a core's units",
             "use one thread of each core, e.g. taskset -c 0,2,4,6 lab run ...",
         )
-    return ok("smt", f"off ({control})" if control else "off (no sibling threads in the topology)")
+    return ok(f"off ({control})" if control else "off (no sibling threads in the topology)")
 
 
 def governor(machine: Machine) -> Finding:
@@ -83,14 +78,12 @@ def governor(machine: Machine) -> Finding:
     seen = processor.governors(machine)
     if not seen:
         return warn(
-            "governor",
             "not visible: the hypervisor or the firmware sets the frequency",
             "measure on bare metal, or trust only ratios within one run",
         )
     if seen == ("performance",):
-        return ok("governor", "performance")
+        return ok("performance")
     return warn(
-        "governor",
         f"{', '.join(seen)}: the frequency follows the load",
         f"echo performance | sudo tee {CPU}/cpu*/cpufreq/scaling_governor",
     )
@@ -101,11 +94,10 @@ def turbo(machine: Machine) -> Finding:
     switch = processor.turbo(machine)
     if switch is not None and switch.on:
         remedy = f"echo {switch.off_text} | sudo tee {switch.path}"
-        return warn("turbo", "on: speed varies with heat", remedy)
+        return warn("on: speed varies with heat", remedy)
     if switch is not None:
-        return ok("turbo", "off")
+        return ok("off")
     return warn(
-        "turbo",
         "not visible: neither intel_pstate/no_turbo nor cpufreq/boost exists",
         "switch it off in the firmware, or trust only ratios within one run",
     )
@@ -116,26 +108,24 @@ def clock(machine: Machine) -> Finding:
     base = "/sys/devices/system/clocksource/clocksource0"
     seen = machine.text(f"{base}/current_clocksource")
     if seen is None:
-        return warn("clock", "not visible", "none needed outside Linux; on Linux mount /sys")
+        return warn("not visible", "none needed outside Linux; on Linux mount /sys")
     if seen in ("tsc", "arch_sys_counter"):
-        return ok("clock", seen)
+        return ok(seen)
     if "tsc" in (machine.text(f"{base}/available_clocksource") or "").split():
-        return warn("clock", seen, f"echo tsc | sudo tee {base}/current_clocksource")
+        return warn(seen, f"echo tsc | sudo tee {base}/current_clocksource")
     if seen in ("kvm-clock", "hyperv_clocksource_tsc_page"):
-        return ok("clock", f"{seen} (read without a system call, as tsc is)")
-    return warn(
-        "clock", f"{seen}: slow to read", "boot with tsc=reliable if the processor's tsc is stable"
-    )
+        return ok(f"{seen} (read without a system call, as tsc is)")
+    return warn(f"{seen}: slow to read", "boot with tsc=reliable if the processor's tsc is stable")
 
 
 def load(machine: Machine) -> Finding:
     """Report the load average of the last minute, which shows other programs."""
     average = processor.load_average(machine)
     if average is None:
-        return warn("load", "not visible", "close other programs before measuring")
+        return warn("not visible", "close other programs before measuring")
     usable = machine.affinity()
     seen = f"{average:.2f} over the last minute, on {usable} cores"
     # An idle desktop stays below a quarter of a core.
     if average > 0.25 * usable:
-        return warn("load", seen, "find the programs with `top`, stop them, and wait a minute")
-    return ok("load", seen)
+        return warn(seen, "find the programs with `top`, stop them, and wait a minute")
+    return ok(seen)

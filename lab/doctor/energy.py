@@ -14,17 +14,17 @@ from streamlab.lab.measure.energy.pyrapl import PyRapl
 
 def powercap(machine: Machine) -> Finding:
     """Report the powercap (RAPL) zones: absent, denied, not changing, or counting."""
-    return _finding("powercap", probe(_powercap(machine), pause=machine.pause))
+    return _finding(probe(_powercap(machine), pause=machine.pause))
 
 
 def pyrapl(machine: Machine) -> Finding:
     """Report whether pyRAPL can use a counter; it ignores `machine`'s root."""
-    return _finding("pyRAPL", probe(PyRapl(), pause=machine.pause))
+    return _finding(probe(PyRapl(), pause=machine.pause))
 
 
 def perf(machine: Machine) -> Finding:
     """Report whether perf's power events exist and may be counted."""
-    return _finding("perf power", probe(_perf(machine), pause=machine.pause))
+    return _finding(probe(_perf(machine), pause=machine.pause))
 
 
 def chosen(machine: Machine) -> Finding:
@@ -38,11 +38,11 @@ def chosen(machine: Machine) -> Finding:
     choice = choose(providers=providers, pause=machine.pause)
     if choice.name != NONE:
         (report,) = [report for report in choice.reports if report.name == choice.name]
-        return ok("energy", f"{choice.name}: {', '.join(report.counting)}")
+        return ok(f"{choice.name}: {', '.join(report.counting)}")
     remedies = [report.remedy for report in choice.reports if report.remedy not in ("", BARE_METAL)]
     names = ", ".join(report.name for report in choice.reports)
     seen = f"no usable provider ({names}): the columns stay empty, with the reasons"
-    return warn("energy", seen, remedies[0] if remedies else BARE_METAL)
+    return warn(seen, remedies[0] if remedies else BARE_METAL)
 
 
 def _powercap(machine: Machine) -> Provider:
@@ -54,8 +54,8 @@ def _perf(machine: Machine) -> Provider:
     return Perf(root=machine.root, which=machine.which, start_timeout_s=1.0)
 
 
-def _finding(name: str, report: ProviderStatus) -> Finding:
+def _finding(report: ProviderStatus) -> Finding:
     if report.reason is not None:
-        return warn(name, report.reason, report.remedy or BARE_METAL)
+        return warn(report.reason, report.remedy or BARE_METAL)
     still = f" (not changing: {', '.join(report.still)})" if report.still else ""
-    return ok(name, f"counting: {', '.join(report.counting)}{still}")
+    return ok(f"counting: {', '.join(report.counting)}{still}")

@@ -17,31 +17,24 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The result of one probe.
+    """The result of one probe; `checkup.examine` sets the name."""
 
-    Attributes:
-        name: the probed item, e.g. `governor`.
-        state: how serious it is.
-        seen: the observation, with units.
-        remedy: the command or step that improves it; empty if `state` is ok.
-    """
-
-    name: str
+    name: str = ""
     state: State
     seen: str
     remedy: str = ""
 
 
-def ok(name: str, seen: str) -> Finding:
+def ok(seen: str) -> Finding:
     """Return a finding that needs no action."""
-    return Finding(name=name, state=State.OK, seen=seen)
+    return Finding(state=State.OK, seen=seen)
 
 
-def warn(name: str, seen: str, remedy: str) -> Finding:
+def warn(seen: str, remedy: str) -> Finding:
     """Return a finding that makes numbers less reliable."""
-    return Finding(name=name, state=State.WARN, seen=seen, remedy=remedy)
+    return Finding(state=State.WARN, seen=seen, remedy=remedy)
 
 
-def missing(name: str, seen: str, remedy: str) -> Finding:
+def missing(seen: str, remedy: str) -> Finding:
     """Return a finding about a missing item that the lab needs."""
-    return Finding(name=name, state=State.MISSING, seen=seen, remedy=remedy)
+    return Finding(state=State.MISSING, seen=seen, remedy=remedy)

@@ -24,13 +24,10 @@ class SourceCeiling:
     """The ceiling of one source.
 
     Attributes:
-        engine: name of the engine that has the source.
-        variants: the engine's variants that share the source.
         batch: events per hand-over; None if the variant uses no batch.
         ceiling_eps: events/s into a null engine; None: see `virtual` and `reason`.
         claimable_eps: highest rate, in events/s, that can be claimed with the source.
         virtual: whether events arrive without a source, so that no ceiling exists.
-        reason: why the ceiling is unknown; None if it is known.
     """
 
     engine: str
@@ -43,11 +40,7 @@ class SourceCeiling:
 
 
 def ceilings(only: tuple[str, ...] | None = None) -> Iterator[SourceCeiling]:
-    """Measure the sources of engines one by one, each in a fresh process.
-
-    Args:
-        only: names of engines; None: all installed ones.
-    """
+    """Measure the sources of engines one by one, each in a fresh process."""
     for name in names() if only is None else only:
         try:
             adapter = engine(name)

@@ -17,7 +17,7 @@ def memory(machine: Machine) -> Finding:
         if len(words) >= 2 and words[1].isdigit():
             fields[words[0]] = int(words[1]) * 1024
     if "MemTotal" not in fields:
-        return warn("memory", "not visible: no /proc/meminfo", "mount /proc")
+        return warn("not visible: no /proc/meminfo", "mount /proc")
     total = fields["MemTotal"]
     available = fields.get("MemAvailable", fields.get("MemFree", total))
     seen = f"{total / _GIB:.1f} GiB, {available / _GIB:.1f} GiB available"
@@ -28,8 +28,7 @@ def memory(machine: Machine) -> Finding:
         available = min(available, limit if left is None else left)
     if available < REQUIRED_BYTES:
         return warn(
-            "memory",
             seen,
             f"free {REQUIRED_BYTES / _GIB:.0f} GiB, or run fewer events (`events` in the matrix)",
         )
-    return ok("memory", seen)
+    return ok(seen)

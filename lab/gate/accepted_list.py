@@ -14,7 +14,7 @@ from datetime import date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.outcome import GateReport, Line, Word
 from streamlab.lab.matrix.toml_table import REQUIRED, TomlTable, is_finite, parse_toml, read_text
 

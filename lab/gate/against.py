@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from streamlab.lab.gate.advice import reference_notes
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
 from streamlab.lab.gate.code_location import check_built_packages
@@ -12,7 +11,7 @@ from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.instructions import Counts, count_tree, report_counts
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import GateReport
-from streamlab.lab.gate.outputs import describe_outputs
+from streamlab.lab.gate.report_notes import describe_outputs, reference_notes
 from streamlab.lab.gate.source import Revision
 from streamlab.lab.gate.trials import (
     Bench,
@@ -43,15 +42,7 @@ def gate_revisions(
 ) -> GateReport:
     """Measure cells in two revisions of this lab and return the report.
 
-    Args:
-        checkout: root of the lab's repository.
-        revisions: old and new.
-        cells: cells of one matrix.
-        criteria: metrics and rule of the gate.
-        plant: share of busy work added to the new arm, to test the gate; 0 otherwise.
-        master: Spark master for generating datasets.
-        logs: folder for the trials' logs.
-        say: called with progress messages.
+    `plant` is the share of busy work added to the new arm, to test the gate.
 
     Raises:
         GateError: a revision does not build, or a cell cannot be gated.
@@ -152,13 +143,7 @@ def gate_instructions(checkout: Path, revisions: tuple[Revision, Revision], say:
 
 
 def describe_rule(rule: Rule, *, two_stages: bool, paired: bool = False) -> str:
-    """Return a rule as text for the output.
-
-    Args:
-        rule: the numbers of the decision.
-        two_stages: whether suspects are measured again.
-        paired: whether latencies under a load are compared in pairs.
-    """
+    """Return a rule as text for the output."""
     pairs = " (latency under a load: signed-rank test of pairs)" if paired else ""
     stages = "two stages" if two_stages else "one stage"
     return (

@@ -22,13 +22,7 @@ from streamlab.lab.host.git import git
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The repository to gate.
-
-    Attributes:
-        root: root folder of the repository.
-        revisions: old and new.
-        recipe: how to build a revision.
-    """
+    """The repository to gate."""
 
     root: Path
     revisions: tuple[Revision, Revision]
@@ -46,13 +40,8 @@ def gate_repository(
 ) -> GateReport:
     """Measure cells in two revisions of a repository and return the report.
 
-    Args:
-        subject: the repository.
-        matrix: the cells to run; a cell that only the new revision has is reported, not measured.
-        criteria: metrics and rule of the gate; None: count instructions.
-        plant: share of busy work added to the new arm, to test the gate; 0 otherwise.
-        logs: folder for the logs of builds and trials.
-        say: called with progress messages.
+    A cell that only the new revision has is reported, not measured. Without criteria, counts
+    instructions.
 
     Raises:
         GateError: a revision does not build, a cell cannot be gated, or its code does not come

@@ -18,17 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.host.git import environment
-from streamlab.lab.isolate.process import FileAccess, run_isolated
+from streamlab.lab.isolate.process import FileAccess, Outcome, run_isolated
 from streamlab.lab.judge.client import judge_of
-from streamlab.lab.runner.launcher import answers_of, classify, own_places
-from streamlab.lab.runner.trial_folder import trial_folder
-from streamlab.lab.runner.witness import Witness
-from streamlab.lab.trial.evidence import EVIDENCE
-from streamlab.lab.trial.spec import EngineTrial, OracleJob, fields_of
+from streamlab.lab.runner.launcher import answers_of, own_places, run_and_judge
+from streamlab.lab.trial.spec import EngineTrial, Job, OracleJob, fields_of
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.references import file_of
 
@@ -57,9 +52,6 @@ class Arm:
 
     Attributes:
         name: `old` or `new`.
-        revision: name of the revision that it was built from.
-        python: the interpreter.
-        path: PYTHONPATH.
         tree: the checkout that it was built from.
         cache: folder for compiled code, separate for each arm, as a shared one could give an arm
             the other's code. None: the cache of this process.
@@ -158,15 +150,11 @@ def run_in_arm(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: 
     """
     with log.open("a", encoding="utf-8") as file:
         file.write(f"# arm {arm.name}\n")
-    offset = log.stat().st_size
-    environ = environment() | arm.environment()
-    judge = judge_of(str(arm.python), arm.environment())
-    with trial_folder() as folder:
+
+    def start(job: Job, folder: Path) -> Outcome:
         variables = own_places(folder)
         access: FileAccess | None = None
         if isinstance(job, EngineTrial):
-            size = judge.expected_rows(job, log=log, environ=environ)
-            job = msgspec.structs.replace(job, expected_outputs=size)
             cache = arm.cache or cache_folder()
             cache.mkdir(parents=True, exist_ok=True)
             access = FileAccess(writable=(folder, cache), hidden=answers_of(job))
@@ -174,19 +162,14 @@ def run_in_arm(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: 
         request.write_text(
             json.dumps({"spawned_ns": time.monotonic_ns(), **fields_of(job)}), encoding="utf-8"
         )
-        with Witness(folder) as witness:
-            outcome = run_isolated(
-                [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path)],
-                log=log,
-                timeout_s=timeout_s,
-                env={**variables, **arm.environment()},
-                folder=folder,
-                access=access,
-            )
-        result: Result | None = None
-        if not outcome.timed_out and (folder / EVIDENCE).exists():
-            result = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
-    with log.open("rb") as text:
-        text.seek(offset)
-        output = text.read().decode("utf-8", errors="replace")
-    return classify(outcome, result, output, phase=witness.phase, timeout_s=timeout_s)
+        return run_isolated(
+            [str(path) for path in (arm.python, BOOTSTRAP, request, spec_path)],
+            log=log,
+            timeout_s=timeout_s,
+            env={**variables, **arm.environment()},
+            folder=folder,
+            access=access,
+        )
+
+    judge = judge_of(str(arm.python), arm.environment())
+    return run_and_judge(job, start, judge, arm.environment(), log=log, timeout_s=timeout_s)

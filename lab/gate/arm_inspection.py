@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.engines.errors import EngineError
-from streamlab.lab.errors import LabError
+from streamlab.lab.errors import GateError, LabError
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.code_location import Place, find_loaded_files, find_places, find_strays
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, make_works
 from streamlab.lab.isolate.process import run_isolated
@@ -34,12 +33,7 @@ _LAST_LINES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The cells that a gate runs.
-
-    Attributes:
-        works: cells by id, with their inputs, which exist.
-        messages: progress messages from making the inputs.
-    """
+    """The cells that a gate runs."""
 
     works: Mapping[str, Work]
     messages: Sequence[str]
@@ -69,7 +63,6 @@ class Code:
     """The location of cells' code.
 
     Attributes:
-        places: places of the code, by cell id.
         absent: why a cell cannot run, by cell id.
         loaded: files of the arm's modules that were imported for the cells.
     """
@@ -85,9 +78,7 @@ class CodeRequest:
 
     Attributes:
         parts: engine and workload, by cell id.
-        checkout: the user's checkout of the repository.
         projects: names of the projects in it (`streamlab.lab.gate.projects`).
-        folder: the arm's folder.
     """
 
     parts: Mapping[str, tuple[str, str]]

@@ -24,8 +24,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm, site_arm
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.source import Revision, check_out
 from streamlab.lab.host.git import GitError, git
 from streamlab.lab.isolate.process import run_isolated
@@ -41,12 +41,6 @@ _TOOLS = ("scikit-build-core", "nanobind", "cmake", "ninja")
 
 def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
     """Return a revision as an arm; builds it unless an earlier build used the same tools.
-
-    Args:
-        repository: the checkout; the build is made in its `build/gate`.
-        revision: the revision to build.
-        name: name of the arm.
-        say: called with progress messages.
 
     Raises:
         GateError: the revision does not build; the message names the log.

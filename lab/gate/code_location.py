@@ -10,8 +10,8 @@ from types import ModuleType
 
 from streamlab.engines.registry import GROUP
 from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.projects import installed_files
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
 from streamlab.lab.matrix.cells import Cell
@@ -30,7 +30,6 @@ class Place:
     """The place from which a part of a cell is imported.
 
     Attributes:
-        part: description of the part.
         file: its file; None if the module has no file.
     """
 
@@ -65,10 +64,6 @@ def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
 
     They come from the user's checkout, through an editable install, or from an installed package
     that was built from the checkout.
-
-    Args:
-        checkout: the user's checkout of the repository.
-        projects: names of the projects in it (`streamlab.lab.gate.projects`).
     """
     installed = (Path(sys.prefix).resolve(), *OWN_FOLDERS)
     copies = installed_files(projects, checkout)
@@ -98,10 +93,6 @@ def find_loaded_files(folder: Path) -> tuple[Path, ...]:
 def check_built_packages(cells: Sequence[Cell], source: Path = SOURCE) -> None:
     """Check that the engines and workloads of cells are in the packages that this lab builds.
 
-    Args:
-        cells: cells of one matrix.
-        source: the source tree, with its pyproject.toml.
-
     Raises:
         GateError: an engine or workload is elsewhere.
     """
@@ -120,10 +111,6 @@ def check_built_packages(cells: Sequence[Cell], source: Path = SOURCE) -> None:
 
 def check_arm(arm: Arm, located: Mapping[str, Sequence[Place]]) -> None:
     """Check that each cell runs code of an arm, and other code only from the lab.
-
-    Args:
-        arm: arm of a repository.
-        located: places of each cell's parts in that arm, by cell id.
 
     Raises:
         GateError: a part comes from elsewhere, or all parts of a cell are the lab's.

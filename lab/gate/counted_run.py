@@ -16,7 +16,7 @@ from streamlab.engines.environment import activate
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import Task
 from streamlab.engines.registry import engine as find_engine
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.trial.collector import collect_from_now_on
 from streamlab.lab.trial.scratch import temporary_folder
 from streamlab.lab.trial.spec import EngineTrial, read_job, workload_of

@@ -59,10 +59,8 @@ class GateCriteria:
     """The metrics of a gate and its rule.
 
     Attributes:
-        metrics: the costs to compare.
         advisory: names of metrics that are shown but never fail.
         if_repeatable: names of metrics that can fail a gate, but never make it inconclusive.
-        rule: the numbers of the decision.
     """
 
     metrics: Sequence[Metric]
@@ -88,11 +86,8 @@ def decide_gate(
 ) -> tuple[Line, ...]:
     """Decide a gate and return its lines.
 
-    Args:
-        first: trials of the first stage, by cell.
-        measure_again: measures suspected cells again; called at most once. None: the first stage decides
-            alone.
-        criteria: metrics and rule of the gate.
+    `measure_again` measures suspected cells and is called at most once; None: the first stage
+    decides.
     """
     rng, rule = np.random.default_rng(SEED), criteria.rule
     faults = {cell: fault_line(cell, pair) for cell, pair in first.items()}

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.projects import find_projects, foreign_files
 from streamlab.lab.host.git import git
 
@@ -31,10 +31,6 @@ def check_installed(arm: Arm, loaded: Collection[Path]) -> None:
     """Check that the modules in an arm's site folder equal their source.
 
     Comments and versions may differ. Generated modules, which have no source file, are not checked.
-
-    Args:
-        arm: a built arm of a repository.
-        loaded: files of the modules that its cells import.
 
     Raises:
         GateError: a module differs from its source.
@@ -65,12 +61,6 @@ def check_different(
     old: Sequence[Path], new: Sequence[Path], arms: tuple[Arm, Arm], changed: Sequence[str]
 ) -> str | None:
     """Return a note if both arms load the same code although their revisions differ.
-
-    Args:
-        old: files of the modules that the old arm's cells import.
-        new: files of the modules that the new arm's cells import.
-        arms: old and new.
-        changed: names of the files that differ between the revisions.
 
     Raises:
         GateError: sources of compiled code differ, but the compiled modules do not.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.metrics import INSTRUCTIONS
 from streamlab.lab.gate.outcome import GateReport, Line, Word
 from streamlab.lab.isolate.process import run_isolated
@@ -62,7 +62,16 @@ def read_counts(path: Path) -> Counts:
     return counts
 
 
-def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line, ...]:
+def differing(old: Counts, new: Counts) -> list[str]:
+    """Return why two records of counts cannot be compared; empty if they can."""
+    return [
+        f"{name} was {getattr(old, name)!r}, is {getattr(new, name)!r}"
+        for name in ("compiler", "flags", "valgrind")
+        if getattr(old, name) != getattr(new, name)
+    ]
+
+
+def compare_counts(old: Counts, new: Counts) -> tuple[Line, ...]:
     """Return one line per benchmark.
 
     A removed benchmark is broken, so that it cannot disappear unnoticed. A new one is only listed.
@@ -70,13 +79,11 @@ def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line
     Raises:
         GateError: compiler, flags or valgrind differ; the message has both values.
     """
-    for name in ("compiler", "flags", "valgrind"):
-        before, now = getattr(old, name), getattr(new, name)
-        if before != now:
-            raise GateError(
-                f"instruction counts cannot be compared: {name} was {before!r}, is {now!r}; count "
-                "the old revision with this one (--against REV), or make a new baseline"
-            )
+    for difference in differing(old, new):
+        raise GateError(
+            f"instruction counts cannot be compared: {difference}; count the old revision with this "
+            "one (--against REV), or make a new baseline"
+        )
     lines = []
     for name in [*old.counts, *(name for name in new.counts if name not in old.counts)]:
         if name not in new.counts:
@@ -87,29 +94,29 @@ def compare_counts(old: Counts, new: Counts, floor: float = FLOOR) -> tuple[Line
             note = f"new: {new.counts[name]:,} instructions"
             lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.ADDED, note=note))
             continue
-        lines.append(count_line(name, [old.counts[name]], [new.counts[name]], floor))
+        lines.append(count_line(name, [old.counts[name]], [new.counts[name]]))
     return tuple(lines)
 
 
-def count_line(name: str, old: Sequence[int], new: Sequence[int], floor: float = FLOOR) -> Line:
+def count_line(name: str, old: Sequence[int], new: Sequence[int]) -> Line:
     """Return the line on the counts of one benchmark or cell, with at least one count per arm.
 
     A change counts only if every ratio of a new count to an old one exceeds the floor.
     """
     low, high = min(new) / max(old), max(new) / min(old)
-    if low > 1 + floor:
+    if low > 1 + FLOOR:
         word = Word.REGRESSION
-    elif high < 1 / (1 + floor):
+    elif high < 1 / (1 + FLOOR):
         word = Word.IMPROVED
     else:
-        word = Word.UNCHANGED if high <= 1 + max(floor, UNSTABLE_ABOVE) else Word.UNSTABLE
+        word = Word.UNCHANGED if high <= 1 + max(FLOOR, UNSTABLE_ABOVE) else Word.UNSTABLE
     return Line(
         cell=name,
         metric=INSTRUCTIONS,
         word=word,
         n=min(len(old), len(new)),
         ratio=float(median(new) / median(old)),
-        floor=floor,
+        floor=FLOOR,
         note=f"{_format_counts(old)} -> {_format_counts(new)}",
     )
 
@@ -118,16 +125,8 @@ def _format_counts(counts: Sequence[int]) -> str:
     return ", ".join(f"{count:,}" for count in counts)
 
 
-def report_counts(
-    old: Counts, new: Counts, *, names: tuple[str, str], floor: float = FLOOR
-) -> GateReport:
+def report_counts(old: Counts, new: Counts, *, names: tuple[str, str]) -> GateReport:
     """Return the comparison as a gate's report.
-
-    Args:
-        old: counts of the old side.
-        new: counts of the new side.
-        names: descriptions of old and new.
-        floor: largest share of change that is ignored.
 
     Raises:
         GateError: as for `compare_counts`.
@@ -135,8 +134,8 @@ def report_counts(
     return GateReport(
         old=names[0],
         new=names[1],
-        rule=f"instruction counts, effect above {floor:.0%}; no test, counts do not vary",
-        lines=compare_counts(old, new, floor),
+        rule=f"instruction counts, effect above {FLOOR:.0%}; no test, counts do not vary",
+        lines=compare_counts(old, new),
         notes=(f"{new.compiler}, {new.flags}, {new.valgrind}",),
     )
 
@@ -146,11 +145,7 @@ def count_tree(
 ) -> Counts:
     """Count a source tree's benchmarks with this checkout's `benchmarks.instructions`.
 
-    Args:
-        checkout: folder that has `benchmarks`.
-        tree: source tree to count; it is built in `instructions` next to `out`.
-        out: the file to write.
-        plants: benchmarks and the percentage of work added to each, to test the gate.
+    `plants` has the percentage of work to add to each benchmark, to test the gate.
 
     Raises:
         GateError: the count failed or took too long.

@@ -20,10 +20,6 @@ def find_gaps(tree: Path, checkout: Path | None) -> tuple[str, ...]:
     """Return a sentence, with a remedy, for each group of files that a revision lacks.
 
     The sentences help to explain a failure. The result is empty if git cannot read the folders.
-
-    Args:
-        tree: the checkout of an arm, after its build.
-        checkout: the user's checkout of the repository; None: not checked.
     """
     try:
         clones = () if checkout is None else left_out_clones(checkout)

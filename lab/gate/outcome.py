@@ -62,17 +62,13 @@ class Line:
     Attributes:
         cell: id of a cell, or name of a benchmark.
         metric: name of the metric; empty for correctness.
-        word: the verdict.
         advisory: whether the line is shown but never fails.
         n: values per arm in the last stage.
-        paired: whether the values are compared in pairs.
         ratio: cost of new over old in the last stage; above 1 is worse.
-        interval: interval of the ratio; None without a test.
         first_ratio: ratio in the first stage, if there were two stages.
         p: adjusted one-sided p-value for worse, in the last stage.
         floor: share up to which effects are ignored.
         noise: 95th percentile of A/A differences, as a share.
-        note: further details.
     """
 
     cell: str
@@ -107,15 +103,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """The outcome of a gate.
-
-    Attributes:
-        old: description of the old side.
-        new: description of the new side.
-        rule: description of the decision rule.
-        lines: results, in the order of the cells.
-        notes: sentences to print below the table.
-    """
+    """The outcome of a gate."""
 
     old: str
     new: str

@@ -30,9 +30,7 @@ GateTest = Callable[[Values, Values], bool]
 class Block:
     """The values of one round and metric: float[2 n] per arm, in the order of repetitions.
 
-    Attributes:
-        same: values of the two arms without a planted change.
-        planted: values of the other arms, by the name of the planted change.
+    `same` has the two arms without a planted change, `planted` the others by the change's name.
     """
 
     same: tuple[Values, Values]
@@ -44,9 +42,6 @@ class Rates:
     """How often the gate reported a regression.
 
     Attributes:
-        rounds: number of rounds.
-        alarms: rounds with a false alarm, without a change.
-        detected: rounds with a detected change, by the planted change.
         resampled_alarms: share of resampled gates with a false alarm.
         resampled_detected: share of resampled gates that detect the change, by the planted change.
     """

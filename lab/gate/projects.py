@@ -31,10 +31,6 @@ def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:
     """Return the files of installed packages that come from a repository.
 
     Such a package has the name of a project, or was installed from the checkout (PEP 610).
-
-    Args:
-        names: names of the repository's projects.
-        checkout: the user's checkout of the repository.
     """
     return frozenset(
         Path(str(package.locate_file(file))).resolve()
@@ -47,9 +43,7 @@ def installed_files(names: Collection[str], checkout: Path) -> frozenset[Path]:
 def foreign_files(names: Collection[str], site: Path) -> frozenset[Path]:
     """Return the files in a folder of packages that belong to no project of a repository.
 
-    Args:
-        names: names of the repository's projects; if empty, no package is foreign.
-        site: the folder of packages.
+    Without names, no package is foreign.
     """
     return frozenset(
         Path(str(package.locate_file(file))).resolve()

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.metrics import Metric
 from streamlab.results import schema
 from streamlab.results.row_conversion import encodable

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.outcome import WORDS, GateReport, Headline, Line, Word
 
 _HEAD = ("cell", "metric", "new / old", "95 %", "first", "n", "p", "floor", "A/A 95 %", "verdict")

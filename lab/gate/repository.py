@@ -13,15 +13,16 @@ import os
 import shlex
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
+from configparser import ConfigParser
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm, find_module_files
 from streamlab.lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
-from streamlab.lab.gate.entry_points import announce
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.source import Revision, check_out
 from streamlab.lab.host.git import GitError, git
@@ -45,7 +46,6 @@ class Recipe:
     Attributes:
         command: command for /bin/sh, run in the source folder; `{site}` is the first folder on the
             trials' path, `{source}` the source folder. None: pure Python, no build.
-        timeout_s: limit for the command.
     """
 
     command: str | None = None
@@ -76,13 +76,6 @@ def build_arms(
 ) -> Iterator[tuple[Arm, Arm]]:
     """Build both revisions as arms, and remove them after the block.
 
-    Args:
-        root: root of the repository.
-        revisions: old and new.
-        recipe: how to build a revision.
-        logs: folder for the logs of the builds.
-        say: called with progress messages.
-
     Raises:
         GateError: a revision does not build, or hides modules of the lab.
     """
@@ -103,7 +96,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
         say(f"building {revision.shown}: {recipe.command}")
         _build(root, revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
-        announce(source, site)
+        write_entry_points(source, site)
     # Needed for a lab that runs from its source without being installed.
     lab = [] if is_installed() else [IMPORT_ROOT]
     inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
@@ -159,3 +152,38 @@ def check_lab(arm: Arm) -> None:
                 f"lab's ({SOURCE}); build without dependencies (pip install --no-deps), or rename "
                 "that package"
             )
+
+
+def write_entry_points(source: Path, site: Path) -> None:
+    """Register the entry points of a source folder without installing it.
+
+    Python reads entry points only from the metadata of installed distributions, so this writes such metadata from
+    pyproject.toml. Does nothing if that file is missing or has no entry points.
+
+    Raises:
+        GateError: the file is not TOML, or not of the standard's form.
+    """
+    file = source / "pyproject.toml"
+    if not file.is_file():
+        return
+    try:
+        project = tomllib.loads(file.read_text(encoding="utf-8-sig")).get("project", {})
+        groups = {
+            group: dict(points.items()) for group, points in project.get("entry-points", {}).items()
+        }
+        name = str(project["name"]) if groups else ""
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise GateError(f"{file}: wrong entry points: {type(error).__name__}: {error}") from error
+    if not groups:
+        return
+    version = project.get("version", "0")
+    folder = site / f"{name.replace('-', '_')}-{version}.dist-info"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8"
+    )
+    points = ConfigParser(delimiters=("=",), interpolation=None)
+    points.optionxform = str  # type: ignore[assignment]  # names keep their case
+    points.read_dict(groups)
+    with (folder / "entry_points.txt").open("w", encoding="utf-8") as text:
+        points.write(text)

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm, Result
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.instructions import Counts, compare_counts, count_tree
 from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS
 from streamlab.lab.gate.outcome import Word
@@ -84,7 +84,6 @@ class Metric:
     """A metric of an experiment.
 
     Attributes:
-        name: name of the metric, or `STATUS`.
         plants: descriptions of the planted changes that affect it, by name.
         method: how to compare the arms; None: by statuses.
     """
@@ -99,9 +98,7 @@ class Experiment:
     """A cell with planted changes and gated metrics.
 
     Attributes:
-        matrix: text of a matrix with one cell.
         plants: changed fields of a trial, by the name of the planted change.
-        metrics: metrics to gate.
     """
 
     matrix: str
@@ -153,12 +150,7 @@ def run_self_test(
 ) -> Iterator[str]:
     """Run the self-test and yield the lines of its result.
 
-    Args:
-        rounds: most rounds of each experiment.
-        minutes: time after which no round starts.
-        repetitions: trials per arm and stage.
-        master: Spark master for generating datasets.
-        say: called with progress messages.
+    No round starts after `minutes`; `repetitions` are trials per arm and stage.
 
     Raises:
         GateError: a trial failed.

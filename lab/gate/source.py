@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.host.git import GitError, git, git_bytes
 from streamlab.lab.host.installation import SOURCE
 
@@ -29,8 +29,6 @@ class Revision:
     """A commit, and its name in the gate's output.
 
     Attributes:
-        commit: hash of the commit.
-        shown: name in the output.
         changed: whether the commit was made for the gate, from a working tree with changes.
         left_out: sentences on parts of the working tree that the commit lacks.
     """
@@ -90,9 +88,6 @@ def commit_working_tree(repository: Path) -> Revision:
 
     The commit lacks ignored files and nested clones that are not submodules. The index and the
     branches stay as they are.
-
-    Args:
-        repository: root of the repository.
 
     Raises:
         GitError: git cannot read the repository.

@@ -78,10 +78,7 @@ def find_status(pair: "Pair", alpha: float) -> StatusFinding:
 def status_line(cell: str, first: StatusFinding, second: StatusFinding | None) -> Line | None:
     """Return the line on a cell's statuses; None if the new arm's are not worse.
 
-    Args:
-        cell: id of the cell.
-        first: finding of the first stage.
-        second: finding of the second stage, if the first is worse and there are two stages.
+    `second` is the finding of the second stage, if there is one and the first is worse.
     """
     last = first if second is None else second
     if not first.test.differs:

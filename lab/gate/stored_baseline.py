@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.trials import Say, find_inputs
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Matrix

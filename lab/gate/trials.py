@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,17 +10,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from streamlab.lab.errors import LabError
+from streamlab.lab.errors import GateError, LabError
 from streamlab.lab.gate.arm import Arm, Result, run_in_arm
+from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.status import is_fault, is_lost, is_verified
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.runner.datasets import check_room_for, find_dataset
 from streamlab.lab.trial.spec import EngineTrial, OracleJob
 from streamlab.workloads.datasets.dataset import Dataset
-
-Say = Callable[[str], None]
 
 # An oracle is simple and slow, but runs only once per dataset.
 ORACLE_TIMEOUT_S = 3600.0
@@ -33,8 +31,6 @@ class Work:
     Attributes:
         key: key of the workload; cells with the same key share an oracle's answer.
         slug: the cell's id as a file name.
-        timeout_s: limit for one trial.
-        job: specification of a trial.
     """
 
     key: str
@@ -76,7 +72,6 @@ class Bench:
 
     Attributes:
         works: cells by id; both arms read the same input files.
-        logs: folder for the logs.
         planted: changed fields of a trial by arm name, to test the gate.
         energy: provider of energy counters; `none`: no counters.
     """

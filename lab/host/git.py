@@ -62,11 +62,6 @@ def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> s
 
     `os.fsdecode` decodes the output; `os.fsencode` restores bytes that are not text.
 
-    Args:
-        place: the folder.
-        arguments: arguments of git.
-        env: variables in addition to `environment()`.
-
     Raises:
         GitError: git failed or is missing.
     """

@@ -3,6 +3,7 @@
 import json
 import os
 import site
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from urllib.parse import unquote, urlparse
@@ -14,6 +15,7 @@ IMPORT_ROOT = SOURCE if (SOURCE / "streamlab").is_dir() else SOURCE.parent
 """Folder in which Python finds the package `streamlab`."""
 
 
+@cache
 def is_installed() -> bool:
     """Return whether this interpreter imports `streamlab` without an entry in PYTHONPATH."""
     folders = (*site.getsitepackages(), site.getusersitepackages())

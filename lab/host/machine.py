@@ -85,16 +85,12 @@ class Machine:
 
     Attributes:
         root: folder with `/proc`, `/sys`, `/run` and so on.
-        environ: the environment variables.
-        affinity: returns the number of cores that this process may use.
         read: returns a file's text; raises OSError.
         which: returns the path of a program on PATH, or None.
         run: returns a program's output (both streams), or None if it does not start or end in time.
         connects: returns whether a process listens on a Unix socket.
-        pause: waits a number of seconds.
         core_to_core: returns the transfer time of a cache line from the first usable core to the furthest, in
             ns; None with one core, infinity after a timeout.
-        uid: the effective user id.
     """
 
     root: Path = Path("/")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamlab.lab.errors import IsolationError
 from streamlab.lab.isolate.container import run_in
 from streamlab.lab.isolate.engine import BOOT_ID, address_of, connect, sweep
-from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import IMAGE, Isolation
 from streamlab.lab.isolate.source import source_digest
 
@@ -36,13 +36,7 @@ for what, names in json.loads(sys.argv[1]).items():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Facts about the container engine, for a run's provenance.
-
-    Attributes:
-        engine: name and version, e.g. `Podman Engine 4.3.1`.
-        address: address of the engine.
-        image_id: hash of the image.
-    """
+    """Facts about the container engine, for a run's provenance."""
 
     engine: str
     address: str
@@ -76,10 +70,7 @@ def check(isolation: Isolation) -> Facts:
 def check_contains(isolation: Isolation, workloads: Sequence[str], engines: Sequence[str]) -> None:
     """Check that an image contains the user's workloads and engines.
 
-    Args:
-        isolation: has the image.
-        workloads: references to workloads, without files, which are mounted.
-        engines: names of engines.
+    Files of workloads are mounted, so `workloads` has only names.
 
     Raises:
         IsolationError: one is missing; the message names the first.

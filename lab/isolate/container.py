@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.installation import IMPORT_ROOT
 from streamlab.lab.interrupt import check, interruptible
 from streamlab.lab.isolate.engine import (
@@ -24,7 +25,6 @@ from streamlab.lab.isolate.engine import (
     owner,
     remove,
 )
-from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.process import Outcome, guarded, oom_kills
 from streamlab.workloads.default_folders import cache_folder
@@ -71,16 +71,7 @@ def run_contained(
     is killed.
     Processes that the command leaves end with the container, and are not in `left`.
     If a signal killed the command, the return code is negative.
-
-    Args:
-        command: command and arguments, on the image's PATH.
-        isolation: image and limits.
-        mounts: files and folders that the container sees.
-        log: file for standard output and error, written continuously.
-        timeout_s: time limit, with the start of the container.
-        folder: folder to remove if this process is killed.
-        hidden: folders below the mounts that look empty.
-        keeps_cache: mount a cache that keeps compiled code between trials.
+    `keeps_cache` keeps compiled code between trials. Folders in `hidden` look empty.
 
     Raises:
         IsolationError: the container engine could not start the container, or lost it.

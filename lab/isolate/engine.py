@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import psutil
 
-from streamlab.lab.isolate.errors import IsolationError
+from streamlab.lab.errors import IsolationError
 
 if TYPE_CHECKING:
     from docker import DockerClient

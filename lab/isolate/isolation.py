@@ -19,8 +19,6 @@ class Isolation:
     """Isolation of a trial; all settings except `kind` are for containers only.
 
     Attributes:
-        kind: one of KINDS.
-        image: the container image, built by `make image`.
         cpus: cores in the kernel's list format (`0-3,8`); None: the cores of the lab itself.
         memory: limit of memory and swap together, e.g. `512m` or `2g`; None: no limit.
     """
@@ -31,11 +29,7 @@ class Isolation:
     memory: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the attributes.
-
-        Raises:
-            ValueError: an attribute is bad; the message has its name, value and expected value.
-        """
+        """Check the attributes."""
         if self.kind not in KINDS:
             raise ValueError(f"kind is {self.kind!r}; expected one of {', '.join(KINDS)}")
         if not self.image:

@@ -19,10 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
+from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.git import environment
 from streamlab.lab.interrupt import LOOK_S, check, deferred
 from streamlab.lab.isolate import confine, supervisor
-from streamlab.lab.isolate.errors import IsolationError
 from streamlab.workloads.default_folders import here
 
 PATIENCE_S = 30.0
@@ -35,8 +35,6 @@ class FileAccess:
 
     Attributes:
         writable: existing folders that the command may write to; all others are read-only.
-        hidden: folders that look empty.
-        own_memory: mount a fresh /dev/shm.
     """
 
     writable: tuple[Path, ...]
@@ -71,7 +69,6 @@ class Outcome:
 
     Attributes:
         returncode: exit code, or minus the signal that killed the command.
-        timed_out: the command was killed at its time limit.
         oom_kills: processes of this machine that the kernel killed for lack of memory meanwhile.
         left: command lines of descendants that outlived the command and were killed.
     """
@@ -95,14 +92,8 @@ def run_isolated(
 
     This also holds after an exception (Ctrl-C), and if this process is killed; then `folder` is removed as well.
     Start no other child process during the call: it would be ended if the supervisor is killed.
-
-    Args:
-        command: the command and its arguments.
-        log: file that the output is appended to.
-        timeout_s: time limit, in seconds.
-        env: variables in addition to those of `streamlab.lab.host.git.environment`.
-        folder: folder to remove if this process is killed.
-        access: file access of the command, if the system can confine it; None: unrestricted.
+    `env` adds to `streamlab.lab.host.git.environment`. `access` holds if the system can confine
+    processes.
 
     Raises:
         IsolationError: a process cannot be ended.
@@ -136,13 +127,7 @@ def run_isolated(
 def guarded(
     folder: Path | None, on_death: Sequence[str], env: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    """Remove a folder and run a command if this process is killed in the block.
-
-    Args:
-        folder: the folder; None: no folder.
-        on_death: the command.
-        env: variables for the command, in addition to this process's own.
-    """
+    """Remove a folder and run a command if this process is killed in the block."""
     with _supervised(env=env, folder=folder, on_death=on_death):
         yield
 
@@ -192,11 +177,7 @@ def _supervised(
 
 
 def _dismiss(process: subprocess.Popen[bytes], tell: int, before: frozenset[int]) -> None:
-    """Let a supervisor end its processes and itself, or end them here if it fails.
-
-    Raises:
-        IsolationError: a process cannot be ended.
-    """
+    """Let a supervisor end its processes and itself, or end them here if it fails."""
     try:
         os.write(tell, b".")
     except BrokenPipeError:
@@ -239,11 +220,7 @@ def _children() -> frozenset[int]:
 
 
 def _read_to_end(report: int, patience_s: float) -> bytes:
-    """Return a supervisor's report; empty if it was killed, or exceeded its time.
-
-    Raises:
-        KeyboardInterrupt: a signal came.
-    """
+    """Return a supervisor's report; empty if it was killed, or exceeded its time."""
     deadline = time.monotonic() + patience_s
     poll = select.poll()
     poll.register(report, select.POLLIN)

@@ -36,7 +36,6 @@ class Cell:
 
     Attributes:
         id: unique name in the matrix.
-        entry: the workload.
         engine, variant, workers, options, repetitions, timeout_s: as in the matrix.
         batch: events handed over together; None if the variant has no batches.
         load: the offered load; None for catch-up. In a search its rate is None.
@@ -81,9 +80,6 @@ class Trial:
     """One measurement in a fresh process: a repetition of a cell, or a vote of a search.
 
     Attributes:
-        cell: the cell to run.
-        repetition: number within the cell, from 1.
-        order_index: position in the run, from 0.
         purpose: CELL, or the purpose of a search's probe.
         probe, vote: numbers within a search, from 1; None outside a search.
         rate_eps: the rate that a search probes; None outside a search.
@@ -115,9 +111,7 @@ class Trial:
 def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
     """Return the cells of a matrix, workload by workload.
 
-    Args:
-        matrix: the matrix.
-        only: patterns on cell ids; keeps cells that match any. Empty: all cells.
+    `only` has patterns on cell ids; if empty, all cells are returned.
 
     Raises:
         MatrixError: a variant is unknown, an engine rejects an option, there are too many trials, two cells
@@ -201,42 +195,28 @@ def describe(cell: Cell) -> dict[str, Any]:
 
 
 def _variants(
-    matrix: Matrix,
-    number: int,
-    engine: EngineEntry,
-    entry: WorkloadEntry,
-    adapter: Engine,
+    matrix: Matrix, number: int, engine: EngineEntry, entry: WorkloadEntry, adapter: Engine
 ) -> tuple[Variant, ...]:
     """Return the variants of an [[engine]] table, after checking its options."""
-    variants = _select_variants(matrix, number, engine, entry, adapter.variants())
+    place = f"{matrix.source}: [[engine]] {number}"
+    by_name = {variant.name: variant for variant in adapter.variants()}
+    for name in engine.variants or ():
+        if name not in by_name:
+            raise MatrixError(
+                f"{place}, key variants has {name!r}, which engine {engine.name} has not; "
+                f"{suggest_names(name, by_name, 'lab list engines')}"
+            )
+    if engine.variants is None:
+        bound = entry.bound()
+        variants = (default_variant(tuple(by_name.values()), type(bound.program), bound.name),)
+    else:
+        variants = tuple(by_name[name] for name in engine.variants)
     for variant in variants:
         try:
             check_options(adapter, variant, engine.options)
         except OptionError as error:
-            raise MatrixError(
-                f"{matrix.source}: [[engine]] {number}, key options: {error}"
-            ) from error
+            raise MatrixError(f"{place}, key options: {error}") from error
     return variants
-
-
-def _select_variants(
-    matrix: Matrix,
-    number: int,
-    engine: EngineEntry,
-    entry: WorkloadEntry,
-    available: tuple[Variant, ...],
-) -> tuple[Variant, ...]:
-    if engine.variants is None:
-        bound = entry.bound()
-        return (default_variant(available, type(bound.program), bound.name),)
-    by_name = {variant.name: variant for variant in available}
-    for name in engine.variants:
-        if name not in by_name:
-            raise MatrixError(
-                f"{matrix.source}: [[engine]] {number}, key variants has {name!r}, which "
-                f"engine {engine.name} has not; {suggest_names(name, by_name, 'lab list engines')}"
-            )
-    return tuple(by_name[name] for name in engine.variants)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,6 @@ class SearchSettings:
         confirmations: fresh processes in which the resulting rate must hold; if it fails, the search lowers
             the rate by `tolerance` and tries again.
         levels: shares of the resulting rate at which latency is measured.
-        level_repetitions: fresh processes for each level.
         max_eps: highest rate to try; None: limited only by the input's length.
     """
 
@@ -45,7 +44,6 @@ class LoadEntry:
         label: last part of the cells' ids; default: empty for catch-up, `<arrival>-<rate>` for open loads
             (`constant-1M`), `sustainable` for a search.
         rates_eps: offered rates; empty for `replay` and for a search.
-        objective: further condition on a sustained rate, e.g. `p99 <= 10ms`.
         engines: patterns on an engine's name, or on `name/variant`; None: all.
         workloads: patterns as in `[[engine]]`; None: all.
         The other attributes are those of `LoadSpec`.

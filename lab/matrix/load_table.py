@@ -69,12 +69,7 @@ _KEYS = (
 def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
     """Parse the `load` key of a matrix.
 
-    Args:
-        content: a table, a list of tables, or None if the key is absent.
-        source: name of the matrix in messages.
-
-    Returns:
-        At least one entry; catch-up if the key is absent.
+    Returns at least one entry: catch-up if the key is absent.
 
     Raises:
         MatrixError: a key is unknown or does not fit the others, or a value is bad.

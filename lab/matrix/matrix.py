@@ -39,14 +39,14 @@ rate_eps = [100_000, 1e6]
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.isolate.isolation import KINDS, PROCESS, Isolation
-from streamlab.lab.matrix.load_entry import CATCH_UP, LoadEntry
+from streamlab.lab.matrix.load_entry import CATCH_UP, LoadEntry, SearchSettings
 from streamlab.lab.matrix.load_table import parse_loads
 from streamlab.lab.matrix.toml_table import (
     LONGEST_LABEL_BYTES,
@@ -79,9 +79,7 @@ class WorkloadEntry:
     """One `[[workload]]` table: input is generated (`events`, `params`, `seed`) or a `dataset`.
 
     Attributes:
-        name: the workload's name.
         reference: reference to the workload (`streamlab.workloads.registry`) if other than the name; else empty.
-        query: query parameters in the table; others have their defaults.
         dataset: prefix of a dataset's id.
         events, params, seed, label: as in the table.
     """
@@ -146,11 +144,9 @@ class Settings:
     """Settings for all trials of a run.
 
     Attributes:
-        energy: one of `streamlab.lab.measure.energy.choose.NAMES`.
         idle_s: duration of the idle baselines before and after a session; 0: no baselines.
         cores_within_ns: a trial waits up to a minute until the cores are this close to each other; None: no
             wait (`streamlab.lab.measure.machine.await_near`).
-        isolation: where trials run.
         planted_slowdown: share of a trial's own time to add to it, to test a gate.
     """
 
@@ -189,6 +185,54 @@ class Matrix:
         by_key = tuple(entry for entry in self.workloads if fnmatchcase(entry.key, pattern))
         return by_key or tuple(e for e in self.workloads if fnmatchcase(e.name, pattern))
 
+    def to_toml(self) -> str:
+        """Return the matrix as TOML without defaults; `parse_matrix` of it gives an equal matrix."""
+        import tomli_w  # a matrix file runs without it (benchmarks/scaling.py)
+
+        isolation = _changes(self.settings.isolation, Isolation())
+        run = _changes(self.settings, Settings(isolation=self.settings.isolation))
+        run["name"] = self.name
+        if kind := isolation.pop("kind", None):
+            run |= {"isolate": kind, "container": isolation}
+        engines = [_changes(engine, EngineEntry(name="")) for engine in self.engines]
+        for key in ("repetitions", "timeout_s"):
+            if len({engine.get(key) for engine in engines}) == 1 and key in engines[0]:
+                run[key] = engines[0][key]
+                engines = [
+                    {name: engine[name] for name in engine if name != key} for engine in engines
+                ]
+        tables: dict[str, Any] = {
+            "run": run,
+            "workload": [
+                _changes(entry, WorkloadEntry(name="", reference=entry.reference))
+                | {"name": entry.found_by}
+                for entry in self.workloads
+            ],
+            "engine": engines,
+        }
+        if self.loads != (LoadEntry(mode=CATCH_UP),):
+            tables["load"] = [_load(load) for load in self.loads]
+        return tomli_w.dumps(tables)
+
+
+def _changes(record: Any, default: Any) -> dict[str, Any]:
+    """Return the fields of a record that differ from those of another one."""
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def _load(load: LoadEntry) -> dict[str, Any]:
+    """Return a [load] table."""
+    table = _changes(load, LoadEntry(mode="", arrival=""))
+    table |= table.pop("params", {})
+    if load.mode == CATCH_UP:
+        del table["arrival"]
+    if rates := table.pop("rates_eps", None):
+        table["rate_eps"] = rates
+    if search := table.pop("search", None):
+        table = {"search": table.pop("mode"), **table, **_changes(search, SearchSettings())}
+    return table
+
 
 def read_matrix(path: Path) -> Matrix:
     """Read a matrix file.
@@ -202,10 +246,8 @@ def read_matrix(path: Path) -> Matrix:
 def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     """Parse a matrix.
 
-    Args:
-        text: the matrix, as TOML.
-        source: name of the matrix in messages.
-        folder: base of relative paths of workloads' files; None: the current folder.
+    `source` names the matrix in messages. Relative paths of workloads start at `folder`, or else at
+    the current folder.
 
     Raises:
         MatrixError: as for `read_matrix`.

@@ -35,11 +35,8 @@ class TomlTable:
     def take(self, key: str, expected: str, check: Callable[[Any], bool], default: Any) -> Any:
         """Remove and return a value, or return `default` if the key is absent.
 
-        Args:
-            key: the key.
-            expected: description of a good value, for the error.
-            check: returns whether a value is good.
-            default: returned unchecked; `REQUIRED` if the key must exist.
+        `check` returns whether a value is good, `expected` describes a good one. A default of
+        `REQUIRED` means that the key must exist.
 
         Raises:
             MatrixError: the value is bad, or a required key is absent.
@@ -96,10 +93,6 @@ class TomlTable:
     def choice(self, key: str, among: Sequence[str], default: Any = None) -> Any:
         """Take one of several texts."""
         return self.take(key, f"one of {', '.join(among)}", lambda v: v in among, default)
-
-    def flag(self, key: str, *, default: bool) -> Any:
-        """Take true or false."""
-        return self.take(key, "true or false", lambda v: isinstance(v, bool), default)
 
     def integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Take different whole numbers of at least 1; accepts a single number as well."""

@@ -38,13 +38,7 @@ _DEFINITION = re.compile(r"#\[Definition (\w+): (.*)\]$")
 
 
 def write_log(histograms: Mapping[str, Histogram], duration_s: float, path: Path) -> None:
-    """Write histograms atomically; they may be empty.
-
-    Args:
-        histograms: histograms by tag; a tag is a word.
-        duration_s: length of the interval that they cover.
-        path: the file; its folder is created if missing.
-    """
+    """Write histograms atomically; they may be empty."""
     lines = ["#[Histogram log format version 1.2]", "#[Unit: ns]"]
     lines += [f"#[Definition {tag}: {h.definition}]" for tag, h in histograms.items()]
     lines.append(_LEGEND)

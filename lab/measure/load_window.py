@@ -20,7 +20,6 @@ class Window:
     """Series over the window; point k covers [start + k, start + k + 1) x `point_s`.
 
     Attributes:
-        point_s: width of a point, in seconds.
         kept_up: float64[n], 1 + (events done - events due) / mean events due. It is 1 if the engine
             processes all due events, for any arrivals, and C / R if it processes C of R.
         noise_sd: standard deviation of `kept_up` from counting alone: random arrivals and units.

@@ -29,7 +29,6 @@ class Look:
     """State of the machine at one moment.
 
     Attributes:
-        loadavg: load average of the last minute; None if unreadable.
         warnings: texts about conditions that make numbers doubtful, with the measured value.
         core_to_core_ns: transfer time of a cache line between the usable cores that are furthest apart; None
             with one core, infinite after a timeout.
@@ -61,10 +60,7 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
     """Inspect the machine; call it while no trial runs.
 
     Takes some ten milliseconds, or 0.1 s if the load average is high.
-
-    Args:
-        since: an earlier look; adds warnings about stolen time, throttling and moved cores since then.
-        machine: the machine; None: this one.
+    With an earlier look, also warns about stolen time, throttling and moved cores since then.
     """
     machine = machine or Machine()
     usable = machine.affinity()
@@ -105,9 +101,7 @@ def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
     """Wait up to a minute until the cores are within so many ns of each other.
 
     A hypervisor moves a guest's cores every few seconds or minutes, often while they sleep.
-
-    Returns:
-        A warning if the cores did not come near in time; None otherwise.
+    Returns a warning if they do not come near in time.
     """
     machine = machine or Machine()
     distance_ns = machine.core_to_core()

@@ -15,12 +15,7 @@ EXPECTED = f"`<one of {', '.join(PERCENTILES)}> <= <number><ns|us|ms|s>`, e.g. `
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """An upper bound of one percentile.
-
-    Attributes:
-        percentile: one of PERCENTILES.
-        bound_ns: the highest allowed value.
-    """
+    """An upper bound of one percentile."""
 
     percentile: str
     bound_ns: int

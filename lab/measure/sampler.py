@@ -3,7 +3,6 @@
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
 
 import psutil
 
@@ -24,11 +23,7 @@ class ResourceSampler:
     """
 
     def __init__(self, ignore: frozenset[int] = frozenset()) -> None:
-        """Prepare to sample.
-
-        Args:
-            ignore: ids of children that belong to the lab itself.
-        """
+        """Prepare to sample."""
         self._ignore = ignore
         self.times_ns: list[int] = []
         self.rss: list[int] = []
@@ -41,12 +36,7 @@ class ResourceSampler:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def stop(self) -> None:

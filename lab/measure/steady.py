@@ -43,13 +43,9 @@ class SteadyCriteria:
     """Criteria of a steady series.
 
     Attributes:
-        fewest_points: with fewer points the verdict is `too_short`.
-        least_share: smallest share of the window for the tail.
         most_cv: bound on standard deviation / mean of the tail.
         negligible: changes and drifts below this share of the mean are ignored; equal to the search's
             tolerance, which cannot resolve them either.
-        confidence: confidence of the slope's interval.
-        shortest_segment: smallest number of points between two changes.
     """
 
     fewest_points: int = 20
@@ -65,7 +61,6 @@ class Steadiness:
     """The verdict on one series.
 
     Attributes:
-        verdict: STEADY, UNSTEADY or TOO_SHORT.
         reason: the failed test with value and bound; None if steady.
         tail_start: index of the tail's first point.
     """

@@ -39,7 +39,6 @@ class Criteria:
 
     Attributes:
         least_emitted_share: smallest share of due events handed over in time, in a valid trial.
-        most_send_lag_p99_ns: largest send lag of a valid trial.
         most_backlog_share: largest slope of the backlog, as a share of the rate.
         most_backlog_share_long: the same for windows of at least `long_window_s`, where 1 % would allow 3 s
             of backlog.
@@ -47,10 +46,7 @@ class Criteria:
         least_latency_growth: growth below this share of the window's length is ignored. An engine that falls
             behind by 0.01 % of the rate reaches it.
         confidence: confidence of the slopes' two-sided intervals.
-        most_drain_s: longest time from the end of the load to the last output.
         shortest_window_s, shortest_warm_up_s: below these the verdict is marked as quick.
-        long_window_s: length of window that a paper should use.
-        steady: see `streamlab.lab.measure.steady`.
     """
 
     least_emitted_share: float = 0.999
@@ -72,11 +68,8 @@ class Judgement:
     """The verdict on one trial.
 
     Attributes:
-        status: `ok`, `invalid`, `unsustained` or `unsteady`.
         sustained: every criterion holds; None for an invalid trial.
         reasons: failed criteria with value and bound, then limits of the verdict (`quick: ...`).
-        columns: columns of results/schema.py: steady, steady_reason, backlog_slope_eps, backlog_max,
-            latency_slope, sustained, sustained_reason.
     """
 
     status: str
@@ -98,16 +91,9 @@ def judge(
 ) -> Judgement:
     """Judge one trial with an offered load.
 
-    Args:
-        progress: counts of the engine; without them backlog and steadiness are unknown, and the rate does
-            not count as sustained.
-        load: the offered load.
-        offered_events: events due in the load.
-        sent: report of the source; None makes the trial invalid.
-        latency: latency over the window; None if the engine does not stamp outputs.
-        duration_ns: time from the start of the load until the engine finished.
-        objective: further condition on the latency.
-        criteria: default `Criteria()`.
+    Without progress, backlog and steadiness are unknown, and the rate does not count as sustained.
+    Without a report of the source (`sent`), the trial is invalid. `duration_ns` counts from the
+    start of the load until the engine finished.
     """
     rules = criteria or Criteria()
     generator = _generator_failures(sent, offered_events, rules)

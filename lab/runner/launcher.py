@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ import msgspec
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import KeepsFolders
 from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.errors import DiskFullError
 from streamlab.lab.host.git import environment
 from streamlab.lab.host.installation import SOURCE, python_path
 from streamlab.lab.isolate.container import run_contained
-from streamlab.lab.isolate.errors import DiskFullError
 from streamlab.lab.isolate.isolation import CONTAINER, Isolation
 from streamlab.lab.isolate.process import FileAccess, Outcome, run_isolated
-from streamlab.lab.judge.client import LACKED_SPACE, judge_of
+from streamlab.lab.judge.client import LACKED_SPACE, Judge, judge_of
 from streamlab.lab.runner.container_job import FOLDER, translate
 from streamlab.lab.runner.trial_folder import trial_folder
 from streamlab.lab.runner.witness import Witness
@@ -85,35 +85,24 @@ def run_trial(
         attempt = _count_attempt(log)
         with log.open("a", encoding="utf-8") as file:
             file.write(f"# attempt {attempt}\n")
-        begin = log.stat().st_size
-        with trial_folder() as folder:
-            kept = kept_folders(job)
-            variables = {"PYTHONPATH": python_path()}
-            judge, environ = judge_of(sys.executable, variables), environment() | variables
-            if isinstance(job, EngineTrial):
-                size = judge.expected_rows(job, log=log, environ=environ)
-                job = msgspec.structs.replace(job, expected_outputs=size)
-            with Witness(folder) as witness:
-                if isolate is not None and isolate.kind == CONTAINER:
-                    outcome = _run_contained(
-                        job, folder, kept, log=log, timeout_s=timeout_s, isolate=isolate
-                    )
-                else:
-                    outcome = _run_process(job, folder, kept, hidden, log=log, timeout_s=timeout_s)
-            result: Result | None = None
-            if (folder / EVIDENCE).exists() and not outcome.timed_out:
-                result = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
+        kept = kept_folders(job)
+        variables = {"PYTHONPATH": python_path()}
+
+        def start(job: Job, folder: Path) -> Outcome:
+            if isolate is not None and isolate.kind == CONTAINER:
+                return _run_contained(
+                    job, folder, kept, log=log, timeout_s=timeout_s, isolate=isolate
+                )
+            return _run_process(job, folder, kept, hidden, log=log, timeout_s=timeout_s)
+
+        judge = judge_of(sys.executable, variables)
+        row = run_and_judge(job, start, judge, variables, log=log, timeout_s=timeout_s)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         raise _disk_full(log, str(error)) from error
-    said = _text(log, begin)
-    lacked_space = result is not None and bool(result.pop(LACKED_SPACE, False))
-    row = classify(outcome, result, said, phase=witness.phase, timeout_s=timeout_s)
+    lacked_space = bool(row.pop(LACKED_SPACE, False))
     row["kept_folders"] = json.dumps([str(path) for path in kept]) if kept else None
-    if folder.exists():
-        left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
-        row["warnings"] = json.dumps([*json.loads(row.get("warnings") or "[]"), left])
     if lacked_space:
         raise _disk_full(log, row["reason"])
     if row.get("status") == schema.CRASH and _NO_SPACE in row["reason"]:
@@ -123,6 +112,37 @@ def run_trial(
             raise _disk_full(log, f"{full}: {row['reason']}")
         row["reason"] += f"; {HAVE_ROOM}"
     return Ended(result=row, attempt=attempt)
+
+
+def run_and_judge(
+    job: Job,
+    start: Callable[[Job, Path], Outcome],
+    judge: Judge,
+    variables: Mapping[str, str],
+    *,
+    log: Path,
+    timeout_s: float,
+) -> Result:
+    """Run a job in a fresh folder, which `start` gets, and return the columns of its row.
+
+    `variables` belong to the trial's process, in addition to the lab's own.
+    """
+    begin = log.stat().st_size
+    environ = environment() | dict(variables)
+    with trial_folder() as folder:
+        if isinstance(job, EngineTrial):
+            size = judge.expected_rows(job, log=log, environ=environ)
+            job = msgspec.structs.replace(job, expected_outputs=size)
+        with Witness(folder) as witness:
+            outcome = start(job, folder)
+        result: Result | None = None
+        if (folder / EVIDENCE).exists() and not outcome.timed_out:
+            result = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
+    row = classify(outcome, result, _text(log, begin), phase=witness.phase, timeout_s=timeout_s)
+    if folder.exists():
+        left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
+        row["warnings"] = json.dumps([*json.loads(row.get("warnings") or "[]"), left])
+    return row
 
 
 def _count_attempt(log: Path) -> int:

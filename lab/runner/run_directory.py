@@ -16,8 +16,7 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from streamlab.lab.errors import LabError, ResumeError
-from streamlab.lab.isolate.errors import DiskFullError
+from streamlab.lab.errors import DiskFullError, LabError, ResumeError
 from streamlab.lab.matrix.cells import Cell, describe
 from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
 from streamlab.lab.runner.provenance import host, revision, software

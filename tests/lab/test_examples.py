@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_WRONG_OUTPUT, call
-from streamlab.lab.gate.entry_points import announce
+from streamlab.lab.gate.repository import write_entry_points
 from tests.examples_folder import EXAMPLES
 from tests.lab.packages import install
 
@@ -20,7 +20,7 @@ def announced(example: str, folder: Path) -> Path:
     """Return a copy of an example that is found when it is on the path, as if it were installed."""
     copy = folder / "source"
     shutil.copytree(EXAMPLES / example, copy)
-    announce(copy, copy)
+    write_entry_points(copy, copy)
     return copy
 
 

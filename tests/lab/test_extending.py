@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, call
-from streamlab.lab.gate.entry_points import announce
+from streamlab.lab.gate.repository import write_entry_points
 from tests.examples_folder import EXAMPLES
 
 TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -35,7 +35,9 @@ def test_the_engine_of_the_tutorial_conforms(name, cls, lines, workloads, tmp_pa
     assert len([line for line in code.splitlines() if line.strip()]) <= lines
     assert call(["new", "engine", name, "--in", str(tmp_path)]) == EXIT_OK
     (tmp_path / name / name.replace("-", "_") / "engine.py").write_text(code)
-    announce(tmp_path / name, tmp_path / name)  # test_new.py installs what `lab new` writes
+    write_entry_points(
+        tmp_path / name, tmp_path / name
+    )  # test_new.py installs what `lab new` writes
     known = os.environ.get("PYTHONPATH", "")
     environ = os.pathsep.join(filter(None, [str(tmp_path / name), known]))
     done = subprocess.run(

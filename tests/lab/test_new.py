@@ -8,8 +8,8 @@ from importlib.metadata import distributions
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.gate.entry_points import announce
 from streamlab.lab.gate.projects import find_projects
+from streamlab.lab.gate.repository import write_entry_points
 from streamlab.lab.host.git import git
 from tests.lab.packages import install
 
@@ -44,7 +44,7 @@ def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, by_pip, tm
     if by_pip:
         install(package, site)
     else:
-        announce(package, site := package)
+        write_entry_points(package, site := package)
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-W", "error", "-W", FINDER),
@@ -87,7 +87,7 @@ def test_a_byte_order_mark_in_a_pyproject_is_read_over(tmp_path, capsys):
     site.mkdir()
     file = package / "pyproject.toml"
     file.write_text("\ufeff" + file.read_text())
-    announce(package, site)
+    write_entry_points(package, site)
     (found,) = distributions(path=[str(site)])
     assert [point.name for point in found.entry_points] == ["my-own"]
     git(package, "init", "-q")

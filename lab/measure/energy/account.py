@@ -56,19 +56,9 @@ def account(
 ) -> Row:
     """Return the gross columns of a window; the net columns are null.
 
-    Args:
-        tracks: all open domains, by name.
-        start_ns: start of the window, monotonic clock.
-        end_ns: end of the window.
-        source: name of the provider.
-        events: input events in the window; None or 0: no joules per event.
-        remarks: counters that the provider could not read, as texts.
-
-    Returns:
-        The columns, without domains that stood still or lost more than 1 % of the window.
-        If such a domain belongs to the total, the total is null, except for DRAM that stood still: many machines
-        have no working memory counter.
-        The reason names the domain.
+    Omits domains that stood still or lost more than 1 % of the window. If such a domain belongs to
+    the total, the total is null, except for DRAM that stood still: many machines have no working
+    memory counter. The reason names the domain.
     """
     window_s = (end_ns - start_ns) / 1e9
     gross = gross_domains(list(tracks))

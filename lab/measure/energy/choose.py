@@ -39,9 +39,7 @@ class ProviderStatus:
     """State of a provider on this machine.
 
     Attributes:
-        name: name of the provider.
         counting: domains that advanced during the probe.
-        still: domains that did not advance.
         reason: why the provider cannot be used; None if it can.
         remedy: step that may help; may be empty.
     """
@@ -55,13 +53,7 @@ class ProviderStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The provider to use, and the state of all probed providers.
-
-    Attributes:
-        name: name of the provider; `none` if no counter works.
-        reason: why the name is `none`; None otherwise.
-        reports: probed providers, in order of preference.
-    """
+    """The provider to use, and the state of all probed providers."""
 
     name: str
     reason: str | None
@@ -120,10 +112,7 @@ def choose(
 ) -> Choice:
     """Return the first provider with working counters, or `none` with the reasons of all.
 
-    Args:
-        name: `auto`, a provider's name (probes only it), or `none` (probes nothing).
-        providers: providers to probe, in order.
-        pause: waits a number of seconds.
+    A provider's name probes only it; `none` probes nothing.
 
     Raises:
         EnergyError: no provider has this name.

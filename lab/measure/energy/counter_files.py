@@ -74,12 +74,7 @@ class FileCounters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """Location of a provider's files, for messages.
-
-    Attributes:
-        name: name of the folder, e.g. `/sys/class/powercap`.
-        remedy: command that lets users other than root read the counters.
-    """
+    """Location of a provider's files, for messages."""
 
     name: str
     remedy: str

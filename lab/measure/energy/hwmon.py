@@ -9,6 +9,7 @@ Only sockets are read: cores are parts of a socket, and there may be over a hund
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from streamlab.lab.measure.energy.counter_files import (
     FileCounters,
@@ -32,13 +33,9 @@ SOCKET = re.compile(r"Esocket(\d+)")
 class Hwmon:
     """The hardware-monitoring files; `root` is their directory, `read` returns a file's text."""
 
+    name: ClassVar[str] = "hwmon"
     root: Path = ROOT
     read: ReadText = read_text
-
-    @property
-    def name(self) -> str:
-        """Return `hwmon`."""
-        return "hwmon"
 
     def open(self) -> FileCounters | Unusable:
         """Find the sockets of the known drivers and open the readable ones."""

@@ -44,13 +44,8 @@ def measure(
 def net(row: TrialRow, *, before: Watts | None, after: Watts | None) -> TrialRow:
     """Return a trial's row with the net columns, and an extended reason.
 
-    The baseline is the mean of both, or the only one, with a remark in the reason.
+    The baseline, in watts by domain, is the mean of both, or the only one, with a remark in the reason.
     The net is None if the gross is None or no baseline has its domains; it may be negative.
-
-    Args:
-        row: the trial.
-        before: baseline before the session, watts by domain; None: missing.
-        after: baseline after the session.
     """
     if row.energy_gross_j is None or row.energy_domains is None or row.duration_s is None:
         return row

@@ -38,7 +38,6 @@ class Track:
         joules: float64[n], joules since the first reading, never decreasing; lost intervals add nothing.
         lost: bool[n - 1], intervals between readings that could not be corrected.
         wrapped: bool[n - 1], intervals with a corrected wrap-around.
-        reasons: distinct errors, in order.
     """
 
     times_ns: NDArray[np.int64]
@@ -58,18 +57,11 @@ class Advance:
 
 
 def advance(before: int, after: int, *, range_uj: int | None, interval_s: float) -> Advance:
-    """Return the advance of a counter, with at most one wrap-around.
+    """Return the advance between two readings in microjoules, with at most one wrap-around.
 
-    Args:
-        before: the earlier reading, in microjoules.
-        after: the later reading.
-        range_uj: the highest value; None if unknown.
-        interval_s: time between the readings.
-
-    Returns:
-        The advance, with an error of one unit of the counter (at most 61 uJ) for each wrap-around.
-        It is unknown if the counter went backwards and its range is unknown or was exceeded, if the power would
-        exceed 5 kW, or if the interval is long enough to hide a full round of the counter.
+    The advance has an error of one unit of the counter (at most 61 uJ) for each wrap-around. It is
+    unknown if the counter went backwards and its range is unknown or was exceeded, if the power
+    would exceed 5 kW, or if the interval is long enough to hide a full round of the counter.
     """
     most_uj = PLAUSIBLE_W * (interval_s + SLACK_S) * 1e6
     if range_uj is not None and most_uj > range_uj:

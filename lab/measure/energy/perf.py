@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from streamlab.lab.measure.energy.perf_lines import EVENTS, EnergyLine, Missing, parse
 from streamlab.lab.measure.energy.provider import (
@@ -36,22 +37,12 @@ PARANOID = "proc/sys/kernel/perf_event_paranoid"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perf:
-    """`perf stat` on the energy events.
+    """`perf stat` on the energy events."""
 
-    Attributes:
-        root: folder with `/sys` and `/proc`.
-        which: returns the path of a program on PATH, or None.
-        start_timeout_s: longest time until the first line.
-    """
-
+    name: ClassVar[str] = "perf"
     root: Path = Path("/")
     which: Callable[[str], str | None] = shutil.which
     start_timeout_s: float = START_TIMEOUT_S
-
-    @property
-    def name(self) -> str:
-        """Return `perf`."""
-        return "perf"
 
     def open(self) -> "PerfCounters | Unusable":
         """Start perf and wait for its first interval."""

@@ -9,6 +9,7 @@ Since Linux 5.10 only root may read `energy_uj` (CVE-2020-8694).
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from streamlab.lab.measure.energy.counter_files import (
     FileCounters,
@@ -30,20 +31,11 @@ ZONE = re.compile(r"intel-rapl(:\d+)+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Powercap:
-    """The powercap files.
+    """The powercap files."""
 
-    Attributes:
-        root: the directory of zones.
-        read: returns a file's text; raises OSError.
-    """
-
+    name: ClassVar[str] = "powercap"
     root: Path = ROOT
     read: ReadText = read_text
-
-    @property
-    def name(self) -> str:
-        """Return `powercap`."""
-        return "powercap"
 
     def open(self) -> FileCounters | Unusable:
         """Find all zones and open the readable ones."""

@@ -7,7 +7,7 @@ Errors are values (`Unusable`, or an entry in `Reading.failed`), never exception
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class Kind(StrEnum):
@@ -61,9 +61,7 @@ class Reading:
     """All counters at one time.
 
     Attributes:
-        time_ns: time by the monotonic clock.
         counters_uj: raw counters by domain, in microjoules, without failed domains.
-        failed: errors of failed domains.
         gaps: domains whose counter paused since the previous reading; that energy is lost.
     """
 
@@ -112,18 +110,10 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoCounters:
-    """The provider that reads nothing.
+    """The provider that reads nothing."""
 
-    Attributes:
-        reason: reason for the row: why no other provider was usable, or that energy is switched off.
-    """
-
+    name: ClassVar[str] = "none"
     reason: str = "switched off"
-
-    @property
-    def name(self) -> str:
-        """Return `none`."""
-        return "none"
 
     def open(self) -> Unusable:
         """Return the reason."""

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from streamlab.lab.measure.energy.counter_files import describe_error
 from streamlab.lab.measure.energy.powercap import LOCATION, counter_range
@@ -39,10 +39,7 @@ _CONTAINING = threading.Lock()
 class PyRapl:
     """The counters that pyRAPL reads; imports it when opened."""
 
-    @property
-    def name(self) -> str:
-        """Return `pyrapl`."""
-        return "pyrapl"
+    name: ClassVar[str] = "pyrapl"
 
     def open(self) -> "PyRaplCounters | Unusable":
         """Import pyRAPL and open its files."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from streamlab.workloads.datasets.builder import generate_input
 
+from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.model import DGSProgram, ForkJoin, OutputType, StateType
 from streamlab.workloads.optimizers import Costs
 from streamlab.workloads.registry import names, workload

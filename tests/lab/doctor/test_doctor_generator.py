@@ -57,7 +57,7 @@ def test_rates_are_shown_with_their_unit(monkeypatch):
         ),
         SourceCeiling(engine="broken", variants=("x",), batch=1, reason="no Java"),
     ]
-    monkeypatch.setattr(generator, "ceilings", lambda only: rows)
+    monkeypatch.setattr("streamlab.lab.cli.commands.doctor.ceilings", lambda only: rows)
     lines = CliRunner().invoke(doctor, ["--generator"]).output.splitlines()
     assert lines[1].split() == ["multicore/dgs,vsn", "64", "40.0", "M/s", "20.0", "M/s"]
     assert lines[2].endswith("unknown: no Java")

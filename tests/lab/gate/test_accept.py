@@ -3,8 +3,8 @@ from datetime import date
 import pytest
 
 from streamlab.lab.cli import EXIT_USER_ERROR, call
+from streamlab.lab.cli.commands import gate as commands
 from streamlab.lab.errors import MatrixError
-from streamlab.lab.gate import against
 from streamlab.lab.gate.accepted_list import apply_accepted, read_accepted
 from streamlab.lab.gate.outcome import GateReport, Line, Word
 
@@ -82,7 +82,7 @@ def test_an_entry_for_an_unknown_cell_is_told_and_loses_no_report(accepted):
 def test_an_entry_for_no_cell_of_the_matrix_is_an_error_before_anything_is_measured(
     tmp_path, capsys, monkeypatch, only
 ):
-    monkeypatch.setattr(against, "gate_revisions", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr(commands, "gate_revisions", lambda *_, **__: pytest.fail("measured"))
     matrix = tmp_path / "m.toml"
     matrix.write_text(MATRIX)
     accepted = tmp_path / "accepted.toml"

@@ -15,9 +15,10 @@ from streamlab.lab.gate.arm import BOOTSTRAP
 from streamlab.lab.gate.bootstrap import _dataset
 from streamlab.lab.judge.judgement import judge
 from streamlab.lab.trial.evidence import Evidence, read_evidence
-from streamlab.lab.trial.spec import EngineTrial, OracleJob, fields_of
+from streamlab.lab.trial.spec import OracleJob, fields_of
 from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.registry import workload
+from tests.lab.engine_trial import engine_trial
 
 ROOT = Path(__file__).parents[3]
 
@@ -53,11 +54,6 @@ def arm(tmp_path):
     return run
 
 
-def job_of(dataset, **more):
-    given = {"engine": "fake", "variant": "correct", "workers": 1, "batch": 1, "options": {}}
-    return EngineTrial(**given, dataset=dataset, **more)
-
-
 def test_an_arm_does_without_what_its_revision_does_not_know_of_a_stream(dataset):
     sent = fields_of(OracleJob(dataset=dataset))["dataset"]
     for stream in sent["streams"]:
@@ -70,10 +66,10 @@ def test_an_arm_does_without_what_its_revision_does_not_know_of_a_stream(dataset
 def test_a_trial_and_its_oracle_leave_evidence_in_the_present_revision(arm, dataset, tmp_path):
     arm(OracleJob(dataset=dataset))
     assert read_evidence(tmp_path) == Evidence()
-    arm(job_of(dataset, expected_outputs=3))
-    assert judge(job_of(dataset), tmp_path, None)["status"] == "ok"
+    arm(engine_trial(dataset=dataset, expected_outputs=3))
+    assert judge(engine_trial(dataset=dataset), tmp_path, None)["status"] == "ok"
 
 
 def test_a_trial_with_a_field_that_the_revision_lacks_is_refused(arm, dataset):
-    said = arm(job_of(dataset), planted_fault=0.5)
+    said = arm(engine_trial(dataset=dataset), planted_fault=0.5)
     assert "has no field planted_fault of a trial" in said

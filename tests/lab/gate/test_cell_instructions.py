@@ -6,14 +6,14 @@ import shutil
 import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_USER_ERROR, call
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.cell_instructions import check_catch_up, check_valgrind
 from streamlab.lab.gate.counted_run import MACHINE, Valgrind
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.instructions import count_line
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.gate.trials import Work
 from streamlab.lab.load.spec import LoadSpec
-from streamlab.lab.trial.spec import EngineTrial
+from tests.lab.engine_trial import engine_trial
 from tests.lab.gate.user_repository import UserRepository
 
 ROUNDS = 40_000
@@ -35,15 +35,7 @@ def test_a_change_must_be_clear_of_what_repeated_counts_differ_by(old, new, word
 
 
 def test_a_cell_under_a_load_is_refused_with_the_remedy():
-    job = EngineTrial(
-        engine="reference",
-        variant="sequential",
-        workers=1,
-        batch=1,
-        options={},
-        dataset=None,
-        load=LoadSpec(rate_eps=1000, warm_up_s=0, window_s=1),
-    )
+    job = engine_trial(load=LoadSpec(rate_eps=1000, warm_up_s=0, window_s=1))
     with pytest.raises(GateError, match="gate this cell with --metric p99"):
         check_catch_up({"a/cell": Work(key="a", slug="a-cell", timeout_s=60, job=job)})
 

@@ -162,42 +162,54 @@ def test_planted_work_is_told(stored, capsys):
     assert "new was run with 10% of planted busy work" in capsys.readouterr().out
 
 
-def test_a_stored_run_is_gated_against_a_stored_baseline(stored, capsys):
-    slow = ["gate", "--baseline", stored("old", RATES), "--run", stored("new", SLOWER)]
-    assert call(slow) == 5
+WRONG = {"status": "wrong_output", "reason": "2 missing"}
+MEMORY = {"peak_rss_bytes": 106_000_000, "latency_p99_ns": 2_000_000}
+LESS_MEMORY = {"peak_rss_bytes": 100_000_000, "latency_p99_ns": 1_000_000}
+BY_REFERENCE = f"checked against the reference engine, not an independent oracle: {CELL}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "arguments", "code", "words"),
+    [
+        ({}, {"rates": SLOWER}, "", EXIT_GATE, ["REGRESSION", "one stage"]),
+        ({}, {}, "", EXIT_OK, ["Gate passed"]),
+        ({}, {"rates": SLOWER}, "--allow-inconclusive", EXIT_GATE, ["REGRESSION"]),
+        (LESS_MEMORY, MEMORY, "", EXIT_GATE, ["1.060", "2.000", "REGRESSION"]),
+        (LESS_MEMORY, MEMORY, "--metric wall", EXIT_OK, ["Gate passed"]),
+        (
+            {},
+            {"status": "unsustained", "reason": "backlog grows"},
+            "",
+            EXIT_GATE,
+            ["status", "old: 6 ok; new: 6 unsustained (backlog grows)"],
+        ),
+        ({}, WRONG, "", EXIT_GATE, ["new: wrong_output: 2 missing"]),
+        # A wrong answer fails also where processes are too few, and an advisory metric never does.
+        ({"rates": RATES[:2]}, {"rates": RATES[:2], **WRONG}, "", EXIT_GATE, ["wrong_output"]),
+        (
+            {"rates": RATES[:2]},
+            {"rates": RATES[:2]},
+            "--advisory wall --advisory cpu",
+            EXIT_OK,
+            ["too few"],
+        ),
+        ({}, {"checked_by": "reference engine"}, "", EXIT_OK, [BY_REFERENCE]),
+    ],
+)
+def test_a_stored_run_is_gated_against_a_stored_baseline(
+    stored, capsys, old, new, arguments, code, words
+):
+    stored("old", **{"rates": RATES} | old), stored("new", **{"rates": RATES} | new)
+    assert call(["gate", "--baseline", "old", "--run", "new", *arguments.split()]) == code
     said = capsys.readouterr().out
-    assert said.count("REGRESSION") == 2 and "one stage" in said
-    assert call(["gate", "--baseline", "old", "--run", stored("same", RATES)]) == EXIT_OK
+    assert all(word in said for word in words), said
+    assert (BY_REFERENCE in said) == ("checked_by" in new)
 
 
 def test_a_baseline_of_another_host_is_refused_by_the_gate(stored, capsys):
     stored("old", RATES), stored("new", RATES, cpu_model="A slow one")
     assert call(["gate", "--baseline", "old", "--run", "new"]) == EXIT_USER_ERROR
     assert "host.cpu_model" in capsys.readouterr().err
-
-
-def test_memory_and_latency_are_gated_without_being_named(stored, capsys):
-    worse = {"peak_rss_bytes": 106_000_000, "latency_p99_ns": 2_000_000}
-    before = {"peak_rss_bytes": 100_000_000, "latency_p99_ns": 1_000_000}
-    stored("old", RATES, **before), stored("new", RATES, **worse)
-    runs = ["gate", "--baseline", "old", "--run", "new"]
-    assert call(runs) == EXIT_GATE
-    said = capsys.readouterr().out
-    assert "1.060" in said and "2.000" in said and said.count("REGRESSION") == 2
-    assert call([*runs, "--metric", "wall"]) == EXIT_OK
-
-
-def test_a_run_that_no_longer_sustains_its_load_fails_the_gate(stored, capsys):
-    stored("old", RATES), stored("new", RATES, status="unsustained", reason="backlog grows")
-    assert call(["gate", "--baseline", "old", "--run", "new"]) == EXIT_GATE
-    said = capsys.readouterr().out
-    assert "status" in said and "old: 6 ok; new: 6 unsustained (backlog grows)" in said
-
-
-def test_a_wrong_answer_in_the_new_run_fails_the_gate(stored, capsys):
-    stored("old", RATES), stored("new", RATES, status="wrong_output", reason="2 missing")
-    assert call(["gate", "--baseline", "old", "--run", "new"]) == 5
-    assert "new: wrong_output: 2 missing" in capsys.readouterr().out
 
 
 def test_a_gate_of_too_few_processes_is_inconclusive_in_every_form(stored, tmp_path, capsys):
@@ -236,32 +248,6 @@ def test_a_gate_of_unstable_cells_is_inconclusive_unless_they_are_advisory(store
     )
     assert call([*held, "--advisory", "wall"]) == EXIT_INCONCLUSIVE
     assert call([*held, "--advisory", "wall", "--advisory", "cpu"]) == EXIT_OK
-
-
-def test_a_gate_says_where_no_independent_oracle_judged(stored, capsys):
-    stored("old", RATES), stored("new", RATES, checked_by="reference engine")
-    assert call(["gate", "--baseline", "old", "--run", "new"]) == EXIT_OK
-    told = f"checked against the reference engine, not an independent oracle: {CELL}"
-    assert told in capsys.readouterr().out
-    assert call(["gate", "--baseline", "old", "--run", stored("other", RATES)]) == EXIT_OK
-    assert "reference engine" not in capsys.readouterr().out
-
-
-def test_inconclusive_is_not_what_a_failed_gate_is_allowed(stored):
-    stored("old", RATES), stored("new", SLOWER)
-    held = ["gate", "--baseline", "old", "--run", "new", "--allow-inconclusive"]
-    assert call(held) == EXIT_GATE
-
-
-def test_a_wrong_answer_fails_also_where_processes_are_too_few(stored, capsys):
-    stored("old", RATES[:2]), stored("new", RATES[:2], status="wrong_output", reason="2 missing")
-    assert call(["gate", "--baseline", "old", "--run", "new"]) == EXIT_GATE
-
-
-def test_advisory_comparisons_may_have_too_few_processes(stored, capsys):
-    stored("old", RATES[:2]), stored("new", RATES[:2])
-    advisory = ["--advisory", "wall", "--advisory", "cpu"]
-    assert call(["gate", "--baseline", "old", "--run", "new", *advisory]) == EXIT_OK
 
 
 MATRIX = """

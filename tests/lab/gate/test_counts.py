@@ -3,7 +3,7 @@ import json
 import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.instructions import Counts, compare_counts, read_counts
 from streamlab.lab.gate.outcome import Word
 
@@ -12,8 +12,8 @@ def counts(compiler="gcc 12", **numbers):
     return Counts(compiler=compiler, flags="-O2", valgrind="3.19", counts=numbers)
 
 
-def words(old, new, **options):
-    return {line.cell: line.word for line in compare_counts(old, new, **options)}
+def words(old, new):
+    return {line.cell: line.word for line in compare_counts(old, new)}
 
 
 def test_changes_beyond_the_floor_are_called_without_any_test():

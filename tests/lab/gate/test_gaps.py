@@ -5,11 +5,11 @@ import shutil
 import pytest
 
 from streamlab.lab.cli import EXIT_INCONCLUSIVE, call
-from streamlab.lab.gate.errors import GateError
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.repository import Recipe, build_arms
 from streamlab.lab.gate.source import check_out, commit_working_tree
-from tests.lab.gate.user_repository import UserRepository, git
+from tests.lab.gate.user_repository import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
 
@@ -18,17 +18,6 @@ POINTER = (
     "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
 )
 LOCAL = ("-c", "protocol.file.allow=always")
-
-
-@pytest.fixture
-def repo(tmp_path, dataset, monkeypatch):
-    (tmp_path / "crunch").mkdir()
-    made = UserRepository(tmp_path / "crunch", dataset[:12])
-    made.works(1)
-    made.commit("An engine")
-    monkeypatch.chdir(made.folder)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    return made
 
 
 @pytest.fixture

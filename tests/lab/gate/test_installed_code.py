@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.code_location import Place, find_loaded_files, find_strays
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.installed_code import check_different, check_installed
 from tests.lab.gate.user_repository import git
 

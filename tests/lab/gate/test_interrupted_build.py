@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,15 +17,6 @@ from tests.processes import Popen
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 600
-
-
-@pytest.fixture
-def clone(tmp_path):
-    if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout: there are no revisions to build")
-    folder = tmp_path / "clone"
-    git(ROOT, "clone", "-q", str(ROOT), str(folder))
-    return folder
 
 
 def test_a_checkout_that_git_did_not_finish_is_made_again(clone):

@@ -10,7 +10,7 @@ from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.decision import Pair
 from streamlab.lab.gate.trials import Bench, Work, is_measurable, measure
 from streamlab.lab.load.spec import LoadSpec
-from streamlab.lab.trial.spec import EngineTrial
+from tests.lab.engine_trial import engine_trial
 
 OLD, NEW = (
     Arm(name=name, revision=name, python=Path("python"), path=(), tree=Path()) for name in "AB"
@@ -19,16 +19,7 @@ LOAD = LoadSpec(rate_eps=1000, warm_up_s=0, window_s=1)
 
 
 def work(load=None):
-    job = EngineTrial(
-        engine="fake",
-        variant="correct",
-        workers=1,
-        batch=1,
-        options={},
-        dataset=None,
-        load=load,
-    )
-    return Work(key="a", slug="a", timeout_s=60, job=job)
+    return Work(key="a", slug="a", timeout_s=60, job=engine_trial(load=load))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,9 +21,24 @@ def bench_file(tmp_path, name, *, cpu="A fast one", **medians):
     return str(path)
 
 
+def gate(new, old):
+    return call(["gate", "--pytest-benchmark", str(new), "--baseline", str(old)])
+
+
+@pytest.fixture
+def refused(tmp_path, capsys):
+    """Return a function that gates a file against a sound one, and returns the error."""
+
+    def error(new):
+        assert gate(new, bench_file(tmp_path, "old", push=1.0)) == EXIT_USER_ERROR
+        return capsys.readouterr().err
+
+    return error
+
+
 def test_one_file_a_side_is_shown_and_is_inconclusive(tmp_path, capsys):
     old, new = bench_file(tmp_path, "old", push=1.0), bench_file(tmp_path, "new", push=2.0)
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_INCONCLUSIVE
+    assert gate(new, old) == EXIT_INCONCLUSIVE
     said = capsys.readouterr().out
     assert "2.000" in said and "INCONCLUSIVE: 1 of 1" in said and "one file each" in said
 
@@ -40,15 +55,12 @@ def test_several_files_a_side_gate(tmp_path, capsys):
 
 def test_a_benchmark_that_is_gone_from_the_new_files_fails(tmp_path, capsys):
     old, new = bench_file(tmp_path, "o", a=1.0, b=1.0), bench_file(tmp_path, "n", a=1.0)
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_GATE
+    assert gate(new, old) == EXIT_GATE
     assert "has no such benchmark" in capsys.readouterr().out
 
 
-def test_benchmark_files_of_two_machines_are_refused(tmp_path, capsys):
-    old = bench_file(tmp_path, "o", a=1.0)
-    new = bench_file(tmp_path, "n", cpu="Another", a=1.0)
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_USER_ERROR
-    assert "different machines" in capsys.readouterr().err
+def test_benchmark_files_of_two_machines_are_refused(tmp_path, refused):
+    assert "different machines" in refused(bench_file(tmp_path, "n", cpu="Another", push=1.0))
 
 
 def edited(tmp_path, change, name="edited"):
@@ -64,21 +76,17 @@ NUMBERS = (math.inf, -math.inf, math.nan, 1e300, 10**400, 5e-324, 0, -1.0, True,
 
 
 @pytest.mark.parametrize("median", NUMBERS, ids=lambda number: repr(number)[:8])
-def test_a_median_that_is_no_time_is_refused_by_name(tmp_path, capsys, median):
+def test_a_median_that_is_no_time_is_refused_by_name(tmp_path, refused, median):
     def change(content):
         content["benchmarks"][0]["stats"]["median"] = median
 
-    old, new = bench_file(tmp_path, "old", push=1.0), edited(tmp_path, change)
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_USER_ERROR
-    error = capsys.readouterr().err
+    error = refused(edited(tmp_path, change))
     assert "edited.json: push has a median of" in error and "expected a number from" in error
 
 
-def test_a_name_that_a_file_has_twice_is_refused(tmp_path, capsys):
-    old = bench_file(tmp_path, "old", push=1.0)
+def test_a_name_that_a_file_has_twice_is_refused(tmp_path, refused):
     new = edited(tmp_path, lambda content: content["benchmarks"].append(content["benchmarks"][0]))
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_USER_ERROR
-    assert "edited.json: push occurs twice" in capsys.readouterr().err
+    assert "edited.json: push occurs twice" in refused(new)
 
 
 @pytest.mark.parametrize(
@@ -95,25 +103,21 @@ def test_machines_whose_processors_have_no_brand_are_gated(tmp_path, cpu):
         content["machine_info"] = {"machine": "aarch64", "cpu": cpu}
 
     files = [edited(tmp_path, change, name) for name in ("old", "new")]
-    code = call(["gate", "--pytest-benchmark", files[1], "--baseline", files[0]])
-    assert code == EXIT_INCONCLUSIVE  # one file a side
+    assert gate(files[1], files[0]) == EXIT_INCONCLUSIVE  # one file a side
     other = bench_file(tmp_path, "another", push=1.0)
-    code = call(["gate", "--pytest-benchmark", other, "--baseline", files[0]])
-    assert code == EXIT_USER_ERROR
+    assert gate(other, files[0]) == EXIT_USER_ERROR
 
 
-def test_a_file_that_names_no_processor_is_refused(tmp_path, capsys):
+def test_a_file_that_names_no_processor_is_refused(tmp_path, refused):
     file = edited(tmp_path, lambda content: content.update(machine_info={"user": "me"}))
-    old = bench_file(tmp_path, "old", push=1.0)
-    assert call(["gate", "--pytest-benchmark", file, "--baseline", old]) == EXIT_USER_ERROR
-    assert "names no processor" in capsys.readouterr().err
+    assert "names no processor" in refused(file)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_are_skipped(tmp_path, encoding):
     old, new = bench_file(tmp_path, "old", push=1.0), bench_file(tmp_path, "new", push=1.0)
     Path(new).write_text(Path(old).read_text(encoding="utf-8"), encoding=encoding)
-    assert call(["gate", "--pytest-benchmark", new, "--baseline", old]) == EXIT_INCONCLUSIVE
+    assert gate(new, old) == EXIT_INCONCLUSIVE
 
 
 OTHER_TOOLS = {
@@ -130,30 +134,25 @@ OTHER_TOOLS = {
 
 
 @pytest.mark.parametrize("tool", OTHER_TOOLS)
-def test_other_tools_files_are_named_as_such(tmp_path, capsys, tool):
+def test_other_tools_files_are_named_as_such(tmp_path, refused, tool):
     file = tmp_path / "other.json"
     file.write_text(json.dumps(OTHER_TOOLS[tool]), encoding="utf-8")
-    old = bench_file(tmp_path, "old", push=1.0)
-    assert call(["gate", "--pytest-benchmark", str(file), "--baseline", old]) == EXIT_USER_ERROR
-    error = capsys.readouterr().err
+    error = refused(file)
     assert f"other.json: {tool}" in error.replace("output of ", "")
     assert "pytest --benchmark-json" in error
 
 
 @pytest.mark.parametrize("content", [b"", b"goos: linux", b"\xff\xfe\x00", b"[" * 100_000, b"\x80"])
-def test_what_is_no_json_is_refused_by_name(tmp_path, capsys, content):
+def test_what_is_no_json_is_refused_by_name(tmp_path, refused, content):
     file = tmp_path / "odd.json"
     file.write_bytes(content)
-    old = bench_file(tmp_path, "old", push=1.0)
-    assert call(["gate", "--pytest-benchmark", str(file), "--baseline", old]) == EXIT_USER_ERROR
-    assert "odd.json: cannot be read as JSON" in capsys.readouterr().err
+    assert "odd.json: cannot be read as JSON" in refused(file)
 
 
 def test_a_file_on_both_sides_is_refused(tmp_path, capsys):
     file = bench_file(tmp_path, "both", push=1.0)
     (tmp_path / "link.json").symlink_to(file)
-    sides = ["--pytest-benchmark", file, "--baseline", str(tmp_path / "link.json")]
-    assert call(["gate", *sides]) == EXIT_USER_ERROR
+    assert gate(file, tmp_path / "link.json") == EXIT_USER_ERROR
     assert "on both sides" in capsys.readouterr().err
 
 

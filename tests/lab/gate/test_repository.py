@@ -17,11 +17,11 @@ import psutil
 import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.against import revision_notes
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.repository import Recipe, build_arms, check_lab, find_repository
 from streamlab.lab.gate.source import check_out, commit_working_tree, resolve
-from tests.lab.gate.user_repository import PERSON, UserRepository, git
+from tests.lab.gate.user_repository import PERSON, git
 from tests.processes import Popen
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
@@ -30,18 +30,6 @@ ROOT = Path(__file__).parents[3]
 PATIENCE_S = 600
 ROUNDS = 40_000
 PIP = "pip install --no-deps --no-build-isolation --no-index --target {site} ."
-
-
-@pytest.fixture
-def repo(tmp_path, dataset, monkeypatch):
-    folder = tmp_path / "crunch"
-    folder.mkdir()
-    made = UserRepository(folder, dataset[:12])
-    made.works(ROUNDS)
-    made.commit("An engine")
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    return made
 
 
 def gate(repo, *arguments, against="main", repetitions=4):

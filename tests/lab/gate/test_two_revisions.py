@@ -9,11 +9,11 @@ import pytest
 
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.errors import GateError
 from streamlab.lab.gate.against import gate_arms
 from streamlab.lab.gate.arm import site_arm
 from streamlab.lab.gate.build import build_arm, toolchain
 from streamlab.lab.gate.decision import GateCriteria
-from streamlab.lab.gate.errors import GateError
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.gate.source import commit_working_tree, resolve
@@ -41,15 +41,6 @@ RULE = Rule(n=4)
 def said(words):
     """Takes what the gate says of its progress; pytest shows it when a test fails."""
     print(words)
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory):
-    if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout: there are no revisions to build")
-    folder = tmp_path_factory.mktemp("clone") / "lab"
-    git(ROOT, "clone", "-q", str(ROOT), str(folder))
-    return folder
 
 
 @pytest.fixture(scope="module")

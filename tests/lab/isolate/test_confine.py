@@ -35,15 +35,19 @@ def folders(tmp_path):
     return made
 
 
+def confined(command, log, env=None, **access):
+    return run_isolated(command, log=log, timeout_s=600, env=env, access=FileAccess(**access))
+
+
 def test_only_the_named_folders_can_be_written_and_hidden_ones_are_empty(folders, tmp_path):
     log = tmp_path / "log"
     places = [str(folders[name]) for name in ("own", "other", "hidden")]
-    outcome = run_isolated(
+    outcome = confined(
         ["sh", "-c", SCRIPT, "sh", *places, "/dev/shm", str(Path.home())],
-        log=log,
-        timeout_s=600,
-        env={"HIDDEN": str(folders["hidden"])},
-        access=FileAccess(writable=(folders["own"],), hidden=(folders["hidden"],)),
+        log,
+        {"HIDDEN": str(folders["hidden"])},
+        writable=(folders["own"],),
+        hidden=(folders["hidden"],),
     )
     assert outcome.returncode == 0
     assert log.read_text().splitlines() == [f"wrote {folders['own']}", "wrote /dev/shm"]
@@ -53,8 +57,8 @@ def test_only_the_named_folders_can_be_written_and_hidden_ones_are_empty(folders
 
 
 def test_a_hidden_folder_that_does_not_exist_is_left_out(folders, tmp_path):
-    access = FileAccess(writable=(folders["own"],), hidden=(tmp_path / "nowhere",))
-    outcome = run_isolated(["true"], log=tmp_path / "log", timeout_s=600, access=access)
+    places = {"writable": (folders["own"],), "hidden": (tmp_path / "nowhere",)}
+    outcome = confined(["true"], tmp_path / "log", **places)
     assert outcome.returncode == 0
 
 
@@ -101,12 +105,8 @@ def test_a_system_that_forbids_it_says_why(monkeypatch, capsys):
 def test_shared_memory_that_holds_its_files_stays_in_place(folders, tmp_path):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         (Path(name) / "input").write_text("here")
-        outcome = run_isolated(
-            ["cat", f"{name}/input"],
-            log=tmp_path / "log",
-            timeout_s=600,
-            access=FileAccess(writable=(folders["own"], Path(name)), own_memory=False),
-        )
+        places = {"writable": (folders["own"], Path(name)), "own_memory": False}
+        outcome = confined(["cat", f"{name}/input"], tmp_path / "log", **places)
     assert (outcome.returncode, (tmp_path / "log").read_text()) == (0, "here")
 
 
@@ -116,12 +116,7 @@ def test_java_writes_its_temporary_files_into_the_trials_folder(folders, tmp_pat
     except DatasetError as error:
         pytest.skip(f"NO JAVA HERE: {error}")
     log = tmp_path / "log"
-    outcome = run_isolated(
-        [str(java.path / "bin" / "java"), "-XshowSettings:properties", "-version"],
-        log=log,
-        timeout_s=600,
-        env=own_places(folders["own"]),
-        access=FileAccess(writable=(folders["own"],)),
-    )
+    command = [str(java.path / "bin" / "java"), "-XshowSettings:properties", "-version"]
+    outcome = confined(command, log, own_places(folders["own"]), writable=(folders["own"],))
     assert outcome.returncode == 0
     assert f"java.io.tmpdir = {folders['own']}/tmp\n" in log.read_text()

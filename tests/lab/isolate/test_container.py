@@ -12,19 +12,20 @@ import pytest
 from docker import DockerClient
 from docker.api.daemon import DaemonApiMixin
 
+from streamlab.lab.errors import IsolationError
 from streamlab.lab.isolate import engine
 from streamlab.lab.isolate.check import check
 from streamlab.lab.isolate.container import Mount, run_contained, run_in
 from streamlab.lab.isolate.engine import LABEL_OWNER, connect, sweep
-from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.source import source_digest
 from streamlab.lab.runner.container_job import translate
 from streamlab.lab.runner.launcher import run_trial
-from streamlab.lab.trial.spec import EngineTrial, OracleJob
+from streamlab.lab.trial.spec import OracleJob
 from streamlab.workloads.datasets import oracle_cache
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.registry import workload
+from tests.lab.engine_trial import engine_trial
 
 TIMEOUT_S = 600
 # Says of its own surroundings what isolation promises.
@@ -58,11 +59,9 @@ def trial(tmp_path, small_dataset, image):
     """Runs one trial of the fake engine in a container; returns the columns that it gives."""
 
     def run(variant, *, engine="fake", memory=None, timeout_s=TIMEOUT_S, **options):
-        spec = EngineTrial(
+        spec = engine_trial(
             engine=engine,
             variant=variant,
-            workers=1,
-            batch=1,
             options=options,
             dataset=small_dataset(),
             series=tmp_path / "run" / "series" / "t.parquet",
@@ -359,12 +358,7 @@ def test_image_without_python_is_refused(podman_engine, image):
 def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_path, small_dataset):
     dataset = small_dataset()
     cut = truncate(dataset, event_times(dataset), 1000)
-    spec = EngineTrial(
-        engine="e",
-        variant="v",
-        workers=1,
-        batch=1,
-        options={},
+    spec = engine_trial(
         dataset=cut,
         series=tmp_path / "series" / "s.parquet",
         outputs=Path("outputs/o.parquet"),

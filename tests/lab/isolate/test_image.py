@@ -17,7 +17,7 @@ from streamlab.lab.isolate.engine import connect
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.lab.isolate.source import source_digest
 from streamlab.lab.runner.launcher import run_trial
-from streamlab.lab.trial.spec import EngineTrial
+from tests.lab.engine_trial import engine_trial
 from tests.lab.isolate.podman import SOURCE, NoEngineError, podman
 
 SUITE = "bookworm"
@@ -130,14 +130,7 @@ def test_image_of_the_dockerfile_runs_trials_of_this_source(
     check(Isolation(kind="container", image="lab-built", memory="2g"))
 
     for engine, variant in (("reference", "sequential"), ("multicore", "dgs")):
-        spec = EngineTrial(
-            engine=engine,
-            variant=variant,
-            workers=1,
-            batch=64,
-            options={},
-            dataset=small_dataset(),
-        )
+        spec = engine_trial(engine=engine, variant=variant, batch=64, dataset=small_dataset())
         isolation = Isolation(kind="container", image="lab-built", memory="2g")
         log = tmp_path / f"{engine}.log"
         row = run_trial(spec, log=log, timeout_s=300, isolate=isolation).result

@@ -93,11 +93,14 @@ def python(code: str, word: str) -> tuple[str, ...]:
 HIDDEN = '(setsid env -i "$@" &) ; while ! grep -q up "$LOG"; do sleep 0.01; done'
 
 
+def run_hidden(log, word, after="", code=SLEEP, timeout_s=600):
+    """Run a shell that starts the program hidden and then does what `after` says."""
+    command = shell(HIDDEN + after, *python(code, word))
+    return run_isolated(command, log=log, timeout_s=timeout_s, env={"LOG": str(log)})
+
+
 def test_a_child_without_environment_session_and_parent_is_named_and_killed(tmp_path, word):
-    log = tmp_path / "log"
-    outcome = run_isolated(
-        shell(HIDDEN, *python(SLEEP, word)), log=log, timeout_s=600, env={"LOG": str(log)}
-    )
+    outcome = run_hidden(tmp_path / "log", word)
     assert (outcome.returncode, outcome.timed_out) == (0, False)
     (line,) = outcome.left
     assert "time.sleep(600)" in line and word[:10] in line
@@ -107,13 +110,10 @@ def test_a_child_without_environment_session_and_parent_is_named_and_killed(tmp_
 @pytest.mark.parametrize("code", [SLEEP, DEAF, BOMB, HOPPER], ids=["hidden", "deaf", "bomb", "hop"])
 def test_nothing_outlives_a_command_over_its_time(tmp_path, word, code):
     log = tmp_path / "log"
-    script = HIDDEN + "; sleep 600"
     timeout_s = 1
     while not up(log, 1):  # a busy machine takes longer to come to that
         timeout_s *= 2
-        outcome = run_isolated(
-            shell(script, *python(code, word)), log=log, timeout_s=timeout_s, env={"LOG": str(log)}
-        )
+        outcome = run_hidden(log, word, "; sleep 600", code, timeout_s)
         assert outcome.timed_out and outcome.returncode == -signal.SIGKILL
         assert alive(word) == []
 
@@ -132,10 +132,7 @@ def test_a_long_list_of_what_was_left_is_cut(tmp_path, word):
 
 def test_what_a_killed_supervisor_had_is_killed_and_the_log_says_so(tmp_path, word):
     log = tmp_path / "log"
-    script = HIDDEN + "; kill -9 $PPID; sleep 600"
-    outcome = run_isolated(
-        shell(script, *python(SLEEP, word)), log=log, timeout_s=600, env={"LOG": str(log)}
-    )
+    outcome = run_hidden(log, word, "; kill -9 $PPID; sleep 600")
     assert outcome.returncode == -signal.SIGKILL and not outcome.timed_out
     assert "the supervisor ended without a report" in log.read_text()
     assert alive(word) == []
@@ -144,11 +141,7 @@ def test_what_a_killed_supervisor_had_is_killed_and_the_log_says_so(tmp_path, wo
 
 def test_a_supervisor_that_does_not_answer_is_not_waited_for_for_ever(tmp_path, word, monkeypatch):
     monkeypatch.setattr("streamlab.lab.isolate.process.PATIENCE_S", 1.0)
-    log = tmp_path / "log"
-    script = HIDDEN + "; kill -STOP $PPID; sleep 600"
-    outcome = run_isolated(
-        shell(script, *python(SLEEP, word)), log=log, timeout_s=1, env={"LOG": str(log)}
-    )
+    outcome = run_hidden(tmp_path / "log", word, "; kill -STOP $PPID; sleep 600", timeout_s=1)
     assert outcome.returncode == -signal.SIGKILL
     assert alive(word) == []
 

@@ -3,8 +3,8 @@
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.errors import IsolationError
 from streamlab.lab.isolate.check import check_contains
-from streamlab.lab.isolate.errors import IsolationError
 from streamlab.lab.isolate.isolation import Isolation
 from streamlab.results.store import read_run
 from tests.examples_folder import sensors

@@ -50,13 +50,6 @@ def test_all_that_is_said_of_a_load_is_in_its_specification():
     assert spec.params == {"on_s": 1.0, "off_s": 0.0}
 
 
-def test_heartbeats_per_barrier_stand_instead_of_a_period():
-    ((_, spec),) = specs(one("rate_eps = 5\nheartbeats_per_barrier = 1_000"))
-    assert spec.heartbeats_per_barrier == 1_000.0
-    ((_, spec),) = specs(one("rate_eps = 5"))
-    assert spec.heartbeats_per_barrier is None
-
-
 @pytest.mark.parametrize("arrival", ARRIVALS)
 def test_specifications_carry_every_parameter_of_their_arrivals(arrival):
     rate = "" if arrival == REPLAY else "rate_eps = 1"
@@ -116,21 +109,17 @@ def test_several_tables_are_several_entries():
         ("rate_eps = 0", r"\[load\], key rate_eps is 0; expected events/s: a number above 0 and"),
         ("rate_eps = []", r"key rate_eps is \[\]"),
         ("rate_eps = [1, 1.0]", r"key rate_eps is \[1, 1\.0\]; expected .* different"),
-        ("rate_eps = inf", "key rate_eps is inf"),
         ("rate_eps = true", "key rate_eps is True"),
         ("window_s = 5", "key rate_eps is missing"),
         ('arrival = "uniform"', "key arrival is 'uniform'; expected one of constant, poisson"),
         ("rate_eps = 5\nrate = 6", r"key rate \(= 6\) is unknown; expected one of search, mode"),
         ("rate_esp = 1000", r"\[load\], key rate_esp \(= 1000\) is unknown; .* rate_eps, "),
-        ("rate_eps = 5\nrates_eps = [6]", r"key rates_eps \(= \[6\]\) is unknown"),
-        ("rate_eps = nan", "key rate_eps is nan"),
         (f"rate_eps = 1{'0' * 400}", r"key rate_eps is 10+\.\.\.0+; expected events/s"),
         ("rate_eps = 5\nwindow_s = inf", "key window_s is inf; expected a finite number above 0"),
         ("rate_eps = 5\nwarm_up_s = nan", "key warm_up_s is nan; expected a finite number of"),
         (f"rate_eps = 5\nseed = {2**63}", r"key seed is 9\d+8; expected .* to 9223372036854775807"),
         ('mode = "closed"', 'key mode is \'closed\'; expected "catch-up" or "open"'),
         ('mode = "catch-up"\nrate_eps = 5', r"key rate_eps \(= 5\) is out of place .* \"open\""),
-        ('mode = "catch-up"\nrat = 5', r"key rat \(= 5\) is unknown"),
         ('mode = "catch-up"\nsearch = "sustainable"', "key search is 'sustainable' with mode"),
         ('search = "fast"', "key search is 'fast'; expected \"sustainable\""),
         ('search = "sustainable"\nrate_eps = 5', "key rate_eps .* a search finds it"),
@@ -158,13 +147,11 @@ def test_several_tables_are_several_entries():
             "rate_eps = 5\nheartbeats_per_barrier = 10\nheartbeat_ms = 1",
             r"key heartbeat_ms \(= 1\) is out of place here; expected either heartbeat_ms or",
         ),
-        ("rate_eps = 5\nseed = -1", "key seed is -1"),
         ('rate_eps = 5\nbatching = "some"', "key batching is 'some'; expected one of adaptive, fu"),
         (
             'rate_eps = 5\nobjective = "p99 < 1ms"',
             "key objective is 'p99 < 1ms'; expected `<one of",
         ),
-        ('rate_eps = 5\nobjective = "p95 <= 1ms"', "key objective is"),
         ("rate_eps = 5\nsend_lag_ms = 0", "key send_lag_ms is 0; expected a finite number above"),
         (
             'search = "sustainable"\nsend_lag_ms = 5',
@@ -172,11 +159,6 @@ def test_several_tables_are_several_entries():
         ),
         ('rate_eps = 5\nlabel = "a/b"', "key label is 'a/b'; expected letters"),
         ('rate_eps = 5\nengines = "fake"', "key engines is 'fake'; expected a list of"),
-        (
-            'arrival = "step"\nrate_eps = 5\nfactor = 0',
-            "key factor is 0; expected a finite number above 0",
-        ),
-        ('arrival = "step"\nrate_eps = 5\non_s = 1', r"key on_s \(= 1\) is out of place"),
         (
             'arrival = "phases"\nrate_eps = 5\nmin_s = 3',
             "key min_s is 3 and max_s is 2; expected at most max_s",

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.engines.small_dataset import write_dataset
-from streamlab.lab.isolate.errors import DiskFullError
+from streamlab.lab.errors import DiskFullError
 from streamlab.lab.isolate.process import Outcome
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.runner.launcher import classify, run_trial

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.cli.check import find_program
+from streamlab.lab.cli.commands.check import find_program
 from streamlab.workloads.model import Pipeline, Stage
 from streamlab.workloads.model.check import ConsistencyReport, check
 from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streamlab.lab.cli.check import find_program
+from streamlab.lab.cli.commands.check import find_program
 from streamlab.workloads.model import Operator, Query, Window
 from streamlab.workloads.model.check import ConsistencyReport, check
 from streamlab.workloads.model.operators.program import SINGLE

@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from streamlab.lab.cli import EXIT_USER_ERROR, call
 from streamlab.lab.cli.check import check
+from streamlab.lab.cli.commands.plan import plan_for_parameters
 from streamlab.lab.cli.plan import plan as plan_command
-from streamlab.lab.cli.plan import plan_for_parameters
 from streamlab.workloads.model import DGSProgram, ModelError
 from streamlab.workloads.model.dgs.plan_drawing import plan_svg
 from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text

@@ -42,3 +42,9 @@ def socket_tree(root: Path) -> PowercapTree:
     tree.zone("0", "package-0", 1_000_000).zone("0:0", "core", 500_000)
     tree.zone("0:1", "uncore", 100_000).zone("0:2", "dram", 200_000, 65_532_610_987)
     return tree.zone("1", "psys", 3_000_000)
+
+
+def sockets() -> list[int]:
+    """Return this machine's sockets."""
+    found = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/physical_package_id")
+    return sorted({int(path.read_text()) for path in found})

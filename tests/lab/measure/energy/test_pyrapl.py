@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.measure.energy.namespace import bind_class, python
-from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree
+from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree, sockets
 
 OPEN = """
 import json, logging, sys
@@ -25,11 +25,6 @@ assert None not in sys.modules.values()
 def show(what):
     print(json.dumps(what), flush=True)
 """
-
-
-def sockets():
-    found = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/physical_package_id")
-    return sorted({int(path.read_text()) for path in found})
 
 
 def test_opening_it_leaves_logging_modules_and_warnings_as_they_were():

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,17 +14,13 @@ import pytest
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.judge.judgement import judge
-from streamlab.lab.trial.spec import EngineTrial, write_job
+from streamlab.lab.trial.spec import write_job
 from streamlab.workloads.registry import workload
+from tests.lab.engine_trial import engine_trial
 from tests.lab.measure.energy.namespace import bind_class
-from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree
+from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree, sockets
 
 PACKAGE_W, DRAM_W = 20.0, 2.0
-
-
-def sockets():
-    found = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/physical_package_id")
-    return sorted({int(path.read_text()) for path in found})
 
 
 @contextmanager
@@ -62,11 +57,7 @@ def test_the_record_of_a_trial_has_the_power_of_the_counters(tmp_path, provider)
     data = ordinary_input(workload("event_window"))
     dataset = write_dataset(data, "event_window", tmp_path / "data")
     events = sum(stream.rows for stream in dataset.streams)
-    spec = EngineTrial(
-        engine="fake",
-        variant="correct",
-        workers=1,
-        batch=1,
+    spec = engine_trial(
         options={"rate_eps": events / 2.0},  # two seconds
         dataset=dataset,
         series=tmp_path / "series.parquet",

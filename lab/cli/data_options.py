@@ -1,5 +1,6 @@
-"""Provides the options and the progress bar of the commands that make datasets."""
+"""Provides what the commands that make datasets share: options, parsing of columns, a progress bar."""
 
+import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,3 +65,22 @@ def _steps(bar: Bar) -> Progress:
         bar.update(tasks[step], completed=done)
 
     return progress
+
+
+def columns_of(texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the column of each role, from texts such as `ts=time,key=user`.
+
+    Each text is a row of CSV, so quotes allow commas in a name: `"temp=Temp, C"`.
+
+    Raises:
+        click.BadParameter: a part is not ROLE=COLUMN, or a role occurs twice.
+    """
+    pairs: dict[str, str] = {}
+    for part in (part for text in texts for part in next(csv.reader([text])) or [""]):
+        role, equals, column = part.partition("=")
+        if not (role and equals and column) or role in pairs:
+            raise click.BadParameter(
+                f"{part!r} is not ROLE=COLUMN, or its role occurs twice", param_hint="--columns"
+            )
+        pairs[role] = column
+    return pairs

@@ -1,88 +1,28 @@
-"""Defines the options with which `lab run` runs one workload without a matrix."""
+"""Reads the arguments of `lab run WORKLOAD`, a run without a matrix."""
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from streamlab.lab.cli.completion import DATASETS, ENGINES
+from streamlab.lab.matrix.run_arguments import RunArguments
 from streamlab.workloads import references
-
-if TYPE_CHECKING:
-    from streamlab.lab.matrix.one_workload import OneWorkload
-
-_OPTIONS = (
-    click.option(
-        "--engine",
-        "engines",
-        **ENGINES,
-        multiple=True,
-        metavar="NAME[/VARIANT]",
-        help="With a WORKLOAD: run it on this engine; repeatable.",
-    ),
-    click.option(
-        "--workers", "-w", metavar="N,...", help="Numbers of workers; sequential engines use one."
-    ),
-    click.option("--batch", metavar="N,...", help="Batch sizes, for variants that use one."),
-    click.option(
-        "--repetitions",
-        "-n",
-        type=click.IntRange(min=1),
-        help="Fresh processes per cell; default 1.",
-    ),
-    click.option(
-        "--events",
-        type=click.IntRange(min=0),
-        help="Approximate number of generated events; default 1M.",
-    ),
-    click.option("--seed", type=click.IntRange(min=0), help="Seed of the generator; default 1."),
-    click.option(
-        "--dataset",
-        metavar="ID",
-        help="Use this dataset; the start of its id.",
-        **DATASETS,
-    ),
-    click.option(
-        "--param", "params", multiple=True, metavar="K=V", help="A parameter of the generator."
-    ),
-    click.option("--query", "query", multiple=True, metavar="K=V", help="A query parameter."),
-    click.option(
-        "--option",
-        "options",
-        multiple=True,
-        metavar="[ENGINE.]K=V",
-        help="An option of all engines, or of one.",
-    ),
-)
-
-
-def workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for a workload without a matrix to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+from streamlab.workloads.registry import names
 
 
 def is_workload(argument: str, options: Mapping[str, Any]) -> bool:
-    """Return whether the argument of `lab run` is a workload, not a matrix.
-
-    Args:
-        argument: MATRIX or WORKLOAD.
-        options: values of the options of `workload_options`, by name.
-    """
+    """Return whether the argument of `lab run` is a workload, not a matrix."""
     if references.is_file(argument):
         return True
     if argument.endswith(".toml") or Path(argument).is_file():
         return False
-    from streamlab.workloads.registry import names
-
     return ":" in argument or argument in names() or bool(options["engines"])
 
 
 def refuse_options(options: Mapping[str, Any]) -> None:
-    """Refuse the options of `workload_options` together with a matrix.
+    """Refuse the options for a workload together with a matrix.
 
     Raises:
         click.UsageError: an option is set.
@@ -94,21 +34,19 @@ def refuse_options(options: Mapping[str, Any]) -> None:
             )
 
 
-def workload_request(reference: str, options: Mapping[str, Any]) -> "OneWorkload":
-    """Return the request for one workload.
+def run_arguments(reference: str, options: Mapping[str, Any]) -> RunArguments:
+    """Return the arguments of a run of one workload.
 
     Raises:
         click.UsageError: no engine is given, or an option is malformed.
     """
-    from streamlab.lab.matrix.one_workload import OneWorkload
-
     if not options["engines"]:
         raise click.UsageError(
             f"no engine for {reference}; use e.g. --engine reference --engine multicore; "
             "`lab list engines` shows all"
         )
-    return OneWorkload(
-        reference=reference,
+    return RunArguments(
+        workloads=[reference],
         engines=options["engines"],
         workers=_numbers("--workers", options["workers"]),
         batch=_numbers("--batch", options["batch"]),

@@ -1,13 +1,18 @@
-"""Writes a gate's notes: why it is inconclusive, and how answers were checked."""
+"""Writes a gate's notes: why it is inconclusive, how answers were checked, and if outputs suffice for quantiles."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 
 from streamlab.lab.gate.decision import Pair
+from streamlab.lab.gate.metrics import Metric
 from streamlab.lab.gate.outcome import GateReport, Headline, Word
 from streamlab.lab.gate.status import STATUS
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 from streamlab.results.stats.methods import INDEPENDENT, PAIRED
+
+TAIL_ERROR = 0.1
+"""Largest relative standard error of the share of outputs beyond a quantile."""
 
 
 def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
@@ -24,9 +29,7 @@ def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
 def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     """Yield the reasons why a gate is inconclusive, each with its remedy.
 
-    Args:
-        report: the outcome.
-        one_stage: whether stored values are compared, so that nothing can be measured again.
+    With `one_stage`, stored values are compared, so nothing can be measured again.
     """
     if report.headline is not Headline.INCONCLUSIVE:
         return
@@ -66,3 +69,31 @@ def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
         yield f"{none} of {len(report.lines)} lines have no number; their notes say why"
     if not doubts and not statuses:
         yield "nothing was compared; select cells that both arms can run"
+
+
+def outputs_needed(quantile: float) -> int:
+    """Return how many outputs a trial needs for a quantile.
+
+    Of n outputs, k = n (1 - quantile) lie beyond the quantile, with a standard error of sqrt(k)
+    (binomial), or 1 / sqrt(k) relative to k. For a relative error of a tenth, the 99th percentile
+    needs 10,000 outputs and the median 200.
+    """
+    return ceil(round(1 / (TAIL_ERROR**2 * (1 - quantile)), 6))
+
+
+def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield a sentence per quantile and cell under a load: outputs needed, and outputs of a trial."""
+    quantiles = [(m.name, m.quantile) for m in metrics if m.quantile is not None]
+    for cell, pair in first.items():
+        trials = [*pair.old, *pair.new]
+        if not all(trial.get("offered_eps") for trial in trials):
+            continue
+        outputs = min(trial.get("latency_count") or 0 for trial in trials)
+        for name, quantile in quantiles:
+            needed = outputs_needed(quantile)
+            words = (
+                f"{cell}: {name} needs {needed:,} outputs in a trial's window, for a standard "
+                f"error of {TAIL_ERROR:.0%} in the share beyond it; a trial has {outputs:,}"
+            )
+            too_few = f": increase window_s or the rate {needed / max(outputs, 1):.2g} times"
+            yield words + (too_few if outputs < needed else "")

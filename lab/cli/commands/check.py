@@ -1,0 +1,73 @@
+"""Implements `lab check`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
+from streamlab.lab.cli.output import echo
+from streamlab.workloads import references
+from streamlab.workloads.model import (
+    Dataflow,
+    DGSProgram,
+    ModelError,
+    Operator,
+    Pipeline,
+    Program,
+    Query,
+    Workload,
+)
+from streamlab.workloads.registry import workload
+
+
+def check(program: str, examples: int, seed: int) -> int:
+    """Test PROGRAM against the laws of its programming model."""
+    target = find_program(program)
+    with _no_traces():  # importing Hypothesis leaves files, too
+        from streamlab.engines.multicore.compiled_law import compiled_law
+        from streamlab.workloads.model.check import check as check_laws
+        from streamlab.workloads.model.check import check_also
+
+        report = check_laws(target, examples=examples, seed=seed)
+        law = compiled_law(target)
+        if isinstance(law, str):
+            report = replace(report, skipped=(*report.skipped, f"compiled functions: {law}"))
+        else:
+            report = check_also(report, law, "compiled", seed=seed)
+    echo(report.render())
+    return EXIT_OK if report.ok else EXIT_USER_ERROR
+
+
+@contextmanager
+def _no_traces() -> Iterator[None]:
+    """Let Hypothesis store its files in a temporary folder, not in the current one."""
+    from hypothesis.configuration import set_hypothesis_home_dir
+
+    with TemporaryDirectory(prefix="lab-check-") as folder:
+        set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)
+
+
+def find_program(reference: str) -> Program:
+    """Return the program of a workload, a module or a file.
+
+    Raises:
+        ModelError: the reference cannot be loaded, or is neither a program nor a workload.
+    """
+    if references.is_name(reference):
+        return workload(reference).program
+    loaded = references.load(reference)
+    if isinstance(loaded, Workload):
+        return loaded.program
+    if isinstance(loaded, DGSProgram | Query | Pipeline | Dataflow):
+        return loaded
+    if isinstance(loaded, Operator):
+        return Query(name=loaded.name, operators=(loaded,))
+    raise ModelError(
+        f"{reference} is a {type(loaded).__name__}, not a DGSProgram, Query, Operator, Pipeline, "
+        "Dataflow or Workload"
+    )

@@ -1,0 +1,162 @@
+"""Implements `lab compare`."""
+
+from pathlib import Path
+
+import numpy as np
+
+from streamlab.lab.cli import EXIT_OK
+from streamlab.lab.cli.commands.stored_runs import find_run
+from streamlab.lab.cli.compare import METRIC_NAMES
+from streamlab.lab.cli.output import echo
+from streamlab.lab.cli.write_errors import writing
+from streamlab.lab.gate.render import aligned
+from streamlab.lab.gate.stored_baseline import planted_work_notes
+from streamlab.reports.numbers import digits, duration, memory, rate
+from streamlab.reports.summary import BY_REFERENCE, cells_by_reference, conditions_of
+from streamlab.results.compare import BETTER, METRICS, WORSE, Comparison, Ratio
+from streamlab.results.compare import compare as compare_runs
+from streamlab.results.differences import describe_differences
+from streamlab.results.store import Run, read_run
+
+# Fixed, so that intervals are the same on every call.
+SEED = 1
+
+NOT_COMPARABLE = "NOT COMPARABLE"
+
+
+def compare(
+    run_a: str, run_b: str, names: tuple[str, ...], force: bool, out: Path | None, runs: Path
+) -> int:
+    """Compare run B with run A: ratios of medians over fresh processes, with intervals."""
+    old, new = (read_run(find_run(name, runs)) for name in (run_a, run_b))
+    comparison = compare_runs(
+        old,
+        new,
+        np.random.default_rng(SEED),
+        metrics=[METRICS[name] for name in names or METRIC_NAMES],
+        force=force,
+    )
+    lines = _lines(old, new, comparison)
+    for line in lines:
+        echo(line)
+    if out is not None:
+        with writing("the comparison", out):
+            written = _write(out, old, new, comparison)
+        for path in written:
+            echo(str(path))
+    return EXIT_OK
+
+
+def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
+    """Return the comparison as lines of Markdown, for the terminal and for the file."""
+    lines = [f"A: {_title(old)}", f"B: {_title(new)}", ""]
+    if comparison.differences:
+        lines += [
+            f"**{NOT_COMPARABLE}**: ratios do not show the revision alone; these differ, too:"
+        ]
+        lines += [f"- {difference}" for difference in comparison.differences] + [""]
+    lines += [f"- {note}" for note in planted_work_notes(old, new)]
+    if comparison.unlike:
+        lines += ["left out, as they differ in more than the revision (--force compares them):"]
+        lines += [f"- {text}" for text in describe_differences(comparison.unlike)] + [""]
+    lines += [f"- {note}" for note in comparison.notes]
+    lines += [f"- the code of {key} differs" for key in _edited(old, new)]
+    lines += [f"- {cell}: {BY_REFERENCE}" for cell in cells_by_reference([*old.rows, *new.rows])]
+    lines += [f"- {a.cell}: {a.word}: A {a.old}, B {a.new}" for a in comparison.answers]
+    lines += [f"- {cell}: only in A" for cell in comparison.only_old]
+    lines += [f"- {cell}: only in B" for cell in comparison.only_new]
+    if not comparison.ratios:
+        return [*lines, "no cell has a number in both runs"]
+    if lines[-1]:
+        lines.append("")
+    lines += [*_included(old, {ratio.cell for ratio in comparison.ratios}), ""]
+    head = ("cell", "metric", "A", "B", "B / A", "95 %", "n", "p", "verdict")
+    lines += aligned([head, *(_row(ratio) for ratio in comparison.ratios)])
+    if comparison.differences:
+        lines += ["", f"**{NOT_COMPARABLE}**"]
+    return lines
+
+
+def _edited(old: Run, new: Run) -> list[str]:
+    """Return the workloads whose recorded code differs between the runs."""
+    before, after = (run.meta.code for run in (old, new))
+    return sorted(key for key in before if after.get(key, before[key]) != before[key])
+
+
+def _included(run: Run, cells: set[str]) -> list[str]:
+    """Return what the rates of cells include, one line per set of conditions."""
+    cells_by_conditions: dict[str, dict[str, None]] = {}
+    for row in run.rows:
+        if row.cell in cells:
+            cells_by_conditions.setdefault(str(conditions_of(row) or "undeclared"), {})[
+                row.cell
+            ] = None
+    return [
+        f"- {conditions}: {', '.join(names)}" for conditions, names in cells_by_conditions.items()
+    ]
+
+
+def _row(ratio: Ratio) -> tuple[str, ...]:
+    interval = "" if ratio.low is None else f"{ratio.low:.3f} - {ratio.high:.3f}"
+    return (
+        ratio.cell,
+        ratio.metric,
+        _value(ratio.metric, ratio.old),
+        _value(ratio.metric, ratio.new),
+        f"{ratio.ratio:.3f}",
+        interval,
+        str(ratio.n_old) if ratio.n_old == ratio.n_new else f"{ratio.n_old}, {ratio.n_new}",
+        "" if ratio.p is None else f"{ratio.p:.2g}",
+        ratio.word,
+    )
+
+
+def _value(metric: str, value: float) -> str:
+    if metric in ("throughput", "r_pass"):
+        return rate(value).text
+    if metric in ("p50", "p99"):
+        return duration(value).text
+    if metric == "rss":
+        return memory(value).text
+    return duration(value * 1e9).text if metric == "cpu" else digits(value)
+
+
+def _title(run: Run) -> str:
+    vcs = run.meta.vcs
+    dirty = " with changes" if vcs.dirty_diff_sha256 else ""
+    return f"{run.path.name} ({(vcs.commit or 'no commit')[:12]}{dirty})"
+
+
+def _write(out: Path, old: Run, new: Run, comparison: Comparison) -> list[Path]:
+    from streamlab.reports.figures.ratios import Bar, draw_ratios  # matplotlib is slow to import
+
+    out.mkdir(parents=True, exist_ok=True)
+    written = [out / "compare.md"]
+    pictures = []
+    for name in dict.fromkeys(ratio.metric for ratio in comparison.ratios):
+        metric = METRICS[name]
+        bars = [
+            Bar(
+                name=ratio.cell,
+                ratio=ratio.ratio,
+                low=ratio.low,
+                high=ratio.high,
+                tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
+                label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
+            )
+            for ratio in comparison.ratios
+            if ratio.metric == name
+        ]
+        better = "higher" if metric.higher_is_better else "lower"
+        draw_ratios(
+            bars,
+            title=f"{name}: B over A",
+            subtitle=f"{metric.about}; {better} is better; lines: 95 % intervals",
+            mark=NOT_COMPARABLE if comparison.differences else None,
+            stem=out / f"ratios-{name}",
+        )
+        written += [out / f"ratios-{name}.svg", out / f"ratios-{name}.png"]
+        pictures.append(f"![{name}](ratios-{name}.svg)")
+    text = "\n".join(["# B against A", "", *_lines(old, new, comparison), "", *pictures]) + "\n"
+    written[0].write_text(text, encoding="utf-8", errors="backslashreplace")
+    return written

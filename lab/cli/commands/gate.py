@@ -1,0 +1,273 @@
+"""Implements `lab gate`."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK
+from streamlab.lab.cli.commands.stored_runs import find_run
+from streamlab.lab.cli.output import echo
+from streamlab.lab.cli.write_errors import check_file, writing
+from streamlab.lab.errors import GateError
+from streamlab.lab.gate.accepted_list import (
+    Acceptance,
+    apply_accepted,
+    check_accepted,
+    read_accepted,
+)
+from streamlab.lab.gate.against import describe_rule, gate_instructions, gate_revisions
+from streamlab.lab.gate.against_repository import Subject, gate_repository
+from streamlab.lab.gate.arm_inspection import PlanRequest
+from streamlab.lab.gate.decision import GateCriteria, decide_gate
+from streamlab.lab.gate.instructions import read_counts, report_counts
+from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE, METRICS
+from streamlab.lab.gate.outcome import GateReport, Headline, make_encodable
+from streamlab.lab.gate.page import write_page
+from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
+from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
+from streamlab.lab.gate.report_notes import doubt_notes, reference_notes
+from streamlab.lab.gate.repository import Recipe, find_repository
+from streamlab.lab.gate.self_test import run_self_test
+from streamlab.lab.gate.source import commit_working_tree, find_checkout, resolve
+from streamlab.lab.gate.stored_baseline import (
+    check_baseline,
+    machine_notes,
+    measure_run,
+    pair_runs,
+    planted_work_notes,
+)
+from streamlab.lab.gate.trials import check_cells
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.toml_table import read_text
+from streamlab.lab.runner.datasets import check_entries
+from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
+from streamlab.results.store import read_run
+
+BASELINES = Path("results/baselines")
+
+COUNTS = BASELINES / "instructions.json"
+
+
+def gate(**options: Any) -> int:
+    """Compare the working tree, or a run, with an older one; fail on a confirmed regression."""
+    if options["self_test"]:
+        lines = run_self_test(
+            rounds=options["rounds"],
+            minutes=options["minutes"],
+            repetitions=options["repetitions"],
+            master=options["master"],
+            say=_say,
+        )
+        for line in lines:
+            echo(line)
+        return EXIT_OK
+    # Check all files before measuring.
+    accepted = () if options["accept"] is None else read_accepted(options["accept"])
+    writers = {
+        "json": write_json,
+        "junit": write_junit,
+        "markdown": write_markdown,
+        "page": write_page,
+    }
+    files = [(name, options[name]) for name in writers if options[name] is not None]
+    for name, path in files:
+        check_file(path, f"--{name}")
+    report = apply_accepted(_report(options, accepted), accepted, datetime.now(UTC).date())
+    stored = not options["matrix"] or bool(options["run_name"])
+    report = make_encodable(
+        replace(report, notes=(*doubt_notes(report, one_stage=stored), *report.notes))
+    )
+    echo(as_text(report))
+    for name, path in files:
+        with writing(f"--{name}", path):
+            writers[name](report, path)
+    if report.headline is Headline.INCONCLUSIVE and not options["allow_inconclusive"]:
+        return EXIT_INCONCLUSIVE
+    return EXIT_GATE if report.failed else EXIT_OK
+
+
+def _report(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
+    """Run the gate that the options select, and return its report."""
+    forms = [name for name in ("against", "instructions", "benchmarks") if options[name]]
+    if len(forms) > 1:
+        named = " and ".join(f"--{name}".replace("--b", "--pytest-b") for name in forms)
+        raise click.UsageError(f"{named} select different gates; give one of them")
+    for name, required in (("repo", "against"), ("build", "repo")):
+        if options[name] is not None and not options[required]:
+            raise click.UsageError(f"--{name} requires --{required}; give both")
+    if options["against"]:
+        if options["baseline"] or options["run_name"]:
+            raise click.UsageError("--against measures both sides; omit --baseline and --run")
+        return _against(options, accepted)
+    if options["instructions"]:
+        return _instructions(options)
+    if options["benchmarks"]:
+        return _benchmarks(options)
+    if not options["baseline"]:
+        raise click.UsageError("give --against REV MATRIX, --baseline RUN, or see --help")
+    return _stored(options, accepted)
+
+
+def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> GateCriteria:
+    fewest = values_needed(1, TWO_STAGE)
+    if not one_stage and options["repetitions"] < fewest:
+        raise click.UsageError(
+            f"--repetitions {options['repetitions']}: too few to confirm a regression; use {fewest} "
+            "or more per arm for one cell, and more for more cells"
+        )
+    chosen = options["metrics"] or (*DEFAULT_METRICS, *IF_REPEATABLE)
+    names = dict.fromkeys((*chosen, *options["advisory"]))
+    if "instructions" in names:
+        raise click.UsageError(
+            "instructions are not counted together with times: give --metric instructions alone; it "
+            "counts the lab's micro-benchmarks, or with --repo the cells"
+        )
+    rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=options["repetitions"])
+    return GateCriteria(
+        metrics=[METRICS[name] for name in names],
+        advisory=frozenset(options["advisory"]),
+        if_repeatable=frozenset(() if options["metrics"] else IF_REPEATABLE),
+        rule=rule,
+    )
+
+
+def _against(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
+    if options["repo"] is not None:
+        return _repository(options)
+    root = find_checkout()
+    revisions = (resolve(root, options["against"]), commit_working_tree(root))
+    if options["metrics"] == ("instructions",) and not options["advisory"]:
+        return gate_instructions(root, revisions, _say)
+    criteria = _criteria(options)
+    _, _, cells = _matrix(options, accepted)
+    return gate_revisions(
+        root,
+        revisions,
+        cells,
+        criteria,
+        plant=options["plant"] / 100,
+        master=options["master"],
+        logs=_new_logs(),
+        say=_say,
+    )
+
+
+def _repository(options: dict[str, Any]) -> GateReport:
+    counts = options["metrics"] == ("instructions",) and not options["advisory"]
+    if counts and options["plant"]:
+        raise click.UsageError("--plant adds time, not instructions; use it with --metric cpu")
+    criteria = None if counts else _criteria(options)
+    if options["matrix"] is None:
+        raise click.UsageError("give a MATRIX with the cells to run")
+    root = find_repository(options["repo"])
+    subject = Subject(
+        root=root,
+        revisions=(resolve(root, options["against"]), commit_working_tree(root)),
+        recipe=Recipe(command=options["build"], timeout_s=options["build_timeout"]),
+    )
+    matrix = PlanRequest(
+        matrix=options["matrix"].absolute(), only=options["only"], master=options["master"]
+    )
+    plant = options["plant"] / 100
+    return gate_repository(subject, matrix, criteria, plant=plant, logs=_new_logs(), say=_say)
+
+
+def _new_logs() -> Path:
+    return Path(tempfile.mkdtemp(prefix="lab-gate-logs-"))
+
+
+def _stored(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
+    if len(options["baseline"]) > 1:
+        raise click.UsageError("give one --baseline RUN only")
+    old = read_run(find_run(options["baseline"][0], BASELINES, options["out"]))
+    note = f"{old.path.name} was measured in another job; differences between jobs count, too"
+    if options["run_name"]:
+        criteria = _criteria(options, one_stage=True)
+        new = read_run(find_run(options["run_name"], options["out"], BASELINES))
+        pairs = pair_runs(old, new)
+        lines = decide_gate(pairs, None, criteria)
+    else:
+        criteria = _criteria(options)
+        matrix, text, cells = _matrix(options, accepted)
+        check_cells(cells)
+        check_baseline(old, cells)
+
+        def measure(names: Sequence[str]) -> Any:
+            chosen = [cell for cell in cells if cell.id in set(names)]
+            n, root = options["repetitions"], options["out"]
+            run = measure_run(
+                matrix, text, chosen, n, root=root, master=options["master"], say=_say
+            )
+            by_cell = pair_runs(old, run)
+            return run, {cell.id: by_cell[cell.id] for cell in chosen if cell.id in by_cell}
+
+        new, pairs = measure([cell.id for cell in cells])
+        lines = decide_gate(pairs, lambda names: measure(names)[1], criteria)
+    return GateReport(
+        old=str(old.path),
+        new=str(new.path),
+        rule=describe_rule(criteria.rule, two_stages=not options["run_name"]),
+        lines=lines,
+        notes=(
+            note,
+            *machine_notes(old, new),
+            *reference_notes(pairs),
+            *planted_work_notes(old, new),
+        ),
+    )
+
+
+def _instructions(options: dict[str, Any]) -> GateReport:
+    if len(options["baseline"]) > 1:
+        raise click.UsageError("give one --baseline FILE only")
+    baseline = Path(options["baseline"][0]) if options["baseline"] else COUNTS
+    names = (str(baseline), str(options["instructions"]))
+    return report_counts(read_counts(baseline), read_counts(options["instructions"]), names=names)
+
+
+def _benchmarks(options: dict[str, Any]) -> GateReport:
+    old, new = _files(options["baseline"], "--baseline"), _files(options["benchmarks"], "NEW")
+    criteria = GateCriteria(metrics=[METRIC], advisory=frozenset(), rule=ONE_STAGE)
+    return GateReport(
+        old=f"{len(old)} files",
+        new=f"{len(new)} files",
+        rule=describe_rule(ONE_STAGE, two_stages=False),
+        lines=decide_gate(read_sides(old, new), None, criteria),
+        notes=("each file is one process: run pytest several times, with one file each",),
+    )
+
+
+def _files(patterns: Sequence[str], side: str) -> list[Path]:
+    """Return the files that match the patterns, each once."""
+    files = {
+        Path(name): None
+        for pattern in patterns
+        for name in sorted(glob(pattern))  # noqa: PTH207 - patterns may be absolute
+    }
+    if not files:
+        raise GateError(f"{side}: no file matches {', '.join(patterns) or 'nothing'}")
+    return list(files)
+
+
+def _matrix(
+    options: dict[str, Any], accepted: Sequence[Acceptance]
+) -> tuple[Any, str, tuple[Any, ...]]:
+    """Return the matrix, its text and the selected cells."""
+    if options["matrix"] is None:
+        raise click.UsageError("give a MATRIX with the cells to run")
+    text = read_text(options["matrix"], "the matrix")
+    matrix = parse_matrix(text, str(options["matrix"]), options["matrix"].parent)
+    check_entries(matrix)
+    check_accepted(accepted, [cell.id for cell in expand(matrix)])
+    return matrix, text, expand(matrix, options["only"])
+
+
+def _say(words: str) -> None:
+    echo(words, err=True)

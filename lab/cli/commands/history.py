@@ -1,0 +1,56 @@
+"""Implements `lab history`."""
+
+from pathlib import Path
+
+from streamlab.lab.cli import EXIT_OK
+from streamlab.lab.cli.commands.compare import SEED
+from streamlab.lab.cli.commands.stored_runs import check_run, find_run
+from streamlab.lab.cli.output import echo
+from streamlab.lab.cli.write_errors import check_file, writing
+from streamlab.lab.errors import LabError
+from streamlab.reports.page.history import write_history
+from streamlab.reports.steps import refuse_other_machines, sort_by_time, split_by_machine
+from streamlab.results.errors import ResultsError
+from streamlab.results.machines import exact_fields
+from streamlab.results.store import Run, list_runs, read_run
+
+
+def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) -> int:
+    """Plot each cell over the stored runs of a machine, with steps, as one HTML file."""
+    check_file(out, "the history")
+    selected, left_out = _named(runs, root) if runs else _stored(root)
+    ordered = sort_by_time(selected)
+    if runs:
+        refuse_other_machines(ordered)
+    same_machine, others = split_by_machine(ordered)
+    machine = exact_fields(ordered[-1].meta.host)
+    left_out += [f"{run.path.name}: made on another machine ({reason})" for run, reason in others]
+    target = root / "history.html" if out is None else out
+    with writing("the history", target):
+        written = write_history(
+            same_machine, target, metric=metric, seed=SEED, machine=machine, left_out=left_out
+        )
+    echo(written)
+    return EXIT_OK
+
+
+def _named(names: tuple[str, ...], root: Path) -> tuple[list[Run], list[str]]:
+    places = {path.resolve(): path for path in (find_run(name, root) for name in names)}
+    return [read_run(path) for path in places.values()], []
+
+
+def _stored(root: Path) -> tuple[list[Run], list[str]]:
+    """Return the readable runs of a folder, and the reason for each unreadable one."""
+    readable, left_out = [], []
+    for path in list_runs(root):
+        try:
+            readable.append(read_run(check_run(path)))
+        except ResultsError as error:
+            left_out.append(f"{path.name}: {error}")
+    if not readable:
+        reasons = f" ({'; '.join(left_out)})" if left_out else ""
+        raise LabError(
+            f"no readable run in {root}{reasons}; make one with `lab run`, or name another folder "
+            "with --runs or LAB_RUNS"
+        )
+    return readable, left_out

@@ -1,0 +1,247 @@
+"""Implements `lab run`."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+import streamlab.lab
+from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
+from streamlab.lab.cli.commands.report import write_pages
+from streamlab.lab.cli.commands.run_workload import (
+    is_workload,
+    refuse_options,
+    run_arguments,
+)
+from streamlab.lab.cli.commands.stored_runs import find_run
+from streamlab.lab.cli.output import echo
+from streamlab.lab.cli.progress import Terminal, Verbosity, announce
+from streamlab.lab.cli.table import print_results
+from streamlab.lab.cli.write_errors import check_folder
+from streamlab.lab.matrix.cells import expand
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.toml_table import read_text
+from streamlab.lab.runner.datasets import check_entries, check_inputs
+from streamlab.lab.runner.estimate import estimate
+from streamlab.lab.runner.execution import RunRequest
+from streamlab.lab.runner.execution import execute as run_all
+from streamlab.lab.runner.real_data import (
+    REAL_INPUTS,
+    as_tables,
+    find_real_input,
+    import_real_input,
+)
+from streamlab.lab.runner.run_directory import entries_of
+from streamlab.reports.numbers import number_of
+from streamlab.results import schema
+from streamlab.results.meta import check_meta
+from streamlab.results.row_conversion import with_bytes
+from streamlab.results.store import read_meta
+from streamlab.workloads.name_suggestions import suggest_names
+from streamlab.workloads.registry import names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """The directory and exit code of a run; EXIT_INTERRUPTED if it is unfinished."""
+
+    run_dir: Path
+    exit_code: int
+
+
+def run(
+    what: str | None,
+    demo: bool,
+    real_data: Path | None,
+    only: tuple[str, ...],
+    dry_run: bool,
+    resume: str | None,
+    out: Path,
+    quiet: bool,
+    verbose: bool,
+    report: bool,
+    keep_outputs: bool,
+    master: str,
+    **options: Any,
+) -> int:
+    """Run the cells of MATRIX, a TOML file, or WORKLOAD on engines, each trial in a fresh process."""
+    if real_data is not None and not demo:
+        raise click.UsageError("--real-data requires --demo")
+    if quiet and verbose:
+        raise click.UsageError("give either --quiet or --verbose")
+    resumed = None if resume is None else find_run(resume, out)
+    has_workload = what is not None and is_workload(what, options)
+    matrix = None if what is None or has_workload else Path(what)
+    if not has_workload:
+        refuse_options(options)
+    if resumed is not None and what is None and not demo:
+        request = _stored(resumed)
+    elif has_workload and what is not None:
+        if demo:
+            raise click.UsageError("give either WORKLOAD or --demo")
+        arguments = run_arguments(what, options)
+        text = arguments.matrix().to_toml()
+        if (note := arguments.describe_ignored_workers()) and not quiet:
+            echo(f"lab: {note}", err=True)
+        request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
+    else:
+        text, source = _matrix_text(matrix, demo, real_data, master)
+        folder = None if matrix is None else matrix.parent.absolute()
+        request = RunRequest(
+            text=text, source=source, folder=folder, only=only, keep_outputs=keep_outputs
+        )
+    parsed = parse_matrix(request.text, request.source, request.folder)
+    check_entries(parsed)
+    cells = expand(parsed, request.only)
+    if dry_run:
+        check_inputs(entries_of(cells))
+        show_cells(cells)
+        show_time(cells, parsed.settings, out)
+        return EXIT_OK
+    verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.USUAL
+    result = execute(
+        parsed, request, cells, resume=resumed, out=out, master=master, verbosity=verbosity
+    )
+    if report and result.exit_code != EXIT_INTERRUPTED:
+        write_pages([result.run_dir])
+    echo(str(result.run_dir))
+    return result.exit_code
+
+
+def show_cells(cells: Sequence[Any]) -> None:
+    """Print the cells that a run would execute."""
+    for cell in cells:
+        trials = f"x{cell.repetitions}" if cell.search is None else "search"
+        query = "".join(f"  {name}={value}" for name, value in cell.query.items())
+        echo(f"{cell.id}  {'unsupported' if cell.refusal else trials}{query}")
+    echo(f"{number_of(len(cells), 'cell')}, {_trials(cells)}", err=True)
+
+
+def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
+    """Print the estimated time of a run, and what the estimate leaves out."""
+    estimated = estimate(cells, settings, out)
+    count = len(cells) - len(estimated.unknown)
+    text = f"about {_time_text(estimated.seconds)}" if count else "time: unknown"
+    if count:
+        text += f" for the trials of {number_of(count, 'cell')}, from {estimated.source} on this"
+        text += " machine"
+    for note in estimated.notes:
+        text += f"; {note}"
+    echo(text, err=True)
+
+
+def _time_text(seconds: float) -> str:
+    """Return a time in seconds, minutes or hours."""
+    if seconds < 2 * 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
+
+
+def _trials(cells: Sequence[Any]) -> str:
+    count = sum(cell.repetitions for cell in cells if cell.search is None)
+    searches = sum(cell.search is not None for cell in cells)
+    text = number_of(count, "trial")
+    return f"{text} and {number_of(searches, 'search', 'searches')}" if searches else text
+
+
+def execute(
+    matrix: Any,
+    request: RunRequest,
+    cells: Sequence[Any],
+    *,
+    resume: Path | None,
+    out: Path,
+    master: str,
+    verbosity: Verbosity | None = None,
+) -> RunOutcome:
+    """Find or make the datasets, run all cells, and print the results.
+
+    Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
+    """
+    verbosity = verbosity or Verbosity.USUAL
+    check_folder(resume or out, "the run")
+    began = time.monotonic()
+    run_dir, result = run_all(
+        matrix,
+        request,
+        cells,
+        resume=resume,
+        out=out,
+        master=master,
+        audience=Terminal(verbosity),
+    )
+    if verbosity is not Verbosity.QUIET:
+        print_results(result.rows, result.searches)
+        echo(f"{number_of(len(result.rows), 'trial')}, {time.monotonic() - began:.1f} s")
+    if result.interrupted:
+        echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
+    return RunOutcome(
+        run_dir=run_dir,
+        exit_code=EXIT_INTERRUPTED if result.interrupted else _exit_code(result),
+    )
+
+
+def _exit_code(result: Any) -> int:
+    """Return the exit code of a finished run.
+
+    A search tries rates that overload engines, so a failed trial of a search is no failure. A
+    search that finds no rate is one, unless the engine refused the cell.
+    """
+    failures = {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}
+    if any(row.status == schema.WRONG_OUTPUT for row in result.rows):
+        return EXIT_WRONG_OUTPUT
+    refused = {row.cell for row in result.rows if row.status == schema.UNSUPPORTED}
+    fruitless = [
+        cell
+        for cell, state in result.searches.items()
+        if state.bracket.r_pass_eps is None and cell not in refused
+    ]
+    if fruitless or any(row.status in failures and not row.probe for row in result.rows):
+        return EXIT_ENGINE_FAILURE
+    return EXIT_OK
+
+
+def _stored(run_dir: Path) -> RunRequest:
+    meta = read_meta(run_dir)
+    check_meta(run_dir, meta, to_resume=True)
+    return RunRequest(
+        text=with_bytes(meta.matrix_text),
+        source=str(run_dir / "run.json"),
+        folder=Path(with_bytes(meta.matrix_folder)),
+        only=tuple(meta.only),
+        keep_outputs=meta.keep_outputs,
+    )
+
+
+def _matrix_text(
+    matrix: Path | None, demo: bool, real_data: Path | None, master: str
+) -> tuple[str, str]:
+    if demo and matrix is not None:
+        raise click.UsageError("give either MATRIX or --demo")
+    if demo:
+        path = Path(streamlab.lab.__file__).parent / "demo.toml"
+        text = path.read_text(encoding="utf-8")
+        return text + ("" if real_data is None else _real_workloads(real_data, master)), "demo.toml"
+    if matrix is None:
+        raise click.UsageError("give a MATRIX file, a WORKLOAD, --demo, or --resume RUN_DIR")
+    if not matrix.exists() and matrix.name == str(matrix) and matrix.suffix != ".toml":
+        remedy = suggest_names(str(matrix), names(), "lab list workloads")
+        raise click.UsageError(f"{str(matrix)!r} is neither a matrix file nor a workload; {remedy}")
+    return read_text(matrix, "the matrix"), str(matrix)
+
+
+def _real_workloads(folder: Path, master: str) -> str:
+    """Return the matrix tables for the real input in a folder; imports it if needed."""
+    inputs = find_real_input(folder)
+    if not inputs:
+        files = ", ".join(real.file for real in REAL_INPUTS)
+        raise click.UsageError(f"--real-data {folder} has none of {files}")
+    tables = ""
+    for source in inputs:
+        with announce(f"import of {source.file}") as progress:
+            dataset = import_real_input(source, folder, master=master, progress=progress)
+        tables += as_tables(source, dataset)
+    return tables

@@ -1,0 +1,132 @@
+"""Makes the matrix of a run without a matrix file: some workloads on some engines."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from streamlab.engines import registry
+from streamlab.engines.errors import EngineError
+from streamlab.lab.errors import LabError
+from streamlab.lab.matrix.matrix import DEFAULT_BATCH, EngineEntry, Matrix, WorkloadEntry
+from streamlab.workloads import references
+from streamlab.workloads.default_folders import here
+from streamlab.workloads.registry import short_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunArguments:
+    """The arguments of `lab run WORKLOAD` and `lab.run(...)`; None and empty values mean a matrix's defaults.
+
+    Attributes:
+        workloads: references (`streamlab.workloads.registry`); files are relative to the current folder.
+        engines: names, or `name/variant`, repeated for several variants of an engine.
+        workers: numbers of workers, for engines that are not sequential.
+        options: options of the engines; `engine.option` applies to one engine only.
+
+    Raises:
+        LabError: a number of workers or a batch is not a whole number of at least 1, or generated input is
+            combined with a dataset.
+    """
+
+    workloads: Sequence[str]
+    engines: Sequence[str]
+    workers: Sequence[int] = ()
+    batch: Sequence[int] = ()
+    repetitions: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    events: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    dataset: str | None = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, numbers in (("workers", self.workers), ("batch", self.batch)):
+            if not isinstance(numbers, list | tuple) or not all(map(_is_count, numbers)):
+                raise LabError(
+                    f"{name} is {numbers!r}; use whole numbers of at least 1, such as "
+                    f"--{name} 1,2 ({name}=[1, 2])"
+                )
+        generated = {"events": self.events, "params": self.params or None, "seed": self.seed}
+        for name, value in generated.items():
+            if self.dataset is not None and value is not None:
+                raise LabError(
+                    f"{name} cannot be combined with dataset; expected either dataset or "
+                    "events/params/seed"
+                )
+
+    def matrix(self) -> Matrix:
+        """Return the matrix; its only paths are absolute.
+
+        Raises:
+            ModelError: a workload is unknown or cannot be loaded.
+        """
+        workloads = tuple(self._workload(reference) for reference in self.workloads)
+        return Matrix(
+            source="",
+            folder=here(),
+            name=workloads[0].name if len(workloads) == 1 else "several",
+            workloads=workloads,
+            engines=tuple(map(self._engine, dict.fromkeys(self.engines))),
+        )
+
+    def describe_ignored_workers(self) -> str | None:
+        """Return a text about numbers of workers that a sequential engine ignores; None if none."""
+        sequential = [name for name in self._names() if _is_sequential(name)]
+        if not sequential or set(self.workers) <= {1}:
+            return None
+        numbers = ", ".join(str(number) for number in dict.fromkeys(self.workers))
+        return (
+            f"{' and '.join(sequential)} is sequential: it runs with 1 worker and ignores workers = "
+            f"{numbers}"
+        )
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(engine.partition("/")[0] for engine in self.engines))
+
+    def _workload(self, reference: str) -> WorkloadEntry:
+        reference = references.absolute(reference, here())
+        name = short_name(reference)
+        entry: dict[str, Any] = {
+            "reference": None if reference == name else reference,
+            "dataset": self.dataset,
+            "events": self.events,
+            "seed": self.seed,
+        }
+        return WorkloadEntry(
+            name=name,
+            params=self.params,
+            query=self.query,
+            **{key: value for key, value in entry.items() if value is not None},
+        )
+
+    def _engine(self, engine: str) -> EngineEntry:
+        name, _, variant = engine.partition("/")
+        names = self._names()
+        options = {}
+        for option, value in self.options.items():
+            prefix, dot, suffix = option.partition(".")
+            if not dot or prefix not in names:
+                options[option] = value
+            elif prefix == name:
+                options[suffix] = value
+        return EngineEntry(
+            name=name,
+            variants=(variant,) if variant else None,
+            workers=(1,) if _is_sequential(name) else tuple(self.workers) or (1,),
+            batch=tuple(self.batch) or (DEFAULT_BATCH,),
+            options=options,
+            repetitions=1 if self.repetitions is None else self.repetitions,
+        )
+
+
+def _is_sequential(name: str) -> bool:
+    """Return whether all variants of an engine run on one worker only; False if it cannot be loaded."""
+    try:
+        return all(variant.sequential for variant in registry.engine(name).variants())
+    except EngineError:
+        return False  # Reported when the matrix is expanded.
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
