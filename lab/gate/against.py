@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.build import build_arm, compiler_version, lock_revision, source_tree
+from streamlab.lab.gate.build import Say, build_arm, compiler_version, lock_revision, source_tree
 from streamlab.lab.gate.code_location import check_built_packages
 from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
 from streamlab.lab.gate.instructions import Counts, count_tree, report_counts
@@ -15,7 +15,6 @@ from streamlab.lab.gate.report_notes import describe_outputs, reference_notes
 from streamlab.lab.gate.source import Revision
 from streamlab.lab.gate.trials import (
     Bench,
-    Say,
     Work,
     check_cells,
     find_inputs,

@@ -7,6 +7,7 @@ from pathlib import Path
 from streamlab.lab.gate.against import gate_arms, make_bench, revision_notes
 from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.arm_inspection import Code, CodeRequest, Plan, PlanRequest, inspect_arm
+from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.cell_instructions import check_valgrind, count_arms
 from streamlab.lab.gate.code_location import check_arm
 from streamlab.lab.gate.decision import GateCriteria
@@ -16,7 +17,7 @@ from streamlab.lab.gate.outcome import GateReport, Line, Word
 from streamlab.lab.gate.projects import find_projects
 from streamlab.lab.gate.repository import Recipe, build_arms
 from streamlab.lab.gate.source import Revision
-from streamlab.lab.gate.trials import Say, Work
+from streamlab.lab.gate.trials import Work
 from streamlab.lab.host.git import git
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm
+from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.counted_run import MACHINE
 from streamlab.lab.gate.instructions import COUNT_TIMEOUT_S, FLOOR, count_line
 from streamlab.lab.gate.metrics import INSTRUCTIONS
 from streamlab.lab.gate.outcome import GateReport, Line, Word
 from streamlab.lab.gate.report_notes import reference_notes
 from streamlab.lab.gate.status import fault_line
-from streamlab.lab.gate.trials import Bench, Say, Work, warm_up
+from streamlab.lab.gate.trials import Bench, Work, warm_up
 from streamlab.lab.isolate.process import run_isolated
 from streamlab.lab.trial.spec import EngineTrial, write_job
 

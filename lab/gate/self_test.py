@@ -21,13 +21,14 @@ import numpy as np
 
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm, Result
+from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.instructions import Counts, compare_counts, count_tree
 from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.gate.power import Block, Values, cost_gate, rate, status_gate
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.status import STATUS, is_fault, is_verified
-from streamlab.lab.gate.trials import Bench, Say, find_inputs, make_works
+from streamlab.lab.gate.trials import Bench, find_inputs, make_works
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import parse_matrix

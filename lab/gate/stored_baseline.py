@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from streamlab.lab.errors import GateError
+from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.trials import Say, find_inputs
+from streamlab.lab.gate.trials import find_inputs
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Matrix
 from streamlab.lab.runner.provenance import host

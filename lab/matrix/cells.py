@@ -208,7 +208,9 @@ def _variants(
             )
     if engine.variants is None:
         bound = entry.bound()
-        variants = (default_variant(tuple(by_name.values()), type(bound.program), bound.name),)
+        variants: tuple[Variant, ...] = (
+            default_variant(tuple(by_name.values()), type(bound.program), bound.name),
+        )
     else:
         variants = tuple(by_name[name] for name in engine.variants)
     for variant in variants:

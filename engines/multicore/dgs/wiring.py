@@ -139,8 +139,8 @@ class Wiring:
                 key_states = of_keys[shape.keys].tobytes()
             each = states is not None
             self.core.initialise(shape.first_tree, trees, key_states, each=each)
-        for group, state in states.groups.items() if states else ():
-            self.core.set_own_state(crossings[group], state)
+        for key, own_state in states.groups.items() if states else ():
+            self.core.set_own_state(crossings[key], own_state)
         return Layout(
             tree_of=self._tree_of(shapes),
             state_bytes=len(initial),
@@ -159,7 +159,8 @@ class Wiring:
         place = {id(node): index for index, node in enumerate(nodes)}
         parent, first, second = ([-1] * len(nodes) for _ in range(3))
         fork, join = ([0] * len(nodes) for _ in range(2))
-        pred1, pred2 = ([[] for _ in nodes] for _ in range(2))
+        pred1: list[list[int]] = [[] for _ in nodes]
+        pred2: list[list[int]] = [[] for _ in nodes]
         for index, node in enumerate(nodes):
             if not node.children:
                 continue

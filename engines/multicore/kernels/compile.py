@@ -39,7 +39,7 @@ from streamlab.engines.multicore.kernels.sealed_cache import sealed_cfunc
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprint, names_of
 
-Functions = Mapping[str, tuple[str, Callable[..., Any]]]
+Functions = dict[str, tuple[str, Callable[..., Any]]]
 """Roles and users' functions, by the name that a kernel's source uses."""
 _NAMES: Mapping[str, Any] = {
     "carray": carray,

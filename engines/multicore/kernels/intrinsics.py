@@ -11,8 +11,7 @@ from numba.core import cgutils as _cgutils
 from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import TypingError
-from numba.core.extending import models, register_model
-from numba.extending import _Intrinsic
+from numba.core.extending import _Intrinsic, models, register_model
 from numba.extending import intrinsic as numba_intrinsic
 
 cgutils: Any = _cgutils

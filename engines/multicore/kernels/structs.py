@@ -11,7 +11,7 @@ from streamlab.engines.multicore import _core
 
 def _places(struct: str) -> Any:
     fields: dict[str, int] = _core.STRUCTS[struct]
-    return namedtuple(struct, fields)(**fields)  # type: ignore[misc]  # known at run time only
+    return namedtuple(struct, fields)(**fields)  # known at run time only
 
 
 CALL, FLOW_CALL = _places("StageCall"), _places("FlowCall")

@@ -160,7 +160,7 @@ class OperatorKernels(KernelSet):
             tuple=self._tuple_source("row", "", layout),
             in_windows=self._in_windows(layout),
         )
-        functions = {
+        functions: Functions = {
             "user_keys": ("keys", operator.keys),
             "user": ("update", operator.update or store),
         }
@@ -191,7 +191,7 @@ class OperatorKernels(KernelSet):
         operator = self._operator
         if _traceless(operator):
             return 0
-        functions = {}
+        functions: Functions = {}
         calls = []
         if operator.expire is not None:
             functions["user_expire"] = ("expire", operator.expire)

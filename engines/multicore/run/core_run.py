@@ -17,7 +17,7 @@ from streamlab.engines.multicore.run.results import (
     progress,
 )
 from streamlab.engines.multicore.run.settings import RunSettings
-from streamlab.engines.protocol import Measured, OfferedLoad, Sent
+from streamlab.engines.protocol import IntArray, Measured, OfferedLoad, Sent
 from streamlab.workloads.model import Columns, Stream
 from streamlab.workloads.model.errors import place_of
 
@@ -121,7 +121,7 @@ class CoreRun:
         return {}
 
 
-def stream_times(index: int, stream: Stream, load: OfferedLoad | None) -> Sequence[object]:
+def stream_times(index: int, stream: Stream, load: OfferedLoad | None) -> Sequence[IntArray]:
     """Return a stream's heartbeats for the core; under a load also the due times of events and heartbeats."""
     if load is None:
         return (np.ascontiguousarray(stream.heartbeats, dtype=np.int64),)

@@ -49,7 +49,7 @@ class StageKernels(KernelSet):
     def process(self) -> int:
         """Return the address of the kernel that applies the operator to records."""
         stage = self._stage
-        functions = {"user": ("apply", stage.apply)}
+        functions: Functions = {"user": ("apply", stage.apply)}
         record, opened, ahead, find, argument = "i", "", "", "", ""
         if stage.key is not None:
             functions["user_key"] = ("key", stage.key)
