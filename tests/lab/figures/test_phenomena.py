@@ -25,6 +25,8 @@ QUICK = Options(cores=3, workers=(1, 2), quick=True)
 NOTHING = Happening(
     outputs=0, sustained=False, reconfigured=False, stepped=False, synchronizations=0
 )
+OF_COUNTS = ("stretch:8", "flumina:T1", "flumina:A2")
+"""Some of their claims are on counts and answers, which do not depend on cores."""
 WRONG = {"status": "wrong_output", "reason": "boom"}
 ABSENT = {
     "outputs of every trial": Happening(outputs=0),
@@ -106,7 +108,8 @@ def test_wrong_answers_have_no_numbers_and_are_named(figure, tmp_path):
     except FigureError as error:
         assert "wrong_output: boom" in str(error)
         return
-    assert {claim.outcome for claim in outcome.claims} <= {*NO_OUTCOME}
+    if figure.id != "flumina:T1":  # which judges whether answers are right
+        assert {claim.outcome for claim in outcome.claims} <= {*NO_OUTCOME}
     assert any("has no number: wrong_output: boom" in note for note in outcome.notes)
     assert outcome.draw().axes
 
@@ -115,7 +118,8 @@ def test_wrong_answers_have_no_numbers_and_are_named(figure, tmp_path):
 def test_workers_beyond_the_cores_are_drawn_and_not_judged(figure, tmp_path):
     crowded = Options(cores=1, workers=(2, 4), quick=True)
     outcome = figure.outcome(crowded, runs_of(figure, crowded, EVERYTHING, tmp_path))
-    assert {claim.outcome for claim in outcome.claims} <= {*NO_OUTCOME}
+    if figure.id not in OF_COUNTS:
+        assert {claim.outcome for claim in outcome.claims} <= {*NO_OUTCOME}
     assert outcome.draw().axes
 
 
