@@ -13,10 +13,11 @@ from benchmarks.scaling import MATRIX, NEEDED, TREE, curves, missing, write_entr
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import read_matrix
 from streamlab.workloads.control_group import usable_cores_here
+from tests.results.records import trial_row
 
 
 def row(workers, eps, *, workload="wordcount", status="ok", apart_ns=40.0):
-    return {
+    columns = {
         "workload": workload,
         "workload_label": None,
         "variant": "vsn",
@@ -27,6 +28,7 @@ def row(workers, eps, *, workload="wordcount", status="ok", apart_ns=40.0):
         "events": 1_000_000,
         "core_to_core_before_ns": apart_ns,
     }
+    return trial_row(columns)
 
 
 def test_a_curve_has_rates_speed_up_cpu_time_and_the_distance_of_cores():

@@ -131,7 +131,7 @@ def _check_dgs(case: Case) -> None:
     subject, how = DGS[case.program], case.how
     wanted = subject.answer(case.data)
     kind = VARIANTS["dgs"].options_type
-    options = kind(**{name: how[name] for name in kind.KINDS if name in how})
+    options = kind(**{field.name: how[field.name] for field in fields(kind) if field.name in how})
     script = _script(subject.program, case)
 
     with tempfile.TemporaryDirectory() as scratch:
