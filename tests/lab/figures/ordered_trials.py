@@ -19,7 +19,7 @@ def trials(row, figure_id, options, numbers, *, status="ok"):
                 **numbers(cell, label),
             )
         )
-        assert made[-1].cell == cell.id
+        assert made[-1]["cell"] == cell.id
     return made
 
 

@@ -233,7 +233,10 @@ def test_generator_that_lags_gives_exit_code_3(capsys, matrix):
 def test_variant_without_loads_gets_a_row_and_no_process(capsys, matrix, monkeypatch):
     class Batch(FakeEngine):
         def variants(self):
-            return (Variant(name="correct", summary="takes what is there"),)
+            summary = "takes what is there"
+            return (
+                Variant(name="correct", summary=summary, options=super().variants()[0].options),
+            )
 
     monkeypatch.setattr("streamlab.lab.matrix.cells.find_engine", lambda name: Batch())
     code, out, _ = run_lab(capsys, matrix(["correct"], repetitions=3, more=LOAD))

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from streamlab.engines.fake.adapter import FakeEngine
+from streamlab.lab.trial import process
 from streamlab.lab.trial.process import gather
 from streamlab.lab.trial.report import Reporter
 from streamlab.lab.trial.spec import CeilingJob, OracleJob
-from streamlab.workloads.datasets import oracle_cache
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_an_engine_prepares_and_runs_with_it(noting, trial_here):
 
 
 def test_an_oracle_has_it(noting, small_dataset, tmp_path):
-    seen = noting(oracle_cache, "expected")
+    seen = noting(process, "expected")
     gather(OracleJob(dataset=small_dataset("event_window")), tmp_path, Reporter())
     assert seen == [(True, True)]
 
