@@ -16,6 +16,7 @@ from streamlab.reports.summary import rounded_answers
 from streamlab.results.schema import COLUMNS
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import EXACT, Alphabet, Columns, Input, Stream, Tolerance, Workload
+from tests.results.records import trial_row
 from tests.workloads.model.float_programs import EXACTLY, ROUNDED
 
 
@@ -115,9 +116,9 @@ def test_an_exact_sum_is_exact_in_any_order(tmp_path: Path):
 
 def test_the_table_states_how_floats_were_compared():
     rows = [
-        {"workload": "one", "floats": "exact", "float_deviation": None},
-        {"workload": "two", "floats": "sum within 1", "float_deviation": 0.5},
-        {"workload": "two", "floats": "sum within 2", "float_deviation": 0.25},
-        {"workload": "of an older lab"},
+        trial_row({"workload": "one", "floats": "exact", "float_deviation": None}),
+        trial_row({"workload": "two", "floats": "sum within 1", "float_deviation": 0.5}),
+        trial_row({"workload": "two", "floats": "sum within 2", "float_deviation": 0.25}),
+        trial_row({"workload": "of an older lab"}),
     ]
     assert rounded_answers(rows) == {"two": "sum within 1"}

@@ -231,7 +231,7 @@ sys.exit(7)
     assert "s of 10 s lost (perf ended with code 7)" in row["energy_reason"]
 
 
-def test_a_perf_that_is_still_ending_when_it_is_closed_says_its_code(tmp_path):
+def test_a_perf_that_is_still_ending_when_it_is_closed_says_its_code(tmp_path, monkeypatch):
     """Its lines have ended, and the kernel has not its exit code yet."""
     said = tmp_path / "said"
     body = f"""
@@ -245,6 +245,8 @@ os._exit(7)
     deadline = time.monotonic() + PATIENCE_S
     while not said.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
+    # On a busy machine the end of its output may be read later than after three periods.
+    monkeypatch.setattr("streamlab.lab.measure.energy.perf.PERIOD_MS", 1000 * PATIENCE_S)
     readings = [*counters.read(), *counters.close()]
     assert readings[-1].failed == {"package-0": "perf ended with code 7"}
 
