@@ -6,6 +6,7 @@
 #include <string>
 
 #include "convert.h"
+
 #include "dataflow/kernel.h"
 #include "dataflow/spec.h"
 #include "oplus/kernel.h"
@@ -42,10 +43,10 @@ std::map<std::string, Fields> structs() {
       {"InstanceView",
        {FIELD(InstanceView, keys), FIELD(InstanceView, expire_at), FIELD(InstanceView, stamp),
         FIELD(InstanceView, instance), FIELD(InstanceView, find), FIELD(InstanceView, streams),
-        FIELD(InstanceView, rows), FIELD(InstanceView, sources), FIELD(InstanceView, own),
-        FIELD(InstanceView, tables), FIELD(InstanceView, left), FIELD(InstanceView, slot),
-        FIELD(InstanceView, prefetch), FIELD(InstanceView, reserve), FIELD(InstanceView, compared),
-        FIELD(InstanceView, wanted), FIELD(InstanceView, made)}},
+        FIELD(InstanceView, rows), FIELD(InstanceView, sources), FIELD(InstanceView, own), FIELD(InstanceView, tables),
+        FIELD(InstanceView, left), FIELD(InstanceView, slot), FIELD(InstanceView, prefetch),
+        FIELD(InstanceView, reserve), FIELD(InstanceView, compared), FIELD(InstanceView, wanted),
+        FIELD(InstanceView, made)}},
       {"WindowIndex",
        {FIELD(WindowIndex, slots), FIELD(WindowIndex, entries), FIELD(WindowIndex, mask), FIELD(WindowIndex, shift),
         FIELD(WindowIndex, count), FIELD(WindowIndex, limit)}},
