@@ -22,12 +22,14 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: name of the phase that begins, or of a stamp (`streamlab.lab.trial.report`).
         at_ns: time of the report, by the lab's monotonic clock.
-        cpu_s: CPU time of the trial's processes until then, with a resolution of 10 ms; None: not read.
+        cpu_s: CPU time of the trial's processes until `read_ns`, with a resolution of 10 ms; None: not read.
+        read_ns: time when `cpu_s` had been read, by the same clock; 0 without `cpu_s`.
     """
 
     name: str
     at_ns: int
     cpu_s: float | None = None
+    read_ns: int = 0
 
 
 class Accounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +38,8 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         least_s, most_s: bounds of the timed part's length by the lab's clock.
         cpu_s: CPU time of the timed part by the kernel's account; None: unreadable.
+        margin_s: time before and after the timed part that `cpu_s` covers too. It grows on a busy machine, and
+            an engine's background threads, such as a Java compiler, use CPU time in it.
         prepare_s, answer_s: time before and after the timed part in which the engine can work, with some ms of
             the lab's own work.
     """
@@ -43,6 +47,7 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
     least_s: float
     most_s: float
     cpu_s: float | None
+    margin_s: float
     prepare_s: float
     answer_s: float
 
@@ -65,17 +70,22 @@ def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
         return (by_name[last].at_ns - by_name[first].at_ns) / 1e9
 
     before, after = by_name["run"].cpu_s, by_name["ran"].cpu_s
+    read_late_s = max(0, by_name["ran"].read_ns - by_name["ran"].at_ns) / 1e9
     return Accounts(
         least_s=between(AFTER_BEGIN, BEFORE_END),
         most_s=between(BEFORE_BEGIN, AFTER_END),
         cpu_s=None if before is None or after is None else max(0.0, after - before),
+        margin_s=between("run", BEFORE_BEGIN) + between(AFTER_END, "ran") + read_late_s,
         prepare_s=between("prepare", AFTER_BEGIN),
         answer_s=between(BEFORE_END, "close"),
     )
 
 
-def contradictions(lab: Accounts, *, timed_s: float, cpu_s: float) -> list[str]:
-    """Return texts about a trial's readings of its timed part's length and CPU time outside the lab's bounds."""
+def contradictions(lab: Accounts, *, timed_s: float, cpu_s: float, cores: float) -> list[str]:
+    """Return texts about a trial's readings of its timed part's length and CPU time outside the lab's bounds.
+
+    `cores`: the cores that the trial could use.
+    """
     problems = []
     slack_s = CLOCK_SLACK_S + CLOCK_SLACK_SHARE * lab.most_s
     if not lab.least_s - slack_s <= timed_s <= lab.most_s + slack_s:
@@ -85,6 +95,7 @@ def contradictions(lab: Accounts, *, timed_s: float, cpu_s: float) -> list[str]:
         )
     if lab.cpu_s is not None:
         gap_s = max(LEAST_CPU_GAP_S, CPU_GAP_SHARE * lab.cpu_s) + OWN_CPU_SHARE * lab.most_s
+        gap_s += cores * lab.margin_s
         if lab.cpu_s - cpu_s > gap_s:
             problems.append(
                 f"the trial's CPU time says {cpu_s:.3f} s, the kernel's account of its processes "

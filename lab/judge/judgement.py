@@ -23,6 +23,7 @@ from streamlab.lab.trial.evidence import READINGS, Evidence, Timed, load_answer,
 from streamlab.lab.trial.spec import EditedError, EngineTrial, Job, workload_of
 from streamlab.results import schema
 from streamlab.results.row_conversion import convert_row
+from streamlab.workloads.control_group import usable_cores_here
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
@@ -142,7 +143,7 @@ def _compare_readings(
         "answer_s": lab.answer_s,
     }
     cpu_s = float(result.get("cpu_s") or 0.0)
-    return contradictions(lab, timed_s=result["duration_s"], cpu_s=cpu_s)
+    return contradictions(lab, timed_s=result["duration_s"], cpu_s=cpu_s, cores=usable_cores_here())
 
 
 def _write(case: Case, job: EngineTrial, result: Result) -> None:

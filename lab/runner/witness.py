@@ -106,13 +106,10 @@ class Witness:
         if not message:
             return False
         self._read_stamps()
-        self._phases.append(
-            Sighting(
-                name=message.decode("ascii", "replace"),
-                at_ns=time.monotonic_ns(),
-                cpu_s=_cpu_s(pid),
-            )
-        )
+        at_ns = time.monotonic_ns()
+        name, cpu_s = message.decode("ascii", "replace"), _cpu_s(pid)
+        read_ns = time.monotonic_ns()
+        self._phases.append(Sighting(name=name, at_ns=at_ns, cpu_s=cpu_s, read_ns=read_ns))
         with suppress(OSError):  # the trial has ended
             trial.send(ANSWER)
         return True

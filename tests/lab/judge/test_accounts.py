@@ -17,18 +17,25 @@ TIMES_S = {
     "close": 3.8,
 }
 CPU_S = {"run": 0.5, "ran": 2.5}
+READING_S = 0.05
+CORES = 2
 
 
 def seen(changed_s=None):
     return tuple(
-        Sighting(name=name, at_ns=round(at_s * 1e9), cpu_s=CPU_S.get(name))
+        Sighting(
+            name=name,
+            at_ns=round(at_s * 1e9),
+            cpu_s=CPU_S.get(name),
+            read_ns=round((at_s + READING_S) * 1e9),
+        )
         for name, at_s in (TIMES_S | (changed_s or {})).items()
     )
 
 
 def test_the_timed_part_lies_between_the_stamps_and_the_rest_is_around_it():
     assert accounts(seen()) == Accounts(
-        least_s=1.9, most_s=2.3, cpu_s=2.0, prepare_s=1.2, answer_s=0.7
+        least_s=1.9, most_s=2.3, cpu_s=2.0, margin_s=0.25, prepare_s=1.2, answer_s=0.7
     )
 
 
@@ -53,16 +60,19 @@ def test_reports_in_another_order_are_no_account():
         (2.3, 9.0, []),
         (1.89, 2.0, ["the trial's clock says 1.890 s, the lab's between 1.900 and 2.300 s"]),
         (2.31, 2.0, ["the trial's clock says 2.310 s"]),
-        (2.0, 1.77, ["the trial's CPU time says 1.770 s"]),
+        (2.0, 1.28, []),  # two cores for 250 ms between the readings
+        (2.0, 1.27, ["the trial's CPU time says 1.270 s"]),
         (0.0, 0.0, ["the trial's clock", "the trial's CPU time"]),
     ],
 )
 def test_readings_outside_the_bounds_are_contradicted(timed_s, cpu_s, words):
-    found = contradictions(accounts(seen()), timed_s=timed_s, cpu_s=cpu_s)
+    found = contradictions(accounts(seen()), timed_s=timed_s, cpu_s=cpu_s, cores=CORES)
     assert len(found) == len(words)
     assert all(text.startswith(word) for text, word in zip(found, words, strict=True))
 
 
 def test_cpu_that_cannot_be_read_is_not_held_against_a_trial():
-    unread = Accounts(least_s=1.0, most_s=1.0, cpu_s=None, prepare_s=0.0, answer_s=0.0)
-    assert contradictions(unread, timed_s=1.0, cpu_s=0.0) == []
+    unread = Accounts(
+        least_s=1.0, most_s=1.0, cpu_s=None, margin_s=0.0, prepare_s=0.0, answer_s=0.0
+    )
+    assert contradictions(unread, timed_s=1.0, cpu_s=0.0, cores=CORES) == []
