@@ -49,8 +49,8 @@ class ResourceSampler:
         self.peak_rss_bytes = self.peak_so_far_bytes()
 
     def peak_so_far_bytes(self) -> int:
-        """Return the largest sampled sum, or this process's own peak if larger."""
-        return max(self.peak_rss_bytes, _own_peak_bytes())
+        """Return the largest sum until now, this moment included, or this process's own peak if larger."""
+        return max(self.peak_rss_bytes, _own_peak_bytes(), rss_bytes(self.others()))
 
     def _run(self) -> None:
         processes: list[psutil.Process] = []

@@ -1,3 +1,6 @@
+import sys
+from subprocess import PIPE
+
 import numpy as np
 import pytest
 
@@ -6,6 +9,7 @@ from streamlab.engines.recording import histogram
 from streamlab.lab.measure.latency import percentile
 from streamlab.lab.measure.sampler import ResourceSampler
 from streamlab.lab.trial.plants import add_delay, ballast
+from tests.processes import Popen
 
 
 def test_one_output_in_a_hundred_is_late_by_the_delay():
@@ -35,3 +39,14 @@ def test_ballast_raises_the_peak_by_its_share():
         kept = ballast(0.2, sampler)
         after = sampler.peak_so_far_bytes()
     assert kept and after / before == pytest.approx(1.2, rel=0.03)
+
+
+def test_ballast_counts_processes_that_no_sample_has_seen_yet():
+    code = "kept = b'1' * (200 << 20); print(flush=True); input()"
+    with Popen([sys.executable, "-c", code], stdin=PIPE, stdout=PIPE) as child:
+        child.stdout.readline()
+        sampler = ResourceSampler()  # not started, so it takes no sample
+        before = sampler.peak_so_far_bytes()
+        assert before > 200 << 20
+        assert len(ballast(0.2, sampler)) == pytest.approx(0.2 * before, rel=0.1)
+        child.communicate(b"\n")
