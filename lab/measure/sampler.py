@@ -46,7 +46,7 @@ class ResourceSampler:
         self._stop.set()
         self._thread.join()
         self._sample(self.others())
-        self.peak_rss_bytes = self.peak_so_far_bytes()
+        self.peak_rss_bytes = max(self.peak_rss_bytes, _own_peak_bytes())
 
     def peak_so_far_bytes(self) -> int:
         """Return the largest sum until now, this moment included, or this process's own peak if larger."""
