@@ -1,5 +1,5 @@
+import subprocess
 import sys
-from subprocess import PIPE
 
 import numpy as np
 import pytest
@@ -7,9 +7,7 @@ import pytest
 from streamlab.engines.protocol import Histogram, Measured
 from streamlab.engines.recording import histogram
 from streamlab.lab.measure.latency import percentile
-from streamlab.lab.measure.sampler import ResourceSampler
-from streamlab.lab.trial.plants import add_delay, ballast
-from tests.processes import Popen
+from streamlab.lab.trial.plants import add_delay
 
 
 def test_one_output_in_a_hundred_is_late_by_the_delay():
@@ -32,21 +30,40 @@ def test_nothing_is_late_without_a_plant_or_without_latencies():
     assert add_delay(Measured(events=1, latency=empty), 5).latency.counts.sum() == 0
 
 
+def in_own_process(code):
+    """Run code in a new process, since other tests raise the peak of a pytest worker to gigabytes."""
+    subprocess.run([sys.executable, "-c", PRELUDE + code], check=True, timeout=120)
+
+
+PRELUDE = """
+import sys
+from subprocess import PIPE, Popen
+from streamlab.lab.measure.sampler import ResourceSampler
+from streamlab.lab.trial.plants import ballast
+"""
+
+
 def test_ballast_raises_the_peak_by_its_share():
-    with ResourceSampler() as sampler:
-        assert ballast(0.0, sampler) == b""
-        before = sampler.peak_so_far_bytes()
-        kept = ballast(0.2, sampler)
-        after = sampler.peak_so_far_bytes()
-    assert kept and after / before == pytest.approx(1.2, rel=0.03)
+    in_own_process("""
+with ResourceSampler() as sampler:
+    assert ballast(0.0, sampler) == b""
+    before = sampler.peak_so_far_bytes()
+    kept = ballast(0.2, sampler)
+    after = sampler.peak_so_far_bytes()
+assert kept and abs(after / before - 1.2) < 0.03, (before, after)
+""")
 
 
 def test_ballast_counts_processes_that_no_sample_has_seen_yet():
-    code = "kept = b'1' * (200 << 20); print(flush=True); input()"
-    with Popen([sys.executable, "-c", code], stdin=PIPE, stdout=PIPE) as child:
-        child.stdout.readline()
-        sampler = ResourceSampler()  # not started, so it takes no sample
-        before = sampler.peak_so_far_bytes()
-        assert before > 200 << 20
-        assert len(ballast(0.2, sampler)) == pytest.approx(0.2 * before, rel=0.1)
-        child.communicate(b"\n")
+    in_own_process("""
+code = "kept = b'1' * (200 << 20); print(flush=True); input()"
+with Popen([sys.executable, "-c", code], stdin=PIPE, stdout=PIPE) as child:
+    child.stdout.readline()
+    sampler = ResourceSampler()  # not started, so it takes no sample
+    before = sampler.peak_so_far_bytes()
+    assert before > 200 << 20, before
+    kept = ballast(0.2, sampler)
+    after = sampler.peak_so_far_bytes()
+    child.communicate(b"")
+assert abs(after / before - 1.2) < 0.03, (before, after)
+""")
