@@ -7,6 +7,7 @@ So the request has the fields by name, and the arm writes the specification for 
 The trial leaves its evidence in the folder of SPEC.json.
 """
 
+import gc
 import json
 import sys
 from inspect import signature
@@ -22,6 +23,7 @@ from streamlab.workloads.model import Alphabet
 
 def main(request_path: str, spec_path: str) -> None:
     """Write the specification and run the trial, which ends this process."""
+    gc.disable()  # As `streamlab.lab.trial` does: the trial enables it for the engine's objects.
     fields: dict[str, Any] = json.loads(Path(request_path).read_text(encoding="utf-8"))
     if fields.pop("type") == "OracleJob":
         del fields["spawned_ns"]

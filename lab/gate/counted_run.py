@@ -7,6 +7,7 @@ The count includes all threads and forked processes, but no other programs that 
 """
 
 import ctypes
+import gc
 import mmap
 import os
 import sys
@@ -39,6 +40,7 @@ _WORDS = 6
 
 def main(arguments: list[str]) -> None:
     """Run the trial of a specification and exit."""
+    gc.disable()  # `collect_from_now_on` enables it for the engine's objects.
     (path,) = arguments
     job = read_job(Path(path))
     assert isinstance(job, EngineTrial)

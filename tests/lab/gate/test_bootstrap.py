@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -42,7 +43,7 @@ def arm(tmp_path):
             [getattr(sys, "_base_executable", sys.executable), BOOTSTRAP, request, spec],
             env={
                 **os.environ,
-                "PYTHONPATH": os.pathsep.join([str(ROOT), *packages]),
+                "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT), *packages]),
                 "PYTHONSAFEPATH": "1",
             },
             stderr=subprocess.PIPE,
@@ -68,6 +69,17 @@ def test_a_trial_and_its_oracle_leave_evidence_in_the_present_revision(arm, data
     assert read_evidence(tmp_path) == Evidence()
     arm(engine_trial(dataset=dataset, expected_outputs=3))
     assert judge(engine_trial(dataset=dataset), tmp_path, None)["status"] == "ok"
+
+
+def test_the_collector_of_an_arm_skips_what_the_lab_has_loaded(arm, dataset, tmp_path):
+    # A trial with the collector on from the start paused for 50 ms in each run of two seconds.
+    (tmp_path / "sitecustomize.py").write_text("""
+import gc, sys
+enable = gc.enable
+gc.enable = lambda: (print("frozen:", gc.get_freeze_count(), file=sys.stderr), enable())
+""")
+    frozen = re.search(r"frozen: (\d+)", arm(engine_trial(dataset=dataset, expected_outputs=3)))
+    assert frozen is not None and int(frozen[1]) > 10_000
 
 
 def test_a_trial_with_a_field_that_the_revision_lacks_is_refused(arm, dataset):
