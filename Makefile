@@ -35,7 +35,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 # Stages share two cores; run them one after the other even under -j.
 .NOTPARALLEL:
-.PHONY: help setup dependencies demo test test-all pytest format lint cpp-test stress perturbed stress-long bench wheel instructions \
+.PHONY: help setup dependencies demo test test-all pytest format lint cpp-test stress perturbed stress-long bench wheel docs docs-serve instructions \
         instructions-baseline targets lock image clean engine
 
 help: ## list the targets
@@ -153,6 +153,13 @@ instructions-baseline: $(DEPS) ## count them and make that the baseline; say why
 
 targets: $(INSTALLED) ## measure the figures in benchmarks/targets.toml (ONLY='pattern'); fails when one is short
 	$(BIN)/python -m benchmarks.targets $(if $(ONLY),--only '$(ONLY)')
+
+docs: $(INSTALLED) ## build the documentation site in build/site; a broken link fails
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "build/site: $$(find build/site -name '*.html' | wc -l) pages; read them with 'make docs-serve'"
+
+docs-serve: docs ## show the documentation site, with its search, at http://127.0.0.1:8000
+	@cd build/site && $(CURDIR)/$(BIN)/python -m http.server --bind 127.0.0.1 8000
 
 lock: ## refresh constraints.txt from the registry, in a throw-away environment
 	@tools/check-machine "$(PYTHON)"

@@ -143,12 +143,6 @@ def test_every_class_in_a_docstring_is_one_of_the_code():
     assert mentions
 
 
-def test_the_index_lists_every_decision():
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^- \[\d{4}\]\(decisions/(.*?)\)", index, flags=re.M)
-    assert listed == sorted(path.name for path in (ROOT / "docs" / "decisions").glob("0*.md"))
-
-
 def is_a_name(dotted: str) -> bool:
     """Return whether a module, or a name in a module, is called so."""
     parts = dotted.split(".")

@@ -1,0 +1,170 @@
+"""Completes the documentation site: a hook of MkDocs (mkdocs.yml).
+
+It generates reference pages from the code (workloads, engines, columns of a trial) and the list of decisions.
+It also copies files of the repository that documents link to, so that the site works offline.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from streamlab.engines.registry import engine
+from streamlab.engines.registry import names as engine_names
+from streamlab.results.schema import STATUSES, TrialRow
+from streamlab.workloads.model.workload import Parameter
+from streamlab.workloads.registry import names as workload_names
+from streamlab.workloads.registry import workload
+
+ROOT = Path(__file__).parents[1]
+COPIES = Path("repository")
+"""Folder of the site with files from outside docs/."""
+
+_LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages and the linked files of the repository."""
+    for name, lines in _pages().items():
+        files.append(File.generated(config, f"{name}.md", content="\n".join(lines) + "\n"))
+    linked = {path for document in _documents() for path in _linked(document)}
+    for path in sorted(path for path in linked if not path.is_relative_to("docs")):
+        content = (ROOT / path).read_bytes()
+        files.append(File.generated(config, str(_in_site(path)), content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead links to files outside docs/ to their copies in the site."""
+    source = Path(page.file.src_uri)
+    copied = source.is_relative_to(COPIES)
+    folder = (source.relative_to(COPIES) if copied else "docs" / source).parent
+
+    def lead(match: re.Match[str]) -> str:
+        path = _file(folder, match[2])
+        if path is None:
+            return match[0]
+        return f"{match[1]}{os.path.relpath(_in_site(path), source.parent)}{match[3]}"
+
+    return _LINK.sub(lead, markdown)
+
+
+def _documents() -> Iterator[Path]:
+    yield from (Path("README.md"), Path("CONTRIBUTING.md"))
+    yield from (path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
+
+
+def _linked(document: Path) -> Iterator[Path]:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    paths = (_file(document.parent, target) for _, target, _ in _LINK.findall(text))
+    yield from (path for path in paths if path is not None)
+
+
+def _file(folder: Path, target: str) -> Path | None:
+    """Return the file of the repository that a link leads to; None for other links."""
+    path = Path(os.path.normpath(ROOT / folder / target))
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) and path.is_file() else None
+
+
+def _in_site(path: Path) -> Path:
+    if path.is_relative_to("docs"):
+        return path.relative_to("docs")
+    # Browsers show the text of other files only with a known suffix.
+    shown = path.suffix in (".md", ".png", ".svg")
+    return COPIES / (path if shown else path.with_name(f"{path.name}.txt"))
+
+
+def _pages() -> dict[str, list[str]]:
+    return {
+        "reference/workloads": [*_workloads()],
+        "reference/engines": [*_engines()],
+        "reference/columns": [*_columns()],
+        "decisions/README": [*_decisions()],
+    }
+
+
+def _decisions() -> Iterator[str]:
+    yield "# Decisions"
+    yield ""
+    yield "Records of choices that are hard to undo: context, choice, what was rejected."
+    yield ""
+    for path in sorted((ROOT / "docs" / "decisions").glob("0*.md")):
+        title = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+        yield f"- [{title}]({path.name})"
+
+
+def _workloads() -> Iterator[str]:
+    yield "# Workloads"
+    yield ""
+    yield "`lab list workloads` prints these. Set a parameter in a matrix as `params` (input) or `query` (computation)."
+    for name in workload_names():
+        found = workload(name)
+        yield from ("", f"## {name}", "", f"{found.title}.", "")
+        if found.paper:
+            yield from (f"Source: {found.paper}", "")
+        yield f"- Input: `{found.input_name}`"
+        yield f"- Model: {type(found.program).__name__}"
+        yield f"- Output columns: {', '.join(f'`{c}`' for c in found.program.output.names or ())}"
+        yield from _parameters("Parameter of the input", found.parameters.items())
+        yield from _parameters("Query parameter", found.query.items())
+
+
+def _parameters(title: str, parameters: Iterable[tuple[str, Parameter]]) -> Iterator[str]:
+    rows = [f"| `{n}` | `{p.default}` | {_cell(p.help)} |" for n, p in parameters]
+    if rows:
+        yield from ("", f"| {title} | default | meaning |", "|---|---|---|", *rows)
+
+
+def _engines() -> Iterator[str]:
+    yield "# Engines"
+    yield ""
+    yield "`lab list engines` prints the variants. Set an option in a matrix as `options` of an `[[engine]]`."
+    for name in engine_names():
+        found = engine(name)
+        yield from ("", f"## {name}")
+        for variant in found.variants():
+            yield from ("", f"### {name}/{variant.name}", "", f"{variant.summary}.")
+            yield f"Takes an offered load: {'yes' if variant.takes_load else 'no'}."
+            if variant.options is not None:
+                yield from _options(variant.options)
+
+
+def _options(options: Any) -> Iterator[str]:
+    types = get_type_hints(options, include_extras=True)
+    rows = [
+        f"| `{each.name}` | `{_cell(_type_name(types[each.name]))}` | {_default(each)} |"
+        for each in fields(options)
+    ]
+    if rows:
+        yield from ("", "| option | type | default |", "|---|---|---|", *rows)
+
+
+def _columns() -> Iterator[str]:
+    yield "# Columns of a trial"
+    yield ""
+    yield "Each trial is a row of `trials.parquet` in the run's folder, and a JSON file with the same keys."
+    yield from ("", "| column | type | meaning |", "|---|---|---|")
+    for name, type_ in get_type_hints(TrialRow, include_extras=True).items():
+        if hasattr(type_, "__metadata__"):
+            meaning = _cell(type_.__metadata__[0])
+            yield f"| `{name}` | `{_cell(_type_name(type_.__origin__))}` | {meaning} |"
+    yield from ("", "## Statuses", "", "| status | meaning |", "|---|---|")
+    yield from (f"| `{status}` | {_cell(meaning)} |" for status, meaning in STATUSES.items())
+
+
+def _default(each: Any) -> str:
+    return "required" if each.default is MISSING else f"`{each.default}`"
+
+
+def _type_name(type_: Any) -> str:
+    return type_.__name__ if isinstance(type_, type) else str(type_).replace("typing.", "")
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"([|\[\]])", r"\\\1", text).replace("\n", " ")
