@@ -129,8 +129,9 @@ def _engines() -> Iterator[str]:
         found = engine(name)
         yield from ("", f"## {name}")
         for variant in found.variants():
-            yield from ("", f"### {name}/{variant.name}", "", f"{variant.summary}.")
-            yield f"Takes an offered load: {'yes' if variant.takes_load else 'no'}."
+            summary = variant.summary[:1].upper() + variant.summary[1:]
+            load = "takes" if variant.takes_load else "takes no"
+            yield from ("", f"### {name}/{variant.name}", "", f"{summary}; {load} offered load.")
             if variant.options is not None:
                 yield from _options(variant.options)
 
