@@ -10,7 +10,7 @@ import pytest
 from streamlab.lab.cli.gate import gate
 
 ROOT = Path(__file__).parents[2]
-WORKFLOW = (ROOT / "docs" / "ci" / "github-actions.yml").read_text()
+WORKFLOW = (ROOT / ".github" / "workflows" / "lab.yml").read_text()
 OWN = (ROOT / "docs" / "ci" / "own-repository.yml").read_text()
 both = pytest.mark.parametrize("workflow", [WORKFLOW, OWN], ids=["ours", "own"])
 
