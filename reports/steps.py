@@ -16,7 +16,6 @@ import numpy as np
 from streamlab.results.compare import CELL, Metric, first_failure, values_of
 from streamlab.results.differences import by_cell
 from streamlab.results.errors import ResultsError
-from streamlab.results.fingerprints import fingerprint_of
 from streamlab.results.machines import compare_machines
 from streamlab.results.schema import TrialRow
 from streamlab.results.stats.decision import (
@@ -119,7 +118,7 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
         for cell, rows in by_cell(run).items():
             trials = [row for row in rows if row.purpose in (None, CELL)]
             if trials:
-                key = (cell, fingerprint_of(run, trials[0]))
+                key = (cell, trials[0].fingerprint or "")
                 cells.setdefault(key, {})[place] = trials
     values = {
         key: {

@@ -20,6 +20,7 @@ from streamlab.results.differences import (
 )
 from streamlab.results.errors import ResultsError
 from streamlab.results.machines import Field, compare_machines
+from streamlab.results.query import group_by
 from streamlab.results.schema import VERIFIED, TrialRow
 from streamlab.results.stats.intervals import ratio_interval
 from streamlab.results.stats.mann_whitney import mann_whitney, smallest_p
@@ -228,11 +229,8 @@ def sustainable(rows: Sequence[TrialRow]) -> tuple[float, float | None] | None:
     None without a confirmed rate.
     """
     passed, failed = [], []
-    probes: dict[int, list[TrialRow]] = {}
-    for row in rows:
-        if row.probe is not None and row.offered_eps is not None:
-            probes.setdefault(row.probe, []).append(row)
-    for votes in probes.values():
+    offered = (row for row in rows if row.probe is not None and row.offered_eps is not None)
+    for votes in group_by(offered, lambda row: row.probe).values():
         rate = median(row.offered_eps or 0.0 for row in votes)
         holds = sum(bool(row.sustained) for row in votes) * 2 > len(votes)
         if not holds:

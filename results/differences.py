@@ -1,11 +1,12 @@
 """Finds differing fields of two runs that must be equal for a comparison of their results."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from streamlab.results.fingerprints import content_of, fingerprint_of
+from streamlab.results.fingerprints import content_of
 from streamlab.results.machines import compare_machines
+from streamlab.results.query import group_by
 from streamlab.results.schema import TrialRow
 from streamlab.results.store import Run
 
@@ -80,28 +81,21 @@ def _cell_differences(
     return [Difference(cell=cell, field="fingerprint (lab_version)", old=before, new=after)]
 
 
-def describe_differences(found: Sequence[Difference]) -> list[str]:
+def describe_differences(items: Sequence[Difference]) -> list[str]:
     """Return differences as text; equal differences of several cells share a line."""
-    cells: dict[tuple[str, str, str], list[str]] = {}
-    for item in found:
-        cells.setdefault((item.field, repr(item.old), repr(item.new)), []).append(item.cell)
-    return [
-        f"{field} is {old} in A, {new} in B" + (f" ({', '.join(names)})" if any(names) else "")
-        for (field, old, new), names in cells.items()
-    ]
+    groups = group_by(items, lambda item: str(replace(item, cell="")))
+    names = {text: [item.cell for item in group] for text, group in groups.items()}
+    return [text + (f" ({', '.join(c)})" if any(c) else "") for text, c in names.items()]
 
 
 def by_cell(run: Run) -> dict[str, list[TrialRow]]:
     """Return the trials of a run by cell."""
-    cells: dict[str, list[TrialRow]] = {}
-    for row in run.rows:
-        cells.setdefault(row.cell, []).append(row)
-    return cells
+    return group_by(run.rows, lambda row: row.cell)
 
 
 def cell_fingerprints(run: Run) -> dict[str, set[str]]:
     """Return the fingerprints of each cell's trials; several only if several labs ran them."""
-    return {cell: {fingerprint_of(run, row) for row in rows} for cell, rows in by_cell(run).items()}
+    return {cell: {row.fingerprint or "" for row in rows} for cell, rows in by_cell(run).items()}
 
 
 def _leaves(old: Any, new: Any, path: str = "") -> Iterable[tuple[str, Any, Any]]:

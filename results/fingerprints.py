@@ -14,16 +14,6 @@ from streamlab.results.store import Run
 FREE = ("repetitions", "timeout_s", "workload")
 """Fields of a cell that fingerprints exclude; the dataset's id covers the workload."""
 
-_HOST_OF_OLDER_LABS = (
-    "cpu_model",
-    "cores_usable",
-    "governor",
-    "smt",
-    "virtualised",
-    "memory_bytes",
-)
-"""Host fields that older labs included in the hash."""
-
 
 def conditions_of_cell(
     described: Mapping[str, Any], dataset: str | None, isolation: Any, program: str | None
@@ -48,14 +38,3 @@ def content_of(run: Run, row: TrialRow) -> dict[str, Any]:
     described = run.meta.cells.get(row.cell) or {}
     isolation = run.meta.settings.get("isolation")
     return conditions_of_cell(described, row.dataset, isolation, None)
-
-
-def fingerprint_of(run: Run, row: TrialRow) -> str:
-    """Return the fingerprint of a stored trial, without the host that older labs included."""
-    stored = str(row.fingerprint or "")
-    machine = {"host": {name: run.meta.host.get(name) for name in _HOST_OF_OLDER_LABS}}
-    content = content_of(run, row)
-    for program in ({}, {"program": row.workload}):
-        if stored == fingerprint(content | machine | program):
-            return fingerprint(content | program)
-    return stored

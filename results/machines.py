@@ -32,10 +32,7 @@ The next larger machine or memory module has at least a tenth more."""
 NOT_RECORDED = "not recorded"
 """The value of a field that an older lab did not write."""
 
-_OLDER = {QUOTA: "cgroup_cpu_max", LIMIT: "cgroup_memory_max"}
-"""Fields in which older labs recorded the limits: the text of one cgroup v2 file."""
-
-_IGNORED = ("loadavg", *_OLDER.values())
+_IGNORED = "loadavg"
 """The load average is no property of a machine; each trial records it."""
 
 
@@ -109,7 +106,7 @@ def _decides(field: Field) -> bool:
     numbers = [value for value in values if isinstance(value, int | float)]
     if len(numbers) == 2:
         return not isclose(*numbers, rel_tol=TOLERANCE[field.name])
-    return field.name in _OLDER and bool(numbers)
+    return field.name != MEMORY and bool(numbers)
 
 
 def _in_effect(host: Host) -> dict[str, Any]:
@@ -119,23 +116,13 @@ def _in_effect(host: Host) -> dict[str, Any]:
         QUOTA: _limit(host, QUOTA, host.get("cores_usable")),
         LIMIT: _limit(host, LIMIT, host.get(MEMORY)),
     }
-    rest = {name: value for name, value in host.items() if name not in _IGNORED}
+    rest = {name: value for name, value in host.items() if name != _IGNORED}
     return {**decisive, **limits, **{k: v for k, v in rest.items() if k not in limits}}
 
 
 def _limit(host: Host, name: str, most: float | None) -> Any:
-    value = host[name] if name in host else _parse_older_limit(host.get(_OLDER[name]))
+    value = host.get(name, NOT_RECORDED)
     without_effect = isinstance(value, int | float) and (
         most is not None and value >= most * (1 - TOLERANCE[name])
     )
     return None if without_effect else value
-
-
-def _parse_older_limit(text: str | None) -> float | str | None:
-    """Parse the limit in a cgroup v2 file; older labs read only the outermost group's."""
-    number, *period = (text or "").split() or [""]
-    if number == "max":
-        return None
-    if not number.isdigit():
-        return NOT_RECORDED
-    return int(number) / int(period[0]) if period else int(number)

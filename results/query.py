@@ -5,12 +5,15 @@ With n = 1 all three are that value and show no spread.
 The median of a latency percentile is the median of the processes' own percentiles.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from streamlab.results.schema import OK, STATUSES, VERIFIED, TrialRow
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,20 +108,22 @@ def by_cell(rows: Iterable[TrialRow]) -> tuple[CellSummary, ...]:
 
     Excludes trials of searches: their rates differ, so they are no repetitions; see `by_search`.
     """
-    groups: dict[str, list[TrialRow]] = {}
-    for row in rows:
-        if row.probe is None:
-            groups.setdefault(row.cell, []).append(row)
-    return tuple(_summary(cell, tuple(group)) for cell, group in groups.items())
+    cells = group_by((row for row in rows if row.probe is None), lambda row: row.cell)
+    return tuple(_summary(cell, tuple(trials)) for cell, trials in cells.items())
 
 
-def by_search(rows: Iterable[TrialRow]) -> dict[str, tuple[TrialRow, ...]]:
+def by_search(rows: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:
     """Return the trials of every search by its cell, in the order of execution."""
-    groups: dict[str, list[TrialRow]] = {}
-    for row in sorted(rows, key=lambda row: row.order_index):
-        if row.probe is not None:
-            groups.setdefault(row.cell, []).append(row)
-    return {cell: tuple(group) for cell, group in groups.items()}
+    probes = sorted((r for r in rows if r.probe is not None), key=lambda row: row.order_index)
+    return group_by(probes, lambda row: row.cell)
+
+
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return the items by key; keys in the order in which they first appear."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def _summary(cell: str, rows: tuple[TrialRow, ...]) -> CellSummary:

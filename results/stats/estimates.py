@@ -144,20 +144,8 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Middle:
+class Middle(Level):
     """A quantity of one cell, of any distribution."""
-
-    values: tuple[float, ...]
-
-    @property
-    def value(self) -> float:
-        """See `Estimate`."""
-        return median(self.values)
-
-    @property
-    def n(self) -> int:
-        """See `Estimate`."""
-        return len(self.values)
 
     def ends(self, alpha: float, again: int | None = None) -> Ends:
         """See `Estimate`."""

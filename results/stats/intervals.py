@@ -30,23 +30,16 @@ class Interval:
     coverage: float
 
 
-def median_interval(values: npt.ArrayLike, confidence: float = CONFIDENCE) -> Interval | None:
-    """Return the exact order-statistic interval of the median.
+def median_interval(values: npt.ArrayLike) -> Interval | None:
+    """Return the exact order-statistic interval of the median of one or more finite numbers.
 
     [x(k), x(n+1-k)] with the largest k whose coverage, 1 - 2 P(Binomial(n, 1/2) < k), is at least
-    `confidence`. It assumes independent values of one continuous distribution, of any shape; with
-    ties its coverage is higher.
-
-    Args:
-        values: at least one finite number.
-        confidence: minimum coverage, in (0, 1).
-
-    Returns:
-        None with too few values for any such interval (below 6 at 95 %).
+    CONFIDENCE. It assumes independent values of one continuous distribution, of any shape; with
+    ties its coverage is higher. None with fewer than 6 values.
     """
     ordered = np.sort(_checked(values))
     n = len(ordered)
-    k = order_rank(n, (1 - confidence) / 2)
+    k = order_rank(n, (1 - CONFIDENCE) / 2)
     if k == 0:
         return None
     coverage = 1 - 2 * float(special.bdtr(k - 1, n, 0.5))
@@ -63,36 +56,24 @@ def order_rank(n: int, alpha: float) -> int:
 
 
 def ratio_interval(
-    old: npt.ArrayLike,
-    new: npt.ArrayLike,
-    rng: np.random.Generator,
-    *,
-    confidence: float = CONFIDENCE,
-    draws: int = DRAWS,
+    old: npt.ArrayLike, new: npt.ArrayLike, rng: np.random.Generator
 ) -> Interval | None:
     """Return a bootstrap interval of median(new) / median(old): BCa on the logarithm.
 
     Where BCa is undefined (too few different values), the interval is the percentile interval.
     If all values of a side are equal, the interval ignores that side's noise, as any bootstrap does.
 
-    Args:
-        old: values above 0, one a process.
-        new: likewise, independent of `old`.
-        rng: draws the resamples; the same state gives the same interval.
-        confidence: nominal coverage.
-        draws: resamples.
-
-    Returns:
-        None with fewer than 3 values on a side: too few to resample.
+    The values are above 0, one a process. None with fewer than 3 on a side: too few to resample.
+    `rng` draws the resamples; the same state gives the same interval.
     """
     first, second = _checked(old, positive=True), _checked(new, positive=True)
     if min(len(first), len(second)) < 3:
         return None
-    ends = _bootstrap(first, second, rng, confidence, draws, "BCa")
+    ends = _bootstrap(first, second, rng, "BCa")
     if not np.isfinite(ends).all():
-        ends = _bootstrap(first, second, rng, confidence, draws, "percentile")
+        ends = _bootstrap(first, second, rng, "percentile")
     low, high = np.exp(ends)
-    return Interval(low=float(low), high=float(high), coverage=confidence)
+    return Interval(low=float(low), high=float(high), coverage=CONFIDENCE)
 
 
 def ratio_of_medians(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
@@ -101,27 +82,22 @@ def ratio_of_medians(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
 
 
 def _bootstrap(
-    old: Floats,
-    new: Floats,
-    rng: np.random.Generator,
-    confidence: float,
-    draws: int,
-    method: Literal["BCa", "percentile"],
+    old: Floats, new: Floats, rng: np.random.Generator, method: Literal["BCa", "percentile"]
 ) -> Floats:
     from scipy import stats  # takes half a second, which most commands avoid
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # A degenerate bootstrap returns NaN, which the caller checks.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
-        found: Any = stats.bootstrap(
+        result: Any = stats.bootstrap(
             (old, new),
             _log_ratio,
-            n_resamples=draws,
-            confidence_level=confidence,
+            n_resamples=DRAWS,
+            confidence_level=CONFIDENCE,
             method=method,
             rng=rng,
         )
-    return np.array(found.confidence_interval)
+    return np.array(result.confidence_interval)
 
 
 def _log_ratio(old: Floats, new: Floats, axis: int = -1) -> Floats:

@@ -29,12 +29,8 @@ def signed_rank(
 ) -> float:
     """Return the exact p-value of the signed-rank test on the ratios of pairs.
 
+    The values are above 0; equal indices are a pair. `greater`: new tends to be larger than old.
     Pairs of equal values count against the alternative: ties make the p-value too large.
-
-    Args:
-        old: values above 0.
-        new: likewise; equal indices are a pair.
-        alternative: `greater`: new tends to be larger than old.
     """
     means = _pairwise_means(_logs(old, new))
     above, below = int(np.count_nonzero(means > 0)), int(np.count_nonzero(means < 0))
@@ -54,15 +50,9 @@ def pair_ratio(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
     return float(np.exp(np.median(_pairwise_means(_logs(old, new)))))
 
 
-def pair_interval(
-    old: npt.ArrayLike, new: npt.ArrayLike, *, confidence: float = CONFIDENCE
-) -> Interval | None:
-    """Return the signed-rank test's interval of new / old.
-
-    Returns:
-        None with too few pairs for any such interval (below 6 at 95 %).
-    """
-    interval = _interval(_logs(old, new), confidence)
+def pair_interval(old: npt.ArrayLike, new: npt.ArrayLike) -> Interval | None:
+    """Return the signed-rank test's interval of new / old; None with fewer than 6 pairs."""
+    interval = _interval(_logs(old, new))
     if interval is None:
         return None
     low, high = np.exp([interval.low, interval.high])
@@ -74,20 +64,18 @@ def pair_difference(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
     return float(np.median(_pairwise_means(np.subtract(new, old, dtype=np.float64))))
 
 
-def pair_difference_interval(
-    old: npt.ArrayLike, new: npt.ArrayLike, *, confidence: float = CONFIDENCE
-) -> Interval | None:
+def pair_difference_interval(old: npt.ArrayLike, new: npt.ArrayLike) -> Interval | None:
     """Return the interval of new - old; None with too few pairs, as `pair_interval`."""
-    return _interval(np.subtract(new, old, dtype=np.float64), confidence)
+    return _interval(np.subtract(new, old, dtype=np.float64))
 
 
-def _interval(values: Floats, confidence: float) -> Interval | None:
+def _interval(values: Floats) -> Interval | None:
     """Return the interval of the centre of symmetric values."""
     means = np.sort(_pairwise_means(values))
     chances = _at_least(len(values))
-    # The largest k with P(at most k - 1 means below the truth) <= (1 - confidence) / 2, where
+    # The largest k with P(at most k - 1 means below the truth) <= (1 - CONFIDENCE) / 2, where
     # P(at most k - 1) = P(at least size - k + 1) by symmetry.
-    k = int(np.count_nonzero(chances[::-1] <= (1 - confidence) / 2))
+    k = int(np.count_nonzero(chances[::-1] <= (1 - CONFIDENCE) / 2))
     if k == 0:
         return None
     coverage = 1 - 2 * float(chances[len(means) - k + 1])
@@ -145,5 +133,5 @@ def _logs(old: npt.ArrayLike, new: npt.ArrayLike) -> Floats:
         )
     if not (np.isfinite(both) & (both > 0)).all():
         raise ValueError(f"expected numbers above 0 in both arms, got {old!r} and {new!r}")
-    found: Floats = np.log(second / first)
-    return found
+    logs: Floats = np.log(second / first)
+    return logs

@@ -21,6 +21,7 @@ FEWEST_COUNTS = 4
 """Fewest different numbers of workers: three parameters, and one more point that can disagree."""
 
 _RESAMPLES = 1_000
+_SEED = 1
 _LEVEL = 0.95
 
 
@@ -52,17 +53,10 @@ class ScalabilityFit:
     worst_error: float
 
 
-def fit_scalability(
-    rates_eps: Mapping[int, Sequence[float]], *, seed: int = 1
-) -> ScalabilityFit | None:
-    """Fit the law to measured rates.
+def fit_scalability(rates_eps: Mapping[int, Sequence[float]]) -> ScalabilityFit | None:
+    """Fit the law to the rates of each process, above 0, by number of workers.
 
-    Args:
-        rates_eps: the rate of each process, above 0, by number of workers.
-        seed: seed of the bootstrap.
-
-    Returns:
-        None with fewer than FEWEST_COUNTS numbers of workers.
+    None with fewer than FEWEST_COUNTS numbers of workers.
     """
     counts = sorted(count for count, rates in rates_eps.items() if len(rates))
     if len(counts) < FEWEST_COUNTS:
@@ -71,7 +65,7 @@ def fit_scalability(
     workers = np.array(counts, np.float64)
     medians = np.array([np.median(sample) for sample in samples])
     fitted = _solve(workers, medians)
-    low, high = _ends(workers, samples, seed)
+    low, high = _ends(workers, samples)
     rate, contention, coherence, peak = (
         Interval(value=float(value), low=float(below), high=float(above))
         for value, below, above in zip(fitted, low, high, strict=True)
@@ -96,12 +90,12 @@ def predicted_eps(
 
 
 def _ends(
-    workers: NDArray[np.float64], samples: Sequence[NDArray[np.float64]], seed: int
+    workers: NDArray[np.float64], samples: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """Return the ends of all parameters' intervals; infinite with one process a number of workers."""
     if all(len(sample) == 1 for sample in samples):
         return np.tile([[-np.inf], [np.inf]], 4)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(_SEED)
     medians = [
         np.median(random.choice(sample, (_RESAMPLES, len(sample))), axis=1) for sample in samples
     ]

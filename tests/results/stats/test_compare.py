@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from streamlab.results.compare import METRICS, IncomparableError, compare, sustainable
-from streamlab.results.fingerprints import fingerprint
 from streamlab.results.store import Run
 from tests.results.records import run_meta, trial_row
 
@@ -127,7 +126,6 @@ def test_the_same_machine_after_an_update_is_compared_and_what_differs_is_listed
         ({"cpu_quota_cores": 0.5}, {"cpu_quota_cores": 1.0}, "cpu_quota_cores"),
         ({"cpu_quota_cores": None}, {"cpu_quota_cores": 1.5}, "cpu_quota_cores"),
         ({}, {"cpu_quota_cores": 0.5}, "cpu_quota_cores"),
-        ({"cgroup_cpu_max": "50000 100000"}, {"cpu_quota_cores": None}, "cpu_quota_cores"),
         ({"memory_limit_bytes": 1 << 30}, {"memory_limit_bytes": None}, "memory_limit_bytes"),
         ({"memory_limit_bytes": 1 << 30}, {"memory_limit_bytes": 2 << 30}, "memory_limit_bytes"),
         ({"memory_bytes": 8 << 30}, {"memory_bytes": 7 << 30}, "memory_bytes"),
@@ -149,11 +147,7 @@ def test_machines_of_another_speed_are_refused_and_the_field_is_named(a_run, our
     [
         ({"cpu_quota_cores": 0.5}, {"cpu_quota_cores": 0.5}),
         ({"cpu_quota_cores": None}, {"cpu_quota_cores": 4.0}),  # of two cores
-        ({"cgroup_cpu_max": "50000 100000"}, {"cpu_quota_cores": 0.5}),
-        ({"cgroup_cpu_max": "max 100000"}, {"cpu_quota_cores": None}),
-        ({"cgroup_cpu_max": None}, {"cpu_quota_cores": None}),
         ({"memory_limit_bytes": None}, {"memory_limit_bytes": 8 << 30}),
-        ({"cgroup_memory_max": str(1 << 30)}, {"memory_limit_bytes": 1 << 30}),
         ({"architecture": "x86_64"}, {}),
         ({"loadavg": [1]}, {"loadavg": [2]}),
     ],
@@ -173,19 +167,6 @@ def test_cells_that_match_are_compared_and_the_others_are_listed(a_run):
     assert [str(item) for item in found.unlike] == ["other: dataset is 'd1' in A, 'd2' in B"]
     assert (found.only_old, found.only_new) == (("only d1",), ("only d2",))
     assert found.differences == ()
-
-
-OF_OLDER_LABS = ("cpu_model", "cores_usable", "governor", "smt", "virtualised", "memory_bytes")
-
-
-def test_a_run_of_an_older_lab_whose_fingerprints_hold_the_host_is_compared(a_run):
-    content = {"workers": 2, "dataset": "d1", "isolation": None}
-    older = fingerprint(content | {"host": {name: HOST[name] for name in OF_OLDER_LABS}})
-    old = a_run("a", rows(SLOW, fingerprint=older))
-    new = a_run("b", rows(SLOW, fingerprint=fingerprint(content)), host=HOST | UPDATED)
-    assert compared(old, new).ratios
-    renamed = a_run("b", rows(SLOW, cell="renamed", fingerprint=fingerprint(content)))
-    assert compared(old, renamed).ratios
 
 
 @pytest.mark.parametrize(

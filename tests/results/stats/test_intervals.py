@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from streamlab.results.stats import intervals
 from streamlab.results.stats.intervals import median_interval, ratio_interval, ratio_of_medians
 
 TRIALS = 1500
@@ -40,21 +41,16 @@ def test_six_values_are_the_fewest_that_give_an_interval():
     assert found.coverage == pytest.approx(1 - 2 / 2**6)
 
 
-def test_lower_confidence_gives_a_narrower_interval_that_still_holds_the_median():
-    values = np.arange(1.0, 21.0)
-    wide, narrow = median_interval(values, 0.99), median_interval(values, 0.5)
-    assert wide.low < narrow.low <= np.median(values) <= narrow.high < wide.high
-
-
 @pytest.mark.some(2)
 @pytest.mark.parametrize(("n", "sd"), [(5, 0.03), (10, 0.03), (10, 0.3), (20, 0.03)])
-def test_ratio_interval_covers_the_true_ratio_about_as_often_as_it_says(n, sd):
+def test_ratio_interval_covers_the_true_ratio_about_as_often_as_it_says(n, sd, monkeypatch):
+    monkeypatch.setattr(intervals, "DRAWS", 999)
     rng = np.random.default_rng(2)
     trials, truth = 400, 1.05
     hits = 0
     for _ in range(trials):
         old, new = np.exp(rng.normal(0, sd, n)), truth * np.exp(rng.normal(0, sd, n))
-        found = ratio_interval(old, new, rng, draws=999)
+        found = ratio_interval(old, new, rng)
         hits += found.low <= truth <= found.high
     assert hits / trials >= lowest(0.95, trials)
 
