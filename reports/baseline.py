@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from streamlab.reports.engine_traits import baseline_rank
 from streamlab.reports.numbers import counted_workers
 from streamlab.reports.summary import Cell, Conditions
+from streamlab.results.query import group_by
 
 ALONE, UNDECLARED, SHORT = "alone", "undeclared", "short"
 
@@ -43,19 +44,16 @@ def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
     weak opponent proves nothing; without such an engine the slowest of the cells with the fewest workers.
     Rates of timed parts below a millisecond are not compared.
     """
-    classes: dict[Conditions, list[tuple[float, Cell]]] = {}
-    for cell in cells:
-        if cell.conditions is not None and cell.throughput_eps and not too_short(cell):
-            rated = classes.setdefault(cell.conditions, [])
-            rated.append((cell.throughput_eps.median, cell))
-    several = {conditions: rated for conditions, rated in classes.items() if len(rated) > 1}
+    rated = [(c.throughput_eps.median, c) for c in cells if c.throughput_eps and not too_short(c)]
+    classes = group_by(rated, lambda pair: pair[1].conditions)
+    several = {c: pairs for c, pairs in classes.items() if c is not None and len(pairs) > 1}
     return {
-        conditions: _baseline(_letter(index), rated)
-        for index, (conditions, rated) in enumerate(several.items())
+        conditions: _baseline(chr(ord("A") + index % 26) * (1 + index // 26), pairs)
+        for index, (conditions, pairs) in enumerate(several.items())
     }
 
 
-def missing_ratio_reason(cell: Cell, found: Mapping[Conditions, Baseline]) -> str:
+def missing_ratio_reason(cell: Cell, bases: Mapping[Conditions, Baseline]) -> str:
     """Return in a word why a cell with a rate has no ratio; empty if it has one."""
     if cell.throughput_eps is None:
         return ""
@@ -63,7 +61,7 @@ def missing_ratio_reason(cell: Cell, found: Mapping[Conditions, Baseline]) -> st
         return UNDECLARED
     if too_short(cell):
         return SHORT
-    return "" if cell.conditions in found else ALONE
+    return "" if cell.conditions in bases else ALONE
 
 
 def too_short(cell: Cell) -> bool:
@@ -90,17 +88,11 @@ def _baseline(letter: str, rated: Sequence[tuple[float, Cell]]) -> Baseline:
         candidates = [(eps, cell) for eps, cell in rated if cell.engine == engine]
         eps, cell = max(candidates, key=lambda item: item[0])
         why = f"the fastest of {engine}" if len(candidates) > 1 else f"the only one of {engine}"
-        return _make(letter, eps, cell, why)
-    fewest = min(cell.workers for _, cell in rated)
-    least = [(eps, cell) for eps, cell in rated if cell.workers == fewest]
-    eps, cell = min(least, key=lambda item: item[0])
-    why = "the fewest workers" if len(least) == 1 else "the slowest of those with fewest workers"
-    return _make(letter, eps, cell, why)
-
-
-def _make(letter: str, eps: float, cell: Cell, why: str) -> Baseline:
+    else:
+        fewest = min(cell.workers for _, cell in rated)
+        least = [(eps, cell) for eps, cell in rated if cell.workers == fewest]
+        eps, cell = min(least, key=lambda item: item[0])
+        why = (
+            "the fewest workers" if len(least) == 1 else "the slowest of those with fewest workers"
+        )
     return Baseline(letter=letter, cell=cell.name, label=label(cell), eps=eps, why=why)
-
-
-def _letter(index: int) -> str:
-    return chr(ord("A") + index % 26) * (1 + index // 26)

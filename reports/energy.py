@@ -3,16 +3,14 @@
 A value that could not be read is None, with the reason.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from streamlab.reports.numbers import rate
-from streamlab.reports.searches import Search
+from streamlab.reports.searches import Search, confirming_trials
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import in_groups, title
-from streamlab.results.query import Spread, spread_of
+from streamlab.results.query import Spread, group_by, spread_of
 from streamlab.results.schema import TrialRow
 
 CATCH_UP = "catch-up"
@@ -50,17 +48,11 @@ def energy(
 
     Also returns the energy at sustainable rates, of the trials that confirmed them.
     """
-    by_cell: dict[tuple[str, bool], list[TrialRow]] = {}
-    for row in rows:
-        by_cell.setdefault((row.cell, row.probe is None), []).append(row)
+    by_cell = group_by(rows, lambda row: (row.cell, row.probe is None))
     used = [_used(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.verified]
     for search in searches:
         if search.pass_eps is not None and search.at_rate is not None and search.at_rate.verified:
-            trials = [
-                row
-                for row in by_cell[search.name, False]
-                if row.purpose == "confirm" and _requested_eps(row) == search.pass_eps
-            ]
+            trials = confirming_trials(by_cell[search.name, False], search.pass_eps)
             at = f"sustainable rate, {rate(search.pass_eps).text}"
             used.append(_used(trials, search.at_rate, at))
     places = [group for group, _ in in_groups([use.cell for use in used])]
@@ -86,16 +78,8 @@ def _load(cell: Cell) -> str:
         return CATCH_UP
     offered = cell.load.offered_eps
     requested_eps = cell.load.requested_eps or (offered.median if offered else None)
-    name = (
-        cell.load.arrival
-        if requested_eps is None
-        else f"{rate(requested_eps).text}, {cell.load.arrival}"
-    )
-    return f"offered {name}"
-
-
-def _requested_eps(row: TrialRow) -> Any:
-    return json.loads(row.load or "{}").get("rate_eps")
+    eps = "" if requested_eps is None else f"{rate(requested_eps).text}, "
+    return f"offered {eps}{cell.load.arrival}"
 
 
 def _used(rows: Sequence[TrialRow], cell: Cell, at: str) -> EnergyUse:

@@ -11,6 +11,12 @@ from streamlab.results.schema import TrialRow
 PUBLISHABLE_WINDOW_S = 60.0
 """A shorter window cannot show a slow growth of the backlog (docs/method.md)."""
 
+_MEASURED = (
+    *("offered_eps", "emitted_share", "send_lag_p99_ns", "send_lag_max_ns", "backlog_slope_eps"),
+    *("backlog_max", "drain_s", "service_p50_ns", "service_p99_ns", "service_max_ns"),
+)
+"""Columns of the measured numbers, under the same names here."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedLoad:
@@ -77,17 +83,8 @@ def offered(rows: Sequence[TrialRow], *, verified: bool) -> OfferedLoad | None:
         warm_up_s=float(request.get("warm_up_s") or 0.0),
         window_s=float(request.get("window_s") or 0.0),
         objective=request.get("objective") or "",
-        offered_eps=spread_of(shown, "offered_eps"),
-        emitted_share=spread_of(shown, "emitted_share"),
-        send_lag_p99_ns=spread_of(shown, "send_lag_p99_ns"),
-        send_lag_max_ns=spread_of(shown, "send_lag_max_ns"),
         ceiling_eps=spread_of(shown, "generator_ceiling_eps"),
-        backlog_slope_eps=spread_of(shown, "backlog_slope_eps"),
-        backlog_max=spread_of(shown, "backlog_max"),
-        drain_s=spread_of(shown, "drain_s"),
-        service_p50_ns=spread_of(shown, "service_p50_ns"),
-        service_p99_ns=spread_of(shown, "service_p99_ns"),
-        service_max_ns=spread_of(shown, "service_max_ns"),
+        **{name: spread_of(shown, name) for name in _MEASURED},
     )
 
 

@@ -13,6 +13,7 @@ from streamlab.reports.baseline import too_short
 from streamlab.reports.numbers import count, counted_workers, digits, duration, share
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import in_groups, title
+from streamlab.results.query import group_by
 from streamlab.results.schema import TrialRow
 from streamlab.results.stats.mann_whitney import smallest_p
 
@@ -65,9 +66,7 @@ class Slower:
 
 def slower(cells: Sequence[Cell], rows: Iterable[TrialRow]) -> list[Slower]:
     """Return the catch-up cells that are slower than a like cell with fewer workers."""
-    trials: dict[str, list[TrialRow]] = {}
-    for row in rows:
-        trials.setdefault(row.cell, []).append(row)
+    trials = group_by(rows, lambda row: row.cell)
     results = []
     for group, members in in_groups([cell for cell in cells if cell.load is None]):
         for more in members:
@@ -102,7 +101,7 @@ def _compare(
     rows = trials[more.name]
     candidates = (
         _too_short(more),
-        _too_many(more),
+        "more workers than cores: they take turns" if more.oversubscribed else "",
         *_machine(rows),
         _far(rows),
         _switched(fewer, more),
@@ -122,10 +121,6 @@ def _too_short(more: Cell) -> str:
         return ""
     took_s = more.events / more.throughput_eps.median
     return f"the timed part took {duration(took_s * 1e9).text}: starting the workers is in it"
-
-
-def _too_many(more: Cell) -> str:
-    return "more workers than cores: they take turns" if more.oversubscribed else ""
 
 
 def _machine(rows: Sequence[TrialRow]) -> list[str]:
@@ -163,7 +158,7 @@ def _switched(fewer: Cell, more: Cell) -> str:
     after, before = more.counters.get(name), fewer.counters.get(name)
     if after is None or after.median < 1 or (before and after.median <= before.median):
         return ""
-    other = f", {count(before.median).text} with {_workers(fewer)}" if before else ""
+    other = f", {count(before.median).text} with {counted_workers(fewer.workers)}" if before else ""
     return f"its threads lost their core to others {count(after.median).text} times{other}"
 
 
@@ -197,7 +192,7 @@ def _little_work(fewer: Cell, more: Cell) -> str:
         return ""
     return (
         f"too little work a synchronization: {count(round(events)).text} events, "
-        f"{duration(work_ns).text} of CPU time with {_workers(fewer)}, are shared between two of "
+        f"{duration(work_ns).text} of CPU time with {counted_workers(fewer.workers)}, are shared between two of "
         f"them, and one takes {duration(took.median).text}"
     )
 
@@ -221,7 +216,7 @@ def _dearer(fewer: Cell, more: Cell) -> str:
         return ""
     return (
         f"an event cost {digits(after.median / before.median)} times the CPU time of "
-        f"{_workers(fewer)}"
+        f"{counted_workers(fewer.workers)}"
     )
 
 
@@ -231,8 +226,6 @@ def _idle(more: Cell) -> str:
     cores = more.cpu_s_per_million.median * more.throughput_eps.median / 1e6
     if cores > 0.75 * more.workers:
         return ""
-    return f"its workers waited: {digits(cores)} cores were in use by {_workers(more)}"
-
-
-def _workers(cell: Cell) -> str:
-    return counted_workers(cell.workers)
+    return (
+        f"its workers waited: {digits(cores)} cores were in use by {counted_workers(more.workers)}"
+    )

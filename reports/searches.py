@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from streamlab.reports.offered_loads import PUBLISHABLE_WINDOW_S
+from streamlab.reports.offered_loads import OfferedLoad
 from streamlab.reports.summary import Cell, summarise
 from streamlab.results.errors import ResultsError
-from streamlab.results.query import Spread, by_search
+from streamlab.results.query import Spread, by_search, group_by
 from streamlab.results.schema import WRONG_OUTPUT, TrialRow
 from streamlab.results.seal import read_sealed, remedy
 from streamlab.results.store import Run
@@ -67,7 +67,7 @@ class Search:
         confirmed, refuted: whether the ends held in every confirming process.
         reason: the limit of the bracket, or why there is no bracket; may be empty.
         wrong: whether an answer was wrong.
-        arrival, warm_up_s, window_s, objective: settings of the load.
+        load: settings of the load.
         tolerance, votes, confirmations: settings of the search.
         probes: all probes, in order.
         levels: latency at shares of `pass_eps`.
@@ -84,10 +84,7 @@ class Search:
     refuted: bool
     reason: str
     wrong: bool
-    arrival: str
-    warm_up_s: float
-    window_s: float
-    objective: str
+    load: OfferedLoad
     tolerance: float | None
     votes: int | None
     confirmations: int | None
@@ -95,11 +92,6 @@ class Search:
     levels: tuple[Level, ...]
     at_rate: Cell | None
     catch_up_eps: Spread | None
-
-    @property
-    def quick(self) -> bool:
-        """Whether the window is too short for a publishable bracket."""
-        return self.window_s < PUBLISHABLE_WINDOW_S
 
     @property
     def is_wide(self) -> bool:
@@ -170,9 +162,9 @@ def _search(
     place = _as_cell(rows)
     wrong = any(row.status == WRONG_OUTPUT for row in rows)
     bracket = {} if wrong else record.get("bracket") or {}
-    load = place.load
-    assert load is not None, f"{name}: the trials of a search have a load"
+    assert place.load is not None, f"{name}: the trials of a search have a load"
     low = bracket.get("r_pass_eps")
+    confirming = confirming_trials(rows, low)
     return Search(
         name=name,
         place=place,
@@ -183,16 +175,13 @@ def _search(
         refuted=bool(bracket.get("refuted")),
         reason=_reason(rows, record, wrong=wrong),
         wrong=wrong,
-        arrival=load.arrival,
-        warm_up_s=load.warm_up_s,
-        window_s=load.window_s,
-        objective=load.objective,
+        load=place.load,
         tolerance=settings.get("tolerance"),
         votes=settings.get("votes"),
         confirmations=settings.get("confirmations"),
         probes=_probes(rows, record),
         levels=() if wrong else _levels(rows, settings.get("levels") or (), low),
-        at_rate=None if wrong else _at_rate(rows, low),
+        at_rate=_as_cell(confirming) if confirming and not wrong else None,
         catch_up_eps=_catch_up(place, free),
     )
 
@@ -208,9 +197,7 @@ def _reason(rows: Sequence[TrialRow], record: Mapping[str, Any], *, wrong: bool)
 
 def _probes(rows: Sequence[TrialRow], record: Mapping[str, Any]) -> tuple[Probe, ...]:
     """Return the recorded probes, or derive them from the rows if there is no record."""
-    by_number: dict[int, list[TrialRow]] = {}
-    for row in rows:
-        by_number.setdefault(row.probe or 0, []).append(row)
+    by_number = group_by(rows, lambda row: row.probe or 0)
     if not record:
         return tuple(
             Probe(
@@ -248,29 +235,26 @@ def _status(trials: Iterable[TrialRow], vote: int) -> str:
 
 
 def _levels(
-    rows: Sequence[TrialRow], shares: Sequence[float], found_eps: float | None
+    rows: Sequence[TrialRow], shares: Sequence[float], pass_eps: float | None
 ) -> tuple[Level, ...]:
     """Return the levels, lowest first; their probes are in the order of the settings."""
-    by_probe: dict[int, list[TrialRow]] = {}
-    for row in rows:
-        if row.purpose == LEVEL:
-            by_probe.setdefault(row.probe or 0, []).append(row)
+    by_probe = group_by((r for r in rows if r.purpose == LEVEL), lambda row: row.probe)
     levels = []
     for place, trials in enumerate(by_probe.values()):
         rate_eps = _requested_eps(trials[0])
         if place < len(shares):
             share = shares[place]
-        elif found_eps:
-            share = rate_eps / found_eps
+        elif pass_eps:
+            share = rate_eps / pass_eps
         else:
             continue
         levels.append(Level(share=share, rate_eps=rate_eps, cell=_as_cell(trials)))
     return tuple(sorted(levels, key=lambda level: level.share))
 
 
-def _at_rate(rows: Sequence[TrialRow], found_eps: float | None) -> Cell | None:
-    held = [row for row in rows if row.purpose == CONFIRM and _requested_eps(row) == found_eps]
-    return _as_cell(held) if held else None
+def confirming_trials(rows: Sequence[TrialRow], pass_eps: float | None) -> list[TrialRow]:
+    """Return the trials of a search that confirmed its rate."""
+    return [row for row in rows if row.purpose == CONFIRM and _requested_eps(row) == pass_eps]
 
 
 def _catch_up(place: Cell, free: Sequence[Cell]) -> Spread | None:

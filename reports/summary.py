@@ -8,13 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamlab.reports.offered_loads import OfferedLoad, offered
-from streamlab.results.query import CellSummary, Spread, by_cell, spread_of
+from streamlab.results.query import CellSummary, Spread, by_cell, spread, spread_of
 from streamlab.results.schema import OK, VERIFIED, TrialRow
 
 ORACLE, REFERENCE = "oracle", "reference engine"
 """Origins of the right answer; runs of older labs, which do not record it, had an oracle."""
 
 BY_REFERENCE = "checked against the reference engine, not an independent oracle"
+
+_MEASURED = (
+    *("throughput_eps", "latency_p50_ns", "latency_p90_ns", "latency_p99_ns", "latency_p999_ns"),
+    *("latency_max_ns", "peak_rss_bytes", "duration_s"),
+)
+"""Columns whose spreads a cell has under the same names."""
 
 LONGEST_LABEL = 40
 """Most characters of a label; longer query parameters are only in the stored rows."""
@@ -141,18 +147,17 @@ def _cell(summary: CellSummary) -> Cell:
         reasons=_distinct(_reason(row) for row in rows if row.status != OK),
         notes=_distinct(row.reason for row in rows if row.status == OK),
         events=next((row.events for row in rows if row.events is not None), None),
-        expected_outputs=_fewest(row.expected_outputs for row in rows),
-        throughput_eps=spread_of(ok, "throughput_eps"),
-        latency_p50_ns=spread_of(ok, "latency_p50_ns"),
-        latency_p90_ns=spread_of(ok, "latency_p90_ns"),
-        latency_p99_ns=spread_of(ok, "latency_p99_ns"),
-        latency_p999_ns=spread_of(ok, "latency_p999_ns"),
-        latency_max_ns=spread_of(ok, "latency_max_ns"),
+        expected_outputs=min(
+            (row.expected_outputs for row in rows if row.expected_outputs is not None), default=None
+        ),
+        **{name: spread_of(ok, name) for name in _MEASURED},
         latency_definition=_text(ok, "latency_definition"),
-        cpu_s_per_million=_cpu(ok),
-        peak_rss_bytes=spread_of(ok, "peak_rss_bytes"),
-        duration_s=spread_of(ok, "duration_s"),
-        untimed_s=_untimed(ok),
+        cpu_s_per_million=spread(
+            row.cpu_s / row.events * 1e6 for row in ok if row.cpu_s is not None and row.events
+        ),
+        untimed_s=spread(
+            row.prepare_s + (row.answer_s or 0.0) for row in ok if row.prepare_s is not None
+        ),
         plan=_text(rows, "plan"),
         properties=_json(_text(rows, "properties")),
         counters=_counters(ok),
@@ -198,20 +203,6 @@ def _reason(row: TrialRow) -> str:
     return reason if difference in reason else f"{reason}\n{difference}"
 
 
-def _cpu(rows: list[TrialRow]) -> Spread | None:
-    values = tuple(
-        row.cpu_s / row.events * 1e6 for row in rows if row.cpu_s is not None and row.events
-    )
-    return Spread(values=values) if values else None
-
-
-def _untimed(rows: list[TrialRow]) -> Spread | None:
-    values = tuple(
-        (row.prepare_s or 0.0) + (row.answer_s or 0.0) for row in rows if row.prepare_s is not None
-    )
-    return Spread(values=values) if values else None
-
-
 def _counters(rows: list[TrialRow]) -> dict[str, Spread]:
     values: dict[str, list[float]] = {}
     for row in rows:
@@ -219,10 +210,6 @@ def _counters(rows: list[TrialRow]) -> dict[str, Spread]:
             if isinstance(value, int | float) and math.isfinite(value):  # older labs stored nan
                 values.setdefault(name, []).append(float(value))
     return {name: Spread(values=tuple(numbers)) for name, numbers in values.items()}
-
-
-def _fewest(counts: Iterable[int | None]) -> int | None:
-    return min((count for count in counts if count is not None), default=None)
 
 
 def _text(rows: list[TrialRow], column: str) -> str:

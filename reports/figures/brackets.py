@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from streamlab.reports.figures.panel import grid, new_panel, row_label
-from streamlab.reports.figures.series import place_names
-from streamlab.reports.figures.spots import Panel, with_spots
+from streamlab.reports.figures.labels import place_names
+from streamlab.reports.figures.panel import Panel, log_row_panel, row_label, with_spots
 from streamlab.reports.figures.time_axis import Range, log_ticks
 from streamlab.reports.numbers import count, rate
 from streamlab.reports.palette import MUTED, PAPER, Colour
@@ -42,19 +41,15 @@ def bracket_panel(
 ) -> Panel:
     """Draw a panel with a row for each search; a search without a rate gets a note instead."""
     names = place_names(search.place for search in searches)
-    axes = new_panel(
-        title=title,
-        subtitle="sustained rate, events/s; bracket: pass to fail, diamond: catch-up",
-        height_in=_MARGIN_IN + _ROW_IN * len(searches),
-        box=(0.25, 0.32, 0.25, 0.62),
+    axes = log_row_panel(
+        title,
+        "sustained rate, events/s; bracket: pass to fail, diamond: catch-up",
+        _MARGIN_IN + _ROW_IN * len(searches),
+        limits,
+        (len(searches), 0),
     )
-    axes.set_xscale("log")
-    axes.set_xlim(*limits)
-    axes.set_ylim(len(searches), 0)
-    axes.set_yticks([])
     log_ticks(axes.xaxis)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value).text))
-    grid(axes, "x")
     for row, search in enumerate(searches):
         _draw(axes, row, search, names[search.name], colours[search.place.engine].light, limits)
     return with_spots(

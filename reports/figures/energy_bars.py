@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from streamlab.reports.figures.panel import grid, new_panel, row_label
-from streamlab.reports.figures.spots import Panel, with_spots
+from streamlab.reports.figures.panel import Panel, grid, new_panel, row_label, with_spots
 from streamlab.reports.numbers import joules
 from streamlab.reports.palette import MUTED, PAPER, Colour
 

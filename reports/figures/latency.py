@@ -5,9 +5,15 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from streamlab.reports.figures.panel import grid, new_panel, row_label
-from streamlab.reports.figures.series import short_names
-from streamlab.reports.figures.spots import Mark, Panel, describe_spread, with_spots
+from streamlab.reports.figures.labels import short_names
+from streamlab.reports.figures.panel import (
+    Mark,
+    Panel,
+    describe_spread,
+    log_row_panel,
+    row_label,
+    with_spots,
+)
 from streamlab.reports.figures.time_axis import Range, annotate_time, range_of, time_ticks
 from streamlab.reports.numbers import counted_workers, duration
 from streamlab.reports.palette import MUTED, PAPER, Colour
@@ -60,13 +66,14 @@ def latency_panel(
     stamped = [cell for cell in cells if has_latency(cell)]
     names = short_names(cells)
     labels = {c.name: f"{names[c.series]}, {counted_workers(c.workers)}" for c in stamped}
-    axes = _axes(
+    axes = log_row_panel(
         title,
         "latency; disc: p50, bar: p99 (medians; faint: each repetition)",
         _MARGIN_IN + _ROW_IN * (len(stamped) + _AROUND),
         limits,
         (len(stamped) - 0.35, -0.35 - _AROUND),
     )
+    time_ticks(axes.xaxis)
     for row, cell in enumerate(stamped):
         row_label(axes, row - 0.34, labels[cell.name])
         colour, hollow = colours[cell.engine].light, cell.oversubscribed
@@ -92,13 +99,14 @@ def offered_latency_panel(
     """Draw a panel with a row for each cell under a load: from due time, and service latency."""
     shown = [cell for cell in cells if has_latency(cell)]
     names = short_names(cells)
-    axes = _axes(
+    axes = log_row_panel(
         title,
         "coloured: from the due time; grey, square: service. Disc: p50, bar: p99",
         _OFFERED_MARGIN_IN + _OFFERED_ROW_IN * len(shown),
         limits,
         (len(shown), 0),
     )
+    time_ticks(axes.xaxis)
     marks: list[Mark] = []
     for row, cell in enumerate(shown):
         load = cell.load.label if cell.load else ""
@@ -118,21 +126,6 @@ def offered_latency_panel(
                 if s
             ]
     return with_spots(axes, marks)
-
-
-def _axes(
-    title: str, subtitle: str, height_in: float, limits: Range, rows: tuple[float, float]
-) -> Axes:
-    """Return a panel with a logarithmic axis of time and a range of rows."""
-    box = (0.25, 0.32, 0.25, 0.62)
-    axes = new_panel(title=title, subtitle=subtitle, height_in=height_in, box=box)
-    axes.set_xscale("log")
-    axes.set_xlim(*limits)
-    axes.set_ylim(*rows)
-    axes.set_yticks([])
-    time_ticks(axes.xaxis)
-    grid(axes, "x")
-    return axes
 
 
 def _pair(

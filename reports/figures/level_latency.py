@@ -5,10 +5,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from streamlab.reports.figures.labels import label_ends
-from streamlab.reports.figures.panel import grid, new_panel
-from streamlab.reports.figures.series import place_names
-from streamlab.reports.figures.spots import Panel, describe_spread, with_spots
+from streamlab.reports.figures.labels import label_ends, place_names
+from streamlab.reports.figures.panel import Panel, describe_spread, grid, new_panel, with_spots
 from streamlab.reports.figures.time_axis import Range, time_ticks
 from streamlab.reports.numbers import duration, rate
 from streamlab.reports.palette import INK, PAPER, Colour

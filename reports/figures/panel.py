@@ -1,6 +1,7 @@
-"""Makes the frame of a figure in the common style of all figures, and writes figures to disk."""
+"""Makes the frame of a figure in the common style, records its marks, and writes figures to disk."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
@@ -9,14 +10,37 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from streamlab.reports.numbers import Quantity
 from streamlab.reports.palette import GRID, INK, MUTED, PAPER
+from streamlab.results.query import Spread
 
 WIDTH_IN = 4.4
+_POINTS_PER_INCH = 72  # matplotlib's SVG files are in points
 
 RC: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: searchable, and in the page's colours
     "svg.hashsalt": "stream-lab",  # keeps element ids equal from one rendering to the next
 }
+
+Mark = tuple[float, float, str]
+"""A place in data coordinates, and the text of its mark."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A mark of a figure: its place from the top left in units of the SVG, and its text."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A drawn figure with its marks."""
+
+    axes: Axes
+    spots: tuple[Spot, ...]
 
 
 def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[float]) -> Axes:
@@ -59,6 +83,24 @@ def new_panel(*, title: str, subtitle: str, height_in: float, box: Sequence[floa
     return axes
 
 
+def log_row_panel(
+    title: str,
+    subtitle: str,
+    height_in: float,
+    limits: tuple[float, float],
+    rows: tuple[float, float],
+) -> Axes:
+    """Return a panel with a logarithmic horizontal axis and a range of rows."""
+    box = (0.25, 0.32, 0.25, 0.62)
+    axes = new_panel(title=title, subtitle=subtitle, height_in=height_in, box=box)
+    axes.set_xscale("log")
+    axes.set_xlim(*limits)
+    axes.set_ylim(*rows)
+    axes.set_yticks([])
+    grid(axes, "x")
+    return axes
+
+
 def row_label(axes: Axes, at: float, text: str, *, x: float = 0.0, **style: Any) -> None:
     """Write a text in a row of a panel: `at` in rows from the top, `x` as share of the width."""
     box = {"facecolor": PAPER.light, "edgecolor": "none", "pad": 0.8}
@@ -70,6 +112,28 @@ def row_label(axes: Axes, at: float, text: str, *, x: float = 0.0, **style: Any)
 def grid(axes: Axes, axis: Literal["x", "y"]) -> None:
     """Draw faint grid lines for an axis."""
     axes.grid(visible=True, axis=axis, which="major", color=GRID.light, linewidth=0.8)
+
+
+def with_spots(axes: Axes, marks: Iterable[Mark]) -> Panel:
+    """Return the panel of axes with their marks; later changes of the limits would misplace these."""
+    figure = axes.figure
+    assert isinstance(figure, Figure)
+    scale, height = _POINTS_PER_INCH / figure.dpi, figure.get_figheight() * _POINTS_PER_INCH
+    spots = []
+    for x, y, text in marks:
+        right, up = axes.transData.transform((x, y))
+        spots.append(Spot(x=float(right) * scale, y=height - float(up) * scale, text=text))
+    return Panel(axes=axes, spots=tuple(spots))
+
+
+def describe_spread(spread: Spread, write: Callable[[float], Quantity]) -> str:
+    """Format a median exactly, with its range if it has one."""
+    middle = write(spread.median).exact
+    if spread.n == 1:
+        return f"{middle} (one process)"
+    return (
+        f"{middle} (median of {spread.n}: {write(spread.low).exact} to {write(spread.high).exact})"
+    )
 
 
 def save(axes: Axes, stem: Path) -> str:

@@ -7,8 +7,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from streamlab.reports.figures.panel import grid, new_panel, row_label, save
-from streamlab.reports.figures.spots import Panel, with_spots
+from streamlab.reports.figures.panel import Panel, grid, new_panel, row_label, save, with_spots
 from streamlab.reports.palette import MUTED, PAPER, Colour
 
 BETTER = Colour(light="#00805d", dark="#3ac79b")

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from streamlab.reports.figures.labels import LABEL_GAP_IN, label_ends
-from streamlab.reports.figures.panel import grid, new_panel
-from streamlab.reports.figures.series import Series, short_names
-from streamlab.reports.figures.spots import Mark, Panel, describe_spread, with_spots
+from streamlab.reports.figures.labels import LABEL_GAP_IN, Series, label_ends, short_names
+from streamlab.reports.figures.panel import (
+    Mark,
+    Panel,
+    describe_spread,
+    grid,
+    new_panel,
+    with_spots,
+)
 from streamlab.reports.numbers import count, counted_workers, rate
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.summary import Cell

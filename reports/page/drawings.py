@@ -21,7 +21,7 @@ from streamlab.reports.figures.latency import (
 )
 from streamlab.reports.figures.level_latency import has_latency as has_level
 from streamlab.reports.figures.level_latency import level_panel, level_range
-from streamlab.reports.figures.spots import Panel
+from streamlab.reports.figures.panel import Panel
 from streamlab.reports.figures.throughput import shared_scale, throughput_panel
 from streamlab.reports.numbers import Quantity, duration, joules, latency, rate
 from streamlab.reports.page.inline_svg import save_inline

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from streamlab.reports.figures.panel import save
-from streamlab.reports.figures.spots import Panel, Spot
+from streamlab.reports.figures.panel import Panel, Spot, save
 from streamlab.reports.palette import GRID, INK, MUTED, PAPER, Colour
 
 _REACH = 5

@@ -68,10 +68,15 @@ def statement(
     weak = sum(cell.verified and cell.checked_by == REFERENCE for cell in every)
     empty = sum(cell.verified and cell.expected_outputs == 0 for cell in every)
     marked = Counter(cell.status for cell in cells if cell.status in MARKS)
+    silent = sum(s.place.statuses.get(status, 0) for s in searches for status in _NO_ANSWER)
     doubts = (
-        _nothing_compared(empty),
+        f" In {number_of(empty, 'cell')} the right answer is empty, so that nothing was compared."
+        if empty
+        else "",
         _marked(marked),
-        _without_answer(searches),
+        f" {number_of(silent, 'trial')} of searches gave no answer, which counts as a fail."
+        if silent
+        else "",
         _rest(missing, complete),
     )
     sound = rated > 0 and set(failed) <= {UNSUPPORTED}
@@ -94,23 +99,6 @@ def _kinds(cells: Sequence[Cell]) -> str:
         "timed work; only rates of one kind have a ratio."
         if n > 1
         else ""
-    )
-
-
-def _nothing_compared(empty: int) -> str:
-    """State the number of cells whose right answer is empty."""
-    return (
-        f" In {number_of(empty, 'cell')} the right answer is empty, so that nothing was compared."
-        if empty
-        else ""
-    )
-
-
-def _without_answer(searches: Sequence[Search]) -> str:
-    """State the number of searches' trials that ended without an answer."""
-    n = sum(search.place.statuses.get(status, 0) for search in searches for status in _NO_ANSWER)
-    return (
-        f" {number_of(n, 'trial')} of searches gave no answer, which counts as a fail." if n else ""
     )
 
 

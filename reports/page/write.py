@@ -52,6 +52,7 @@ from streamlab.reports.table import (
     title,
 )
 from streamlab.reports.verdicts import MARKS
+from streamlab.results.query import group_by
 from streamlab.results.schema import OK, STATUSES, TrialRow
 from streamlab.results.store import Run, read_run
 from streamlab.results.table import csv_of, parquet_of
@@ -252,7 +253,7 @@ def _searches(searches: Sequence[Search], colours: Colours, figures: Path) -> di
 def _search_words(searches: Sequence[Search]) -> dict[str, Any]:
     return {
         "search_definitions": _definitions([level.cell for s in searches for level in s.levels]),
-        "any_quick_search": any(search.quick for search in searches),
+        "any_quick_search": any(search.load.quick for search in searches),
         "level_statuses": {level.cell.status for search in searches for level in search.levels},
     }
 
@@ -287,12 +288,12 @@ def _blocks(cells: Sequence[Cell]) -> list[_Block]:
 
 def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
     """Return (engines and variants, their definition of latency), each definition once."""
-    engines: dict[str, dict[str, None]] = {}
-    for cell in cells:
-        if cell.latency_definition:
-            name = f"{cell.engine} {cell.variant}".strip()
-            engines.setdefault(cell.latency_definition.rstrip("."), {})[name] = None
-    return [(", ".join(names), definition) for definition, names in engines.items()]
+    defined = [cell for cell in cells if cell.latency_definition]
+    groups = group_by(defined, lambda cell: cell.latency_definition.rstrip("."))
+    return [
+        (", ".join(dict.fromkeys(f"{c.engine} {c.variant}".strip() for c in members)), definition)
+        for definition, members in groups.items()
+    ]
 
 
 def _properties(cells: Sequence[Cell]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
@@ -308,8 +309,5 @@ def _properties(cells: Sequence[Cell]) -> list[tuple[str, str, str, Mapping[str,
 
 def _plans(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:
     """Return each distinct plan with the cells that ran it."""
-    plans: dict[str, list[str]] = {}
-    for cell in cells:
-        if cell.plan:
-            plans.setdefault(cell.plan, []).append(cell.name)
-    return list(plans.items())
+    plans = group_by((cell for cell in cells if cell.plan), lambda cell: cell.plan)
+    return [(plan, [cell.name for cell in members]) for plan, members in plans.items()]

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from streamlab.reports.baseline import label
-from streamlab.reports.figures.series import short_names
+from streamlab.reports.figures.labels import short_names
 from streamlab.reports.summary import summarise
 from streamlab.reports.table import headline_table, status_text
 from streamlab.results.store import read_run

@@ -2,8 +2,7 @@
 
 import pytest
 
-from streamlab.reports.run_warnings import warnings_of
-from streamlab.reports.unequal_trials import unequal_trials
+from streamlab.reports.run_warnings import unequal_trials, warnings_of
 from tests.results.records import trial_row
 
 
