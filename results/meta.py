@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import msgspec
 
@@ -148,39 +148,42 @@ def parse_meta(run_dir: Path, content: Mapping[str, Any]) -> RunMeta:
     )
 
 
-_NOTHING = type(None)
-_PARTS: Mapping[str, tuple[type, ...]] = {
-    "name": (str,),
-    "matrix_text": (str,),
-    "only": (list,),
-    "keep_outputs": (bool,),
-    "settings": (dict,),
-    "settings.isolation": (dict,),
-    "cells": (dict,),
-    "vcs": (dict,),
-    "vcs.commit": (str, _NOTHING),
-    "vcs.dirty_diff_sha256": (str, _NOTHING),
-    "host": (dict,),
-    "software": (dict,),
-    "software.packages": (dict,),
-    "datasets": (dict,),
-    "sessions": (list,),
-    "complete": (bool,),
+class _Dataset(msgspec.Struct):
+    id: Any
+
+
+_OBJECT = (dict[str, Any], "an object")
+_TEXT = (str, "a text")
+_TEXT_OR_NULL = (str | None, "a text or null")
+_PARTS: Mapping[str, tuple[Any, str]] = {
+    "name": _TEXT,
+    "matrix_text": _TEXT,
+    "only": (list[str], "a list of texts"),
+    "keep_outputs": (bool, "true or false"),
+    "settings": _OBJECT,
+    "settings.isolation": _OBJECT,
+    "cells": _OBJECT,
+    "vcs": _OBJECT,
+    "vcs.commit": _TEXT_OR_NULL,
+    "vcs.dirty_diff_sha256": _TEXT_OR_NULL,
+    "host": _OBJECT,
+    "software": _OBJECT,
+    "software.packages": _OBJECT,
+    "datasets": (dict[str, _Dataset], "objects with an id"),
+    "sessions": (list[dict[str, Any]], "a list of objects"),
+    "complete": (bool, "true or false"),
 }
+"""Parts that resuming a run needs: their types, in code and in words."""
 
-
-_TYPE_NAMES = {
-    str: "a text",
-    dict: "an object",
-    list: "a list",
-    bool: "true or false",
-    _NOTHING: "null",
+_OTHER_PARTS: Mapping[str, tuple[Any, str]] = {
+    "code": (dict[str, str], "texts"),
+    "matrix_folder": _TEXT,
+    "generators": (dict[str, dict[str, Any]], "objects"),
 }
-_ABSENT = object()
-
-
 _TO_READ = ("vcs.commit", "vcs.dirty_diff_sha256", "host")
-"""Parts that every command needs; resuming a run needs all parts."""
+"""Parts that every command needs."""
+
+_ABSENT = object()
 
 
 def check_meta(run_dir: Path, meta: RunMeta, *, to_resume: bool = False) -> None:
@@ -191,29 +194,17 @@ def check_meta(run_dir: Path, meta: RunMeta, *, to_resume: bool = False) -> None
     """
     for path in _PARTS if to_resume else _TO_READ:
         if _part(meta.recorded, path) is _ABSENT:
-            _refuse(run_dir, path, _ABSENT)
+            raise _damage(run_dir, path, "absent")
 
 
 def _check_types(run_dir: Path, content: Mapping[str, Any]) -> None:
-    for path, kinds in _PARTS.items():
+    for path, (kind, _) in (*_PARTS.items(), *_OTHER_PARTS.items()):
         part = _part(content, path)
-        if part is not _ABSENT and not isinstance(part, kinds):
-            _refuse(run_dir, path, part)
-    if not all(isinstance(pattern, str) for pattern in content.get("only", [])):
-        _refuse(run_dir, "only", content["only"], "a list of texts")
-    datasets, sessions = content.get("datasets", {}), content.get("sessions", [])
-    if not all(isinstance(entry, dict) and "id" in entry for entry in datasets.values()):
-        _refuse(run_dir, "datasets", datasets, "objects with an id")
-    codes = content.get("code", {})  # older runs have none
-    if not isinstance(codes, dict) or not all(isinstance(code, str) for code in codes.values()):
-        _refuse(run_dir, "code", codes, "texts")
-    if not isinstance(content.get("matrix_folder", ""), str):
-        _refuse(run_dir, "matrix_folder", content["matrix_folder"], "a text")
-    ceilings = content.get("generators", {})
-    if not isinstance(ceilings, dict) or not all(isinstance(c, dict) for c in ceilings.values()):
-        _refuse(run_dir, "generators", ceilings, "objects")
-    if not all(isinstance(session, dict) for session in sessions):
-        _refuse(run_dir, "sessions", sessions, "a list of objects")
+        try:
+            if part is not _ABSENT:
+                msgspec.convert(part, kind)
+        except msgspec.ValidationError as error:
+            raise _damage(run_dir, path, str(part)[:80]) from error
 
 
 def _part(content: Mapping[str, Any], path: str) -> Any:
@@ -223,10 +214,9 @@ def _part(content: Mapping[str, Any], path: str) -> Any:
     return part
 
 
-def _refuse(run_dir: Path, path: str, value: object, expected: str = "") -> NoReturn:
-    expected = expected or " or ".join(_TYPE_NAMES[kind] for kind in _PARTS[path])
-    shown = "absent" if value is _ABSENT else str(value)[:80]
-    raise ResultsError(
+def _damage(run_dir: Path, path: str, shown: str) -> ResultsError:
+    expected = {**_PARTS, **_OTHER_PARTS}[path][1]
+    return ResultsError(
         f"{run_dir / 'run.json'} is damaged: {path} is {shown}; expected {expected}; "
         "take run.json from a copy, or run it again"
     )

@@ -32,15 +32,6 @@ class Run:
     rows: tuple[TrialRow, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """A run's entry in a list of runs: its number of cells, commit, and whether it is complete."""
-
-    cells: int
-    commit: str | None
-    complete: bool
-
-
 def write_meta(run_dir: Path, meta: RunMeta) -> None:
     """Write run.json atomically; adds the schema version."""
     _write_json(run_dir, run_dir / "run.json", {"schema_version": SCHEMA_VERSION, **meta.json()})
@@ -97,31 +88,6 @@ def read_meta(run_dir: Path) -> RunMeta:
     Raises:
         ResultsError: the file is missing, damaged, or has another schema version.
     """
-    return parse_meta(run_dir, _read_meta(run_dir))
-
-
-def read_summary(run_dir: Path) -> Summary:
-    """Return a run's entry in a list of runs.
-
-    Raises:
-        ResultsError: as `read_meta`, or run.json lacks a required key.
-    """
-    meta = _read_meta(run_dir)
-    cells, complete, vcs = meta.get("cells"), meta.get("complete"), meta.get("vcs")
-    commit = vcs.get("commit", 0) if isinstance(vcs, dict) else 0
-    if (
-        not isinstance(cells, dict)
-        or not isinstance(complete, bool)
-        or not isinstance(commit, str | None)
-    ):
-        raise ResultsError(
-            f"{run_dir / 'run.json'} is damaged: it lacks cells, complete or vcs.commit; "
-            "remove the run's folder and run it again"
-        )
-    return Summary(cells=len(cells), commit=commit, complete=complete)
-
-
-def _read_meta(run_dir: Path) -> dict[str, Any]:
     path = run_dir / "run.json"
     if not path.is_file():
         raise ResultsError(f"{run_dir} is not a run: it has no run.json (see `lab list runs`)")
@@ -132,7 +98,7 @@ def _read_meta(run_dir: Path) -> dict[str, Any]:
             f"{path}: schema_version is {version!r}, this lab reads {SCHEMA_VERSION}; "
             "read the run with the lab that wrote it, or run it again"
         )
-    return meta
+    return parse_meta(run_dir, meta)
 
 
 def read_run(run_dir: Path) -> Run:
@@ -181,11 +147,7 @@ _REQUIRED = ("cell", "repetition", "order_index", "status")
 
 
 def _read_trial(path: Path, columns: Mapping[str, Any]) -> TrialRow:
-    """Convert a trial's record.
-
-    Raises:
-        ResultsError: a required column is empty, or the status is unknown.
-    """
+    """Convert a trial's record; raises ResultsError without its place and a known status."""
     row = _convert(columns)
     missing = [name for name in _REQUIRED if getattr(row, name) is None]
     if missing or row.status not in STATUSES:
@@ -224,9 +186,5 @@ def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[st
 
 
 def _write_json(run_dir: Path, path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file atomically, with its seal.
-
-    Raises:
-        OSError: the write failed; an older file of this name is unchanged.
-    """
+    """Write a JSON file atomically, with its seal; `write_sealed` says how it fails."""
     write_sealed(run_dir, path, (json.dumps(content, indent=1) + "\n").encode())

@@ -142,7 +142,8 @@ def figures() -> list[Record]:
 def runs(root: Path) -> list[Record]:
     """Return the runs in a folder, sorted by name."""
     from streamlab.results.errors import ResultsError
-    from streamlab.results.store import list_runs, read_summary
+    from streamlab.results.meta import check_meta
+    from streamlab.results.store import list_runs, read_meta
 
     listed = []
     for run_dir in list_runs(root):
@@ -155,10 +156,11 @@ def runs(root: Path) -> list[Record]:
             "error": None,
         }
         try:
-            summary = read_summary(run_dir)
+            meta = read_meta(run_dir)
+            check_meta(run_dir, meta)
         except ResultsError as error:
             listed.append({**record, "error": str(error)})
             continue
-        facts = {"cells": summary.cells, "commit": summary.commit, "complete": summary.complete}
+        facts = {"cells": len(meta.cells), "commit": meta.vcs.commit, "complete": meta.complete}
         listed.append({**record, **facts})
     return listed

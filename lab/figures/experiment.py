@@ -94,7 +94,23 @@ def lines(
     ]
 
 
-def numbers(**named: Series) -> Mapping[str, Any]:
+def degree_panel(
+    options: Options,
+    title: str,
+    y_label: str,
+    named: Mapping[str, Series],
+    *,
+    x_label: str = "workers",
+    colours: Iterable[int] | None = None,
+    **more: Any,
+) -> Panel:
+    """Return the panel of quantities against degrees of parallelism; `more` may replace ticks."""
+    drawn = lines(named, options, colours)
+    more = {"ticks": options.instances} | more
+    return Panel(title=title, y_label=y_label, x_label=x_label, lines=drawn, **more)
+
+
+def numbers(**named: Series) -> dict[str, Any]:
     """Return series as JSON values."""
     return {
         name: {str(n): list(map(as_json, spreads)) for n, spreads in measured.by_workers.items()}

@@ -1,13 +1,13 @@
 """Extracts a figure's verified numbers from runs, one value a repetition."""
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from textwrap import shorten
 
 from streamlab.reports.run_warnings import warnings_of
-from streamlab.results.query import CellSummary, Spread, by_cell, spread
+from streamlab.results.query import CellSummary, Spread, by_cell, group_by, spread
 from streamlab.results.schema import VERIFIED, TrialRow
 from streamlab.results.stats.estimates import Estimate, Extreme, Product, cell_median, ratio
 from streamlab.results.store import Run
@@ -66,12 +66,13 @@ def series(run: Run, key: str, variant: str, value: Value, *, options: str = "")
         value: returns the quantity of a cell.
         options: a required part of the cell's id; empty: any cell.
     """
-    by_workers: dict[int, list[Spread]] = {}
-    for cell in cells(run, key, variant):
-        quantity = value(cell) if options in cell.cell else None
-        if quantity is not None:
-            by_workers.setdefault(cell.workers, []).append(quantity)
-    return Series({workers: tuple(spreads) for workers, spreads in sorted(by_workers.items())})
+    quantities = [
+        (cell.workers, quantity)
+        for cell in cells(run, key, variant)
+        if options in cell.cell and (quantity := value(cell)) is not None
+    ]
+    by_workers = group_by(sorted(quantities, key=itemgetter(0)), itemgetter(0))
+    return Series({n: tuple(spread for _, spread in pairs) for n, pairs in by_workers.items()})
 
 
 def cells(run: Run, key: str, variant: str) -> list[CellSummary]:
@@ -79,8 +80,13 @@ def cells(run: Run, key: str, variant: str) -> list[CellSummary]:
     return [
         cell
         for cell in by_cell(run.rows)
-        if _key(cell) == key and f"{cell.engine}/{cell.variant}" == variant
+        if workload_key(cell) == key and f"{cell.engine}/{cell.variant}" == variant
     ]
+
+
+def workload_key(cell: CellSummary) -> str:
+    """Return the key of a cell's workload in the matrix, `name` or `name@label`."""
+    return f"{cell.workload}@{cell.label}" if cell.label else cell.workload
 
 
 def column(name: str, factor: float = 1.0) -> Value:
@@ -108,7 +114,14 @@ def counter(name: str, factor: float = 1.0) -> Value:
 
 def comparisons_per_s(cell: CellSummary) -> Spread | None:
     """Return the comparisons a second of a cell, from the engine's own count."""
-    return per_row(cell, lambda row: _per(row.comparisons, row.duration_s))
+    return per_row(cell, comparison_rate)
+
+
+def comparison_rate(row: TrialRow) -> float | None:
+    """Return the comparisons a second of a trial; None if not counted."""
+    if row.comparisons is None or not row.duration_s:
+        return None
+    return row.comparisons / row.duration_s
 
 
 def per_row(cell: CellSummary, value: Callable[[TrialRow], float | None]) -> Spread | None:
@@ -142,14 +155,12 @@ def all_of(
 
 def troubles(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return a sentence for each reason why cells have no verified number."""
-    cells = defaultdict[str, list[str]](list)
-    for run in runs:
-        for cell in by_cell(run.rows):
-            if cell.status not in VERIFIED:
-                cells[f"{cell.status}: {_first(cell.reason)}"].append(cell.cell)
+    missing = [c for run in runs for c in by_cell(run.rows) if c.status not in VERIFIED]
+    reasons = group_by(missing, lambda cell: f"{cell.status}: {_first(cell.reason)}")
     return tuple(
-        f"{first} has no number: {why}" + (f"; likewise {len(more)} more cells" if more else "")
-        for why, (first, *more) in cells.items()
+        f"{first.cell} has no number: {why}"
+        + (f"; likewise {len(more)} more cells" if more else "")
+        for why, (first, *more) in reasons.items()
     )
 
 
@@ -178,14 +189,6 @@ def _extreme(spreads: Sequence[Spread], *, is_highest: bool) -> Measured | None:
     return parts[0] if len(parts) == 1 else Extreme(parts, is_highest) if parts else None
 
 
-def _per(number: float | None, seconds: float | None) -> float | None:
-    return None if number is None or not seconds else number / seconds
-
-
 def _first(reason: str | None) -> str:
     """Return the first line of a reason, shortened for a figure's note."""
     return shorten((reason or "no reason given").splitlines()[0], _MAX_REASON, placeholder=" ...")
-
-
-def _key(cell: CellSummary) -> str:
-    return f"{cell.workload}@{cell.label}" if cell.label else cell.workload

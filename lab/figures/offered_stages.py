@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.figure import Plan, Runs, Tree
-from streamlab.lab.figures.measurements import troubles
+from streamlab.lab.figures.measurements import troubles, workload_key
 from streamlab.lab.figures.options import Options
 from streamlab.results.query import CellSummary, by_cell
 from streamlab.results.schema import VERIFIED
@@ -51,7 +51,7 @@ def latency_plan(
                 "warm_up_s": float(f"{length_s * _WARM_UP_SHARE:.4g}"),
                 "window_s": float(f"{length_s * (1 - _WARM_UP_SHARE):.4g}"),
                 "engines": [f"{cell.engine}/{cell.variant}"],
-                "workloads": [f"{cell.workload}@{cell.label}" if cell.label else cell.workload],
+                "workloads": [workload_key(cell)],
             }
             | ({"send_lag_ms": SEND_LAG_MS} if cell.workers >= options.cores else {})
         )

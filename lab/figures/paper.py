@@ -76,6 +76,17 @@ class Paper:
             return posed.at_most(measured, high * (1 + row.tolerance), row.unit)
         return posed.at_least(measured, low * (1 - row.tolerance), row.unit)
 
+    def pose_all(
+        self,
+        figure: str,
+        measured: Mapping[str, Estimate | None],
+        /,
+        *needs: Need,
+        **fields: object,
+    ) -> list[Posed]:
+        """Pose claims of a figure by name, with the same needs and fields."""
+        return [self.pose(figure, claim, x, *needs, **fields) for claim, x in measured.items()]
+
     def _row(self, figure: str, claim: str) -> ClaimRow:
         rows = [row for row in published_claims(self.name) if figure in row.figures]
         for row in rows:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.systems import System, absent, describe_systems
+from streamlab.lab.figures.systems import absent, describe_systems
 from streamlab.lab.figures.verdict import (
     INCONCLUSIVE,
     INDICATION,
@@ -20,7 +20,7 @@ from streamlab.lab.figures.verdict import (
 )
 from streamlab.reports.figures.paper import add_notes, save_as, subtitle
 from streamlab.reports.numbers import number_of
-from streamlab.reports.published import Facts
+from streamlab.reports.published import Fact, Facts
 from streamlab.results.machines import usable_cores
 from streamlab.results.meta import RunMeta
 from streamlab.results.stats.intervals import CONFIDENCE
@@ -60,6 +60,16 @@ class JudgedFigure:
         """The verdict with its conditions, as in every output."""
         return f"{self.verdict.text} ({self.conditions})"
 
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Notes on the systems that the claims are about."""
+        return describe_systems((claim.system, claim.opponent) for claim in self.outcome.claims)
+
+    @property
+    def published(self) -> tuple[Fact, ...]:
+        """The published numbers of the figure."""
+        return self.facts.of(figure=self.figure.id.partition(":")[2])
+
 
 def _machine(meta: RunMeta) -> str:
     host = meta.host
@@ -69,81 +79,83 @@ def _machine(meta: RunMeta) -> str:
     return f"{count} of {host.get('cpu_model') or 'an unknown processor'}"
 
 
-def write(made: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
+def write(judged: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
     """Draw a figure and write it with its record; return the files, drawings first."""
     folder.mkdir(parents=True, exist_ok=True)
-    stem = folder / made.figure.slug
-    canvas = made.outcome.draw()
-    subtitle(canvas, made.text)
-    add_notes(canvas, _systems(made))
+    stem = folder / judged.figure.slug
+    canvas = judged.outcome.draw()
+    subtitle(canvas, judged.text)
+    add_notes(canvas, judged.systems)
     drawings = save_as(canvas, stem, formats)
-    content = as_json(made)
+    content = json.dumps(as_json(judged), indent=1, allow_nan=False) + "\n"
     record, page = stem.with_suffix(".json"), stem.with_suffix(".md")
-    record.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    page.write_text(as_markdown(content, [path.name for path in drawings]), encoding="utf-8")
+    record.write_text(content, encoding="utf-8")
+    page.write_text(as_markdown(judged, [path.name for path in drawings]), encoding="utf-8")
     return (*drawings, page, record)
 
 
-def as_json(made: JudgedFigure) -> dict[str, Any]:
+def as_json(judged: JudgedFigure) -> dict[str, Any]:
     """Return the record as JSON values."""
-    figure = made.figure
+    figure = judged.figure
     return {
         "figure": figure.id,
         "title": figure.title,
         "shows": figure.shows,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "verdict": made.verdict.verdict,
-        "indicates": made.verdict.indicates,
-        "text": made.text,
-        "conditions": made.conditions,
+        "verdict": judged.verdict.verdict,
+        "indicates": judged.verdict.indicates,
+        "text": judged.text,
+        "conditions": judged.conditions,
         "confidence": CONFIDENCE,
-        "reason": made.verdict.reason,
-        "claims": [asdict(claim) for claim in made.outcome.claims],
-        "notes": [*made.outcome.notes, *_systems(made)],
-        "options": asdict(made.options),
-        "runs": [_run(run.path, run.meta) for run in made.runs],
+        "reason": judged.verdict.reason,
+        "claims": [asdict(claim) for claim in judged.outcome.claims],
+        "notes": [*judged.outcome.notes, *judged.systems],
+        "options": asdict(judged.options),
+        "runs": [_run(run.path, run.meta) for run in judged.runs],
         "published": [
             {**asdict(fact), "high": None if fact.high == float("inf") else fact.high}
-            for fact in made.facts.of(figure=figure.id.partition(":")[2])
+            for fact in judged.published
         ],
-        "numbers": dict(made.outcome.numbers),
+        "numbers": dict(judged.outcome.numbers),
     }
 
 
-def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
+def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
     """Return the record as a Markdown page."""
     picture = next((name for name in drawings if name.endswith((".png", ".svg"))), None)
+    figure, verdict = judged.figure, judged.verdict
+    heading = f"Verdict: {judged.text}."
+    if verdict.verdict == INDICATION:
+        heading = f"No verdict; it indicates: {verdict.indicates} ({judged.conditions})."
+    reason = f"{verdict.reason[:1].upper()}{verdict.reason[1:]}." if verdict.reason else ""
     parts = [
-        f"# {record['figure']}: {record['title']}",
-        f"**{_heading(record)}** {_sentence(record['reason'])}",
-        f"![{record['title']}]({picture})" if picture else "",
-        f"Intervals hold together at {record['confidence']:.0%}. A claim is met when its whole "
+        f"# {figure.id}: {figure.title}",
+        f"**{heading}** {reason}",
+        f"![{figure.title}]({picture})" if picture else "",
+        f"Intervals hold together at {CONFIDENCE:.0%}. A claim is met when its whole "
         "interval is within the bounds, missed when the whole interval is outside, else "
         "inconclusive. It is not judged when the run lacks a phenomenon that it needs.",
         _table(
             ("claim", "of", "against", "kind", "published", "measured", "outcome", "why"),
             [
                 (
-                    c["text"],
-                    _name(c["system"]),
-                    _name(c["opponent"]),
-                    c["kind"],
-                    c["published"],
-                    c["measured"],
+                    c.text,
+                    c.system.name if c.system else "",
+                    c.opponent.name if c.opponent else "",
+                    c.kind,
+                    c.published,
+                    c.measured,
                     _outcome(c),
-                    c["reason"],
+                    c.reason,
                 )
-                for c in record["claims"]
+                for c in judged.outcome.claims
             ],
         ),
-        "\n".join(f"- {note}" for note in record["notes"]),
+        "\n".join(f"- {note}" for note in (*judged.outcome.notes, *judged.systems)),
         "## Published numbers\n\n"
         + _table(
             ("panel", "series", "quantity", "at", "number", "where"),
-            [
-                (f["panel"], f["series"], f["quantity"], f["x"], _number(f), f["source"])
-                for f in record["published"]
-            ],
+            [(f.panel, f.series, f.quantity, f.x, _number(f), f.source) for f in judged.published],
         ),
         "## Runs\n\n"
         + _table(
@@ -156,7 +168,7 @@ def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
                     (run["commit"] or "")[:12] + (" and changes" if run["dirty"] else ""),
                     ", ".join(f"{key} {value[:12]}" for key, value in run["datasets"].items()),
                 )
-                for run in record["runs"]
+                for run in (_run(run.path, run.meta) for run in judged.runs)
             ],
         ),
     ]
@@ -166,8 +178,9 @@ def as_markdown(record: Mapping[str, Any], drawings: Sequence[str]) -> str:
 def claim_line(claim: Claim) -> str:
     """Return a claim as one line for the terminal."""
     measured = f", measured {claim.measured}" if claim.measured else ""
-    outcome = _outcome(asdict(claim))
-    return f"{outcome}: {claim.text} (published {claim.published}{measured}; {claim.reason})"
+    return (
+        f"{_outcome(claim)}: {claim.text} (published {claim.published}{measured}; {claim.reason})"
+    )
 
 
 def _run(path: Path, meta: RunMeta) -> dict[str, Any]:
@@ -182,36 +195,20 @@ def _run(path: Path, meta: RunMeta) -> dict[str, Any]:
     }
 
 
-def _heading(record: Mapping[str, Any]) -> str:
-    if record["verdict"] == INDICATION:
-        return f"No verdict; it indicates: {record['indicates']} ({record['conditions']})."
-    return f"Verdict: {record['text']}."
-
-
-def _outcome(claim: Mapping[str, Any]) -> str:
-    if claim["outcome"] == INCONCLUSIVE:
-        return f"{INCONCLUSIVE} (indicates {claim['indicates']})"
-    sides = [System(**side) for side in (claim["system"], claim["opponent"]) if side is not None]
-    if claim["outcome"] == NOT_COMPARABLE and absent(sides):
+def _outcome(claim: Claim) -> str:
+    if claim.outcome == INCONCLUSIVE:
+        return f"{INCONCLUSIVE} (indicates {claim.indicates})"
+    if claim.outcome == NOT_COMPARABLE and absent((claim.system, claim.opponent)):
         return f"{NOT_COMPARABLE} (opponent absent)"
-    return str(claim["outcome"])
+    return claim.outcome
 
 
-def _name(side: Mapping[str, Any] | None) -> str:
-    return "" if side is None else str(side["name"])
-
-
-def _systems(made: JudgedFigure) -> tuple[str, ...]:
-    """Return notes on the systems that the claims are about."""
-    return describe_systems((claim.system, claim.opponent) for claim in made.outcome.claims)
-
-
-def _number(fact: Mapping[str, Any]) -> str:
-    low, high = fact["low"], fact["high"]
-    unit = "" if fact["unit"] == "1" else f" {fact['unit']}"
-    if fact["relation"] in ("at most", "difference"):
+def _number(fact: Fact) -> str:
+    low, high = fact.low, fact.high
+    unit = "" if fact.unit == "1" else f" {fact.unit}"
+    if fact.relation in ("at most", "difference"):
         return f"at most {high:,g}{unit}"
-    if high is None:
+    if high == float("inf"):
         return f"at least {low:,g}{unit}"
     return (f"{low:,g}" if low == high else f"{low:,g} to {high:,g}") + unit
 
@@ -225,7 +222,3 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""

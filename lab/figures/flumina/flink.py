@@ -5,7 +5,7 @@ Timely Dataflow is absent.
 
 from collections.abc import Mapping
 
-from streamlab.lab.figures.experiment import lines, numbers, outcome, points, stage
+from streamlab.lab.figures.experiment import degree_panel, numbers, outcome, stage
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs, Tree
 from streamlab.lab.figures.flumina.forms import (
     EVEN,
@@ -23,7 +23,6 @@ from streamlab.lab.figures.flumina.shared import (
     NODES,
     PAPER,
     PROGRAMS,
-    WORKERS,
     Program,
     facts,
     growth,
@@ -43,7 +42,7 @@ from streamlab.lab.figures.preconditions import (
     trials,
     two_degrees,
 )
-from streamlab.reports.figures.paper import Line, Mark, Panel
+from streamlab.reports.figures.paper import Mark, Panel
 from streamlab.results.query import CellSummary
 
 _PROGRAMS = (JOIN, FRAUD)
@@ -119,11 +118,12 @@ def _panel_4(options: Options, program: Program, rates: Series) -> Panel:
     if single is not None and len(rates.workers(options.within)) > 1:
         at = single.value * max(1.0, scaling(program, "F").low / NODES * most)
         marks = [Mark(name="at the published share of linear", low=at, high=at, x=float(most))]
-    return Panel(
-        title=program.panel,
-        y_label="events/s",
-        x_label=WORKERS,
-        lines=[Line(name=NAMES["F"], points=points(rates, options), colour=1)],
+    return degree_panel(
+        options,
+        program.panel,
+        "events/s",
+        {NAMES["F"]: rates},
+        colours=(1,),
         marks=marks,
         words=[
             *growth_words(options, {"Flink": rates}, scaling(program, "F")),
@@ -212,11 +212,12 @@ def _panel_6(
     options: Options, program: Program, by_form: Mapping[str, Series], *, is_rate: bool
 ) -> Panel:
     words = growth_words(options, {"manual": by_form["FM"]}, scaling(program, "FM"))
-    return Panel(
-        title=program.panel if is_rate else "",
-        y_label="events/s" if is_rate else "latency p50, ms",
-        x_label=WORKERS,
-        lines=lines({NAMES[form]: by_form[form] for form in _FORMS}, options, (1, 2)),
+    return degree_panel(
+        options,
+        program.panel if is_rate else "",
+        "events/s" if is_rate else "latency p50, ms",
+        {NAMES[form]: by_form[form] for form in _FORMS},
+        colours=(1, 2),
         words=words if is_rate else (),
         log_y=not is_rate,
         ticks=degrees(options),

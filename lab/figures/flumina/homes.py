@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping
 
 from streamlab.lab.figures.experiment import (
+    degree_panel,
     engine,
     events,
-    lines,
     numbers,
     outcome,
     plain,
@@ -31,10 +31,12 @@ from streamlab.lab.figures.flumina.percentiles import (
 from streamlab.lab.figures.flumina.shared import (
     BLOCK,
     DGS,
+    LAG_NOTE,
     ONE_SERVER,
     PAPER,
     RATE,
     WORKERS,
+    crowded,
     lines_note,
     load_lengths_s,
     notes,
@@ -72,11 +74,6 @@ def houses() -> int:
     return int(_fact("houses that were run").low)
 
 
-def degrees(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers: the chosen ones, or up to twice the cores."""
-    return options.instances_and(2 * options.cores)
-
-
 def rate_eps() -> float:
     """Return the offered rate in events/s at which `SLICES_PER_S` slices end in a second."""
     return SLICES_PER_S * SLICE_S / PERIOD_S[OFFERED] * houses() * HOUSEHOLDS * PLUGS
@@ -104,7 +101,7 @@ def tree(options: Options) -> Tree:
                 "events": event_counts[mode],
                 "params": {
                     "houses": houses(),
-                    "streams": min(houses(), max(degrees(options))),
+                    "streams": min(houses(), max(crowded(options))),
                     "ends": ends,
                     "period_s": PERIOD_S[mode],
                     "slice_s": SLICE_S,
@@ -116,7 +113,7 @@ def tree(options: Options) -> Tree:
             for mode in (FULL, OFFERED)
         ],
         "engine": [
-            engine(DGS, options, workers=list(degrees(options)), batch=[batch], workloads=[pattern])
+            engine(DGS, options, workers=list(crowded(options)), batch=[batch], workloads=[pattern])
             for batch, pattern in ((BLOCK, f"*-{FULL}"), (_BATCH, f"*-{OFFERED}"))
         ],
         "load": [
@@ -163,13 +160,8 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
     )
     moved, processed = _fact("bytes moved").low / 1e6, _fact("bytes processed").low / 1e9
     words = {"moved": moved, "processed": processed, "share": published_share()}
-    return [
-        *(
-            PAPER.pose("A2", claim, share.highest(many), *needs, **words)
-            for claim in ("less moved", "bytes moved")
-        ),
-        PAPER.pose("A2", "winner", None),
-    ]
+    measured = dict.fromkeys(("less moved", "bytes moved"), share.highest(many))
+    return [*PAPER.pose_all("A2", measured, *needs, **words), PAPER.pose("A2", "winner", None)]
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
@@ -181,7 +173,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     latencies = {
         (ends, n): percentiles(runs[0], key(ends, OFFERED), n, OFFERED)
         for ends in ENDS
-        for n in degrees(options)
+        for n in crowded(options)
     }
     speed_up = rate_eps() * PERIOD_S[OFFERED] / houses() / HOUSEHOLDS / PLUGS
     measured = {
@@ -193,7 +185,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         notes(
             options,
             runs,
-            degrees(options),
+            crowded(options),
             f"{houses()} houses of {HOUSEHOLDS * PLUGS} plugs each, generated; the paper: as many of "
             "the challenge's, with measured work.",
             f"Throughput and bytes: a load of each plug every {PERIOD_S[FULL]} s, as in the "
@@ -206,8 +198,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "maps hold only the averages so far.",
             "House by house, no worker needs another's states: this lab's own form.",
             "This lab's copy of the text has neither the latencies of DGS nor any throughput.",
-            f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, includes "
-            "it.",
+            LAG_NOTE,
             lines_note(WORKLOAD),
             machines=ONE_SERVER,
         ),
@@ -219,12 +210,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "DGS, appendix A.2: smart homes",
         [
             [
-                Panel(
-                    title="throughput",
-                    y_label="loads/s",
-                    x_label=WORKERS,
-                    lines=lines({text: rates[ends] for ends, text in ENDS.items()}, options),
-                    ticks=degrees(options),
+                degree_panel(
+                    options,
+                    "throughput",
+                    "loads/s",
+                    {text: rates[ends] for ends, text in ENDS.items()},
+                    ticks=crowded(options),
                 ),
                 _latency(options, latencies),
                 _shares(options, shares),
@@ -241,19 +232,20 @@ def _latency(options: Options, latencies: Mapping[tuple[str, int], Percentiles])
         x_label=WORKERS,
         lines=[
             band_line(
-                text, ((n, latencies[ends, n], n > options.cores) for n in degrees(options)), colour
+                text, ((n, latencies[ends, n], n > options.cores) for n in crowded(options)), colour
             )
             for colour, (ends, text) in enumerate(ENDS.items())
         ],
         words=[f"challenge's winner, published: p90 {_fact('latency p90').text}"],
         log_y=True,
-        ticks=degrees(options),
+        ticks=crowded(options),
         write=plain,
     )
 
 
 def _shares(options: Options, shares: Mapping[str, Series]) -> Panel:
     """Return the panel of bytes; it omits one worker, where nothing moves: 0 has no logarithm."""
+    share = 100 * published_share()
     return Panel(
         title="bytes moved by bytes processed",
         y_label="%",
@@ -266,15 +258,9 @@ def _shares(options: Options, shares: Mapping[str, Series]) -> Panel:
             )
             for colour, (ends, description) in enumerate(ENDS.items())
         ],
-        marks=[
-            Mark(
-                name="DGS, published",
-                low=100 * published_share(),
-                high=100 * published_share(),
-            )
-        ],
+        marks=[Mark(name="DGS, published", low=share, high=share)],
         log_y=True,
-        ticks=[n for n in degrees(options) if n > 1],
+        ticks=[n for n in crowded(options) if n > 1],
         write=plain,
     )
 

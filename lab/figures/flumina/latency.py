@@ -21,9 +21,11 @@ from streamlab.lab.figures.flumina.percentiles import (
 )
 from streamlab.lab.figures.flumina.shared import (
     DGS,
+    LAG_NOTE,
     PAPER,
     WINDOW,
     WORKERS,
+    crowded,
     load_lengths_s,
     notes,
     workers_text,
@@ -67,11 +69,6 @@ def _beats(heartbeats: int) -> str:
 _USUAL = _beats(USUAL_HEARTBEATS)
 
 
-def degrees(options: Options) -> tuple[int, ...]:
-    """Return the numbers of workers: the chosen ones, or up to twice the cores."""
-    return options.instances_and(2 * options.cores)
-
-
 def heartbeats(options: Options) -> tuple[int, ...]:
     """Return the numbers of heartbeats a barrier."""
     return QUICK_HEARTBEATS if options.quick else HEARTBEATS
@@ -105,7 +102,7 @@ def depth_key(streams: int) -> str:
 def _tree(options: Options) -> Tree:
     warm_up_s, window_s = load_lengths_s(options)
     most = most_workers(options)
-    by_workers = [(workers_key(ratio, n), ratio, n) for ratio in RATIOS for n in degrees(options)]
+    by_workers = [(workers_key(ratio, n), ratio, n) for ratio in RATIOS for n in crowded(options)]
     by_heartbeats = (heartbeats_key(options), max(RATIOS), most)
     by_depth = [(depth_key(n), DEPTH_RATIO, n) for n in streams(options)]
 
@@ -137,7 +134,7 @@ def _tree(options: Options) -> Tree:
         "workload": [workload(*each) for each in (*by_workers, by_heartbeats, *by_depth)],
         "engine": [
             engine(DGS, options, workers=[n], batch=[_BATCH], workloads=[f"*-of-{n}"])
-            for n in degrees(options)
+            for n in crowded(options)
         ]
         + [
             engine(
@@ -167,7 +164,7 @@ class _Latencies:
         self.by_workers = {
             (ratio, n): percentiles(run, workers_key(ratio, n), n, _USUAL)
             for ratio in RATIOS
-            for n in degrees(options)
+            for n in crowded(options)
         }
         self.by_heartbeats = {
             beats: percentiles(run, heartbeats_key(options), most, _beats(beats))
@@ -267,13 +264,13 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     "p50, and p10 to p90",
                     (
                         (n, results.by_workers[ratio, n], n > options.cores)
-                        for n in degrees(options)
+                        for n in crowded(options)
                     ),
                 )
             ],
             log_y=True,
             span=[s.median * 1e-6 for cell in results.by_workers.values() for s in cell.values()],
-            ticks=degrees(options),
+            ticks=crowded(options),
             write=plain,
         )
         for ratio in RATIOS
@@ -329,7 +326,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         notes(
             options,
             runs,
-            degrees(options),
+            crowded(options),
             f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
             f"worker; {USUAL_HEARTBEATS} heartbeats a barrier when workers vary.",
             f"Lines: medians; bands: 10th to 90th percentile, with at least {fewest_windows()} "
@@ -338,8 +335,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "the paper depth grows with the workers.",
             f"The paper's plans of more than {limit.high:g} workers cannot keep up at 100 values a "
             "barrier: this figure does not test so many.",
-            f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, includes "
-            "it.",
+            LAG_NOTE,
         ),
         {name: named_percentiles(cell) for name, cell in named.items()},
         "DGS, figure 10: latency of event windows",

@@ -14,6 +14,7 @@ from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.lines import parts_of
 from streamlab.lab.figures.measurements import Series, column, quotient
+from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.paper import Paper
 from streamlab.lab.figures.preconditions import (
@@ -94,6 +95,11 @@ def per_barrier() -> int:
 def streams(options: Options) -> int:
     """Return the number of streams of every input: one for each of the most workers."""
     return max(options.instances)
+
+
+def crowded(options: Options) -> tuple[int, ...]:
+    """Return the numbers of workers: the chosen ones, or up to twice the cores."""
+    return options.instances_and(2 * options.cores)
 
 
 def load_lengths_s(options: Options) -> tuple[float, float]:
@@ -189,6 +195,9 @@ def lines_note(*workloads: str) -> str:
     )
 
 
+LAG_NOTE = (
+    f"The generator may lag by {SEND_LAG_MS:g} ms (p99); latency, from due times, includes it."
+)
 NODES_OF_A_CORE = (
     "up to 20 nodes of a core each (AWS m6g.medium), Erlang; Flink 1.10 and Timely alongside"
 )

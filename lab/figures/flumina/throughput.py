@@ -6,7 +6,14 @@ as many as in its 10 % file.
 
 from collections.abc import Mapping
 
-from streamlab.lab.figures.experiment import events, lines, numbers, outcome, run_table, stage
+from streamlab.lab.figures.experiment import (
+    degree_panel,
+    events,
+    numbers,
+    outcome,
+    run_table,
+    stage,
+)
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.flumina.shared import (
     DGS,
@@ -62,15 +69,9 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
     }
 
     def panel(program: Program, batch: int) -> Panel:
-        rate = rates[program, batch]
-        return Panel(
-            title=f"{program.panel}, {UNITS[batch]}",
-            y_label="events/s",
-            x_label=WORKERS,
-            lines=lines({"DGS, native engine": rate}, options),
-            words=growth_words(options, {"measured": rate}, scaling(program, "DGS")),
-            ticks=options.instances,
-        )
+        rate, title = rates[program, batch], f"{program.panel}, {UNITS[batch]}"
+        words = growth_words(options, {"measured": rate}, scaling(program, "DGS"))
+        return degree_panel(options, title, "events/s", {"DGS, native engine": rate}, words=words)
 
     return outcome(
         [
@@ -142,13 +143,8 @@ def _outcome_a1(options: Options, runs: Runs) -> Outcome:
         ],
         ticks=options.instances,
     )
-    rates_panel = Panel(
-        title="throughput",
-        y_label="connections/s",
-        x_label=WORKERS,
-        lines=lines({f"DGS, {unit}": rate for unit, rate in by_unit.items()}, options),
-        ticks=options.instances,
-    )
+    named = {f"DGS, {unit}": rate for unit, rate in by_unit.items()}
+    rates_panel = degree_panel(options, "throughput", "connections/s", named)
     return outcome(
         [
             *growth(options, speedup, by_batch[SINGLE], *needs),

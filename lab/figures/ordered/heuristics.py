@@ -186,7 +186,7 @@ def _orders(options: Options, rates: Quantity, late: Quantity, runs: Runs) -> li
         "later": all_of(later, lowest),
         "LP's latency": lowest(lp) if lp else None,
     }
-    return [PAPER.pose("8", claim, value, *needs) for claim, value in measured.items()]
+    return PAPER.pose_all("8", measured, *needs)
 
 
 def _ratios(

@@ -6,7 +6,7 @@ The claims are about the paper's system: serials of operators, a tuple at a time
 lab's own form: serials of the source, by tuples and by blocks of 64.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -34,10 +34,12 @@ from streamlab.lab.figures.ordered.shared import (
     PAPER,
     QUERIES,
     RATE,
+    REORDERING_BUFFERS,
     SOURCE_NOTE,
     TUPLE,
     WORKLOADS,
-    by_source,
+    drawn_forms,
+    form_name,
     in_order,
     key,
     notes,
@@ -51,9 +53,7 @@ from streamlab.results.query import CellSummary, Spread
 from streamlab.results.stats.estimates import Combined, Estimate, highest
 
 _QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
-_BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
 BATCHES = (TUPLE, BLOCK)
-_GRANULARITY = {TUPLE: "a tuple at a time", BLOCK: f"blocks of {BLOCK}"}
 _SHIFT = 0.13
 """Distance between series at one query, as share of the distance between queries."""
 NUMBERS = tuple(query.number for query in QUERIES)
@@ -78,22 +78,13 @@ Peaks = Mapping[tuple[str, int, int], Peak | None]
 """Peaks by label of an engine table, granularity and query."""
 
 
-def _drawn(schemes: Iterable[str]) -> list[tuple[str, int]]:
-    """Return the label and granularity of each drawn series, the paper's form first."""
-    names = tuple(schemes)
-    return [
-        *((scheme, TUPLE) for scheme in names),
-        *((by_source(scheme), batch) for batch in BATCHES for scheme in names),
-    ]
-
-
 def _peaks(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
     """Return every query's peak under every scheme, in both forms."""
 
-    def best(scheme: str, batch: int, workload: str) -> Peak | None:
+    def best(label: str, batch: int, workload: str) -> Peak | None:
         candidates: list[tuple[bool, float, CellSummary, Spread]] = []
         for cell in cells(runs[0], workload, ORDERED):
-            rate = RATE(cell) if f"/b{batch}/{scheme}" in cell.cell else None
+            rate = RATE(cell) if f"/b{batch}/{label}" in cell.cell else None
             if rate is not None:
                 candidates.append((cell.workers <= options.cores, rate.median, cell, rate))
         if not candidates:
@@ -102,8 +93,8 @@ def _peaks(options: Options, runs: Runs, schemes: Sequence[str]) -> Peaks:
         return Peak(rate, LATENCY(cell), not within)
 
     return {
-        (scheme, batch, query.number): best(scheme, batch, key(query, batch))
-        for scheme, batch in _drawn(schemes)
+        (label, batch, query.number): best(label, batch, key(query, batch))
+        for label, _, batch in drawn_forms(schemes, BATCHES)
         for query in QUERIES
     }
 
@@ -126,20 +117,17 @@ def _panel(
     peaks: Peaks, names: Mapping[str, str], quantity: str, title: str, y_label: str
 ) -> Panel:
     """Return the panel of all queries' peaks; `quantity` is `rate` or `late`."""
-    series = _drawn(names)
-    titles = [
-        *(f"{name}, the paper's" for name in names.values()),
-        *(f"{name}, own, {_GRANULARITY[batch]}" for batch in BATCHES for name in names.values()),
-    ]
+    series = drawn_forms(names, BATCHES)
     lines = []
-    for place, ((scheme, batch), title_of) in enumerate(zip(series, titles, strict=True)):
+    for place, (label, scheme, batch) in enumerate(series):
         spots: list[Point] = []
         for x, number in enumerate(NUMBERS):
-            peak = peaks[scheme, batch, number]
+            peak = peaks[label, batch, number]
             spread = None if peak is None else peak.rate if quantity == "rate" else peak.late
             at = x + (place - (len(series) - 1) / 2) * _SHIFT
             spots += spot(at, spread, is_open=peak is not None and peak.is_open)
-        lines.append(Line(name=title_of, points=spots, colour=place, style="marks"))
+        name = form_name(names[scheme], is_paper=label == scheme, batch=batch)
+        lines.append(Line(name=name, points=spots, colour=place, style="marks"))
     return Panel(
         title=title,
         y_label=y_label,
@@ -164,11 +152,11 @@ def _tree(options: Options, schemes: Sequence[tuple[int, str, Mapping[str, Any]]
                 workers=[workers],
                 batch=[batch],
                 workloads=[f"*@b{batch}"],
-                options=chosen if is_source else {**chosen, **BY_OPERATOR},
-                label=by_source(label) if is_source else label,
+                options={**chosen, **BY_OPERATOR} if label == scheme else chosen,
+                label=label,
             )
-            for workers, label, chosen in schemes
-            for is_source, batch in ((False, TUPLE), *((True, batch) for batch in BATCHES))
+            for workers, scheme, chosen in schemes
+            for label, _, batch in drawn_forms([scheme], BATCHES)
         ],
     }
 
@@ -248,10 +236,11 @@ def _queues(options: Options, runs: Runs) -> Outcome:
         for query in QUERIES
         if query.number != 15  # the paper calls its difference unclear
     ]
-    posed += [
-        PAPER.pose("11", "gain", all_of([*double, *single], relative_gain), *needs),
-        PAPER.pose("11", "latency", all_of(latencies, _count_below_one), *needs),
-    ]
+    measured = {
+        "gain": all_of([*double, *single], relative_gain),
+        "latency": all_of(latencies, _count_below_one),
+    }
+    posed += PAPER.pose_all("11", measured, *needs)
     return _outcome(
         options,
         runs,
@@ -274,24 +263,24 @@ def _buffers_tree(options: Options) -> Tree:
         [
             (n, reordering, {"reordering": reordering, "worklist": "hybrid"})
             for n in several(options)
-            for reordering in _BUFFERS
+            for reordering in REORDERING_BUFFERS
         ],
     )
 
 
 def _buffers(options: Options, runs: Runs) -> Outcome:
-    peaks = _peaks(options, runs, tuple(_BUFFERS))
+    peaks = _peaks(options, runs, tuple(REORDERING_BUFFERS))
     needs = _needs(options, runs)
     latencies = [
         _ratio(peaks, pair, n, "late")
-        for pair in (tuple(_BUFFERS), tuple(reversed(_BUFFERS)))
+        for pair in (tuple(REORDERING_BUFFERS), tuple(reversed(REORDERING_BUFFERS)))
         for n in NUMBERS
     ]
     posed = [
         PAPER.pose(
             "14",
             "throughput",
-            _ratio(peaks, tuple(_BUFFERS), query.number, "rate"),
+            _ratio(peaks, tuple(REORDERING_BUFFERS), query.number, "rate"),
             *needs,
             panel=query.panel,
         )
@@ -302,7 +291,7 @@ def _buffers(options: Options, runs: Runs) -> Outcome:
         options,
         runs,
         peaks,
-        _BUFFERS,
+        REORDERING_BUFFERS,
         posed,
         "Ordered pipelines, figure 14: reordering schemes on TPCx-BB queries",
         "Hybrid queue.",

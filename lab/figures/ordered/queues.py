@@ -252,16 +252,14 @@ def _claims_9(
         sweep_points("deviations of keys that the hybrid queue was measured with", len(steady)),
     )
     words = {"n": workers, "uneven": ", 3 partitions" if workers == 2 else "", "sigma": first}
-    return [
-        PAPER.pose("9", claim, measured, *needs, **words)
-        for claim, measured in (
-            ("uniform", quotient(hybrid.get(UNIFORM), equal.get(UNIFORM))),
-            ("consistent", all_of(slowest, lowest)),
-            ("drop", quotient(skewed.get(first), skewed.get(UNIFORM))),
-            ("skewed", quotient(hybrid.get(first), skewed.get(first))),
-            ("not slower", all_of(ratios, lowest)),
-        )
-    ]
+    measured = {
+        "uniform": quotient(hybrid.get(UNIFORM), equal.get(UNIFORM)),
+        "consistent": all_of(slowest, lowest),
+        "drop": quotient(skewed.get(first), skewed.get(UNIFORM)),
+        "skewed": quotient(hybrid.get(first), skewed.get(first)),
+        "not slower": all_of(ratios, lowest),
+    }
+    return PAPER.pose_all("9", measured, *needs, **words)
 
 
 def _tree_10(options: Options) -> Tree:
@@ -312,11 +310,12 @@ def _outcome_10(options: Options, runs: Runs) -> Outcome:
             "costs that both queues were measured with", sum(w is not None for w in waits)
         ),
     )
+    measured = {
+        "lower latency": all_of(waits, highest),
+        "close to the cost": all_of(close, highest),
+    }
     return outcome(
-        [
-            PAPER.pose("10", "lower latency", all_of(waits, highest), *needs, n=n),
-            PAPER.pose("10", "close to the cost", all_of(close, highest), *needs, n=n),
-        ],
+        PAPER.pose_all("10", measured, *needs, n=n),
         notes(
             options,
             runs,

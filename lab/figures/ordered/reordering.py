@@ -8,7 +8,6 @@ cores do not contend at that cost, so a second row has operators that do almost 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from streamlab.lab.figures.experiment import (
     engine,
@@ -27,14 +26,17 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered.shared import (
     BLOCK,
     BY_OPERATOR,
+    GRANULARITY,
     ORDERED,
     PAPER,
     RATE,
+    REORDERING_BUFFERS,
     SOURCE_NOTE,
     TUPLE,
     WORKERS,
-    by_source,
     crowded,
+    drawn_forms,
+    form_name,
     in_order,
     iterations,
     notes,
@@ -142,22 +144,14 @@ MANY = Question(
     about=f"A stateless operator that makes {SELECTIVITY} tuples of one, and a partitioned one.",
     by_operator=True,
 )
-_BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
 _OPERATOR_US = counter("1_sl-0_cost_ns", 1e-3)
 
 
 def _drawn(question: Question, batches: Iterable[int]) -> list[tuple[str, str, int]]:
     """Return label, buffer and granularity of each drawn series, the judged ones first."""
-    if not question.by_operator:
-        return [(name, name, batch) for batch in batches for name in _BUFFERS]
-    source_forms = [(by_source(name), name, batch) for batch in batches for name in _BUFFERS]
-    return [*((name, name, TUPLE) for name in _BUFFERS), *source_forms]
-
-
-def _engine_options(question: Question, label: str, reordering: str) -> dict[str, Any]:
-    chosen: dict[str, Any] = {"reordering": reordering, "worklist": "hybrid"}
-    judged = question.by_operator and label == reordering
-    return chosen | BY_OPERATOR if judged else chosen
+    if question.by_operator:
+        return drawn_forms(REORDERING_BUFFERS, batches)
+    return [(name, name, batch) for batch in batches for name in REORDERING_BUFFERS]
 
 
 def _tree(question: Question, options: Options) -> Tree:
@@ -184,7 +178,8 @@ def _tree(question: Question, options: Options) -> Tree:
                 workers=list(crowded(options)),
                 batch=[batch],
                 workloads=[f"*-b{batch}"],
-                options=_engine_options(question, label, reordering),
+                options={"reordering": reordering, "worklist": "hybrid"}
+                | (BY_OPERATOR if question.by_operator and label == reordering else {}),
                 label=label,
             )
             for label, reordering, batch in _drawn(question, (TUPLE, BLOCK))
@@ -301,11 +296,9 @@ def _row(
 
 
 def _name(question: Question, label: str, reordering: str, batch: int) -> str:
-    granularity = "a tuple at a time" if batch == TUPLE else f"blocks of {BLOCK}"
     if not question.by_operator:
-        return f"{_BUFFERS[reordering]}, {granularity}"
-    judged = label == reordering
-    return f"{_BUFFERS[reordering]}, " + ("the paper's" if judged else f"own, {granularity}")
+        return f"{REORDERING_BUFFERS[reordering]}, {GRANULARITY[batch]}"
+    return form_name(REORDERING_BUFFERS[reordering], is_paper=label == reordering, batch=batch)
 
 
 def _claims(
@@ -321,8 +314,8 @@ def _claims(
     With several operators both sides are the paper's form. With one, serials of the source and of
     operators are the same.
     """
-    free, lock = (speedup[reordering, TUPLE] for reordering in _BUFFERS)
-    free_us, lock_us = (cost[reordering, TUPLE] for reordering in _BUFFERS)
+    free, lock = (speedup[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
+    free_us, lock_us = (cost[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
     _, last = free.ends(n for n in crowded(options) if n <= options.cores)
     needs = (
         two_degrees(options, free, crowded(options)),
@@ -338,25 +331,18 @@ def _claims(
         "section": question.section,
         "form": ", by operator" if question.by_operator else "",
     }
-    return [
-        PAPER.pose(question.number, claim, measured, *needs, **words)
-        for claim, measured in (("speedup", faster), ("cost", steeper))
-    ]
+    measured = {"speedup": faster, "cost": steeper}
+    return PAPER.pose_all(question.number, measured, *needs, **words)
 
 
 def _figure(question: Question) -> Figure:
+    about = "both buffers with every number of workers"
     return Figure(
         id=f"ordered:{question.number}",
         title=f"{question.title}, lock-based against non-blocking",
         shows="speedup and cost of a tuple against workers, by tuples and by blocks",
         needs=("parametric", ORDERED),
-        stages=(
-            stage(
-                "reordering",
-                "both buffers with every number of workers",
-                partial(_tree, question),
-            ),
-        ),
+        stages=(stage("reordering", about, partial(_tree, question)),),
         outcome=partial(_outcome, question),
     )
 

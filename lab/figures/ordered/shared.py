@@ -20,6 +20,9 @@ ORDERED = "multicore/ordered"
 WORKERS = "workers"
 TUPLE, BLOCK = 1, 64
 """Batches: the paper's tuple at a time, and this lab's usual block."""
+GRANULARITY = {TUPLE: "a tuple at a time", BLOCK: f"blocks of {BLOCK}"}
+REORDERING_BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
+"""Reordering buffers with their names on the drawing."""
 NS_PER_ITERATION = 2.0
 """Approximate time of an iteration on a 2.6 GHz core; it converts iterations to nominal costs."""
 BY_OPERATOR = {"serials": "operator"}
@@ -66,9 +69,19 @@ def shares() -> int:
     return int(PAPER.fact("9", series="hybrid", quantity="partitions").low)
 
 
-def by_source(scheme: str) -> str:
-    """Return the label of a scheme in this lab's own form, with serials of the source."""
-    return f"source-{scheme}"
+def drawn_forms(schemes: Iterable[str], batches: Iterable[int]) -> list[tuple[str, str, int]]:
+    """Return label, scheme and granularity of each drawn series, the paper's form first.
+
+    Labels of this lab's own form, with serials of the source, differ from the scheme's name.
+    """
+    names = tuple(schemes)
+    source_forms = [(f"source-{name}", name, batch) for batch in batches for name in names]
+    return [*((name, name, TUPLE) for name in names), *source_forms]
+
+
+def form_name(name: str, *, is_paper: bool, batch: int) -> str:
+    """Return the name of a series on the drawing."""
+    return f"{name}, " + ("the paper's" if is_paper else f"own, {GRANULARITY[batch]}")
 
 
 def notes(options: Options, runs: Runs, degrees: Iterable[int], *more: str) -> tuple[str, ...]:

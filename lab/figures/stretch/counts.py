@@ -115,16 +115,10 @@ def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Posed]
         order = "throughput comparable" if panel == "wordcount" else "throughput order"
         late = _ratio(options, measured, "latency", key)
         offered = latencies(rows(1, key))
-        posed += [
-            *(
-                PAPER.pose("6", claim, gains[key], several, produced[key], panel=panel)
-                for claim in (order, "throughput")
-            ),
-            *(
-                PAPER.pose("6", claim, late, several, *offered, panel=panel)
-                for claim in ("latency order", "latency")
-            ),
-        ]
+        rates = dict.fromkeys((order, "throughput"), gains[key])
+        times = dict.fromkeys(("latency order", "latency"), late)
+        posed += PAPER.pose_all("6", rates, several, produced[key], panel=panel)
+        posed += PAPER.pose_all("6", times, several, *offered, panel=panel)
     best = [measured["throughput", key, VSN].highest(options.within) for _, key, _ in COUNTS]
     falls = all_of([quotient(a, b) for a, b in pairwise(best)], lowest)
     more = quotient(gains["paircount@H"], gains["wordcount"])

@@ -1,6 +1,13 @@
 """Reproduces figure 7 of STRETCH: the cost of data sharing and sorting alone, by forwarding tuples."""
 
-from streamlab.lab.figures.experiment import engine, lines, numbers, outcome, plain, run_table
+from streamlab.lab.figures.experiment import (
+    degree_panel,
+    engine,
+    numbers,
+    outcome,
+    plain,
+    run_table,
+)
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.measurements import Series, Value, all_of, quotient, series
 from streamlab.lab.figures.offered_stages import LAG_NOTE
@@ -25,7 +32,7 @@ from streamlab.lab.figures.stretch.shared import (
     notes,
     static_stages,
 )
-from streamlab.reports.figures.paper import Mark, Panel
+from streamlab.reports.figures.paper import Mark
 from streamlab.results.query import Spread
 from streamlab.results.stats.estimates import lowest
 from streamlab.results.store import Run
@@ -101,8 +108,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     below, above = (PAPER.fact("7", panel="latency", series=s) for s in ("VSN", "SN"))
     return outcome(
         [
-            PAPER.pose("7", "more", gain, *shared),
-            PAPER.pose("7", "throughput", gain, *shared),
+            *PAPER.pose_all("7", {"more": gain, "throughput": gain}, *shared),
             PAPER.pose("7", "VSN falls", vsn_change, *grown, fallen=last / first, **ends),
             PAPER.pose("7", "SN falls faster", faster, *grown, **ends),
             PAPER.pose("7", "VSN latency", latest, *offered[VSN]),
@@ -118,30 +124,30 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "every tuple.",
             LAG_NOTE,
         ),
-        dict(numbers(vsn_eps=vsn, algorithm_1_eps=sn, vsn_ms=vsn_ms, algorithm_1_ms=sn_ms)),
+        numbers(vsn_eps=vsn, algorithm_1_eps=sn, vsn_ms=vsn_ms, algorithm_1_ms=sn_ms),
         "STRETCH, figure 7: forwarding two inputs by VSN (SN in Flink: absent)",
         [
             [
-                Panel(
-                    title="Maximum throughput",
-                    y_label="input tuples/s",
+                degree_panel(
+                    options,
+                    "Maximum throughput",
+                    "input tuples/s",
+                    {"VSN": vsn, ALGORITHM_1: sn},
                     x_label=INSTANCES,
-                    lines=lines({"VSN": vsn, ALGORITHM_1: sn}, options),
                     marks=[_published_range("VSN", 0), _published_range("SN", 1)],
                     log_y=True,
-                    ticks=options.instances,
                 ),
-                Panel(
-                    title="Latency at 70 % of it",
-                    y_label="latency p50, ms",
+                degree_panel(
+                    options,
+                    "Latency at 70 % of it",
+                    "latency p50, ms",
+                    {"VSN": vsn_ms, ALGORITHM_1: sn_ms},
                     x_label=INSTANCES,
-                    lines=lines({"VSN": vsn_ms, ALGORITHM_1: sn_ms}, options),
                     marks=[
                         Mark(name="VSN's latency below", low=0, high=below.high, colour=0),
                         Mark(name="SN's latency above", low=above.low, high=above.high, colour=1),
                     ],
                     log_y=True,
-                    ticks=options.instances,
                     write=plain,
                 ),
             ]

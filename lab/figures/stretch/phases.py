@@ -14,9 +14,8 @@ from math import ceil
 
 from streamlab.lab.figures.experiment import REPETITIONS, engine, run_table
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
-from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.stretch.shared import PAPER, STORED_TUPLES, VSN
+from streamlab.lab.figures.stretch.shared import PAPER, STORED_TUPLES, VSN, replayed_load
 from streamlab.lab.figures.stretch.steps import (
     controller,
     highest_eps,
@@ -111,18 +110,9 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
             }
         )
         warm_up_s = min(planned[0].length_s, total_s) * 0.2
-        loads.append(
-            {
-                "label": f"phases{seed}",
-                "arrival": "replay",
-                "send_lag_ms": SEND_LAG_MS,
-                "speed_up": 1.0,
-                "tick_ns": 1e6,
-                "warm_up_s": warm_up_s,
-                "window_s": total_s - warm_up_s,
-                "workloads": [f"scale_join@phases{seed}"],
-            }
-        )
+        label, window_s = f"phases{seed}", total_s - warm_up_s
+        workload = f"scale_join@{label}"
+        loads.append(replayed_load(label, warm_up_s, window_s, workloads=[workload]))
     return Plan(
         tree={
             "run": run_table(
@@ -149,9 +139,5 @@ def stages(seeds: Sequence[int]) -> tuple[FigureStage, ...]:
     """Return the two stages for these seeds."""
     return (
         FigureStage(name="rates", about="the highest rate of the most instances", plan=_rates),
-        FigureStage(
-            name="phases",
-            about="abrupt random rates",
-            plan=partial(_phases, seeds),
-        ),
+        FigureStage(name="phases", about="abrupt random rates", plan=partial(_phases, seeds)),
     )

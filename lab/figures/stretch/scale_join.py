@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from streamlab.lab.figures.experiment import engine, lines, numbers, outcome, plain, run_table
+from streamlab.lab.figures.experiment import (
+    degree_panel,
+    engine,
+    numbers,
+    outcome,
+    plain,
+    run_table,
+)
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.measurements import (
     Series,
@@ -37,7 +44,7 @@ from streamlab.lab.figures.stretch.shared import (
     notes,
     static_stages,
 )
-from streamlab.lab.figures.stretch.steps import SIDE_EPS, coherent_eps, window_ms
+from streamlab.lab.figures.stretch.steps import SIDE_EPS, coherent_eps, join_workload, window_ms
 from streamlab.reports.figures.paper import Mark, Panel
 from streamlab.results.query import by_cell
 from streamlab.results.schema import TrialRow
@@ -88,12 +95,7 @@ def _tree(options: Options) -> Tree:
     return {
         "run": run_table(options, timeout_s=900),
         "workload": [
-            {
-                "name": "scale_join",
-                "events": max(1000, windows * 2 * SIDE_EPS * ws_ms // 1000),
-                "params": {"left_eps": SIDE_EPS, "right_eps": SIDE_EPS},
-                "query": {"ws_ms": ws_ms},
-            }
+            join_workload(max(1000, windows * 2 * SIDE_EPS * ws_ms // 1000), SIDE_EPS, ws_ms)
         ],
         "engine": [system.table(options) for system in SYSTEMS.values()],
     }
@@ -187,15 +189,16 @@ def _panel(
     words: Sequence[str] = (),
     log: bool = False,
 ) -> Panel:
-    return Panel(
-        title=title,
-        y_label=y_label,
+    return degree_panel(
+        options,
+        title,
+        y_label,
+        by_name,
         x_label=INSTANCES,
-        lines=lines(by_name, options, [SYSTEMS[name].colour for name in by_name]),
+        colours=[SYSTEMS[name].colour for name in by_name],
         marks=marks,
         words=words,
         log_y=log,
-        ticks=options.instances,
         write=plain if log and not marks else None,
     )
 

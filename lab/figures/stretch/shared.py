@@ -6,7 +6,7 @@ from typing import Any
 from streamlab.lab.figures import experiment
 from streamlab.lab.figures.figure import FigureStage, Runs, Tree
 from streamlab.lab.figures.measurements import column
-from streamlab.lab.figures.offered_stages import latency_plan
+from streamlab.lab.figures.offered_stages import SEND_LAG_MS, latency_plan
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.paper import Paper
 
@@ -41,6 +41,19 @@ def static_stages(tree: Callable[[Options], Tree]) -> tuple[FigureStage, ...]:
             plan=lambda options, runs: latency_plan(options, tree(options), runs),
         ),
     )
+
+
+def replayed_load(label: str, warm_up_s: float, window_s: float, **more: Any) -> dict[str, Any]:
+    """Return the `[[load]]` table of an input that arrives as its event times say."""
+    return {
+        "label": label,
+        "arrival": "replay",
+        "send_lag_ms": SEND_LAG_MS,
+        "speed_up": 1.0,
+        "tick_ns": 1e6,
+        "warm_up_s": warm_up_s,
+        "window_s": window_s,
+    } | more
 
 
 def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, ...]:

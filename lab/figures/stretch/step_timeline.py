@@ -79,15 +79,11 @@ def _claims(
     """Pose the claims on throughput and latency after the step, elastic by static."""
     most = max(max(step.start, step.after or 0) for step in elastic)
     needs = (cores(options, most), rate_steps(elastic), step_reconfigurations(elastic))
-    return [
-        PAPER.pose(
-            "10",
-            f"{direction} {claim}",
-            quotient(_each(elastic, name), _each(static, name)),
-            *needs,
-        )
+    measured = {
+        f"{direction} {claim}": quotient(_each(elastic, name), _each(static, name))
         for claim, name in (("throughput", "consumed_eps"), ("latency", "latency_ms"))
-    ]
+    }
+    return PAPER.pose_all("10", measured, *needs)
 
 
 def _column(direction: str, elastic: Step, static: Step) -> list[Panel]:

@@ -5,15 +5,23 @@ rate, which steps to 120 % or 30 %, under the threshold controller of section 8.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from statistics import median
 from typing import Any, TypeVar
 
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.experiment import engine, run_table
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
-from streamlab.lab.figures.measurements import comparisons_per_s, per_row, series, troubles
+from streamlab.lab.figures.measurements import (
+    Value,
+    comparison_rate,
+    comparisons_per_s,
+    per_row,
+    series,
+    troubles,
+)
 from streamlab.lab.figures.offered_stages import LAG_NOTE, SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need
@@ -27,7 +35,7 @@ from streamlab.lab.figures.stretch.shared import (
 )
 from streamlab.lab.figures.timeline import ElasticTimeline, mean, read_timeline
 from streamlab.reports.figures.paper import Point
-from streamlab.results.query import CellSummary, Spread, by_cell
+from streamlab.results.query import by_cell, group_by
 from streamlab.results.schema import VERIFIED, TrialRow
 
 Number = TypeVar("Number", int, float)
@@ -70,12 +78,7 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
         tree={
             "run": run_table(options, timeout_s=900, repetitions=3),
             "workload": [
-                {
-                    "name": "scale_join",
-                    "events": max(1000, 4 * 2 * side_eps * ws_ms // 1000),
-                    "params": {"left_eps": side_eps, "right_eps": side_eps},
-                    "query": {"ws_ms": ws_ms},
-                }
+                join_workload(max(1000, 4 * 2 * side_eps * ws_ms // 1000), side_eps, ws_ms)
             ],
             "engine": [
                 engine(
@@ -86,22 +89,28 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
     )
 
 
-def coherent_eps(ws_ms: int) -> Callable[[CellSummary], Spread | None]:
+def join_workload(events: int, left_eps: int, ws_ms: int, **more: Any) -> dict[str, Any]:
+    """Return the `[[workload]]` table of ScaleJoin on inputs of equal rates."""
+    return {
+        "name": "scale_join",
+        "events": events,
+        "params": {"left_eps": left_eps, "right_eps": left_eps},
+        "query": {"ws_ms": ws_ms},
+    } | more
+
+
+def coherent_eps(ws_ms: int) -> Value:
     """Return a function that computes the input rate R at which event time keeps up with the clock.
 
     Each side gets R/2 tuples/s, so its window has R/2 x WS tuples. Every tuple is compared with the
     other side's window: R^2 x WS / 2 comparisons a second. The measured comparisons give R.
     """
 
-    def value(cell: CellSummary) -> Spread | None:
-        def rate(row: TrialRow) -> float | None:
-            if row.comparisons is None or not row.duration_s:
-                return None
-            return math.sqrt(2.0 * row.comparisons / row.duration_s / (ws_ms / 1000))
+    def rate(row: TrialRow) -> float | None:
+        per_s = comparison_rate(row)
+        return None if per_s is None else math.sqrt(2.0 * per_s / (ws_ms / 1000))
 
-        return per_row(cell, rate)
-
-    return value
+    return lambda cell: per_row(cell, rate)
 
 
 def highest_eps(runs: Runs, ws_ms: int) -> dict[int, float]:
@@ -163,15 +172,8 @@ def _steps(options: Options, runs: Runs) -> Plan:
         side = max(1, round(rates[n] / 2))
         length_s = settled_s * START + settled_s * UP
         key = f"scale_join@n{n}"
-        workloads.append(
-            {
-                "name": "scale_join",
-                "label": f"n{n}",
-                "events": round(2 * side * length_s * 1.02) + 1000,
-                "params": {"left_eps": side, "right_eps": side},
-                "query": {"ws_ms": ws_ms},
-            }
-        )
+        events = round(2 * side * length_s * 1.02) + 1000
+        workloads.append(join_workload(events, side, ws_ms, label=f"n{n}"))
         from_s = float(f"{settled_s * _CONTROL_FROM:.4g}")
         stepping = controller("thresholds", options, removal="table", from_s=from_s)
         engines.append(
@@ -330,11 +332,8 @@ def step_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
 
 def by_start(values: Iterable[tuple[int, Number | None]]) -> dict[int, list[Number]]:
     """Group values by number of instances at the start, ascending; omits None."""
-    by_number: dict[int, list[Number]] = {}
-    for start, value in values:
-        if value is not None:
-            by_number.setdefault(start, []).append(value)
-    return dict(sorted(by_number.items()))
+    pairs = sorted(((n, value) for n, value in values if value is not None), key=itemgetter(0))
+    return {n: [value for _, value in group] for n, group in group_by(pairs, itemgetter(0)).items()}
 
 
 def start_points(values: Mapping[int, Sequence[float]], options: Options) -> list[Point]:

@@ -10,7 +10,7 @@ from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.stretch.phases import Phase
 from streamlab.lab.figures.timeline import ElasticTimeline, Values, binned, mean, read_timeline
 from streamlab.reports.figures.paper import Line, Mark, Panel, Point, Shade
-from streamlab.results.query import by_cell
+from streamlab.results.query import by_cell, group_by
 from streamlab.results.schema import VERIFIED
 from streamlab.results.stats.estimates import Estimate
 
@@ -19,15 +19,15 @@ NO_SERIES = "no verified trial has a series"
 
 def timelines(runs: Runs, labels: Sequence[str]) -> dict[str, list[ElasticTimeline]]:
     """Return the verified trials with a series, by label; figures draw the first one."""
-    by_label: dict[str, list[ElasticTimeline]] = {}
-    for cell in by_cell(runs[-1].rows):
-        if cell.status not in VERIFIED or cell.label is None or cell.label not in labels:
-            continue
-        for row in cell.rows:
-            timeline = read_timeline(runs[-1], row)
-            if timeline is not None:
-                by_label.setdefault(cell.label, []).append(timeline)
-    return by_label
+    read = [
+        (cell.label, timeline)
+        for cell in by_cell(runs[-1].rows)
+        if cell.status in VERIFIED and cell.label in labels
+        for row in cell.rows
+        if (timeline := read_timeline(runs[-1], row)) is not None
+    ]
+    groups = group_by(read, lambda pair: str(pair[0]))
+    return {label: [timeline for _, timeline in pairs] for label, pairs in groups.items()}
 
 
 def each(

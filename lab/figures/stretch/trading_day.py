@@ -7,10 +7,10 @@ import numpy as np
 
 from streamlab.lab.figures.experiment import engine, outcome, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
-from streamlab.lab.figures.offered_stages import LAG_NOTE, SEND_LAG_MS
+from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import reconfigurations, several_workers, sweep_points
-from streamlab.lab.figures.stretch.shared import PAPER, STORED_TUPLES, VSN, notes
+from streamlab.lab.figures.stretch.shared import PAPER, STORED_TUPLES, VSN, notes, replayed_load
 from streamlab.lab.figures.stretch.steps import controller, horizons, window_ms
 from streamlab.lab.figures.stretch.timelines import (
     each,
@@ -58,18 +58,8 @@ def _tree(options: Options) -> Tree:
             }
         ],
         "engine": [engine(VSN, options, workers=[1], options=elastic)],
-        "load": [
-            {
-                "label": LABEL,
-                "arrival": "replay",
-                "send_lag_ms": SEND_LAG_MS,
-                "speed_up": 1.0,
-                "tick_ns": 1e6,
-                "warm_up_s": warm_up_s,
-                # The last trade may be shortly before the day's end.
-                "window_s": seconds * 0.98 - warm_up_s,
-            }
-        ],
+        # The last trade may be shortly before the day's end.
+        "load": [replayed_load(LABEL, warm_up_s, seconds * 0.98 - warm_up_s)],
     }
 
 
@@ -108,7 +98,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "day latency": each(trials, latency_ms, cell_median),
     }
     return outcome(
-        [PAPER.pose("13", claim, value, *elastic) for claim, value in measured.items()],
+        PAPER.pose_all("13", measured, *elastic),
         notes(
             options,
             share,

@@ -6,7 +6,7 @@ import pytest
 from streamlab.engines.protocol import Histogram
 from streamlab.lab.figures.flumina import latency
 from streamlab.lab.figures.flumina.percentiles import tenth_ns
-from streamlab.lab.figures.flumina.shared import DGS
+from streamlab.lab.figures.flumina.shared import DGS, crowded
 from streamlab.lab.figures.measurements import cells
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
@@ -41,7 +41,7 @@ def late(row, make_run):
             )  # fmt: skip
 
         for place, ratio in enumerate(latency.RATIOS):
-            for n in latency.degrees(TWO):
+            for n in crowded(TWO):
                 times = frequent ** ((2 - place) / 2)
                 p50_us = 100 * times * (grown if n > 1 else 1.0)
                 cell(latency.workers_key(ratio, n), n, latency.USUAL_HEARTBEATS, p50_us)
@@ -108,7 +108,7 @@ def test_a_tenth_is_taken_from_the_histogram_that_was_kept(late, row, make_run, 
 @pytest.mark.parametrize("options", [TWO, Options(cores=2, quick=True), Options(cores=4)])
 def test_every_cell_has_the_load_of_its_streams(options):
     cells = cells_of("flumina:10", options)
-    sweep = len(latency.RATIOS) * len(latency.degrees(options))
+    sweep = len(latency.RATIOS) * len(crowded(options))
     deep = len(latency.streams(options)) * len(latency.PLANS)
     assert len(cells) == sweep + len(latency.heartbeats(options)) + deep
     for cell in cells:

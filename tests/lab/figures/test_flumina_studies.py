@@ -3,7 +3,7 @@
 import pytest
 
 from streamlab.lab.figures.flumina import homes, throughput
-from streamlab.lab.figures.flumina.shared import BLOCK, DGS, UNITS
+from streamlab.lab.figures.flumina.shared import BLOCK, DGS, UNITS, crowded
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
 from streamlab.lab.figures.verdict import (
@@ -72,7 +72,7 @@ def homely(row, make_run):
     def make(share):
         rows = []
         for ends in homes.ENDS:
-            for n in homes.degrees(TWO):
+            for n in crowded(TWO):
                 moved = 0 if n == 1 else round(share * 1e6) if ends == homes.ALL else 0
                 counters = {
                     "synchronizations": 9,

@@ -1,17 +1,19 @@
 """Whose systems claims compare: no claim of any figure is hollow, and none pretends an opponent."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
 from streamlab.lab.errors import FigureError
+from streamlab.lab.figures.figure import Figure, Outcome
 from streamlab.lab.figures.judge import PublishedClaim, judge
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need
-from streamlab.lab.figures.record import as_markdown, claim_line
+from streamlab.lab.figures.record import JudgedFigure, as_markdown, claim_line
 from streamlab.lab.figures.registry import PAPERS, figures
 from streamlab.lab.figures.systems import System, absent, describe_systems, hollow
 from streamlab.lab.figures.verdict import MET, NOT_COMPARABLE, conclude
+from streamlab.reports.published import Facts
 from streamlab.results.stats.estimates import Level
 from tests.lab.figures.claims import hollow_claims
 from tests.lab.figures.phenomena import Happening, runs_of
@@ -201,13 +203,15 @@ def test_the_record_names_both_sides_and_notes_say_what_they_are():
         "OL: queues in turn (paper, in Storm); absent: nobody built it; measured in its place, and "
         "not judged: merge operators of this lab.",
     )
-    record = {
-        "figure": "p:1", "title": "t", "verdict": "not comparable", "text": "not comparable",
-        "conditions": "",
-        "reason": "", "confidence": 0.95, "claims": [asdict(claim)], "notes": notes,
-        "published": [], "runs": [],
-    }  # fmt: skip
-    page = as_markdown(record, [])
+    judged = JudgedFigure(
+        figure=Figure(id="p:1", title="t", shows="s", needs=(), stages=(), outcome=None),
+        options=Options(cores=2),
+        runs=(),
+        outcome=Outcome(claims=(claim,), notes=(), numbers={}, draw=None),
+        verdict=conclude([claim]),
+        facts=Facts(()),
+    )
+    page = as_markdown(judged, [])
     assert "| claim | of | against |" in page
     assert "| CL by OL | CL | OL | value | higher |  | not comparable (opponent absent) |" in page
     assert absent([ONE, None]) is None

@@ -13,7 +13,7 @@ from streamlab.lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from streamlab.lab.figures.viper import determinism
+from streamlab.lab.figures.viper import degrees
 from streamlab.results.schema import columns_of
 from tests.lab.figures.claims import cells_of, judged, outcomes
 
@@ -30,8 +30,8 @@ def layered(row, make_run):
 
     def make(number, gain=1.4, late=0.8, used=0.6, watts=None, options=QUICK, status="ok"):
         rows = []
-        for injectors in determinism.degrees(options):
-            for instances in determinism.degrees(options):
+        for injectors in degrees(options):
+            for instances in degrees(options):
                 for layer in ("cl", "ol", "own-cl", "own-ol"):
                     # Own forms are drawn and not judged: theirs are nobody's quotients.
                     merged = layer == "cl" and (injectors > 1 or instances > 1)
@@ -110,8 +110,8 @@ def test_all_columns_of_a_row_have_one_scale(layered):
 
 
 def test_a_full_figure_has_the_sixteen_configurations_of_the_paper():
-    assert determinism.degrees(TWO) == (1, 2, 4, 6)
-    assert determinism.degrees(Options(cores=2, workers=(1, 3))) == (1, 3)
+    assert degrees(TWO) == (1, 2, 4, 6)
+    assert degrees(Options(cores=2, workers=(1, 3))) == (1, 3)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -10,8 +10,8 @@ from typing import Any
 
 from streamlab.lab.figures.experiment import (
     BATCH,
+    degree_panel,
     events,
-    lines,
     notes,
     numbers,
     outcome,
@@ -113,7 +113,7 @@ def _numbers(runs: Runs, workload: str, form: str) -> dict[str, Any]:
         return row.cpu_s / row.events * 1e6 if row.cpu_s and row.events else None
 
     cpu = _of_form(runs, workload, form, lambda cell: per_row(cell, cpu_s))
-    return dict(numbers(throughput_eps=_rate(runs, workload, form), cpu_s_per_million=cpu))
+    return numbers(throughput_eps=_rate(runs, workload, form), cpu_s_per_million=cpu)
 
 
 def lines_of_code(workload: str, form: str) -> int:
@@ -141,13 +141,8 @@ def _notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:
 
 
 def _panel(options: Options, runs: Runs, title: str, y_label: str, workload: str) -> Panel:
-    return Panel(
-        title=title,
-        y_label=y_label,
-        x_label="workers",
-        lines=lines({NAMES[form]: _rate(runs, workload, form) for form in FORMS}, options),
-        ticks=options.instances,
-    )
+    named = {NAMES[form]: _rate(runs, workload, form) for form in FORMS}
+    return degree_panel(options, title, y_label, named)
 
 
 def _queries(options: Options, runs: Runs) -> Outcome:
