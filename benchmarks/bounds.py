@@ -1,4 +1,4 @@
-"""What checked indices cost: CPU time an event of every workload, with `bounds` and without.
+"""Measures what checked indices cost: CPU time an event of each workload, with and without.
 
 A trial is a fresh process with one worker. It runs the workload's default variant both ways on the
 same input, in turn, and takes the quickest of each; every second process begins with the other way.
@@ -12,8 +12,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -22,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.turns import run_program
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.kernels import sealed_cache
 from streamlab.engines.protocol import Prepared, Task, default_variant
@@ -36,40 +35,29 @@ EVENTS = 1_000_000
 FEW_EVENTS = {"paircount": 20_000, "wordcount": 200_000, "scale_join": 20_000, "nyse_hedge": 60_000}
 RUNS = 5
 """Each way, in a process."""
-TIMEOUT_S = 1800.0
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a process found.
-
-    Attributes:
-        off_ns, on_ns: CPU time an event without and with checks.
-        same: whether both have the same instructions.
-    """
+    """A process: CPU time an event without and with checks, and whether instructions are the same."""
 
     off_ns: float
     on_ns: float
     same: bool
 
-    @property
-    def cost(self) -> float:
-        """How much longer it takes with checks, as a share."""
-        return self.on_ns / self.off_ns - 1
-
 
 def try_out(name: str, root: Path, *, checked_first: bool) -> Trial:
     """Run a workload in this process, whose kernel cache is empty."""
-    found = workload(name)
-    dataset = ensure(found, {}, FEW_EVENTS.get(name, EVENTS), 1, catalog=Catalog(root=root))
+    subject = workload(name)
+    dataset = ensure(subject, {}, FEW_EVENTS.get(name, EVENTS), 1, catalog=Catalog(root=root))
     listing: list[str] = []
-    keep = sealed_cache.SealedCache.save_overload
+    save = sealed_cache.SealedCache.save_overload
 
     def read(cache: Any, signature: Any, data: Any) -> None:
         listing.extend(instructions(data.library.get_asm_str()))
-        keep(cache, signature, data)
+        save(cache, signature, data)
 
-    sealed_cache.SealedCache.save_overload = read  # which is given every kernel that is compiled
+    sealed_cache.SealedCache.save_overload = read  # it gets every compiled kernel
     code: dict[bool, str] = {}
     least: dict[bool, int] = {}
     answers: dict[bool, Columns] = {}
@@ -85,7 +73,7 @@ def try_out(name: str, root: Path, *, checked_first: bool) -> Trial:
             answers[bounds] = prepared.answer()
             prepared.close()
             least[bounds] = min(spent, least.get(bounds, spent))
-    difference = compare(answers[False], answers[True], found.output)
+    difference = compare(answers[False], answers[True], subject.output)
     if not difference.equal:
         raise RuntimeError(f"{name}: checks change the answer: {difference.render()}")
     each = {bounds: spent / dataset.events for bounds, spent in least.items()}
@@ -94,10 +82,10 @@ def try_out(name: str, root: Path, *, checked_first: bool) -> Trial:
 
 def prepare(name: str, dataset: Dataset, scratch: Path, *, bounds: bool) -> Prepared:
     """Return a run that is ready."""
-    found, engine = workload(name), MulticoreEngine()
-    variant = default_variant(engine.variants(), type(found.program)).name
+    subject, engine = workload(name), MulticoreEngine()
+    variant = default_variant(engine.variants(), type(subject.program)).name
     task = Task(
-        workload=found,
+        workload=subject,
         dataset=dataset,
         variant=variant,
         workers=1,
@@ -115,29 +103,23 @@ def instructions(assembly: str) -> list[str]:
 
 
 def in_turn(name: str, repetitions: int, root: Path) -> list[Trial]:
-    """Run a workload in so many fresh processes."""
-    found = []
+    """Run a workload in several fresh processes."""
+    trials = []
     for repetition in range(repetitions):
         with TemporaryDirectory(prefix="lab-bounds-") as cache:
-            command = [sys.executable, "-m", __spec__.name, "--child", name, str(repetition % 2)]
-            done = subprocess.run(
-                [*command, "--root", str(root)],
-                env={**os.environ, "LAB_CACHE": cache},
-                stdout=subprocess.PIPE,
-                timeout=TIMEOUT_S,
-                check=True,
-            )
-        found.append(Trial(**json.loads(done.stdout.splitlines()[-1])))
-    return found
+            arguments = ("--child", name, str(repetition % 2), "--root", str(root))
+            numbers = run_program("bounds", *arguments, env={**os.environ, "LAB_CACHE": cache})
+        trials.append(Trial(**numbers))
+    return trials
 
 
-def row(name: str, found: Sequence[Trial]) -> str:
+def row(name: str, trials: Sequence[Trial]) -> str:
     """Return a workload's line of the table."""
-    off = statistics.median(trial.off_ns for trial in found)
-    on = statistics.median(trial.on_ns for trial in found)
-    costs = [100 * trial.cost for trial in found]
+    off = statistics.median(trial.off_ns for trial in trials)
+    on = statistics.median(trial.on_ns for trial in trials)
+    costs = [100 * (trial.on_ns / trial.off_ns - 1) for trial in trials]
     spread = f"{statistics.median(costs):+.1f} % ({min(costs):+.1f} to {max(costs):+.1f})"
-    same = "same" if all(trial.same for trial in found) else "more"
+    same = "same" if all(trial.same for trial in trials) else "more"
     return f"| {name} | {off:.2f} | {on:.2f} | {spread} | {same} |"
 
 
@@ -148,17 +130,17 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=4)
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--root", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.child is not None:
-        name, checked_first = given.child
-        trial = try_out(name, given.root, checked_first=checked_first == "1")
+    options = parser.parse_args()
+    if options.child is not None:
+        name, checked_first = options.child
+        trial = try_out(name, options.root, checked_first=checked_first == "1")
         print(json.dumps(asdict(trial)))
         return
     print("| workload | off, ns | on, ns | cost | instructions |")
     print("|---|---|---|---|---|")
     with TemporaryDirectory(prefix="lab-bounds-data-") as root:
-        for name in given.workloads:
-            print(row(name, in_turn(name, given.repetitions, Path(root))), flush=True)
+        for name in options.workloads:
+            print(row(name, in_turn(name, options.repetitions, Path(root))), flush=True)
 
 
 if __name__ == "__main__":

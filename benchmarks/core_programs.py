@@ -130,10 +130,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("program", choices=CORE_PROGRAMS)
     parser.add_argument("ways", nargs="*", help="arguments of the processes to compare, quoted")
     parser.add_argument("--repetitions", type=int, default=7)
-    given = parser.parse_args(arguments)
-    build(given.program)
-    ways = given.ways or CORE_PROGRAMS[given.program].ways
-    show(ways, lambda *words: trial(given.program, *words), given.repetitions)
+    options = parser.parse_args(arguments)
+    build(options.program)
+    ways = options.ways or CORE_PROGRAMS[options.program].ways
+    show(ways, lambda *words: trial(options.program, *words), options.repetitions)
     return 0
 
 

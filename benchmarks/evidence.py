@@ -1,21 +1,21 @@
-"""Measures what the figures need, and nothing else: the lab's matrices, and this folder's programs.
+"""Measures what the figures need: cells of the lab's matrices, and this folder's programs.
 
 The trials are the lab's own: fresh processes, interleaved, each with a verified answer. Programs
 run in fresh processes, too, in turn, every second time before the trials and else after them.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from benchmarks import core_programs, keyed_operators
 from benchmarks.figures import LISTS, Evidence, Target
-from benchmarks.turns import Numbers, run_lab
+from benchmarks.turns import Numbers, run_lab, run_program
 from streamlab.lab.gate.instructions import compare_counts, count_tree
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.matrix.cells import expand
@@ -61,14 +61,6 @@ class Program:
     built: bool = False
 
 
-def _module(name: str) -> Callable[..., Any]:
-    def run(*arguments: str) -> Any:
-        command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
-        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-
-    return run
-
-
 def _ordered_log(form: str, ways: str, batch: str, run: str) -> Numbers:
     return core_programs.trial("ordered_log", form, ways, ways, batch, str(LOG_TUPLES), run)
 
@@ -79,8 +71,8 @@ def _reordering(scheme: str, threads: str, spins: str) -> Numbers:
 
 
 def _reconfiguration(*instances: str) -> Numbers:
-    said = _module("reconfiguration")(*instances)
-    return {direction: found["p99_ns"] for direction, found in said.items()}
+    by_direction = run_program("reconfiguration", *instances)
+    return {direction: numbers["p99_ns"] for direction, numbers in by_direction.items()}
 
 
 def _gate_on_counts() -> Numbers:
@@ -90,17 +82,14 @@ def _gate_on_counts() -> Numbers:
         first = count_tree(ROOT, ROOT, out)
         again = [count_tree(ROOT, ROOT, out) for _ in range(SUITES)]
         planted = count_tree(ROOT, ROOT, out, plants=[(n, PLANT_PERCENT) for n in first.counts])
-    called = [[line.word is Word.REGRESSION for line in compare_counts(first, c)] for c in again]
-    seen = [line.word is Word.REGRESSION for line in compare_counts(first, planted)]
-    return {
-        "false_alarms": sum(any(calls) for calls in called) / SUITES,
-        "power": sum(seen) / len(seen),
-    }
+    alarms = [[line.word is Word.REGRESSION for line in compare_counts(first, c)] for c in again]
+    hits = [line.word is Word.REGRESSION for line in compare_counts(first, planted)]
+    return {"false_alarms": sum(map(any, alarms)) / SUITES, "power": sum(hits) / len(hits)}
 
 
 PROGRAMS: Mapping[str, Program] = {
-    "numba_loop": Program(run=_module("numba_loop"), processes=6),
-    "generator": Program(run=_module("generator"), processes=5),
+    "numba_loop": Program(run=partial(run_program, "numba_loop"), processes=6),
+    "generator": Program(run=partial(run_program, "generator"), processes=5),
     "ordered_log": Program(run=_ordered_log, processes=7, built=True),
     "keyed_operators": Program(run=keyed_operators.trial, processes=5),
     "reordering": Program(run=_reordering, processes=9, built=True),
@@ -122,25 +111,26 @@ def gather(targets: Sequence[Target], runs: Sequence[Path] = ()) -> tuple[Eviden
         ValueError: there is no such cell or program.
     """
     matrices = {} if runs else cells_by_matrix(targets)
-    tried = Programs(targets)
-    tried.rounds(0)
+    programs = Programs(targets)
+    programs.rounds(0)
     rows: list[TrialRow] = []
     code = 0
     for matrix, cells in matrices.items():
         only = [word for cell in cells for word in ("--only", cell)]
-        made, ended = run_lab(str(matrix), *only)
-        if made is None:
+        run_dir, ended = run_lab(str(matrix), *only)
+        if run_dir is None:
             raise RunFailedError(ended or 3)
-        rows += read_run(made).rows
+        rows += read_run(run_dir).rows
         code = max(code, ended)
     for run_dir in runs:
         rows += read_run(run_dir).rows
-    tried.rounds(1)
-    return Evidence(rows=rows, programs=tried.said, lists=list_values(targets, rows)), code
+    programs.rounds(1)
+    lists = list_values(targets, rows)
+    return Evidence(rows=rows, programs=programs.numbers, lists=lists), code
 
 
 class Programs:
-    """Runs the programs that figures need; `said` is what `Evidence.programs` holds."""
+    """Runs the programs that figures need; `numbers` becomes `Evidence.programs`."""
 
     def __init__(self, targets: Sequence[Target]) -> None:
         """Build what has to be built.
@@ -156,22 +146,22 @@ class Programs:
         for name in {source.split()[0] for source in sources}:
             if PROGRAMS[name].built:
                 core_programs.build(name)
-        self.said: dict[str, list[Numbers]] = {source: [] for source in sources}
+        self.numbers: dict[str, list[Numbers]] = {source: [] for source in sources}
         self._failed: set[str] = set()
 
     def rounds(self, first: int) -> None:
         """Run every second process of each, from the first or the second on, in turn."""
         for number in range(first, max(p.processes for p in PROGRAMS.values()), 2):
-            for source in self.said:
+            for source in self.numbers:
                 name, *arguments = source.split()
                 if number >= PROGRAMS[name].processes or source in self._failed:
                     continue
                 try:
-                    self.said[source].append(PROGRAMS[name].run(*arguments))
+                    self.numbers[source].append(PROGRAMS[name].run(*arguments))
                 except subprocess.SubprocessError as error:
                     print(f"{source}: {error}", file=sys.stderr)
                     self._failed.add(source)
-                    self.said[source].clear()
+                    self.numbers[source].clear()
 
 
 def cells_by_matrix(targets: Sequence[Target]) -> dict[Path, list[str]]:
@@ -207,12 +197,11 @@ def list_values(targets: Sequence[Target], rows: Sequence[TrialRow]) -> dict[tup
         for row in rows
         if row.cell == quantity.source and row.status in VERIFIED
     }
-    found: dict[tuple[str, str], int] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     for dataset, column in sorted(needed):
         for stream in Catalog.default().get(dataset).load().streams:
             lists = stream.payload[column]
             if not isinstance(lists, ListColumn):
                 raise ValueError(f"column {column} of stream {stream.name} holds no lists")
-            count = found.get((dataset, column), 0)
-            found[dataset, column] = count + len(lists.packed().values)
-    return found
+            counts[dataset, column] += len(lists.packed().values)
+    return counts

@@ -1,6 +1,6 @@
-"""The figures that the project holds itself to: what they are, and whether a run reaches them.
+"""Defines the figures that the project must reach, and judges whether a run reaches them.
 
-Pure functions of what was measured (`benchmarks.evidence`); targets.toml tells the notation. A
+Pure functions of what was measured (`benchmarks.evidence`); targets.toml explains the notation. A
 figure is judged as a paper's claim is (`streamlab.lab.figures.judge`), each by the interval of its own.
 """
 
@@ -71,11 +71,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What was measured; what nobody asked for is empty.
+    """The measurements; those that no figure needs are empty.
 
     Attributes:
         rows: of all runs.
-        programs: by program and arguments, what each process said; none where one failed.
+        programs: numbers of each process, by program and arguments; empty if one failed.
         lists: by dataset and name of a list column, the values of all its lists.
     """
 
@@ -134,12 +134,12 @@ def _target(path: Path, table: Mapping[str, Any]) -> Target:
 def judged(target: Target, evidence: Evidence) -> Claim:
     """Return a figure as a claim that is met, missed, inconclusive, or has no number."""
     claim = PublishedClaim(text=target.name, published="", source="targets.toml")
-    found = estimate(target, evidence)
+    measured = estimate(target, evidence)
     if target.at_least is not None:
-        posed = claim.at_least(found, target.at_least)
+        posed = claim.at_least(measured, target.at_least)
     else:
         assert target.at_most is not None
-        posed = claim.at_most(found, target.at_most)
+        posed = claim.at_most(measured, target.at_most)
     return judge([posed], fewest=1)[0]
 
 
@@ -160,7 +160,7 @@ def _measured(quantity: Quantity, evidence: Evidence) -> Product | None:
     if quantity.is_of_cell:
         values = _of_cell(quantity, evidence)
     else:
-        values = [said[quantity.name] for said in evidence.programs.get(quantity.source, ())]
+        values = [each[quantity.name] for each in evidence.programs.get(quantity.source, ())]
     if not values or None in values:
         return None
     numbers = [float(value) for value in values if value is not None]

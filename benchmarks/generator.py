@@ -1,4 +1,4 @@
-"""What the multicore engine's generator can do on this machine, into a reader that does nothing.
+"""Measures the multicore engine's generator with a reader that does nothing.
 
 Run as a program it prints one JSON object: `eps`, the rate at which it hands over events that are
 all due at once, and `send_lag_p99_ns`, how late it is at 1 M events/s.
@@ -38,10 +38,10 @@ def percentile_ns(values_ns: Sequence[int], counts: Sequence[int], share: float)
         ValueError: there are no samples.
     """
     needed = share * sum(counts)
-    seen = 0
+    reached = 0
     for value_ns, count in zip(values_ns, counts, strict=True):
-        seen += count
-        if seen >= needed:
+        reached += count
+        if reached >= needed:
             return value_ns
     raise ValueError("the generator recorded no send lag")
 

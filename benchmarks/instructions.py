@@ -23,6 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from streamlab.lab.errors import GateError
+from streamlab.lab.gate.build import build_path
 from streamlab.lab.gate.instructions import Counts, differing, read_counts
 
 ROOT = Path(__file__).parents[1]
@@ -92,9 +93,7 @@ def build(source: Path, build_dir: Path) -> Path:
     """
     environment = {k: v for k, v in os.environ.items() if k not in BUILD_VARIABLES}
     # The environment's own CMake and Ninja, whether or not it is activated.
-    environment["PATH"] = os.pathsep.join(
-        (str(Path(sys.executable).parent), environment.get("PATH", os.defpath))
-    )
+    environment["PATH"] = build_path()
     cmake = _program("cmake", "make dependencies", environment["PATH"])
     target = build_dir.absolute()
     for command in (
@@ -125,12 +124,12 @@ def _count_one(valgrind: str, folder: Path, name: str, plant: float) -> int:
             *(["--plant", f"{plant:g}"] if plant else []),
         ]
         _output(command, env=ENVIRONMENT, cwd=folder)
-        found = re.search(r"^totals: (\d+)$", out.read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None or int(found[1]) == 0:
+        match = re.search(r"^totals: (\d+)$", out.read_text(encoding="utf-8"), re.MULTILINE)
+    if match is None or int(match[1]) == 0:
         raise CountError(
             f"{name}: callgrind counted nothing inside {COUNTED}; was the function inlined?"
         )
-    return int(found[1])
+    return int(match[1])
 
 
 def _compiler(build_dir: Path) -> str:
@@ -148,17 +147,17 @@ def _flags(build_dir: Path) -> str:
 def _cached(build_dir: Path, variable: str) -> str:
     """Return a variable of a build directory's CMake cache."""
     text = (build_dir / "CMakeCache.txt").read_text(encoding="utf-8")
-    found = re.search(rf"^{re.escape(variable)}:\w+=(.*)$", text, re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^{re.escape(variable)}:\w+=(.*)$", text, re.MULTILINE)
+    if match is None:
         raise CountError(f"{build_dir}/CMakeCache.txt has no {variable}; delete the directory")
-    return found[1]
+    return match[1]
 
 
 def _program(name: str, remedy: str, path: str | None = None) -> str:
-    found = shutil.which(name, path=path)
-    if found is None:
+    program = shutil.which(name, path=path)
+    if program is None:
         raise CountError(f"missing: {name}; remedy: {remedy}")
-    return found
+    return program
 
 
 def _output(
@@ -215,23 +214,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         type=Path,
         help="say whether the counts may be compared with those of this file",
     )
-    given = parser.parse_args(arguments)
-    source = given.source.resolve()
+    options = parser.parse_args(arguments)
+    source = options.source.resolve()
     try:
-        baseline = None if given.baseline is None else read_counts(given.baseline)
-        counts = count(source, given.build_dir or source / "build" / PRESET, dict(given.plant))
-        write(counts, given.out)
+        baseline = None if options.baseline is None else read_counts(options.baseline)
+        counts = count(source, options.build_dir or source / "build" / PRESET, dict(options.plant))
+        write(counts, options.out)
     except (CountError, GateError, OSError) as error:
         print(f"instructions: {error}", file=sys.stderr)
         return FAILED
     for name, number in counts.counts.items():
         print(f"{name:24} {number:>14,}")
-    print(f"{counts.compiler}, {counts.flags}, {counts.valgrind}: {given.out}")
+    print(f"{counts.compiler}, {counts.flags}, {counts.valgrind}: {options.out}")
     if baseline is None:
         return 0
-    for reason in (found := differing(baseline, counts)):
-        print(f"not comparable with {given.baseline}: {reason}")
-    return NOT_COMPARABLE if found else 0
+    for reason in (reasons := differing(baseline, counts)):
+        print(f"not comparable with {options.baseline}: {reason}")
+    return NOT_COMPARABLE if reasons else 0
 
 
 if __name__ == "__main__":

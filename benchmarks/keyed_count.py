@@ -76,9 +76,9 @@ def oracle(data: Input) -> Columns:
     A window that has not ended with the input forwards nothing.
     """
     events = total_order(data, FIELDS)
-    window, found = events.ts // WINDOW, events.payload["id"]
-    order = np.lexsort((found, window))
-    pairs = np.stack([window[order], found[order]])
+    window, ids = events.ts // WINDOW, events.payload["id"]
+    order = np.lexsort((ids, window))
+    pairs = np.stack([window[order], ids[order]])
     begins = np.flatnonzero(np.any(np.diff(pairs, axis=1, prepend=-1), axis=0))
     counts = np.diff(begins, append=pairs.shape[1])
     right = (pairs[0, begins] + 1) * WINDOW

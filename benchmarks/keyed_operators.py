@@ -1,4 +1,4 @@
-"""What a keyed operator costs: tumbling and sliding counts by key, as CPU time per key.
+"""Measures the cost of a keyed operator: tumbling and sliding counts by key, CPU time per key.
 
 A trial is a fresh process that makes its input, runs one query of operators O+ on the native core
 and compares the answer with NumPy's. `loop` is the limit: one pass of a compiled loop over the merged input
@@ -9,7 +9,6 @@ that counts in an open-addressing hash table, on one thread, nothing around it.
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
-from benchmarks.turns import Numbers, show
+from benchmarks.turns import Numbers, run_program, show
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
@@ -36,7 +35,6 @@ from streamlab.workloads.model import (
 SIZE = 100_000
 DISTANCE = 3
 FIRST = 1 << 32
-TIMEOUT_S = 300.0
 OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)])
 
 
@@ -113,7 +111,7 @@ def keys_of(case: Case) -> np.ndarray:
     return np.stack(near, axis=1)
 
 
-def made(case: Case) -> tuple[Query, Input]:
+def query_of(case: Case) -> tuple[Query, Input]:
     """Return the query and its input of two streams."""
     ts, stream, keys = columns_of(case)
     if case.words:
@@ -122,9 +120,9 @@ def made(case: Case) -> tuple[Query, Input]:
         kind = InputType(name="tuple", fields=np.dtype([("id", np.int64)]))
     streams = []
     for index in range(2):
-        own = np.ascontiguousarray(keys[stream == index])
-        flat = own.reshape(-1)
-        offsets = np.arange(len(own) + 1, dtype=np.int64) * max(1, case.words)
+        rows = np.ascontiguousarray(keys[stream == index])
+        flat = rows.reshape(-1)
+        offsets = np.arange(len(rows) + 1, dtype=np.int64) * max(1, case.words)
         column = ListColumn(offsets=offsets, values=flat) if case.words else flat
         payload = {"words" if case.words else "id": column}
         streams.append(
@@ -197,7 +195,7 @@ def loop_trial(case: Case) -> tuple[float, float]:
 
 def run_trial(case: Case, variant: str, instances: int, batch: int) -> tuple[float, float]:
     """Return keys/s and CPU ns per key of one run of the core, all threads together."""
-    query, data = made(case)
+    query, data = query_of(case)
     settings = RunSettings(workers=instances, batch=batch, expected_outputs=answers_of(case))
     run = OplusRun(query, data, settings, OplusOptions(shared_nothing=variant == "sn"))
     start, cpu = time.perf_counter(), time.process_time()
@@ -219,9 +217,7 @@ def run_trial(case: Case, variant: str, instances: int, batch: int) -> tuple[flo
 
 def trial(case: str, run: str) -> Numbers:
     """Run a fresh process; return keys/s and CPU ns per key, all threads together."""
-    command = [sys.executable, "-m", "benchmarks.keyed_operators", "--trial", case, run]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT_S)
-    keys_per_s, cpu_ns = json.loads(done.stdout)
+    keys_per_s, cpu_ns = run_program("keyed_operators", "--trial", case, run)
     return {"keys_per_s": keys_per_s, "cpu_ns": cpu_ns}
 
 
@@ -234,9 +230,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--trial", nargs=2, help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    if given.trial:
-        case, run = CASES[given.trial[0]], given.trial[1]
+    options = parser.parse_args(arguments)
+    if options.trial:
+        case, run = CASES[options.trial[0]], options.trial[1]
         if run == "loop":
             result = loop_trial(case)
         else:
@@ -244,7 +240,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             result = run_trial(case, variant, int(instances), int(batch))
         print(json.dumps(result))
         return 0
-    show([f"{case} {run}" for case in given.cases for run in given.runs], trial, given.repetitions)
+    show(
+        [f"{case} {run}" for case in options.cases for run in options.runs],
+        trial,
+        options.repetitions,
+    )
     return 0
 
 

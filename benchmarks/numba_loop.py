@@ -28,14 +28,14 @@ def rate_eps(cores: int) -> float:
     """Return events/s summed by `cores` threads that start together, each over its own column."""
     rng = np.random.default_rng(1)
     columns = [rng.integers(0, 1000, EVENTS_PER_CORE) for _ in range(cores)]
-    wanted = [int(column.sum()) for column in columns]
-    assert total(columns[0]) == wanted[0]  # compiles, too
+    sums = [int(column.sum()) for column in columns]
+    assert total(columns[0]) == sums[0]  # compiles, too
     barrier = threading.Barrier(cores + 1)
     right = [False] * cores
 
     def work(index: int) -> None:
         barrier.wait()
-        right[index] = all(total(columns[index]) == wanted[index] for _ in range(ROUNDS))
+        right[index] = all(total(columns[index]) == sums[index] for _ in range(ROUNDS))
         barrier.wait()
 
     threads = [threading.Thread(target=work, args=(index,)) for index in range(cores)]

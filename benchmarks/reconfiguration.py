@@ -1,4 +1,4 @@
-"""How long an operator takes to change its number of instances, under a load.
+"""Measures how long an operator takes to change its number of instances under a load.
 
     python -m benchmarks.reconfiguration 1 2
 
@@ -58,12 +58,12 @@ class TooFewError(Exception):
 
 def input_of(spec: LoadSpec) -> tuple[Workload, Dataset]:
     """Return the workload and an input for a load, generated now if the catalogue lacks it."""
-    found = workload("scale_join").bound({"ws_ms": WINDOW_MS})
-    return found, ensure(found, {}, round(expected_events(spec)) + SPARE_EVENTS, SEED)
+    join = workload("scale_join").bound({"ws_ms": WINDOW_MS})
+    return join, ensure(join, {}, round(expected_events(spec)) + SPARE_EVENTS, SEED)
 
 
 def switch_times_ns(
-    found: Workload, dataset: Dataset, spec: LoadSpec, before: int, after: int, rounds: int
+    join: Workload, dataset: Dataset, spec: LoadSpec, before: int, after: int, rounds: int
 ) -> dict[tuple[int, int], list[int]]:
     """Run once, and after the warm-up change `rounds` times from `before` to `after` and back.
 
@@ -74,10 +74,10 @@ def switch_times_ns(
         TooFewError: the input ended before.
         ValueError: the answer is wrong.
     """
-    offered = offer(spec, dataset, grid=found.output.grid)
-    assert isinstance(found.program, Query)
+    offered = offer(spec, dataset, grid=join.output.grid)
+    assert isinstance(join.program, Query)
     run = OplusRun(
-        found.program,
+        join.program,
         offered.dataset.load(),
         RunSettings(workers=before, batch=BATCH, ring_blocks=LOAD_RING_BLOCKS, load=offered.load),
         OplusOptions(max_instances=max(before, after)),
@@ -94,7 +94,7 @@ def switch_times_ns(
         answer = run.answer()
     finally:
         run.close()
-    difference = compare(expected(found, offered.dataset), answer, found.output)
+    difference = compare(expected(join, offered.dataset), answer, join.output)
     if not difference.equal:
         raise ValueError(f"the answer is wrong: {difference.render()}")
     for direction in ((before, after), (after, before)):
@@ -131,24 +131,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--length", type=float, default=LENGTH_S, metavar="S", help="of the load, besides warm-up"
     )
-    given = parser.parse_args(arguments)
-    if given.before < 1 or given.after < 1 or given.before == given.after:
-        parser.error(f"two different numbers of instances, not {given.before} and {given.after}")
-    spec = LoadSpec(rate_eps=RATE_EPS, warm_up_s=WARM_UP_S, window_s=given.length)
+    options = parser.parse_args(arguments)
+    if options.before < 1 or options.after < 1 or options.before == options.after:
+        parser.error(
+            f"two different numbers of instances, not {options.before} and {options.after}"
+        )
+    spec = LoadSpec(rate_eps=RATE_EPS, warm_up_s=WARM_UP_S, window_s=options.length)
     try:
-        changes = given.before, given.after, given.rounds
+        changes = options.before, options.after, options.rounds
         taken = switch_times_ns(*input_of(spec), spec, *changes)
     except (TooFewError, ValueError) as error:
         print(f"reconfiguration: {error}", file=sys.stderr)
         return 1
-    found = {
+    by_direction = {
         _named(direction): {
             "changes": len(times),
             "p99_ns": percentile_ns(sorted(times), [1] * len(times), 0.99),
         }
         for direction, times in taken.items()
     }
-    print(json.dumps(found))
+    print(json.dumps(by_direction))
     return 0
 
 

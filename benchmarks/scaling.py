@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repetitions", type=int, help="fresh processes a cell; default 5")
     parser.add_argument("--out", type=Path, default=TREE / "results" / "runs")
     parser.add_argument("--run", type=Path, help="print the curves of this run, and run nothing")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     if lacking := missing(NEEDED):
         packages = " ".join(PACKAGES.get(name, name) for name in lacking)
         print(f"missing: {' '.join(lacking)}; remedy: pip install {packages}")
@@ -68,12 +68,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in missing(OPTIONAL):
         print(f"without {name}: no {OPTIONAL[name]}")
     env = environment()
-    if given.run is not None:
-        return report(given.run)
+    if options.run is not None:
+        return report(options.run)
     if not finds_core(env) and (error := build()) is not None:
         print(error)
         return 2
-    run_dir = run(env, given.only, given.repetitions, given.out)
+    run_dir = run(env, options.only, options.repetitions, options.out)
     return 2 if run_dir is None else report(run_dir)
 
 
@@ -162,10 +162,10 @@ def report(run_dir: Path) -> int:
     from streamlab.results.machines import usable_cores
     from streamlab.results.store import read_run
 
-    found = read_run(run_dir)
-    host = found.meta.host
+    run = read_run(run_dir)
+    host = run.meta.host
     print(f"\n{host.get('cpu_model')}, {usable_cores(host)} usable cores")
-    for line in curves(found.rows):
+    for line in curves(run.rows):
         print(line)
     return 0
 

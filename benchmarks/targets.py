@@ -1,4 +1,4 @@
-"""Measures the figures in targets.toml and says which are reached: `python -m benchmarks.targets`.
+"""Measures the figures in targets.toml and reports which are reached: `python -m benchmarks.targets`.
 
 Exit code 0 when every figure is reached, 1 when one is short, else that of `lab run`.
 `within noise`: the interval of its processes reaches to the other side of the bound.
@@ -36,10 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=[],
         help="judge an earlier run of matrix.toml or latency.toml instead; may be repeated",
     )
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        targets = read_targets(HERE / "targets.toml", given.only)
-        evidence, code = gather(targets, given.run)
+        targets = read_targets(HERE / "targets.toml", options.only)
+        evidence, code = gather(targets, options.run)
     except ValueError as error:
         print(f"targets: {error}", file=sys.stderr)
         return USER_ERROR
@@ -54,23 +54,23 @@ def show(targets: Sequence[Target], evidence: Evidence) -> int:
     table = Table("figure", "measured", "95 % interval", "wanted", "", box=None)
     short = 0
     for target in targets:
-        found = estimate(target, evidence)
+        measured = estimate(target, evidence)
         claim = judged(target, evidence)
         good = claim.indicates == MET
         short += not good
         word = "ok" if good else "short"
         table.add_row(
             target.name,
-            "no number" if found is None else in_short(found.value),
+            "no number" if measured is None else in_short(measured.value),
             " to ".join("?" if end is None else in_short(end) for end in (claim.low, claim.high)),
-            wanted(target),
+            bound_text(target),
             f"{word}, within noise" if claim.outcome == INCONCLUSIVE else word,
         )
     Console(width=130 if not sys.stdout.isatty() else None).print(table)
     return short
 
 
-def wanted(target: Target) -> str:
+def bound_text(target: Target) -> str:
     """Return the bound of a figure in words."""
     if target.at_least is not None:
         return f"at least {in_short(target.at_least)}"

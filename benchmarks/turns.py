@@ -4,12 +4,16 @@ Ways take turns within a repetition, so that a busy moment of the machine meets 
 use, believe CPU times rather than rates.
 """
 
+import json
 import os
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+TIMEOUT_S = 1800.0
 
 Numbers = Mapping[str, float]
 """The results of one trial by quantity, e.g. `{"eps": 1e8, "cpu_ns": 9.5}`."""
@@ -19,11 +23,11 @@ def in_turn(
     ways: Sequence[str], trial: Callable[..., Numbers], repetitions: int
 ) -> dict[str, list[Numbers]]:
     """Return the numbers of each way's trials; `trial` takes the words of a way as arguments."""
-    found: dict[str, list[Numbers]] = {way: [] for way in ways}
+    by_way: dict[str, list[Numbers]] = {way: [] for way in ways}
     for _ in range(repetitions):
-        for way, numbers in found.items():
+        for way, numbers in by_way.items():
             numbers.append(trial(*way.split()))
-    return found
+    return by_way
 
 
 def show(ways: Sequence[str], trial: Callable[..., Numbers], repetitions: int) -> None:
@@ -40,6 +44,13 @@ def _text(name: str, values: Sequence[float]) -> str:
     if name.endswith("_s") or name == "eps":
         return f"{name} {median / 1e6:.1f} M ({low / 1e6:.1f} to {high / 1e6:.1f})"
     return f"{name} {median:.1f} ({low:.1f} to {high:.1f})"
+
+
+def run_program(name: str, *arguments: str, env: Mapping[str, str] | None = None) -> Any:
+    """Run a program of this folder in a fresh process; return the JSON of its last line."""
+    command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, timeout=TIMEOUT_S, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def run_lab(*arguments: str, env: Mapping[str, str] | None = None) -> tuple[Path | None, int]:

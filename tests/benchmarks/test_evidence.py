@@ -27,12 +27,12 @@ def program(tmp_path, monkeypatch):
     return write
 
 
-def said_by(*targets):
-    """What the programs of these figures say, both halves of their processes."""
-    tried = evidence.Programs(targets)
-    tried.rounds(0)
-    tried.rounds(1)
-    return tried.said
+def numbers_of(*targets):
+    """The numbers of the programs of these figures, from both halves of their processes."""
+    programs = evidence.Programs(targets)
+    programs.rounds(0)
+    programs.rounds(1)
+    return programs.numbers
 
 
 def test_programs_take_turns_and_each_is_run_once_a_round(program, tmp_path):
@@ -43,7 +43,7 @@ def test_programs_take_turns_and_each_is_run_once_a_round(program, tmp_path):
     times = evidence.PROGRAMS["ordered_log"].processes
     figures = [target(f"{order}: eps"), target(f"{order}: eps", over=f"{other}: eps")]
     numbers = [{"eps": 64.5, "cpu_ns": 1.0}] * times
-    assert said_by(*figures) == {order: numbers, other: numbers}
+    assert numbers_of(*figures) == {order: numbers, other: numbers}
     assert log.read_text().splitlines() == ["order 2 2 64 1", "scalegate 2 2 64 1"] * times
 
 
@@ -53,7 +53,7 @@ def test_a_program_that_fails_has_said_nothing_and_is_not_run_again(program, tmp
     program("reordering_bench", script)
     figure = target("reordering lock 2 450: cpu_ns", beyond="reordering none 2 450: cpu_ns")
     times = evidence.PROGRAMS["reordering"].processes
-    assert said_by(figure) == {
+    assert numbers_of(figure) == {
         "reordering lock 2 450": [],
         "reordering none 2 450": [{"wall_ns": 9.0, "cpu_ns": 450.5}] * times,
     }
@@ -69,12 +69,12 @@ def test_of_units_with_much_work_there_are_fewer(program):
 
 def test_a_reconfiguration_that_fails_has_no_time_in_either_direction(capfd):
     # 2 -> 2 is no change, which the benchmark itself refuses.
-    assert said_by(target("reconfiguration 2 2: 2 -> 2")) == {"reconfiguration 2 2": []}
+    assert numbers_of(target("reconfiguration 2 2: 2 -> 2")) == {"reconfiguration 2 2": []}
     assert "two different numbers of instances" in capfd.readouterr().err
 
 
 def test_no_program_is_run_for_figures_that_do_not_need_it():
-    assert said_by(target(CELL)) == {}
+    assert numbers_of(target(CELL)) == {}
     assert evidence.list_values([target(CELL)], [row(CELL)]) == {}
 
 

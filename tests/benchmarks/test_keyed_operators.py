@@ -27,9 +27,9 @@ def test_a_trial_counts_right(case, variant):
 
 
 def test_a_trial_that_counts_wrong_has_no_figure(monkeypatch):
-    query_and_data = keyed_operators.made(CASES["few keys"])
+    query_and_data = keyed_operators.query_of(CASES["few keys"])
     ts, stream, keys = keyed_operators.columns_of(CASES["few keys"])
-    monkeypatch.setattr(keyed_operators, "made", lambda case: query_and_data)
+    monkeypatch.setattr(keyed_operators, "query_of", lambda case: query_and_data)
     monkeypatch.setattr(keyed_operators, "columns_of", lambda case: (ts, stream, keys[:-1]))
     with pytest.raises(ArithmeticError, match="counted 4000, not 3999"):
         run_trial(CASES["few keys"], "vsn", 1, batch=64)

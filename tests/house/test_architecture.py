@@ -21,7 +21,7 @@ tool = runpy.run_path(str(ROOT / TOOL))
 @functools.cache
 def code() -> Any:
     """What the picture has to say."""
-    return tool["drawn"](ROOT)
+    return tool["content_of_tree"](ROOT)
 
 
 def section(title: str) -> str:
@@ -56,11 +56,11 @@ def defined(file: Path) -> set[str]:
 
 
 def test_the_picture_says_what_imports_and_needs_say():
-    said = tool["said"]((ROOT / tool["PICTURE"]).read_text(encoding="utf-8"))
-    assert code().units - said.units == set(), f"not in the picture; {REMEDY}"
-    assert said.units - code().units == set(), f"in the picture, not in the code; {REMEDY}"
-    assert code().arrows - said.arrows == set(), f"not in the picture; {REMEDY}"
-    assert said.arrows - code().arrows == set(), f"in the picture, not in the code; {REMEDY}"
+    drawn = tool["content_of_picture"]((ROOT / tool["PICTURE"]).read_text(encoding="utf-8"))
+    assert code().units - drawn.units == set(), f"not in the picture; {REMEDY}"
+    assert drawn.units - code().units == set(), f"in the picture, not in the code; {REMEDY}"
+    assert code().arrows - drawn.arrows == set(), f"not in the picture; {REMEDY}"
+    assert drawn.arrows - code().arrows == set(), f"in the picture, not in the code; {REMEDY}"
 
 
 def test_an_import_makes_an_arrow_and_one_against_the_others_is_set_apart():
