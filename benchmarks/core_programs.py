@@ -79,10 +79,7 @@ CORE_PROGRAMS: Mapping[str, CoreProgram] = {
 
 
 def trial(name: str, *arguments: str) -> Numbers:
-    """Run one process of a program that is built.
-
-    Returns:
-        Its numbers by quantity: rates in 1/s, times in ns per tuple, record or unit.
+    """Run one process of a built program: rates in 1/s, times in ns per tuple, record or unit.
 
     Raises:
         subprocess.CalledProcessError: the answer was wrong, or the arguments are.

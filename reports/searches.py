@@ -121,9 +121,7 @@ class Search:
 def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
     """Return the searches of a run, in the order of their first trials.
 
-    Args:
-        run: the run.
-        cells: the run's other cells, for the catch-up rates.
+    `cells` are the run's other cells, for the catch-up rates.
 
     Raises:
         ResultsError: a record of a search is damaged.

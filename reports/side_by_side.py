@@ -83,11 +83,9 @@ class SideBySide:
 
 
 def side_by_side(runs: Sequence[Run], *, seed: int) -> SideBySide:
-    """Compare runs with the first of them.
+    """Compare two or more runs with the first of them.
 
-    Args:
-        runs: at least two.
-        seed: seed of the intervals; the seed of `lab compare` gives the same intervals.
+    The seed of `lab compare` gives the same intervals.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.

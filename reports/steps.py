@@ -106,12 +106,9 @@ def start_time(run: Run) -> str:
 
 
 def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
-    """Return each cell's track over runs.
+    """Return each cell's track over runs of one machine, in order of time.
 
-    Args:
-        runs: runs of one machine, in order of time.
-        metric: the metric to follow; not the bracket of a search.
-        seed: seed of the noise that determines the floor.
+    `metric` is not the bracket of a search; `seed` is that of the noise that determines the floor.
     """
     cells: dict[tuple[str, str], dict[int, list[TrialRow]]] = {}
     for place, run in enumerate(runs):

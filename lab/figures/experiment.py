@@ -151,15 +151,10 @@ def notes(
     degrees: Iterable[int] | None = None,
     has_scale_note: bool = True,
 ) -> tuple[str, ...]:
-    """Return the notes of a figure.
+    """Return the notes of a figure, with cells without a number.
 
-    Args:
-        options: the figure's options.
-        runs: the figure's runs; the notes name cells without a number.
-        more: notes of this figure, after those on quick runs, scale and cores.
-        begin: the first notes, on the paper's machine.
-        degrees: the figure's numbers of workers; None: those of the options.
-        has_scale_note: whether to note a chosen scale.
+    `begin` are the first notes, on the paper's machine; `more` follow those on quick runs, scale and
+    cores. `degrees` are the figure's numbers of workers; None: those of the options.
     """
     return (
         *begin,

@@ -46,12 +46,10 @@ class Posed:
     """A claim with its measured value and the bounds that judge it.
 
     Attributes:
-        claim: the published claim.
         kind: VALUE or SHAPE.
         measured: the measured value; None without a verified number.
         bounds: lowest and highest value that meet the claim, inclusive.
         bound: the bounds as text.
-        unit: unit of the value and the bounds.
     """
 
     claim: "PublishedClaim"
@@ -157,9 +155,7 @@ class PublishedClaim:
 def judge(posed: Sequence[Posed], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
     """Judge all claims of a figure together by the rule of this module.
 
-    Args:
-        posed: the claims.
-        fewest: fewest trials of a cell for a judgement; 1 for values that do not vary.
+    `fewest` is the fewest trials of a cell for a judgement; 1 for values that do not vary.
     """
     judged = sum(claim.refusal(fewest) is None for claim in posed)
     alpha = (1 - CONFIDENCE) / 2 / max(judged, 1)

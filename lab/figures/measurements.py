@@ -59,12 +59,8 @@ class Series:
 def series(run: Run, key: str, variant: str, value: Value, *, options: str = "") -> Series:
     """Return a quantity of all verified cells of a workload and a variant.
 
-    Args:
-        run: the run.
-        key: the workload, `name` or `name@label`.
-        variant: `engine/variant`.
-        value: returns the quantity of a cell.
-        options: a required part of the cell's id; empty: any cell.
+    `key` is `name` or `name@label`, `variant` is `engine/variant`, and `options` a required part of
+    the cell's id.
     """
     quantities = [
         (cell.workers, quantity)

@@ -25,11 +25,8 @@ def latency_plan(
 ) -> Plan:
     """Return the stage that offers every cell of the previous stage LATENCY_SHARE of its rate.
 
-    Args:
-        options: the figure's options.
-        first: the matrix of the previous stage; each cell gets a load.
-        runs: the runs so far; the last one is of the previous stage.
-        select: returns whether to include a cell; None: all.
+    `first` is the matrix of the previous stage, and the last of `runs` its run. `select` returns
+    whether to include a cell; None: all.
 
     Raises:
         FigureError: no cell has a rate.

@@ -54,10 +54,8 @@ def shortfalls(needs: Iterable[Need]) -> str | None:
 def trials(run: Run, *parts: str, workers: Iterable[int] | None = None) -> list[TrialRow]:
     """Return the verified trials of the cells whose id contains all parts.
 
-    Args:
-        run: the run.
-        parts: parts of an id: `workload@label/`, `/engine/variant/`, an option's label.
-        workers: numbers of workers to include; None: all.
+    Parts are `workload@label/`, `/engine/variant/`, an option's label. `workers` are the numbers of
+    workers to include; None: all.
     """
     counted = None if workers is None else set(workers)
     return [

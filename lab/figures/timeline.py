@@ -13,6 +13,8 @@ from streamlab.results.store import Run
 from streamlab.results.table import table_of
 
 STEP_S = 0.1
+MOST_BINS = 600
+"""More points would be indistinguishable in a drawing."""
 Values = npt.NDArray[np.float64]
 
 
@@ -84,18 +86,12 @@ def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | 
     return float(selected.mean()) if len(selected) else None
 
 
-def binned(
-    t_s: Values, values: Values, *, last: bool = False, most: int = 600
-) -> list[tuple[float, float]]:
-    """Return (start, mean) of at most `most` bins of equal length that have a value.
+def binned(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[float, float]]:
+    """Return (start, mean) of at most MOST_BINS bins of equal length that have a value.
 
-    Args:
-        t_s: start of each row, in seconds.
-        values: value of each row.
-        last: take the last value of a bin instead of the mean, for counts.
-        most: maximum number of bins; more points would be indistinguishable in a drawing.
+    `t_s` is the start of each row; `last` takes the last value of a bin instead, for counts.
     """
-    width = max(1, -(-len(t_s) // most))
+    width = max(1, -(-len(t_s) // MOST_BINS))
     bins = []
     for at in range(0, len(t_s), width):
         part = values[at : at + width]
@@ -120,7 +116,6 @@ def longest_above(values: Values, bound: float) -> float:
 
 
 def _changes(run: Run, row: TrialRow) -> tuple[Reconfiguration, ...]:
-
     if row.reconfigurations is None:
         return ()
     try:

@@ -88,7 +88,6 @@ class FigureVerdict:
     Attributes:
         verdict: one of VERDICTS.
         indicates: the verdict of the measured numbers alone: neither INCONCLUSIVE nor INDICATION.
-        reason: the reason for the verdict.
     """
 
     verdict: str

@@ -23,7 +23,6 @@ class Bar:
     """The ratio of a cell.
 
     Attributes:
-        name: name of the cell.
         ratio: new over old.
         low, high: ends of its interval; None without one.
         tone: 1 better, -1 worse, 0 neither.
@@ -48,14 +47,7 @@ def draw_ratios(
 def ratio_panel(
     bars: Sequence[Bar], *, title: str, subtitle: str, mark: str | None = None
 ) -> Panel:
-    """Draw ratios on a logarithmic axis around 1.
-
-    Args:
-        bars: one or more ratios, from top to bottom.
-        title: title of the panel.
-        subtitle: the definition of the ratio, and the meaning of the marks.
-        mark: a warning at the top right; None: no warning.
-    """
+    """Draw one or more ratios on a logarithmic axis around 1; `mark` is a warning at the top right."""
     height = _TOP_IN + _BOTTOM_IN + 2 * _ROW_IN * len(bars)
     box = (_LEFT_IN, _BOTTOM_IN, _RIGHT_IN, _TOP_IN)
     axes = new_panel(title=title, subtitle=subtitle, height_in=height, box=box)

@@ -28,12 +28,7 @@ _COLOURS = {"better": BETTER_COLOUR, "worse": WORSE_COLOUR}
 
 
 def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
-    """Write runs side by side as one HTML file and return its path.
-
-    Args:
-        runs: at least two; the others are compared with the first.
-        target: the file to write.
-        seed: seed of the intervals.
+    """Write two or more runs side by side as one HTML file and return its path.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.

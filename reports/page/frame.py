@@ -19,14 +19,7 @@ _OTHER = re.compile(r"[^A-Za-z0-9_./@-]")
 
 
 def fill(template: str, *, name: str, colours: Mapping[str, Colour], **more: Any) -> str:
-    """Return the text of a page.
-
-    Args:
-        template: file name of the template in this folder.
-        name: end of the title.
-        colours: colours of the engines.
-        more: further variables of the template.
-    """
+    """Return the text of a page from a template in this folder; `name` is the end of the title."""
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     page = _templates().get_template(template)
     return page.render(

@@ -38,13 +38,9 @@ def write_history(
 ) -> Path:
     """Write the history of runs as one HTML file and return its path.
 
-    Args:
-        runs: one or more runs of one machine, in order of time.
-        target: the file to write.
-        metric: a name of `streamlab.results.compare.METRICS`, except that of searches.
-        seed: seed of the noise that determines the floor of a step.
-        machine: the fields that identify the machine.
-        left_out: excluded runs, each with the reason.
+    The runs are of one machine, in order of time. `metric` is a name of
+    `streamlab.results.compare.METRICS`, except that of searches. `machine` has the fields that
+    identify the machine, and `left_out` the excluded runs with reasons.
     """
     tracked = history(runs, METRICS[metric], seed=seed)
     names = [run.path.resolve().name for run in runs]

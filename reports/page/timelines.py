@@ -17,13 +17,7 @@ MOST = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnTrial:
-    """A drawn trial.
-
-    Attributes:
-        name: the cell and the number of the trial.
-        status, reason: status and reason of the trial.
-        svg: the drawing.
-    """
+    """A drawn trial; `name` is the cell and the number of the trial."""
 
     name: str
     status: str

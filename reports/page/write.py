@@ -84,14 +84,8 @@ class Download:
 def write_report(run_dir: Path, out: Path | None = None) -> Path:
     """Write a run's report as one HTML file, and its figures as SVG and PNG into `<run>/figures`.
 
+    Writes `<run_dir>/report.html` unless `out` is set, and returns its path.
     Equal runs give equal bytes.
-
-    Args:
-        run_dir: directory of a run.
-        out: the file to write; `<run_dir>/report.html` when None.
-
-    Returns:
-        The path of the HTML file.
 
     Raises:
         ResultsError: the run is missing or damaged.

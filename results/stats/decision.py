@@ -125,10 +125,7 @@ class Decision:
 def screen(cells: Mapping[Key, Arms], rule: Rule, rng: np.random.Generator) -> tuple[Decision, ...]:
     """Return the first stage's findings. The caller measures the `suspect` cells again.
 
-    Args:
-        cells: the arms by cell and metric; each has at least one value on both sides.
-        rule: the parameters.
-        rng: draws for the noise.
+    Each cell has at least one value on both sides; `rng` draws for the noise.
     """
     findings = []
     for key, stage in _stages(cells, rule, rng).items():
@@ -162,11 +159,7 @@ def confirm(
     Only a measurement that excludes a change clears a suspect. Any other leaves it `unstable`, since
     the first stage gave evidence of a change.
 
-    Args:
-        findings: from `screen`.
-        again: the new arms of every suspect, without values of the first stage.
-        rule: the parameters.
-        rng: draws for the noise.
+    `again` has the new arms of every suspect, without values of the first stage.
 
     Raises:
         ValueError: a suspect is missing.
@@ -175,22 +168,16 @@ def confirm(
     if missing:
         raise ValueError(f"no second measurement of {missing}")
     stages = _stages({key: again[key] for key in suspects(findings)}, rule, rng)
-    return tuple(
-        replace(
-            finding,
-            second=stages[finding.key],
-            verdict=_confirmed(stages[finding.key]),
-        )
-        if finding.key in stages
-        else finding
-        for finding in findings
-    )
 
+    def decided(finding: Decision) -> Decision:
+        second = stages.get(finding.key)
+        if second is None:
+            return finding
+        verdict = GateVerdict.UNCONFIRMED if second.excludes else GateVerdict.UNSTABLE
+        verdict = GateVerdict.REGRESSION if second.worse else verdict
+        return replace(finding, second=second, verdict=verdict)
 
-def _confirmed(second: StageResult) -> GateVerdict:
-    if second.worse:
-        return GateVerdict.REGRESSION
-    return GateVerdict.UNCONFIRMED if second.excludes else GateVerdict.UNSTABLE
+    return tuple(map(decided, findings))
 
 
 def decide_once(

@@ -27,10 +27,7 @@ def mann_whitney(
     Exact up to LARGEST_TABLE pairs; beyond, the normal approximation with continuity correction, which
     errs the same way in its tail.
 
-    Args:
-        old: one value a process, at least one.
-        new: likewise.
-        alternative: `greater`: new tends to be larger than old.
+    Each arm has one value a process, at least one. `greater`: new tends to be larger than old.
 
     Raises:
         ValueError: an arm is empty or has a value that is not finite.

@@ -46,11 +46,7 @@ def resampled_noise(
     Then draws two A arms of `n` values from all values with replacement, `draws` times.
     Excludes the noise between hosts or days, which only A/A runs on them show.
 
-    Args:
-        arms: values above 0, at least 2 in all.
-        n: number of values in an arm.
-        rng: draws the resamples.
-        draws: number of A/A ratios to draw.
+    The arms have values above 0, at least 2 in all.
     """
     residuals = []
     for values in arms:

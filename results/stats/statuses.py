@@ -50,11 +50,9 @@ class StatusTest:
 
 
 def level(status: str | None, steady: str | None = None) -> int:
-    """Return the index of a trial's status in `ORDER`.
+    """Return the index of a trial's status in `ORDER`; an unknown status counts as a crash.
 
-    Args:
-        status: the trial's status; an unknown status counts as a crash.
-        steady: column `steady`; needed because an unsteady catch-up has the status ok.
+    `steady` is the column of that name: an unsteady catch-up has the status ok.
     """
     if status == schema.OK and steady == schema.UNSTEADY:
         status = schema.UNSTEADY

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 from benchmarks.evidence import HERE
-from streamlab.lab.figures.datatrace import QUERIES
+from streamlab.lab.figures.datatrace.queries import QUERIES
 
 MATRIX = tomllib.loads((HERE / "verified.toml").read_text(encoding="utf-8"))
 """As it is written: programs that look real ids up need the datasets to be there."""

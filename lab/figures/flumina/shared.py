@@ -125,10 +125,7 @@ def workers_text(fewest: int, most: int) -> str:
 def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Need, Need]:
     """Return the needs of claims on synchronization plans: several workers synchronized.
 
-    Args:
-        run: the run.
-        parts: parts of the cells' ids; see `trials`.
-        workers: numbers of workers; excludes 1, since a single worker does not synchronize.
+    `parts` select cells as in `trials`; a single worker does not synchronize.
     """
     rows = trials(run, f"/{DGS}/", *parts, workers=[n for n in workers if n > 1])
     return outputs(rows), engine_counts(rows, "synchronizations", "synchronizations of every trial")

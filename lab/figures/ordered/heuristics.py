@@ -200,15 +200,7 @@ def _ratios(
 ) -> list[Measured | None]:
     """Return for each query the ratio of the best of `above` to the best of `below`.
 
-    The ratio is None if a heuristic has no value.
-
-    Args:
-        quantity: throughput or latency.
-        above: heuristics of the numerator.
-        below: heuristics of the denominator.
-        within: numbers of workers to include.
-        late: whether lower is better.
-        numbers_of: numbers of the queries.
+    None if a heuristic has no value; of latency (`late`) the lowest is the best.
     """
 
     def best(number: int, names: Sequence[str]) -> Measured | None:

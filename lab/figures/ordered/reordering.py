@@ -54,7 +54,6 @@ class Setup:
 
     Attributes:
         name: part of the workload's key.
-        title: title of the panels.
         operators, selectivity: parameters of the parametric pipeline.
         cost_us: nominal cost of a tuple at each operator.
         records: input records, usual and quick, by granularity.
@@ -77,10 +76,6 @@ class Question:
     """The differences between figures 12 and 13.
 
     Attributes:
-        number: the figure's number in the paper.
-        title: title of the figure.
-        section: section of the paper.
-        setups: pipelines to run.
         about: a sentence on the pipelines, for the notes.
         by_operator: whether the origin of serial numbers matters. Then the figure measures the
             paper's form, which the claims judge, and this lab's own.

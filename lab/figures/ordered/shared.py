@@ -106,8 +106,6 @@ class BenchmarkQuery:
     """A query of the benchmark.
 
     Attributes:
-        number: its number in the benchmark.
-        workload: its name in the lab.
         partitioned: number of partitioned operators.
         a_year: records of a year for each order in an hour, if the input must span a year; else 0.
     """

@@ -67,10 +67,7 @@ def length_s(share: float) -> float:
 def phases(seed: int, share: float, highest_eps: float) -> tuple[Phase, ...]:
     """Return the phases of a run, the last one truncated at the end of the experiment.
 
-    Args:
-        seed: seed of the random phases.
-        share: scale of the phases' lengths.
-        highest_eps: the rate here that corresponds to the paper's highest, 8,000 t/s.
+    `highest_eps` is the rate here that corresponds to the paper's highest, 8,000 t/s.
     """
     end_ms = round(length_s(share) * 1000)
     starts, factors = parse_rates(script(share), "rates of section 8.5").changes(end_ms, seed)

@@ -82,13 +82,8 @@ def panels(
 ) -> list[Panel]:
     """Return rate, instances, throughput with the capacity of the instances, and latency.
 
-    Args:
-        timeline: the trial over time.
-        title: title of the column.
-        per_instance: highest comparisons a second of one instance; None: no band.
-        marks_ms: published latencies.
-        shades: shaded ranges of all panels.
-        phases: the planned rates, drawn along with the offered ones.
+    `per_instance` is the highest comparisons a second of one instance; None: no band. `marks_ms` are
+    published latencies, and `phases` the planned rates.
     """
     throughput = [line(timeline, timeline.comparisons_per_s)]
     if per_instance is not None:

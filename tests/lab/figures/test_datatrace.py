@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.lab.figures.datatrace import FORMS, QUERIES, lines_of_code
+from streamlab.lab.figures.datatrace.queries import FORMS, QUERIES, lines_of_code
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
 from streamlab.lab.figures.verdict import (

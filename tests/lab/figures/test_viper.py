@@ -13,7 +13,7 @@ from streamlab.lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from streamlab.lab.figures.viper import degrees
+from streamlab.lab.figures.viper.determinism import degrees
 from streamlab.results.schema import columns_of
 from tests.lab.figures.claims import cells_of, judged, outcomes
 
