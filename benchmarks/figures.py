@@ -131,7 +131,7 @@ def _target(path: Path, table: Mapping[str, Any]) -> Target:
     return Target(**{**table, **quantities})
 
 
-def judged(target: Target, evidence: Evidence) -> Claim:
+def judge_target(target: Target, evidence: Evidence) -> Claim:
     """Return a figure as a claim that is met, missed, inconclusive, or has no number."""
     claim = PublishedClaim(text=target.name, published="", source="targets.toml")
     measured = estimate(target, evidence)

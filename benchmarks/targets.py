@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.evidence import HERE, RunFailedError, gather
-from benchmarks.figures import Evidence, Target, estimate, judged, read_targets
+from benchmarks.figures import Evidence, Target, estimate, judge_target, read_targets
 from streamlab.lab.figures.verdict import INCONCLUSIVE, MET
 
 USER_ERROR = 2
@@ -55,7 +55,7 @@ def show(targets: Sequence[Target], evidence: Evidence) -> int:
     short = 0
     for target in targets:
         measured = estimate(target, evidence)
-        claim = judged(target, evidence)
+        claim = judge_target(target, evidence)
         good = claim.indicates == MET
         short += not good
         word = "ok" if good else "short"

@@ -7,7 +7,7 @@ _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 SHORTEST_NS = 100.0
 """A shorter latency is the cost of reading the clock rather than a delay."""
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +44,7 @@ def plain(value: float) -> Quantity:
 def duration(ns: float) -> Quantity:
     """Format a time in nanoseconds, for example `1.24 µs`."""
     exact = f"{ns:,.0f} ns" if ns >= 100 or ns == int(ns) else f"{ns:,.3f} ns"
-    for index, (factor, unit) in enumerate(_TIMES):
-        if abs(ns) >= factor or index == len(_TIMES) - 1:
-            if index and digits(ns / factor) == "1000":
-                factor, unit = _TIMES[index - 1]
-            return Quantity(text=f"{digits(ns / factor)} {unit}", exact=exact)
-    raise AssertionError("unreachable: the last unit takes every value")
+    return Quantity(text=_scaled(ns, _TIMES, "ns"), exact=exact)
 
 
 def latency(ns: float) -> Quantity:
@@ -142,10 +137,9 @@ def _small(value: float, unit: str) -> str:
     return f"{digits(value)} {unit}" if value == 0 else f"{digits(value / 1e-6)} µ{unit}"
 
 
-def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
-    for index, (factor, unit) in enumerate(units):
+def _scaled(value: float, units: tuple[tuple[float, str], ...], base: str = "") -> str:
+    """Format a value in the largest unit of which it has one, rounded to three digits."""
+    for factor, unit in units:
         if abs(value) >= factor * 0.9995:
-            if index and digits(value / factor) == "1000":
-                factor, unit = units[index - 1]
             return f"{digits(value / factor)} {unit}"
-    return f"{digits(value)} "
+    return f"{digits(value)} {base}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from streamlab.results.errors import ResultsError
 from streamlab.results.seal import read_sealed
 from streamlab.results.table import table_of
@@ -59,8 +61,6 @@ def read_timeline(run_dir: Path, series: str) -> TrialTimeline | None:
     Raises:
         ResultsError: the file is missing, unreadable, or has changed since the lab wrote it.
     """
-    import pyarrow as pa
-
     path = run_dir / series
     try:
         table: dict[str, list[Any]] = table_of(read_sealed(run_dir, path)).to_pydict()

@@ -60,48 +60,23 @@ def _column(name: str) -> Callable[[TrialRow], float | None]:
     return lambda row: float(getattr(row, name)) if getattr(row, name) else None
 
 
+def _catch_up_rate(row: TrialRow) -> float | None:
+    return None if row.load else _column("throughput_eps")(row)
+
+
 SUSTAINABLE = "r_pass"
+HIGHER_IS_BETTER = ("throughput", SUSTAINABLE)
 
 METRICS: Mapping[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric(
-            name="throughput",
-            about="catch-up rate, events/s",
-            higher_is_better=True,
-            value=lambda row: None if row.load else _column("throughput_eps")(row),
-        ),
-        Metric(name="cpu", about="CPU-seconds per 1 M events", higher_is_better=False, value=_cpu),
-        Metric(
-            name="p50",
-            about="median latency, ns",
-            higher_is_better=False,
-            value=_column("latency_p50_ns"),
-        ),
-        Metric(
-            name="p99",
-            about="99th percentile of latency, ns",
-            higher_is_better=False,
-            value=_column("latency_p99_ns"),
-        ),
-        Metric(
-            name=SUSTAINABLE,
-            about="highest rate that a search confirmed, events/s",
-            higher_is_better=True,
-            value=_column("offered_eps"),
-        ),
-        Metric(
-            name="energy",
-            about="gross J per 1,000 events",
-            higher_is_better=False,
-            value=_column("energy_j_per_1000"),
-        ),
-        Metric(
-            name="rss",
-            about="peak memory, bytes",
-            higher_is_better=False,
-            value=_column("peak_rss_bytes"),
-        ),
+    name: Metric(name=name, about=about, higher_is_better=name in HIGHER_IS_BETTER, value=value)
+    for name, about, value in (
+        ("throughput", "catch-up rate, events/s", _catch_up_rate),
+        ("cpu", "CPU-seconds per 1 M events", _cpu),
+        ("p50", "median latency, ns", _column("latency_p50_ns")),
+        ("p99", "99th percentile of latency, ns", _column("latency_p99_ns")),
+        (SUSTAINABLE, "highest rate that a search confirmed, events/s", _column("offered_eps")),
+        ("energy", "gross J per 1,000 events", _column("energy_j_per_1000")),
+        ("rss", "peak memory, bytes", _column("peak_rss_bytes")),
     )
 }
 """Metrics by name, in display order."""

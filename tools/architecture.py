@@ -204,7 +204,7 @@ def picture(root: Path) -> str:
     needed = {b for kind, (_, b) in kinds if kind == "unit"}
     lines = [
         "digraph {",
-        f'graph [compound=true newrank=true fontname="sans-serif" label="{LEGEND}"]',
+        f'graph [compound=true fontname="sans-serif" label="{LEGEND}"]',
         'node [shape=box style="rounded,filled" fillcolor="#e3eefb" fontname="sans-serif"]',
     ]
     top, bottom = {}, {}

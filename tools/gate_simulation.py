@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from streamlab.results.stats.decision import (
     ONE_STAGE,
@@ -25,7 +26,7 @@ from streamlab.results.stats.decision import (
     screen,
     suspects,
 )
-from streamlab.results.stats.intervals import median_interval, ratio_interval
+from streamlab.results.stats.intervals import Interval, median_interval, ratio_interval
 from streamlab.results.stats.mann_whitney import mann_whitney
 
 SEED = 20
@@ -51,31 +52,23 @@ def intervals() -> Iterator[str]:
     """Yield how often 95 % intervals contain the truth."""
     yield from _head("interval", "n", "says", "covers", "relative width")
     rng = np.random.default_rng(SEED)
-    for n in (6, 10, 20):
-        found = [median_interval(_costs(rng, n, 0.03)) for _ in range(INTERVALS)]
-        kept = [i for i in found if i is not None]
-        covers = _mean([i.low <= 1 <= i.high for i in kept])
-        yield _row(
-            "median, order statistics",
-            n,
-            _share(kept[0].coverage),
-            _with_error(covers, INTERVALS),
-            _share(_mean([i.high - i.low for i in kept])),
-        )
-    for n in (5, 10, 20):
-        ratios = [
-            ratio_interval(_costs(rng, n, 0.03), 1.05 * _costs(rng, n, 0.03), rng)
-            for _ in range(INTERVALS)
-        ]
-        both = [i for i in ratios if i is not None]
-        covers = _mean([i.low <= 1.05 <= i.high for i in both])
-        yield _row(
-            "ratio of medians, BCa",
-            n,
-            _share(0.95),
-            _with_error(covers, INTERVALS),
-            _share(_mean([i.high - i.low for i in both])),
-        )
+
+    def of_median(n: int) -> Interval | None:
+        return median_interval(_costs(rng, n, 0.03))
+
+    def of_ratio(n: int) -> Interval | None:
+        return ratio_interval(_costs(rng, n, 0.03), 1.05 * _costs(rng, n, 0.03), rng)
+
+    for name, draw, sizes, truth in (
+        ("median, order statistics", of_median, (6, 10, 20), 1),
+        ("ratio of medians, BCa", of_ratio, (5, 10, 20), 1.05),
+    ):
+        for n in sizes:
+            ends = [i for _ in range(INTERVALS) if (i := draw(n)) is not None]
+            covers = _mean([i.low <= truth <= i.high for i in ends])
+            width = _mean([i.high - i.low for i in ends])
+            says = _share(ends[0].coverage)
+            yield _row(name, n, says, _with_error(covers, INTERVALS), _share(width))
 
 
 def alarms_of_suites() -> Iterator[str]:
@@ -88,12 +81,8 @@ def alarms_of_suites() -> Iterator[str]:
             keys = [(str(k), "wall") for k in range(cells)]
             once = sum(_alarm(_once(keys, _steady(rng, sd), rng)) for _ in range(suites))
             twice = sum(_alarm(_twice(keys, _steady(rng, sd), rng)) for _ in range(suites))
-            yield _row(
-                cells,
-                _share(sd),
-                _with_error(once / suites, suites),
-                _with_error(twice / suites, suites),
-            )
+            shares = (_with_error(alarms / suites, suites) for alarms in (once, twice))
+            yield _row(cells, _share(sd), *shares)
 
 
 def power() -> Iterator[str]:
@@ -107,8 +96,8 @@ def power() -> Iterator[str]:
             shares = []
             for slower in (0.05, 0.10):
                 measure = _steady(rng, sd, slower={keys[0]: slower})
-                found = [_twice(keys, measure, rng)[0].verdict for _ in range(suites)]
-                shares.append(found.count(GateVerdict.REGRESSION) / suites)
+                verdicts = [_twice(keys, measure, rng)[0].verdict for _ in range(suites)]
+                shares.append(verdicts.count(GateVerdict.REGRESSION) / suites)
             still = [_twice(keys[:1], _steady(rng, sd), rng)[0].verdict for _ in range(suites)]
             yield _row(
                 cells,
@@ -232,8 +221,6 @@ def _costs(rng: np.random.Generator, n: int, sd: float) -> Floats:
 
 def _with_error(share: float, trials: int) -> str:
     """Write a share with its 95 % interval (Clopper and Pearson)."""
-    from scipy import stats  # heavy
-
     low, high = stats.binomtest(round(share * trials), trials).proportion_ci(0.95)
     return f"{_share(share)} ({_share(low)} - {_share(high)})"
 

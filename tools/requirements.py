@@ -15,10 +15,10 @@ def requirements(pyproject: Path) -> list[str]:
     with pyproject.open("rb") as file:
         content = tomllib.load(file)
     project = content["project"]
-    wanted = set(content["build-system"]["requires"]) | set(project.get("dependencies", ()))
+    lines = set(content["build-system"]["requires"]) | set(project.get("dependencies", ()))
     for extra in project.get("optional-dependencies", {}).values():
-        wanted |= set(extra)
-    return sorted(wanted, key=str.lower)
+        lines |= set(extra)
+    return sorted(lines, key=str.lower)
 
 
 if __name__ == "__main__":

@@ -64,23 +64,23 @@ class Facts:
     def __iter__(self) -> Iterator[Fact]:
         return iter(self.rows)
 
-    def of(self, **wanted: str) -> tuple[Fact, ...]:
+    def of(self, **columns: str) -> tuple[Fact, ...]:
         """Return the facts whose columns equal these texts."""
         return tuple(
             fact
             for fact in self.rows
-            if all(getattr(fact, column) == text for column, text in wanted.items())
+            if all(getattr(fact, column) == text for column, text in columns.items())
         )
 
-    def one(self, **wanted: str) -> Fact:
+    def one(self, **columns: str) -> Fact:
         """Return the only fact whose columns equal these texts.
 
         Raises:
             ResultsError: no fact matches, or several do.
         """
-        matches = self.of(**wanted)
+        matches = self.of(**columns)
         if len(matches) != 1:
-            raise ResultsError(f"{len(matches)} published numbers have {wanted}, expected one")
+            raise ResultsError(f"{len(matches)} published numbers have {columns}, expected one")
         return matches[0]
 
 

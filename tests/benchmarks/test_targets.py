@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.core_programs import CORE_PROGRAMS
 from benchmarks.evidence import HERE, MATRICES, PROGRAMS, cells_by_matrix
-from benchmarks.figures import LISTS, SLOWEST, Evidence, judged, read_targets
+from benchmarks.figures import LISTS, SLOWEST, Evidence, judge_target, read_targets
 from benchmarks.figures import estimate as estimate_of
 from benchmarks.generator import percentile_ns
 from benchmarks.targets import in_short, show
@@ -144,7 +144,7 @@ def test_one_wrong_answer_leaves_a_cell_without_a_number():
 )
 def test_a_figure_is_judged_by_the_interval_of_its_processes(rates, outcome, indicates, capsys):
     evidence = Evidence(rows=[row(throughput_eps=rate) for rate in rates])
-    claim = judged(target(), evidence)
+    claim = judge_target(target(), evidence)
     assert (claim.outcome, claim.indicates) == (outcome, indicates)
     assert show([target()], evidence) == (indicates != MET)
     assert ("within noise" in capsys.readouterr().out) == (outcome == INCONCLUSIVE)
@@ -152,8 +152,8 @@ def test_a_figure_is_judged_by_the_interval_of_its_processes(rates, outcome, ind
 
 def test_an_upper_bound_goes_the_other_way():
     rows = [row(throughput_eps=rate) for rate in (2.0, 2.1, 2.05)]
-    assert judged(target(at_most=1.0), Evidence(rows=rows)).outcome == MISSED
-    assert judged(target(at_most=3.0), Evidence(rows=rows)).outcome == MET
+    assert judge_target(target(at_most=1.0), Evidence(rows=rows)).outcome == MISSED
+    assert judge_target(target(at_most=3.0), Evidence(rows=rows)).outcome == MET
 
 
 def write(folder, text):

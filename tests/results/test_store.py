@@ -171,18 +171,13 @@ def test_value_that_its_column_cannot_hold_is_refused_before_anything_is_written
     assert not (tmp_path / "trials").exists()
 
 
-def test_numbers_of_numpy_are_numbers(tmp_path):
+@pytest.mark.parametrize("events", [np.int32(7), 7.0])
+def test_numbers_of_numpy_and_whole_floats_are_numbers(tmp_path, events):
     store_meta(tmp_path, {})
-    store_trial(tmp_path, "a", row(events=np.int32(7), cpu_s=np.float32(0.5), sustained=np.True_))
-    (found,) = read_run(tmp_path).rows
-    assert (found.events, found.cpu_s, found.sustained) == (7, 0.5, True)
-
-
-def test_a_whole_number_may_be_written_as_a_float(tmp_path):
-    store_meta(tmp_path, {})
-    store_trial(tmp_path, "a", row(events=5.0))
-    (found,) = read_run(tmp_path).rows
-    assert found.events == 5 and isinstance(found.events, int)
+    store_trial(tmp_path, "a", row(events=events, cpu_s=np.float32(0.5), sustained=np.True_))
+    (stored,) = read_run(tmp_path).rows
+    assert (stored.events, stored.cpu_s, stored.sustained) == (7, 0.5, True)
+    assert isinstance(stored.events, int)
 
 
 def test_other_schema_version_is_refused_with_a_remedy(tmp_path):
@@ -278,16 +273,13 @@ def complete(*rows):
     return [trial_row(columns) for columns in rows]
 
 
-def test_cell_gives_median_and_range_over_its_repetitions():
-    (cell,) = by_cell(complete(row(1, eps=3.0), row(2, eps=1.0), row(3, eps=10.0)))
-    spread = cell.spread("throughput_eps")
-    assert (spread.n, spread.median, spread.low, spread.high) == (3, 3.0, 1.0, 10.0)
-
-
-def test_single_repetition_is_shown_as_one():
-    (cell,) = by_cell(complete(row(eps=3.0)))
-    spread = cell.spread("throughput_eps")
-    assert (spread.n, spread.median, spread.low, spread.high) == (1, 3.0, 3.0, 3.0)
+@pytest.mark.parametrize(
+    ("rates", "spread"), [((3.0, 1.0, 10.0), (3, 3.0, 1.0, 10.0)), ((3.0,), (1, 3.0, 3.0, 3.0))]
+)
+def test_cell_gives_median_and_range_over_its_repetitions(rates, spread):
+    (cell,) = by_cell(complete(*(row(n, eps=eps) for n, eps in enumerate(rates, 1))))
+    rate = cell.spread("throughput_eps")
+    assert (rate.n, rate.median, rate.low, rate.high) == spread
 
 
 @pytest.mark.parametrize("status", sorted(set(STATUSES) - VERIFIED))

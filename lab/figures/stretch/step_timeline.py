@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.lab.figures.experiment import outcome, plain
-from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.figure import Outcome, Runs
 from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.measurements import quotient
 from streamlab.lab.figures.options import Options
@@ -14,11 +14,9 @@ from streamlab.lab.figures.preconditions import cores, sweep_points
 from streamlab.lab.figures.stretch.shared import PAPER
 from streamlab.lab.figures.stretch.steps import (
     DIRECTIONS,
-    NEEDS,
-    STAGES,
     Step,
     rate_steps,
-    scale,
+    step_figure,
     step_notes,
     step_reconfigurations,
     steps,
@@ -161,12 +159,9 @@ def _after(step: Step, name: str) -> float | None:
     return mean(getattr(step.timeline, name), where)
 
 
-FIGURE = Figure(
-    id="stretch:10",
-    title="one provisioning and one decommissioning over time",
-    shows="input rate, instances, throughput and latency, elastic against static",
-    needs=NEEDS,
-    stages=STAGES,
-    scale=scale,
-    outcome=_outcome,
+FIGURE = step_figure(
+    "10",
+    "one provisioning and one decommissioning over time",
+    "input rate, instances, throughput and latency, elastic against static",
+    _outcome,
 )

@@ -3,22 +3,20 @@
 from collections.abc import Sequence
 
 from streamlab.lab.figures.experiment import outcome, plain
-from streamlab.lab.figures.figure import Figure, Outcome, Runs
+from streamlab.lab.figures.figure import Outcome, Runs
 from streamlab.lab.figures.judge import Posed
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import cores, sweep_points
 from streamlab.lab.figures.stretch.shared import PAPER, facts
 from streamlab.lab.figures.stretch.steps import (
     DIRECTIONS,
-    NEEDS,
     PROVISION,
-    STAGES,
     Step,
     by_start,
     expected_after,
     rate_steps,
-    scale,
     start_points,
+    step_figure,
     step_notes,
     step_reconfigurations,
     steps,
@@ -201,21 +199,15 @@ def _cov_percent(step: Step) -> float | None:
     return None if cov is None else cov * 100
 
 
-TABLE_4 = Figure(
-    id="stretch:T4",
-    title="instances before and after one reconfiguration",
-    shows="instances after provisioning and decommissioning, for each number at the start",
-    needs=NEEDS,
-    stages=STAGES,
-    scale=scale,
-    outcome=_outcome_t4,
+TABLE_4 = step_figure(
+    "T4",
+    "instances before and after one reconfiguration",
+    "instances after provisioning and decommissioning, for each number at the start",
+    _outcome_t4,
 )
-FIGURE_9 = Figure(
-    id="stretch:9",
-    title="reconfiguration times and imbalance",
-    shows="duration of reconfigurations, and coefficient of variation of the instances' load",
-    needs=NEEDS,
-    stages=STAGES,
-    scale=scale,
-    outcome=_outcome_9,
+FIGURE_9 = step_figure(
+    "9",
+    "reconfiguration times and imbalance",
+    "duration of reconfigurations, and coefficient of variation of the instances' load",
+    _outcome_9,
 )

@@ -5,7 +5,7 @@ rate, which steps to 120 % or 30 %, under the threshold controller of section 8.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from statistics import median
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.experiment import engine, run_table
-from streamlab.lab.figures.figure import FigureStage, Plan, Runs
+from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from streamlab.lab.figures.measurements import (
     Value,
     comparison_rate,
@@ -313,7 +313,19 @@ def expected_after(direction: str, start: int) -> int:
     return max(1, rounded)
 
 
-NEEDS = ("scale_join", VSN, ADHOC)
+def step_figure(
+    number: str, title: str, shows: str, outcome: Callable[[Options, Runs], Outcome]
+) -> Figure:
+    """Return a figure of this experiment."""
+    return Figure(
+        id=f"stretch:{number}",
+        title=title,
+        shows=shows,
+        needs=("scale_join", VSN, ADHOC),
+        stages=STAGES,
+        scale=scale,
+        outcome=outcome,
+    )
 
 
 def step_notes(options: Options, runs: Runs, *more: str) -> tuple[str, ...]:

@@ -24,8 +24,7 @@ from streamlab.lab.figures.verdict import (
     conclude,
 )
 from streamlab.results.stats.estimates import cell_median, ratio
-from tests.lab.figures.ordered_trials import AS_PUBLISHED, LATE, pace, trials
-from tests.lab.figures.stretch_trials import joins
+from tests.lab.figures.sample_trials import AS_PUBLISHED, LATE, joins, pace, trials
 from tests.results.stats.noise import factors
 
 pytestmark = pytest.mark.usefixtures("opponents_are_here")

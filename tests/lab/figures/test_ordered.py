@@ -15,7 +15,7 @@ from streamlab.lab.figures.verdict import (
     conclude,
 )
 from tests.lab.figures.claims import cells_of, judged, outcomes
-from tests.lab.figures.ordered_trials import AS_PUBLISHED, LATE, pace, trials
+from tests.lab.figures.sample_trials import AS_PUBLISHED, LATE, pace, trials
 
 TWO = Options(cores=2)
 QUICK = Options(cores=2, quick=True)
@@ -23,27 +23,8 @@ FIGURES = [f"ordered:{number}" for number in range(8, 15)]
 
 
 @pytest.mark.parametrize("figure_id", FIGURES)
-@pytest.mark.parametrize("options", [TWO, QUICK, Options(cores=2, workers=(1, 2, 4))])
-def test_every_cell_of_a_figure_can_be_run(figure_id, options):
-    cells = cells_of(figure_id, options)
-    assert cells
-    assert [cell.id for cell in cells if cell.refusal] == []
-
-
-@pytest.mark.parametrize("figure_id", FIGURES)
 def test_a_quick_figure_has_few_cells(figure_id):
     assert len(cells_of(figure_id, QUICK)) <= 30
-
-
-@pytest.mark.parametrize("figure_id", FIGURES)
-def test_one_core_cannot_answer_what_several_workers_do(row, make_run, figure_id):
-    alone = Options(cores=1, workers=(1, 2), quick=True)
-    rows = trials(
-        row, figure_id, alone,
-        lambda cell, label: pace(1e6, 1.0, **{"1_sl-0_cost_ns": 1e4, "1_ps-0_cost_ns": 1e4}),
-    )  # fmt: skip
-    outcome = find(figure_id).outcome(alone, (make_run(rows),))
-    assert {claim.outcome for claim in outcome.claims} == {NOT_JUDGED}
 
 
 @pytest.fixture

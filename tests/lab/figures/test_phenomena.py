@@ -124,8 +124,13 @@ def test_workers_beyond_the_cores_are_drawn_and_not_judged(figure, tmp_path):
 
 
 @figure_of_each
-def test_every_cell_of_the_first_stage_can_be_run(figure):
-    cells = cells_of(figure.id, Options(cores=2, quick=True))
+@pytest.mark.parametrize(
+    "options",
+    [Options(cores=2), Options(cores=2, quick=True), Options(cores=2, workers=(1, 2, 4))],
+    ids=["usual", "quick", "workers"],
+)
+def test_every_cell_of_the_first_stage_can_be_run(figure, options):
+    cells = cells_of(figure.id, options)
     assert cells
     environment = "lab environment flink"
     assert [c.id for c in cells if c.refusal and environment not in c.refusal] == []

@@ -19,7 +19,7 @@ from streamlab.lab.figures.verdict import (
     conclude,
 )
 from tests.lab.figures.claims import judged, planned
-from tests.lab.figures.stretch_trials import joins
+from tests.lab.figures.sample_trials import joins
 
 TWO = Options(cores=2)
 COUNTS = {"wordcount": 1.17, "paircount@L": 2.37, "paircount@M": 3.37, "paircount@H": 3.83}

@@ -15,7 +15,7 @@ from streamlab.lab.figures.verdict import (
 )
 from streamlab.lab.figures.viper.determinism import degrees
 from streamlab.results.schema import columns_of
-from tests.lab.figures.claims import cells_of, judged, outcomes
+from tests.lab.figures.claims import cells_of, outcomes
 
 pytestmark = pytest.mark.usefixtures("opponents_are_here")
 TWO = Options(cores=2)
@@ -94,13 +94,6 @@ def test_other_quotients_miss_their_claim(layered, number, change, part):
     assert MISSED in outcomes(outcome, part)
     if part != "highest of all" and change != {"used": 0.3}:
         assert conclude(outcome.claims).verdict == CONTRADICTED
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_nothing_is_judged_where_what_merges_has_no_cores(layered, number):
-    options = Options(cores=1, quick=True)
-    outcome = find(f"viper:{number}").outcome(options, layered(number, options=options))
-    assert set(judged(outcome).values()) == {NOT_JUDGED}
 
 
 def test_all_columns_of_a_row_have_one_scale(layered):
