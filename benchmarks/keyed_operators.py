@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from benchmarks.keyed_count import FIELDS, OUTPUT, count, forward, key
 from benchmarks.turns import Numbers, run_program, show
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
@@ -35,12 +36,6 @@ from streamlab.workloads.model import (
 SIZE = 100_000
 DISTANCE = 3
 FIRST = 1 << 32
-OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)])
-
-
-def one_key(t, out):
-    """Give the tuple's key."""
-    out.add(t.id)
 
 
 def each_word(t, out):
@@ -54,16 +49,6 @@ def each_pair(t, out):
     for i in range(len(t.words)):
         for j in range(i + 1, min(len(t.words), i + DISTANCE + 1)):
             out.add(t.words[i] * FIRST + t.words[j])
-
-
-def count(w, t, out):
-    """Count the tuple."""
-    w[0].count += 1
-
-
-def forward(w, out):
-    """Forward the key and its count."""
-    out.emit(w[0].key, w[0].count)
 
 
 @dataclass(frozen=True)
@@ -117,7 +102,7 @@ def query_of(case: Case) -> tuple[Query, Input]:
     if case.words:
         kind = InputType(name="tuple", lists=(("words", np.dtype(np.int32)),))
     else:
-        kind = InputType(name="tuple", fields=np.dtype([("id", np.int64)]))
+        kind = InputType(name="tuple", fields=FIELDS)
     streams = []
     for index in range(2):
         rows = np.ascontiguousarray(keys[stream == index])
@@ -134,7 +119,7 @@ def query_of(case: Case) -> tuple[Query, Input]:
         window=Window(advance=case.advance, size=SIZE),
         output=OUTPUT,
         state=np.dtype([("count", np.int64)]),
-        keys=each_pair if case.pairs else each_word if case.words else one_key,
+        keys=each_pair if case.pairs else each_word if case.words else key,
         update=count,
         expire=forward,
     )

@@ -132,7 +132,6 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 for colour, (plan, n) in enumerate(plans)
             ],
             log_y=True,
-            ticks=range(len(RATIOS)),
             tick_names=[f"{ratio:,}" for ratio in RATIOS],
         )
         for batch, unit in UNITS.items()

@@ -93,7 +93,7 @@ class Panel:
 
     Attributes:
         words: published numbers without a place on the axes, for example quotients of two lines.
-        ticks: ticks of the horizontal axis; None: automatic.
+        ticks: ticks of the horizontal axis; None: automatic, or one a name from 0.
         tick_names: labels of the ticks, for categories; None: their numbers.
         span: values that the vertical axis must include, so that panels are comparable.
         empty: text of a panel without lines.
@@ -277,15 +277,15 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: float) 
         axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=panel.whole))
     write = panel.write or (lambda value: count(value).text)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: write(value) if value else "0"))
-    if panel.ticks:
-        low, high = min(panel.ticks), max(panel.ticks)
+    if ticks := panel.ticks or range(len(panel.tick_names or ())):
+        low, high = min(ticks), max(ticks)
         room = max((high - low) * 0.12, 0.3)
         axes.set_xlim(low - room, high + room)
-        axes.xaxis.set_major_locator(FixedLocator([float(tick) for tick in panel.ticks]))
+        axes.xaxis.set_major_locator(FixedLocator([float(tick) for tick in ticks]))
     else:
         axes.margins(x=0.06 if all(line.style == "marks" for line in shown) else 0.02)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-    if panel.ticks and panel.tick_names:
+    if panel.tick_names:
         axes.xaxis.set_major_formatter(FixedFormatter(list(panel.tick_names)))
     else:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

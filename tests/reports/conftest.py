@@ -355,20 +355,57 @@ def trial_fixture() -> Callable[..., Row]:
     return trial
 
 
-class _Words(HTMLParser):
-    """Collects what a reader sees: no tags, no style, no text for those who cannot see figures."""
+VOID = {"meta", "br", "link", "img", "input", "hr"}
 
-    def __init__(self) -> None:
+
+class Outline(HTMLParser):
+    """Collects tags, ids, links and text, and checks that elements nest."""
+
+    def __init__(self):
         super().__init__()
-        self.found: list[str] = []
-        self._style = False
+        self.open, self.tags, self.ids, self.links, self.text = [], [], [], [], []
+        self.tables = []
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._style = tag in ("style", "script")
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.tags.append((tag, values))
+        if tag not in VOID:
+            self.open.append(tag)
+        if "id" in values:
+            self.ids.append(values["id"])
+        if "href" in values:
+            self.links.append(values["href"])
+        if tag == "table":
+            self.tables.append({"caption": False, "unscoped": 0})
+        elif tag == "caption":
+            self.tables[-1]["caption"] = True
+        elif tag == "th" and "scope" not in values:
+            self.tables[-1]["unscoped"] += 1
 
-    def handle_data(self, data: str) -> None:
-        if not self._style:
-            self.found.append(data)
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.text.append(data)
+
+
+def parse(page):
+    outline = Outline()
+    outline.feed(page)
+    outline.close()
+    assert outline.open == []
+    return outline
+
+
+def words(outline):
+    return " ".join(" ".join(outline.text).split())
 
 
 @pytest.fixture
@@ -377,9 +414,7 @@ def shown(make_run: Maker) -> Callable[..., tuple[str, str]]:
 
     def show(rows: list[Row], **more: object) -> tuple[str, str]:
         page = write_report(make_run(rows, **more)).read_text(encoding="utf-8")
-        words = _Words()
-        words.feed(page)
-        return page, " ".join(" ".join(words.found).split())
+        return page, words(parse(page))
 
     return show
 

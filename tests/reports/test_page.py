@@ -1,66 +1,13 @@
 import base64
 import hashlib
 import re
-from html.parser import HTMLParser
 
 import pytest
 
 from streamlab.reports.page import write_report
 from streamlab.results.errors import ResultsError
 from streamlab.results.schema import STATUSES, VERIFIED
-from tests.reports.conftest import META
-
-VOID = {"meta", "br", "link", "img", "input", "hr"}
-
-
-class Outline(HTMLParser):
-    """Collects tags, ids, links and text, and checks that elements nest."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.tags, self.ids, self.links, self.text = [], [], [], [], []
-        self.tables = []
-
-    def handle_starttag(self, tag, attrs):
-        values = dict(attrs)
-        self.tags.append((tag, values))
-        if tag not in VOID:
-            self.open.append(tag)
-        if "id" in values:
-            self.ids.append(values["id"])
-        if "href" in values:
-            self.links.append(values["href"])
-        if tag == "table":
-            self.tables.append({"caption": False, "unscoped": 0})
-        elif tag == "caption":
-            self.tables[-1]["caption"] = True
-        elif tag == "th" and "scope" not in values:
-            self.tables[-1]["unscoped"] += 1
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
-        self.open.pop()
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] not in ("style", "script"):
-            self.text.append(data)
-
-
-def parse(page):
-    outline = Outline()
-    outline.feed(page)
-    outline.close()
-    assert outline.open == []
-    return outline
-
-
-def words(outline):
-    return " ".join(" ".join(outline.text).split())
+from tests.reports.conftest import META, parse, words
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.flumina.percentiles import (
     Percentiles,
     band_line,
+    latency_panel,
     named_percentiles,
     percentiles,
 )
@@ -226,20 +227,17 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 
 def _latency(options: Options, latencies: Mapping[tuple[str, int], Percentiles]) -> Panel:
-    return Panel(
-        title="latency of predictions: p10, p50, p90",
-        y_label="latency, ms",
-        x_label=WORKERS,
-        lines=[
+    return latency_panel(
+        "latency of predictions: p10, p50, p90",
+        WORKERS,
+        [
             band_line(
                 text, ((n, latencies[ends, n], n > options.cores) for n in crowded(options)), colour
             )
             for colour, (ends, text) in enumerate(ENDS.items())
         ],
         words=[f"challenge's winner, published: p90 {_fact('latency p90').text}"],
-        log_y=True,
         ticks=crowded(options),
-        write=plain,
     )
 
 

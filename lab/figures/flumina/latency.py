@@ -7,15 +7,17 @@ The deep plan has a leaf for each stream, as in appendix B: each doubling of the
 for barriers.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
-from streamlab.lab.figures.experiment import engine, outcome, plain, run_table, stage
+from streamlab.lab.figures.experiment import engine, outcome, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.flumina.percentiles import (
     MEDIAN,
     Percentiles,
     band_line,
     fewest_windows,
+    latency_panel,
     named_percentiles,
     percentiles,
 )
@@ -35,7 +37,7 @@ from streamlab.lab.figures.measurements import Measured, all_of, of_cell, quotie
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need, cores, latencies, sweep_points, trials
-from streamlab.reports.figures.paper import Panel
+from streamlab.reports.figures.paper import Line
 from streamlab.reports.numbers import counted_workers
 from streamlab.results.stats.estimates import Extreme, lowest
 from streamlab.results.store import Run
@@ -255,11 +257,10 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     most = most_workers(options)
     limit = PAPER.fact("10", quantity="workers that keep up")
     by_workers = [
-        Panel(
-            title=f"{ratio:,} values a barrier",
-            y_label="latency, ms",
-            x_label=WORKERS,
-            lines=[
+        latency_panel(
+            f"{ratio:,} values a barrier",
+            WORKERS,
+            [
                 band_line(
                     "p50, and p10 to p90",
                     (
@@ -268,50 +269,34 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     ),
                 )
             ],
-            log_y=True,
             span=[s.median * 1e-6 for cell in results.by_workers.values() for s in cell.values()],
             ticks=crowded(options),
-            write=plain,
         )
         for ratio in RATIOS
     ]
-    by_heartbeats = Panel(
-        title=f"{max(RATIOS):,} values a barrier, {counted_workers(most)}",
-        y_label="latency, ms",
-        x_label="heartbeats a barrier",
-        lines=[
-            band_line(
-                "p50, and p10 to p90",
-                (
-                    (place, cell, most > options.cores)
-                    for place, cell in enumerate(results.by_heartbeats.values())
-                ),
-            )
-        ],
-        log_y=True,
-        ticks=range(len(heartbeats(options))),
+
+    def line(name: str, results: Iterable[Percentiles], colour: int = 0) -> Line:
+        places = enumerate(results)
+        return band_line(name, ((x, cell, most > options.cores) for x, cell in places), colour)
+
+    by_heartbeats = latency_panel(
+        f"{max(RATIOS):,} values a barrier, {counted_workers(most)}",
+        "heartbeats a barrier",
+        [line("p50, and p10 to p90", results.by_heartbeats.values())],
         tick_names=[f"{beats:,}" for beats in heartbeats(options)],
-        write=plain,
     )
-    by_depth = Panel(
-        title=f"{DEPTH_RATIO:,} values a barrier, {counted_workers(most)}",
-        y_label="latency, ms",
-        x_label="streams (levels with a leaf each)",
-        lines=[
-            band_line(
+    by_depth = latency_panel(
+        f"{DEPTH_RATIO:,} values a barrier, {counted_workers(most)}",
+        "streams (levels with a leaf each)",
+        [
+            line(
                 f"p50, and p10 to p90, {description}",
-                (
-                    (place, results.by_depth[plan, n], most > options.cores)
-                    for place, n in enumerate(streams(options))
-                ),
+                (results.by_depth[plan, n] for n in streams(options)),
                 colour,
             )
             for colour, (plan, description) in enumerate(PLANS.items(), 1)
         ],
-        log_y=True,
-        ticks=range(len(streams(options))),
         tick_names=[f"{n} ({n.bit_length() - 1})" for n in streams(options)],
-        write=plain,
     )
     named = (
         {

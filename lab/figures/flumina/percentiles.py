@@ -1,14 +1,14 @@
 """Reads the 10th, 50th and 90th percentile of the latency of cells under a load, as in the paper."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from streamlab.lab.figures.experiment import spread_numbers
+from streamlab.lab.figures.experiment import plain, spread_numbers
 from streamlab.lab.figures.flumina.shared import DGS
 from streamlab.lab.figures.measurements import Value, cells, column, per_row
 from streamlab.lab.measure.hdr import LATENCY, read_log
 from streamlab.lab.measure.latency import percentile
-from streamlab.reports.figures.paper import Line, Point
+from streamlab.reports.figures.paper import Line, Panel, Point
 from streamlab.results.query import Spread
 from streamlab.results.schema import TrialRow
 from streamlab.results.seal import read_sealed
@@ -69,3 +69,16 @@ def band_line(name: str, cells: Iterable[tuple[float, Percentiles, bool]], colou
             low, mid, high = (cell.get(p, cell[MEDIAN]).median * 1e-6 for p in _PERMILLE)
             points.append(Point(x, mid, low, high, is_open))
     return Line(name=name, points=points, colour=colour, band=True)
+
+
+def latency_panel(title: str, x_label: str, lines: Sequence[Line], **more: Any) -> Panel:
+    """Return a panel of such lines, on a logarithmic axis."""
+    return Panel(
+        title=title,
+        y_label="latency, ms",
+        x_label=x_label,
+        lines=lines,
+        log_y=True,
+        write=plain,
+        **more,
+    )

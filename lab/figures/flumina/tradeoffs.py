@@ -218,7 +218,6 @@ def _panel(options: Options, runs: Runs, program: Program) -> Panel:
             Mark(name=f"published, {NODES} nodes", low=fact.low, high=fact.low, x=float(place))
             for place, fact in enumerate(forms.values())
         ],
-        ticks=range(len(forms)),
         tick_names=[f"{form}\n{_ticks(runs, program, form)}" for form in forms],
     )
 

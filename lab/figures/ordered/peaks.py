@@ -134,7 +134,6 @@ def _panel(
         x_label="query",
         lines=lines,
         log_y=True,
-        ticks=range(len(NUMBERS)),
         tick_names=[str(number) for number in NUMBERS],
         write=None if quantity == "rate" else plain,
     )

@@ -227,7 +227,6 @@ def _panel_9(options: Options, workers: int, speedups: Mapping[str, Spreads]) ->
             )
             for colour, (name, values) in zip((0, 1, 3), speedups.items(), strict=False)
         ],
-        ticks=range(len(sigmas(options))),
         tick_names=["uniform" if s == UNIFORM else f"{s:g}" for s in sigmas(options)],
         span=[min(workers, options.cores)],
         write=plain,
@@ -383,7 +382,6 @@ def _panel_10(
             for x, cost_us in enumerate(costs())
         ],
         log_y=True,
-        ticks=range(len(costs())),
         tick_names=[f"{cost_us:,}" for cost_us in costs()],
         write=plain,
     )
