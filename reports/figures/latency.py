@@ -43,6 +43,11 @@ def service(cell: Cell) -> Pair:
     return (None, None) if load is None else (load.service_p50_ns, load.service_p99_ns)
 
 
+def percentiles(pair: Pair) -> list[tuple[str, Spread]]:
+    """Return those of a pair that have a value, with their names."""
+    return [(name, spread) for name, spread in zip(("p50", "p99"), pair, strict=True) if spread]
+
+
 def has_latency(cell: Cell) -> bool:
     """Return whether a cell has any latency to draw."""
     return any((*due(cell), *service(cell)))
@@ -53,8 +58,8 @@ def shared_range(cells: Sequence[Cell]) -> Range | None:
     return range_of(
         value
         for cell in cells
-        for quantity in (*due(cell), *service(cell))
-        if quantity
+        for pair in (due(cell), service(cell))
+        for _, quantity in percentiles(pair)
         for value in quantity.values
     )
 
@@ -87,8 +92,7 @@ def latency_panel(
                 f"{labels[cell.name]}: {kind} {describe_spread(quantity, duration)}",
             )
             for row, cell in enumerate(stamped)
-            for kind, quantity in zip(("p50", "p99"), due(cell), strict=True)
-            if quantity
+            for kind, quantity in percentiles(due(cell))
         ),
     )
 
@@ -122,8 +126,7 @@ def offered_latency_panel(
             _pair(axes, row + at, pair, ink, shape, (5.0, 8.0), hollow=cell.oversubscribed)
             marks += [
                 (s.median, row + at, f"{name}: {kind} {which} {describe_spread(s, duration)}")
-                for which, s in zip(("p50", "p99"), pair, strict=True)
-                if s
+                for which, s in percentiles(pair)
             ]
     return with_spots(axes, marks)
 

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from streamlab.reports.figures.labels import label_ends, place_names
+from streamlab.reports.figures.latency import due, percentiles
 from streamlab.reports.figures.panel import Panel, describe_spread, grid, new_panel, with_spots
 from streamlab.reports.figures.time_axis import Range, time_ticks
 from streamlab.reports.numbers import duration, rate
@@ -15,8 +16,6 @@ from streamlab.reports.verdicts import sign
 from streamlab.results.query import Spread
 
 _HEIGHT_IN = 3.3
-PERCENTILES = {"p50": "latency_p50_ns", "p99": "latency_p99_ns"}
-"""Column of `Cell` by name."""
 
 
 def level_range(searches: Sequence[Search]) -> Range | None:
@@ -25,8 +24,7 @@ def level_range(searches: Sequence[Search]) -> Range | None:
         quantity.median
         for search in searches
         for level in search.levels
-        for column in PERCENTILES.values()
-        if (quantity := getattr(level.cell, column))
+        for _, quantity in percentiles(due(level.cell))
     ]
     return (max(min(values), 1.0) / 2.5, max(values) * 2.5) if values else None
 
@@ -35,7 +33,7 @@ def level_panel(
     title: str, searches: Sequence[Search], colours: Mapping[str, Colour], limits: Range
 ) -> Panel:
     """Draw a panel, without searches that have no levels."""
-    drawn = [search for search in searches if any(map(has_latency, search.levels))]
+    drawn = [search for search in searches if any(any(due(level.cell)) for level in search.levels)]
     names = place_names(search.place for search in searches)
     axes = new_panel(
         title=title,
@@ -56,9 +54,9 @@ def level_panel(
     ends = []
     for search in drawn:
         colour = colours[search.place.engine].light
-        for kind, column in PERCENTILES.items():
-            points = [(level, q) for level in search.levels if (q := getattr(level.cell, column))]
-            if points:
+        pairs = [(level, *pair) for level in search.levels for pair in percentiles(due(level.cell))]
+        for kind in ("p50", "p99"):
+            if points := [(level, spread) for level, name, spread in pairs if name == kind]:
                 _line(axes, points, kind, colour)
                 ends.append((f"{names[search.name]} {kind}", (1.0, points[-1][1].median), colour))
     label_ends(axes, ends, _HEIGHT_IN - 1.12, begin=0.98)
@@ -73,8 +71,7 @@ def level_panel(
             )
             for search in drawn
             for level in search.levels
-            for kind, column in PERCENTILES.items()
-            if (quantity := getattr(level.cell, column))
+            for kind, quantity in percentiles(due(level.cell))
         ),
     )
 
@@ -86,11 +83,6 @@ def _apart(shares: Sequence[float]) -> list[float]:
         if not ticks or share - ticks[-1] > 0.07:
             ticks.append(share)
     return ticks
-
-
-def has_latency(level: Level) -> bool:
-    """Return whether a level has a latency to draw."""
-    return any(getattr(level.cell, column) for column in PERCENTILES.values())
 
 
 def _line(axes: Axes, points: Sequence[tuple[Level, Spread]], kind: str, colour: str) -> None:

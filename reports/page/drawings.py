@@ -12,14 +12,15 @@ from streamlab.reports.energy import EnergyUse
 from streamlab.reports.figures.brackets import bracket_panel, bracket_range
 from streamlab.reports.figures.energy_bars import Bar, energy_panel
 from streamlab.reports.figures.latency import (
+    Pair,
     due,
     has_latency,
     latency_panel,
     offered_latency_panel,
+    percentiles,
     service,
     shared_range,
 )
-from streamlab.reports.figures.level_latency import has_latency as has_level
 from streamlab.reports.figures.level_latency import level_panel, level_range
 from streamlab.reports.figures.panel import Panel
 from streamlab.reports.figures.throughput import shared_scale, throughput_panel
@@ -30,7 +31,6 @@ from streamlab.reports.searches import Search
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import Group, group_of, in_groups, title
 from streamlab.reports.verdicts import with_mark
-from streamlab.results.query import Spread
 
 Colours = Mapping[str, Colour]
 
@@ -148,14 +148,10 @@ def _bar(use: EnergyUse) -> Bar | None:
 
 
 def _percentile_words(
-    pair: Sequence[Spread | None], write: Callable[[float], Quantity], prefix: str = ""
+    pair: Pair, write: Callable[[float], Quantity], prefix: str = ""
 ) -> list[str]:
     """Return the medians of p50 and p99 that have a value, as texts."""
-    return [
-        f"{prefix}{name} {write(quantity.median).text}"
-        for name, quantity in zip(("p50", "p99"), pair, strict=True)
-        if quantity
-    ]
+    return [f"{prefix}{name} {write(s.median).text}" for name, s in percentiles(pair)]
 
 
 def _rate_words(cell: Cell) -> str:
@@ -226,6 +222,6 @@ LEVELS = Kind(
     alt="Latency against load of {}",
     limits=level_range,
     panel=level_panel,
-    is_drawn=lambda search: any(map(has_level, search.levels)),
+    is_drawn=lambda search: any(any(due(level.cell)) for level in search.levels),
     words=_level_words,
 )

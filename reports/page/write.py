@@ -30,6 +30,8 @@ from streamlab.reports.page.drawings import (
     LEVELS,
     OFFERED_LATENCY,
     THROUGHPUT,
+    Drawing,
+    Kind,
     cell_drawings,
     energy_drawings,
     search_drawings,
@@ -45,6 +47,7 @@ from streamlab.reports.scaling import slower
 from streamlab.reports.searches import Search, read_searches
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
 from streamlab.reports.table import (
+    Group,
     HeadlineRow,
     in_groups,
     rows_of,
@@ -103,11 +106,6 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
     colours = engine_colours(row.engine for row in run.rows)
     return fill(
         "report.html.j2",
-        name=run.path.resolve().name,
-        colours=colours,
-        marks=MARKS,
-        statuses=STATUSES,
-        trials=len(run.rows),
         downloads=_downloads(run.rows, run.path.resolve().name),
         properties=_properties(every),
         plans=_plans(every),
@@ -117,13 +115,9 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         provenance=sections({**run.meta.recorded, "searches": None}),
         invented=invented(run.meta),
         timelines=timelines(run, colours),
-        **_overview(run, cells, searches),
         slower=slower(cells, run.rows),
-        **_catch_up(cells, colours, figures),
-        **_offered(cells, colours, figures),
-        **_searches(searches, colours, figures),
+        **_results(run, cells, searches, figures),
         **_energy(run, cells, searches, colours, figures),
-        **{write.__name__: write for write in _WRITERS},
     )
 
 
@@ -131,28 +125,7 @@ def render_tables(run: Run) -> str:
     """Return a page with the report's result tables only, without figures."""
     cells = summarise(run.rows)
     searches = read_searches(run, cells)
-    free = [cell for cell in cells if cell.load is None]
-    loaded = [cell for cell in cells if cell.load is not None]
-    return fill(
-        "tables.html.j2",
-        name=run.path.resolve().name,
-        colours=engine_colours(row.engine for row in run.rows),
-        marks=MARKS,
-        statuses=STATUSES,
-        trials=len(run.rows),
-        **_overview(run, cells, searches),
-        slower=[],
-        blocks=_blocks(free),
-        definitions=_definitions(free),
-        remarked=_remarked(free),
-        offered_figures=[],
-        **_offered_tables(loaded),
-        search_blocks=[
-            (title(group), members, "", "") for group, members in search_groups(searches)
-        ],
-        **_search_words(searches),
-        **{write.__name__: write for write in _WRITERS},
-    )
+    return fill("tables.html.j2", slower=[], **_results(run, cells, searches, None))
 
 
 def _downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]:
@@ -196,59 +169,50 @@ def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> di
     }
 
 
-def _catch_up(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[str, Any]:
-    """Return the sections of cells that ran at full speed."""
+def _results(
+    run: Run, cells: Sequence[Cell], searches: Sequence[Search], figures: Path | None
+) -> dict[str, Any]:
+    """Return the variables of both pages; draws figures into the directory, None: draws none."""
+    colours = engine_colours(row.engine for row in run.rows)
     free = [cell for cell in cells if cell.load is None]
+    loaded = [cell for cell in cells if cell.load is not None]
+
+    def draw(kind: Kind, drawn: Sequence[Cell]) -> list[Drawing]:
+        return [] if figures is None else cell_drawings(kind, drawn, colours, figures)
+
+    def draw_searches(kind: Kind) -> dict[Group, str]:
+        return {} if figures is None else search_drawings(kind, searches, colours, figures)
+
+    brackets, levels = draw_searches(BRACKETS), draw_searches(LEVELS)
     return {
+        "name": run.path.resolve().name,
+        "colours": colours,
+        "marks": MARKS,
+        "statuses": STATUSES,
+        "trials": len(run.rows),
+        **_overview(run, cells, searches),
+        # Cells that ran at full speed.
         "blocks": _blocks(free),
         "definitions": _definitions(free),
         "kinds": kinds(free),
-        "remarked": _remarked(free),
-        "throughput": cell_drawings(THROUGHPUT, free, colours, figures),
-        "latency": cell_drawings(LATENCY, free, colours, figures),
-    }
-
-
-def _remarked(cells: Sequence[Cell]) -> list[Cell]:
-    return [cell for cell in cells if cell.status == OK and cell.notes]
-
-
-def _offered(cells: Sequence[Cell], colours: Colours, figures: Path) -> dict[str, Any]:
-    """Return the section of cells under an offered load."""
-    loaded = [cell for cell in cells if cell.load is not None]
-    return {
-        **_offered_tables(loaded),
-        "offered_figures": cell_drawings(OFFERED_LATENCY, loaded, colours, figures),
-    }
-
-
-def _offered_tables(loaded: Sequence[Cell]) -> dict[str, Any]:
-    return {
+        "remarked": [cell for cell in free if cell.status == OK and cell.notes],
+        "throughput": draw(THROUGHPUT, free),
+        "latency": draw(LATENCY, free),
+        # Cells under an offered load.
         "offered_groups": [(title(group), members) for group, members in in_groups(loaded)],
         "offered_definitions": _definitions(loaded),
+        "offered_figures": draw(OFFERED_LATENCY, loaded),
         "remarks": remarks,
         "status_text": status_text,
-    }
-
-
-def _searches(searches: Sequence[Search], colours: Colours, figures: Path) -> dict[str, Any]:
-    """Return the section of searches."""
-    brackets = search_drawings(BRACKETS, searches, colours, figures)
-    levels = search_drawings(LEVELS, searches, colours, figures)
-    return {
+        # Searches.
         "search_blocks": [
             (title(group), members, brackets.get(group, ""), levels.get(group, ""))
             for group, members in search_groups(searches)
         ],
-        **_search_words(searches),
-    }
-
-
-def _search_words(searches: Sequence[Search]) -> dict[str, Any]:
-    return {
         "search_definitions": _definitions([level.cell for s in searches for level in s.levels]),
         "any_quick_search": any(search.load.quick for search in searches),
         "level_statuses": {level.cell.status for search in searches for level in search.levels},
+        **{write.__name__: write for write in _WRITERS},
     }
 
 

@@ -6,8 +6,9 @@ Drawn without a claim: Operator 10 on shared-nothing instances (Algorithm 1), wh
 show for this join, and this lab's own forms, which compare columns.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -45,7 +46,7 @@ from streamlab.lab.figures.stretch.shared import (
     static_stages,
 )
 from streamlab.lab.figures.stretch.steps import SIDE_EPS, coherent_eps, join_workload, window_ms
-from streamlab.reports.figures.paper import Mark, Panel
+from streamlab.reports.figures.paper import Mark
 from streamlab.results.query import by_cell
 from streamlab.results.schema import TrialRow
 from streamlab.results.stats.estimates import Combined, Level, Product, highest, lowest, ratio
@@ -134,6 +135,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     stretch, scale_join, one = (outputs(_rows(runs[0], name)) for name in (STRETCH, SCALEJOIN, ONE))
     offered = latencies(_rows(runs[1], STRETCH, SCALEJOIN))
     degrees = two_degrees(options, vsn)
+    colours = [system.colour for system in SYSTEMS.values()]
+    panel = partial(degree_panel, options, x_label=INSTANCES, colours=colours)
+    growth_marks = _linear(vsn, options)
     return outcome(
         [
             PAPER.pose("8", "linear", linear, degrees, stretch, least=least, most=most),
@@ -162,44 +166,20 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "STRETCH, figure 8: ScaleJoin",
         [
             [
-                _panel(options, "Input rate", "tuples/s", rates),
-                _panel(
-                    options,
+                panel("Input rate", "tuples/s", rates),
+                panel(
                     "Throughput",
                     "comparisons/s",
                     compared,
-                    marks=_linear(vsn, options),
+                    marks=growth_marks,
                     words=["published: VSN = ad-hoc", "1T = VSN at one instance"],
-                    log=True,
+                    log_y=True,
+                    write=None if growth_marks else plain,
                 ),
-                _panel(options, "Latency at 70 %", "latency p50, ms", latency, log=True),
+                panel("Latency at 70 %", "latency p50, ms", latency, log_y=True, write=plain),
             ]
         ],
         width_in=2.7,
-    )
-
-
-def _panel(
-    options: Options,
-    title: str,
-    y_label: str,
-    by_name: dict[str, Series],
-    *,
-    marks: Sequence[Mark] = (),
-    words: Sequence[str] = (),
-    log: bool = False,
-) -> Panel:
-    return degree_panel(
-        options,
-        title,
-        y_label,
-        by_name,
-        x_label=INSTANCES,
-        colours=[SYSTEMS[name].colour for name in by_name],
-        marks=marks,
-        words=words,
-        log_y=log,
-        write=plain if log and not marks else None,
     )
 
 
