@@ -91,7 +91,7 @@ def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
         ValueError: a key is missing or unknown, or a pattern matches nothing.
     """
     tables = tomllib.loads(path.read_text(encoding="utf-8"))["target"]
-    targets = tuple(_target(path, each) for table in tables for each in _expanded(table))
+    targets = tuple(_target(path, each) for table in tables for each in _expand(table))
     for pattern in only:
         if not any(fnmatchcase(target.name, pattern) for target in targets):
             names = "; ".join(target.name for target in targets)
@@ -101,7 +101,7 @@ def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
     return tuple(t for t in targets if any(fnmatchcase(t.name, pattern) for pattern in only))
 
 
-def _expanded(table: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _expand(table: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield a table for each value of `for_each`, with {each} replaced in its texts."""
     if not isinstance(table.get("for_each", []), list):
         raise ValueError(f"target {table.get('name')!r}: for_each is no list of values")
@@ -145,18 +145,18 @@ def judge_target(target: Target, evidence: Evidence) -> Claim:
 
 def estimate(target: Target, evidence: Evidence) -> Estimate | None:
     """Return what was measured of a figure, None when what it needs has no number."""
-    mine = _measured(target.value, evidence)
+    mine = _measure(target.value, evidence)
     if target.over is not None:
-        return quotient(mine, _measured(target.over, evidence))
+        return quotient(mine, _measure(target.over, evidence))
     if target.beyond is None or mine is None:
         return mine
-    none = _measured(target.beyond, evidence)
+    none = _measure(target.beyond, evidence)
     if none is None:
         return None
     return Combined(lambda both: (both[0] - both[1]) / target.per, (mine,), (none,))
 
 
-def _measured(quantity: Quantity, evidence: Evidence) -> Product | None:
+def _measure(quantity: Quantity, evidence: Evidence) -> Product | None:
     if quantity.is_of_cell:
         values = _of_cell(quantity, evidence)
     else:

@@ -133,18 +133,18 @@ def _count_one(valgrind: str, folder: Path, name: str, plant: float) -> int:
 
 
 def _compiler(build_dir: Path) -> str:
-    compiler = _cached(build_dir, "CMAKE_CXX_COMPILER")
+    compiler = _cache_variable(build_dir, "CMAKE_CXX_COMPILER")
     first = _output([compiler, "--version"]).splitlines()[0]
     library = os.confstr("CS_GNU_LIBC_VERSION") if sys.platform == "linux" else None
     return f"{first}; {library or 'unknown C library'}"
 
 
 def _flags(build_dir: Path) -> str:
-    general = _cached(build_dir, "CMAKE_CXX_FLAGS")
-    return f"{general} {_cached(build_dir, f'CMAKE_CXX_FLAGS_{PRESET.upper()}')}".strip()
+    general = _cache_variable(build_dir, "CMAKE_CXX_FLAGS")
+    return f"{general} {_cache_variable(build_dir, f'CMAKE_CXX_FLAGS_{PRESET.upper()}')}".strip()
 
 
-def _cached(build_dir: Path, variable: str) -> str:
+def _cache_variable(build_dir: Path, variable: str) -> str:
     """Return a variable of a build directory's CMake cache."""
     text = (build_dir / "CMakeCache.txt").read_text(encoding="utf-8")
     match = re.search(rf"^{re.escape(variable)}:\w+=(.*)$", text, re.MULTILINE)

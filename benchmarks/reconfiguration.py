@@ -100,7 +100,7 @@ def switch_times_ns(
     for direction in ((before, after), (after, before)):
         if len(taken[direction]) < rounds:
             raise TooFewError(
-                f"{len(taken[direction])} of {rounds} changes {_named(direction)} in "
+                f"{len(taken[direction])} of {rounds} changes {_direction_name(direction)} in "
                 f"{spec.window_s:g} s; raise --length or lower --rounds"
             )
     return dict(taken)
@@ -118,7 +118,7 @@ def _change(run: OplusRun, spec: LoadSpec, before: int, after: int, rounds: int)
                 return
 
 
-def _named(direction: tuple[int, int]) -> str:
+def _direction_name(direction: tuple[int, int]) -> str:
     return f"{direction[0]} -> {direction[1]}"
 
 
@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"reconfiguration: {error}", file=sys.stderr)
         return 1
     by_direction = {
-        _named(direction): {
+        _direction_name(direction): {
             "changes": len(times),
             "p99_ns": percentile_ns(sorted(times), [1] * len(times), 0.99),
         }

@@ -49,12 +49,12 @@ def energy(
     Also returns the energy at sustainable rates, of the trials that confirmed them.
     """
     by_cell = group_by(rows, lambda row: (row.cell, row.probe is None))
-    used = [_used(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.verified]
+    used = [_use(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.verified]
     for search in searches:
         if search.pass_eps is not None and search.at_rate is not None and search.at_rate.verified:
             trials = confirming_trials(by_cell[search.name, False], search.pass_eps)
             at = f"sustainable rate, {rate(search.pass_eps).text}"
-            used.append(_used(trials, search.at_rate, at))
+            used.append(_use(trials, search.at_rate, at))
     places = [group for group, _ in in_groups([use.cell for use in used])]
     order = {title(group): place for place, group in enumerate(places)}
     return sorted(used, key=lambda use: (order[use.workload], _rank(use), use.cell.name))
@@ -82,7 +82,7 @@ def _load(cell: Cell) -> str:
     return f"offered {eps}{cell.load.arrival}"
 
 
-def _used(rows: Sequence[TrialRow], cell: Cell, at: str) -> EnergyUse:
+def _use(rows: Sequence[TrialRow], cell: Cell, at: str) -> EnergyUse:
     sources = dict.fromkeys(
         str(row.energy_source) for row in rows if row.energy_gross_j is not None
     )

@@ -25,12 +25,12 @@ class Quantity:
 
 def rate(eps: float) -> Quantity:
     """Format a rate in events/s, for example `412 M/s`."""
-    return Quantity(text=f"{_scaled(eps, _SI)}/s", exact=f"{eps:,.0f} events/s")
+    return Quantity(text=f"{_in_unit(eps, _SI)}/s", exact=f"{eps:,.0f} events/s")
 
 
 def count(value: float) -> Quantity:
     """Format a count, for example `40 M`."""
-    number, _, unit = _scaled(value, _SI).partition(" ")
+    number, _, unit = _in_unit(value, _SI).partition(" ")
     trimmed = number.rstrip("0").rstrip(".") if "." in number else number
     return Quantity(text=f"{trimmed} {unit}".strip(), exact=f"{value:,.0f}")
 
@@ -44,7 +44,7 @@ def plain(value: float) -> Quantity:
 def duration(ns: float) -> Quantity:
     """Format a time in nanoseconds, for example `1.24 µs`."""
     exact = f"{ns:,.0f} ns" if ns >= 100 or ns == int(ns) else f"{ns:,.3f} ns"
-    return Quantity(text=_scaled(ns, _TIMES, "ns"), exact=exact)
+    return Quantity(text=_in_unit(ns, _TIMES, "ns"), exact=exact)
 
 
 def latency(ns: float) -> Quantity:
@@ -85,7 +85,7 @@ def share(value: float) -> Quantity:
 
 def growth(eps: float) -> Quantity:
     """Format a signed rate of change in events/s, for example `+1.20 k/s`."""
-    text = f"{_scaled(abs(eps), _SI)}/s"
+    text = f"{_in_unit(abs(eps), _SI)}/s"
     sign = "\N{MINUS SIGN}" if eps < 0 else "+" if eps > 0 else ""
     return Quantity(text=sign + text, exact=f"{eps:+,.6g} events/s")
 
@@ -137,7 +137,7 @@ def _small(value: float, unit: str) -> str:
     return f"{digits(value)} {unit}" if value == 0 else f"{digits(value / 1e-6)} µ{unit}"
 
 
-def _scaled(value: float, units: tuple[tuple[float, str], ...], base: str = "") -> str:
+def _in_unit(value: float, units: tuple[tuple[float, str], ...], base: str = "") -> str:
     """Format a value in the largest unit of which it has one, rounded to three digits."""
     for factor, unit in units:
         if abs(value) >= factor * 0.9995:

@@ -69,7 +69,7 @@ class OfferedLoad:
         return self.offered_eps.median > self.ceiling_eps.median / 2
 
 
-def offered(rows: Sequence[TrialRow], *, verified: bool) -> OfferedLoad | None:
+def load_of(rows: Sequence[TrialRow], *, verified: bool) -> OfferedLoad | None:
     """Return the load of a cell's trials; None for catch-up."""
     first = next((row for row in rows if row.load), None)
     if first is None or first.load is None:

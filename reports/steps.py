@@ -215,7 +215,7 @@ def _steps(
             old, new = values[decision.key][before], values[decision.key][after]
             blind += decision.verdict is GateVerdict.TOO_FEW
             changed = decision.verdict in (GateVerdict.REGRESSION, GateVerdict.IMPROVED)
-            if changed and _apart(_ends(old), _ends(new)):
+            if changed and _are_apart(_ends(old), _ends(new)):
                 step = Step(
                     before=before,
                     after=after,
@@ -235,5 +235,5 @@ def _costs(old: Sequence[float], new: Sequence[float], metric: Metric) -> Arms |
     return Arms(old=tuple(old), new=tuple(new))
 
 
-def _apart(old: tuple[float, float, bool], new: tuple[float, float, bool]) -> bool:
+def _are_apart(old: tuple[float, float, bool], new: tuple[float, float, bool]) -> bool:
     return old[1] < new[0] or new[1] < old[0]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streamlab.reports.offered_loads import OfferedLoad, offered
+from streamlab.reports.offered_loads import OfferedLoad, load_of
 from streamlab.results.query import CellSummary, Spread, by_cell, spread, spread_of
 from streamlab.results.schema import OK, VERIFIED, TrialRow
 
@@ -143,7 +143,7 @@ def _cell(summary: CellSummary) -> Cell:
         status=summary.status,
         checked_by=checked_by(rows),
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
-        load=offered(rows, verified=summary.status in VERIFIED),
+        load=load_of(rows, verified=summary.status in VERIFIED),
         reasons=_distinct(_reason(row) for row in rows if row.status != OK),
         notes=_distinct(row.reason for row in rows if row.status == OK),
         events=next((row.events for row in rows if row.events is not None), None),

@@ -60,7 +60,7 @@ def needs(root: Path) -> Counter[Arrow]:
     arrows: Counter[Arrow] = Counter()
     for package in PACKAGES:
         for file in sorted((root / package).rglob("[!_]*.py")):
-            for target in {_unit_of_module(root, name) for name in _imported(file)} - {None}:
+            for target in {_unit_of_module(root, name) for name in _imports_of(file)} - {None}:
                 arrows[_unit(file.relative_to(root)), str(target)] += 1
     cmake = (root / "CMakeLists.txt").read_text(encoding="utf-8")
     for name, needed in re.findall(r"^lab_family\((\w+)(?: NEEDS ([\w ]+))?\)", cmake, re.M):
@@ -74,7 +74,7 @@ def needs(root: Path) -> Counter[Arrow]:
     return Counter({arrow: often for arrow, often in arrows.items() if arrow[0] != arrow[1]})
 
 
-def _imported(file: Path) -> Iterator[str]:
+def _imports_of(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

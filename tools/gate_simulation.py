@@ -135,7 +135,7 @@ def stored_baseline() -> Iterator[str]:
         ("one run against one on other hosts (sd 10 %), > 25 %", lambda sd: _single(rng, sd, 0.25)),
         (
             "5 processes x 20 values pooled, p < .01",
-            lambda sd: mann_whitney(_pooled(rng, sd), _pooled(rng, sd), "greater") < 0.01,
+            lambda sd: mann_whitney(_pool(rng, sd), _pool(rng, sd), "greater") < 0.01,
         ),
     ]
     for between in (0.0, 0.01, 0.03):
@@ -210,7 +210,7 @@ def _single(rng: np.random.Generator, sd: float, above: float) -> bool:
     return bool(new / old > 1 + above)
 
 
-def _pooled(rng: np.random.Generator, sd: float) -> Floats:
+def _pool(rng: np.random.Generator, sd: float) -> Floats:
     runs = rng.normal(0, sd, (5, 1))
     return np.exp(runs + rng.normal(0, sd, (5, 20))).ravel()
 

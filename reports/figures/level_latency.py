@@ -47,7 +47,7 @@ def level_panel(
     grid(axes, "y")
     shares = sorted({level.share for search in drawn for level in search.levels})
     axes.set_xlim(0.0, max(1.0, *shares))
-    axes.xaxis.set_major_locator(FixedLocator(_apart(shares)))
+    axes.xaxis.set_major_locator(FixedLocator(_readable_ticks(shares)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share * 100:.0f}"))
     axes.set_xlabel("% of the engine's own sustainable rate", size=8, color=INK.light)
@@ -76,7 +76,7 @@ def level_panel(
     )
 
 
-def _apart(shares: Sequence[float]) -> list[float]:
+def _readable_ticks(shares: Sequence[float]) -> list[float]:
     """Remove ticks whose labels would touch: 90 and 95 % do not fit."""
     ticks: list[float] = []
     for share in shares:

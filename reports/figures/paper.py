@@ -194,17 +194,17 @@ def add_notes(figure: Figure, notes: Sequence[str]) -> None:
     taller = height + more_in
     figure.set_size_inches(width, taller)
 
-    def raised(y: float) -> float:
+    def raise_value(y: float) -> float:
         return float((y * height + more_in) / taller)
 
     for axes in figure.axes:
         x, y, wide, high = axes.get_position().bounds
-        axes.set_position((x, raised(y), wide, high * height / taller))
+        axes.set_position((x, raise_value(y), wide, high * height / taller))
     for note_text in figure.texts:
         x, y = note_text.get_position()
-        note_text.set_position((x, raised(y)))
+        note_text.set_position((x, raise_value(y)))
     for legend, (x, y) in zip(figure.legends, anchors, strict=True):
-        legend.set_bbox_to_anchor((x, raised(y)))
+        legend.set_bbox_to_anchor((x, raise_value(y)))
     figure.text(
         0.12 / width, 0.06 / taller, text, size=7, color=MUTED.light, va="bottom",
         parse_math=False, linespacing=1.25,
@@ -359,7 +359,7 @@ def _handles(layout: Layout) -> tuple[list[Line2D | Patch], list[Line2D | Patch]
                 markerfacecolor=PAPER.light, markeredgecolor=MUTED.light,
             )
         )  # fmt: skip
-    return measured, [_published(mark) for mark in marks.values()]
+    return measured, [_published_handle(mark) for mark in marks.values()]
 
 
 def _in_columns(entries: Sequence[Line2D | Patch], width_in: float) -> int:
@@ -409,7 +409,7 @@ def _ink(mark: Mark) -> str:
     return MUTED.light if mark.colour is None else slot(mark.colour).light
 
 
-def _published(mark: Mark) -> Line2D | Patch:
+def _published_handle(mark: Mark) -> Line2D | Patch:
     ink = _ink(mark)
     if mark.x is not None:
         return Line2D(

@@ -92,7 +92,7 @@ def _panels(timeline: TrialTimeline) -> list[Panel]:
         ),
         Panel(title="power, W", lines=timeline.power_w, write=_plain),
     ]
-    return [panel for panel in panels if len(_shown(panel)) > 1]
+    return [panel for panel in panels if len(_shown_values(panel)) > 1]
 
 
 def _phases(spans: Sequence[Span], x: Callable[[float], float], bottom: float) -> str:
@@ -125,7 +125,7 @@ def _panel(
     *,
     scaled: bool,
 ) -> str:
-    low, high = _limits(_shown(panel), log=panel.log)
+    low, high = _limits(_shown_values(panel), log=panel.log)
 
     def y(value: float) -> float:
         at = (
@@ -249,7 +249,7 @@ def _is_shown(value: float | None, panel: Panel) -> bool:
     return value is not None and (value > 0 or not panel.log)
 
 
-def _shown(panel: Panel) -> list[float]:
+def _shown_values(panel: Panel) -> list[float]:
     """Return all values of a panel that it can show."""
     return [
         value

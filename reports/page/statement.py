@@ -57,8 +57,8 @@ def statement(
     workers = sorted({cell.workers for cell in every})
     searched = f" ({number_of(len(searches), 'search', 'searches')} among them)" if searches else ""
     what = (
-        f"{_listed([c.workload for c in every], 'workload')} on "
-        f"{_listed([c.engine for c in every], 'engine')} with {_or_range(workers)}: "
+        f"{_list_names([c.workload for c in every], 'workload')} on "
+        f"{_list_names([c.engine for c in every], 'engine')} with {_or_range(workers)}: "
         f"{number_of(len(every), 'cell')}{searched}, {number_of(trials, 'trial')},"
         f"{' each' if trials > 1 else ''} in a fresh process." + _kinds(cells)
     )
@@ -73,7 +73,7 @@ def statement(
         f" In {number_of(empty, 'cell')} the right answer is empty, so that nothing was compared."
         if empty
         else "",
-        _marked(marked),
+        _mark_words(marked),
         f" {number_of(silent, 'trial')} of searches gave no answer, which counts as a fail."
         if silent
         else "",
@@ -102,7 +102,7 @@ def _kinds(cells: Sequence[Cell]) -> str:
     )
 
 
-def _marked(marked: Counter[str]) -> str:
+def _mark_words(marked: Counter[str]) -> str:
     """State the number of cells whose numbers need a verdict's mark."""
     if not marked:
         return ""
@@ -139,7 +139,7 @@ def _right(rated: int, failed: Counter[str], expected: str) -> str:
     )
 
 
-def _listed(names: Sequence[str], noun: str) -> str:
+def _list_names(names: Sequence[str], noun: str) -> str:
     distinct = list(dict.fromkeys(names))
     return f"{number_of(len(distinct), noun)} ({', '.join(distinct)})"
 

@@ -169,7 +169,7 @@ def confirm(
         raise ValueError(f"no second measurement of {missing}")
     stages = _stages({key: again[key] for key in suspects(findings)}, rule, rng)
 
-    def decided(finding: Decision) -> Decision:
+    def decide(finding: Decision) -> Decision:
         second = stages.get(finding.key)
         if second is None:
             return finding
@@ -177,7 +177,7 @@ def confirm(
         verdict = GateVerdict.REGRESSION if second.worse else verdict
         return replace(finding, second=second, verdict=verdict)
 
-    return tuple(map(decided, findings))
+    return tuple(map(decide, findings))
 
 
 def decide_once(

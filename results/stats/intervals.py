@@ -37,7 +37,7 @@ def median_interval(values: npt.ArrayLike) -> Interval | None:
     CONFIDENCE. It assumes independent values of one continuous distribution, of any shape; with
     ties its coverage is higher. None with fewer than 6 values.
     """
-    ordered = np.sort(_checked(values))
+    ordered = np.sort(_check(values))
     n = len(ordered)
     k = order_rank(n, (1 - CONFIDENCE) / 2)
     if k == 0:
@@ -66,7 +66,7 @@ def ratio_interval(
     The values are above 0, one a process. None with fewer than 3 on a side: too few to resample.
     `rng` draws the resamples; the same state gives the same interval.
     """
-    first, second = _checked(old, positive=True), _checked(new, positive=True)
+    first, second = _check(old, positive=True), _check(new, positive=True)
     if min(len(first), len(second)) < 3:
         return None
     ends = _bootstrap(first, second, rng, "BCa")
@@ -78,7 +78,7 @@ def ratio_interval(
 
 def ratio_of_medians(old: npt.ArrayLike, new: npt.ArrayLike) -> float:
     """Return median(new) / median(old) of values above 0."""
-    return float(np.median(_checked(new, positive=True)) / np.median(_checked(old, positive=True)))
+    return float(np.median(_check(new, positive=True)) / np.median(_check(old, positive=True)))
 
 
 def _bootstrap(
@@ -105,7 +105,7 @@ def _log_ratio(old: Floats, new: Floats, axis: int = -1) -> Floats:
     return np.asarray(np.log(ratio))
 
 
-def _checked(values: npt.ArrayLike, *, positive: bool = False) -> Floats:
+def _check(values: npt.ArrayLike, *, positive: bool = False) -> Floats:
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or len(numbers) == 0 or not np.isfinite(numbers).all():
         raise ValueError(f"expected a list of at least one finite number, got {values!r}")

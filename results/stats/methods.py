@@ -39,7 +39,7 @@ class Method:
     interval: Callable[[Values, Values, np.random.Generator], Interval | None]
 
 
-def _resampled(old: Values, new: Values, rng: np.random.Generator, draws: int) -> Noise:
+def _resampled_noise(old: Values, new: Values, rng: np.random.Generator, draws: int) -> Noise:
     return resampled_noise((old, new), min(np.size(old), np.size(new)), rng, draws)
 
 
@@ -47,7 +47,7 @@ INDEPENDENT = Method(
     p=mann_whitney,
     smallest_p=smallest_p,
     ratio=ratio_of_medians,
-    noise=_resampled,
+    noise=_resampled_noise,
     interval=ratio_interval,
 )
 PAIRED = Method(

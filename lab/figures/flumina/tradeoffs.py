@@ -64,7 +64,7 @@ def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bo
             [row for row in by_input[label] if row.repetition == number] for label in (EVEN, UNEVEN)
         )
         rows = [*even, *uneven]
-        if not uneven or not all(map(_compared, rows)):
+        if not uneven or not all(map(_comparable, rows)):
             continue
         results.append(
             {
@@ -80,7 +80,7 @@ def _rows(runs: Runs, program: Program, form: str, label: str) -> list[TrialRow]
     return [row for cell in form_cells(runs, program, form, label) for row in cell.rows]
 
 
-def _compared(row: TrialRow) -> bool:
+def _comparable(row: TrialRow) -> bool:
     """Return whether the trial's answer was compared with the oracle's."""
     return row.status in VERIFIED or row.status == _WRONG
 
@@ -91,7 +91,7 @@ def _non_empty(runs: Runs, program: Program, form: str) -> Need:
         row
         for label in (EVEN, UNEVEN)
         for row in _rows(runs, program, form, label)
-        if _compared(row)
+        if _comparable(row)
     ]
     full = sum(row.status == _WRONG or bool(row.outputs) for row in rows)
     return Need(what="trials whose answer is not empty", count=full, least=max(1, len(rows)))
@@ -119,7 +119,9 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
         place = {"panel": program.panel, "series": form}
         published = {pip: bool(PAPER.fact("T1", quantity=pip, **place).low) for pip in PIPS}
         compared = [
-            cell for cell in form_cells(runs, program, form, EVEN) if any(map(_compared, cell.rows))
+            cell
+            for cell in form_cells(runs, program, form, EVEN)
+            if any(map(_comparable, cell.rows))
         ]
         agree = tuple(
             float(sum(held[pip] == published[pip] for pip in PIPS))

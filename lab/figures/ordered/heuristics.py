@@ -91,7 +91,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                 title="" if late else query.panel.capitalize(),
                 y_label=y_label,
                 x_label=WORKERS,
-                lines=_shifted(
+                lines=_shift_lines(
                     lines({name: quantities[query.number, name] for name in HEURISTICS}, options)
                 ),
                 marks=[mark],
@@ -134,7 +134,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _shifted(drawn: Sequence[Line]) -> list[Line]:
+def _shift_lines(drawn: Sequence[Line]) -> list[Line]:
     """Shift lines sideways, so that equal points of other heuristics stay visible."""
     shifts = [_SHIFT * (place - (len(drawn) - 1) / 2) for place in range(len(drawn))]
     return [

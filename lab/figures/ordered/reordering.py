@@ -142,7 +142,7 @@ MANY = Question(
 _OPERATOR_US = counter("1_sl-0_cost_ns", 1e-3)
 
 
-def _drawn(question: Question, batches: Iterable[int]) -> list[tuple[str, str, int]]:
+def _series_to_draw(question: Question, batches: Iterable[int]) -> list[tuple[str, str, int]]:
     """Return label, buffer and granularity of each drawn series, the judged ones first."""
     if question.by_operator:
         return drawn_forms(REORDERING_BUFFERS, batches)
@@ -177,7 +177,7 @@ def _tree(question: Question, options: Options) -> Tree:
                 | (BY_OPERATOR if question.by_operator and label == reordering else {}),
                 label=label,
             )
-            for label, reordering, batch in _drawn(question, (TUPLE, BLOCK))
+            for label, reordering, batch in _series_to_draw(question, (TUPLE, BLOCK))
         ],
     }
 
@@ -191,14 +191,14 @@ def _quantity(question: Question, runs: Runs, setup: Setup, value: Value) -> Qua
         (label, batch): series(
             runs[0], setup.key(batch), ORDERED, value, options=f"/b{batch}/{label}"
         )
-        for label, _, batch in _drawn(question, setup.records)
+        for label, _, batch in _series_to_draw(question, setup.records)
     }
 
 
 def _speedups(question: Question, rates: Quantity) -> Quantity:
     """Return speedups over one worker with the non-blocking buffer, of equal form and granularity."""
     speedups: dict[tuple[str, int], Series] = {}
-    for label, reordering, batch in _drawn(question, (TUPLE, BLOCK)):
+    for label, reordering, batch in _series_to_draw(question, (TUPLE, BLOCK)):
         if (label, batch) not in rates:
             continue
         rate = rates[label, batch]
@@ -253,7 +253,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
 def _row(
     question: Question, options: Options, setup: Setup, speedup: Quantity, cost: Quantity
 ) -> list[Panel]:
-    every = _drawn(question, (TUPLE, BLOCK))
+    every = _series_to_draw(question, (TUPLE, BLOCK))
 
     def drawn_lines(quantity: Quantity) -> list[Line]:
         present = [
