@@ -10,21 +10,13 @@ from streamlab.results.store import read_run
 from tests.results.records import trial_row
 
 
-def complete(row):
-    return trial_row(row)
+def headline(*rows):
+    return headline_table(map(trial_row, rows))
 
 
-@pytest.fixture
-def rows(trial):
-    def make(*rows):
-        return [complete(row) for row in rows]
-
-    return make
-
-
-def test_a_row_has_median_range_and_n_of_its_repetitions(rows, trial):
+def test_a_row_has_median_range_and_n_of_its_repetitions(trial):
     speeds = (3e8, 1e8, 2e8)
-    table = headline_table(rows(*(trial(eps=s, repetition=i) for i, s in enumerate(speeds, 1))))
+    table = headline(*(trial(eps=s, repetition=i) for i, s in enumerate(speeds, 1)))
     (row,) = table
     assert (row.throughput.text, row.low.text, row.high.text) == (
         "200 M/s",
@@ -38,28 +30,24 @@ def of(table, engine, variant):
     return next(row for row in table if (row.cell.engine, row.cell.variant) == (engine, variant))
 
 
-def test_rows_that_differ_in_unit_origin_or_what_is_timed_have_no_ratio(rows, trial):
-    table = headline_table(
-        rows(
-            trial(eps=1.5e9),
-            trial(batch=1, eps=1.5e7),
-            trial(batch=64, eps=3e8),
-            trial("reference", variant="sequential", batch=None, eps=2e6),
-            trial("spark", variant="batch", batch=None, eps=5e5),
-            trial("spark", variant="streaming", batch=None, workers=2, eps=1e6),
-        )
+def test_rows_that_differ_in_unit_origin_or_what_is_timed_have_no_ratio(trial):
+    table = headline(
+        trial(eps=1.5e9),
+        trial(batch=1, eps=1.5e7),
+        trial(batch=64, eps=3e8),
+        trial("reference", variant="sequential", batch=None, eps=2e6),
+        trial("spark", variant="batch", batch=None, eps=5e5),
+        trial("spark", variant="streaming", batch=None, workers=2, eps=1e6),
     )
     assert [(row.ratio, row.base, row.no_ratio) for row in table] == [(None, "", "alone")] * 6
 
 
-def test_the_data_frame_line_is_the_baseline_of_its_class_and_its_fastest_is_taken(rows, trial):
-    table = headline_table(
-        rows(
-            trial("dataframe", variant="numpy", batch=None, eps=8e8),
-            trial("dataframe", variant="polars", batch=None, eps=1e8),
-            trial("spark", variant="cached", batch=None, workers=2, eps=2e7),
-            trial(eps=1.5e9),
-        )
+def test_the_data_frame_line_is_the_baseline_of_its_class_and_its_fastest_is_taken(trial):
+    table = headline(
+        trial("dataframe", variant="numpy", batch=None, eps=8e8),
+        trial("dataframe", variant="polars", batch=None, eps=1e8),
+        trial("spark", variant="cached", batch=None, workers=2, eps=2e7),
+        trial(eps=1.5e9),
     )
     assert of(table, "dataframe", "numpy").is_baseline
     assert of(table, "dataframe", "polars").ratio.exact == "0.125 times"
@@ -68,61 +56,57 @@ def test_the_data_frame_line_is_the_baseline_of_its_class_and_its_fastest_is_tak
     assert of(table, "multicore", "dgs").no_ratio == "alone"
 
 
-def test_without_a_data_frame_line_the_fastest_cell_of_spark_is_the_baseline(rows, trial):
-    table = headline_table(
-        rows(
-            trial("other", variant="whole", batch=None, eps=2e8),
-            trial("spark", variant="cached", batch=None, eps=1e6),
-            trial("spark", variant="cached", batch=None, workers=2, eps=2e6),
-        )
+def test_without_a_data_frame_line_the_fastest_cell_of_spark_is_the_baseline(trial):
+    table = headline(
+        trial("other", variant="whole", batch=None, eps=2e8),
+        trial("spark", variant="cached", batch=None, eps=1e6),
+        trial("spark", variant="cached", batch=None, workers=2, eps=2e6),
     )
     (base,) = [row for row in table if row.is_baseline]
     assert (base.cell.engine, base.cell.workers) == ("spark", 2)
     assert of(table, "other", "whole").ratio.exact == "100 times"
 
 
-def test_of_one_engine_the_fewest_workers_are_the_baseline_also_where_two_are_slower(rows, trial):
-    table = headline_table(rows(trial(eps=2e8), trial(workers=2, eps=1e8)))
+def test_of_one_engine_the_fewest_workers_are_the_baseline_also_where_two_are_slower(trial):
+    table = headline(trial(eps=2e8), trial(workers=2, eps=1e8))
     assert [(row.cell.workers, row.is_baseline) for row in table] == [(1, True), (2, False)]
     assert table[1].ratio.exact == "0.5 times"
 
 
-def test_blocks_of_two_sizes_are_two_classes_with_a_letter_each(rows, trial):
+def test_blocks_of_two_sizes_are_two_classes_with_a_letter_each(trial):
     sized = [trial(batch=b, workers=w, eps=w * b * 1e5) for b in (1, 64, 4096) for w in (1, 2)]
-    table = headline_table(rows(*sized))
+    table = headline(*sized)
     units = ["record", "record", "block of 64", "block of 64", "block of 4,096", "block of 4,096"]
     assert [row.unit for row in table] == units
     assert [row.base for row in table] == ["A", "A", "B", "B", "C", "C"]
 
 
-def test_a_row_that_failed_is_no_one_to_be_compared_with(rows, trial):
-    table = headline_table(rows(trial(), trial(workers=2, status="crash", reason="x")))
+def test_a_row_that_failed_is_no_one_to_be_compared_with(trial):
+    table = headline(trial(), trial(workers=2, status="crash", reason="x"))
     assert [(row.base, row.no_ratio) for row in table] == [("", "alone"), ("", "")]
 
 
-def test_rows_of_an_older_lab_or_of_an_engine_without_conditions_have_no_ratio(rows, trial):
+def test_rows_of_an_older_lab_or_of_an_engine_without_conditions_have_no_ratio(trial):
     unknown = {"unit": None, "origin": None, "also_timed": None}
-    table = headline_table(rows(trial(**unknown), trial(workers=2, **unknown)))
+    table = headline(trial(**unknown), trial(workers=2, **unknown))
     assert [(row.ratio, row.no_ratio) for row in table] == [(None, "undeclared")] * 2
 
 
-def test_a_timed_part_below_a_millisecond_has_no_ratio_and_is_no_base(rows, trial):
-    table = headline_table(
-        rows(trial(events=1_000, eps=2e6), trial(workers=2, eps=1e8), trial(workers=4, eps=2e8))
+def test_a_timed_part_below_a_millisecond_has_no_ratio_and_is_no_base(trial):
+    table = headline(
+        trial(events=1_000, eps=2e6), trial(workers=2, eps=1e8), trial(workers=4, eps=2e8)
     )
     assert [(row.base, row.no_ratio) for row in table] == [("", "short"), ("A", ""), ("A", "")]
     assert table[1].is_baseline
     assert table[2].ratio.exact == "2 times"
 
 
-def test_inputs_of_one_workload_have_their_own_baselines(rows, trial):
-    table = headline_table(
-        rows(
-            *(
-                trial(engine, eps=eps, workload_label=label, cell=f"{engine}-{label}")
-                for label, scale in (("small", 1), ("large", 3))
-                for engine, eps in (("multicore", 2e8 * scale), ("spark", 1e6 * scale))
-            )
+def test_inputs_of_one_workload_have_their_own_baselines(trial):
+    table = headline(
+        *(
+            trial(engine, eps=eps, workload_label=label, cell=f"{engine}-{label}")
+            for label, scale in (("small", 1), ("large", 3))
+            for engine, eps in (("multicore", 2e8 * scale), ("spark", 1e6 * scale))
         )
     )
     ratios = {row.cell.label: row.ratio.text for row in table if row.cell.engine == "multicore"}
@@ -132,9 +116,9 @@ def test_inputs_of_one_workload_have_their_own_baselines(rows, trial):
     }
 
 
-def test_one_wrong_repetition_voids_the_number_of_the_cell(rows, trial):
-    (row,) = headline_table(
-        rows(trial(repetition=1), trial(repetition=2, status="wrong_output", reason="2 missing"))
+def test_one_wrong_repetition_voids_the_number_of_the_cell(trial):
+    (row,) = headline(
+        trial(repetition=1), trial(repetition=2, status="wrong_output", reason="2 missing")
     )
     assert row.throughput is None
     assert row.p50 is None
@@ -143,25 +127,25 @@ def test_one_wrong_repetition_voids_the_number_of_the_cell(rows, trial):
     assert row.reason == "2 missing"
 
 
-def test_the_difference_from_the_oracle_is_part_of_the_reason(rows, trial):
-    (row,) = headline_table(
-        rows(trial(status="wrong_output", reason="wrong answer", difference="ts 3: want 4, got 5"))
+def test_the_difference_from_the_oracle_is_part_of_the_reason(trial):
+    (row,) = headline(
+        trial(status="wrong_output", reason="wrong answer", difference="ts 3: want 4, got 5")
     )
     assert row.reason == "wrong answer\nts 3: want 4, got 5"
-    (row,) = headline_table(
-        rows(trial(status="wrong_output", reason="2 rows", difference="2 rows\n  missing ts 3"))
+    (row,) = headline(
+        trial(status="wrong_output", reason="2 rows", difference="2 rows\n  missing ts 3")
     )
     assert row.reason == "2 rows\n  missing ts 3"
 
 
-def test_a_remark_on_a_verified_cell_is_kept(rows, trial):
-    (row,) = headline_table(rows(trial(reason="a thread was left")))
+def test_a_remark_on_a_verified_cell_is_kept(trial):
+    (row,) = headline(trial(reason="a thread was left"))
     assert row.throughput is not None
     assert row.reason == "a thread was left"
 
 
-def test_cpu_time_is_given_per_million_events(rows, trial):
-    (row,) = headline_table(rows(trial(cpu_s=2.0)))
+def test_cpu_time_is_given_per_million_events(trial):
+    (row,) = headline(trial(cpu_s=2.0))
     assert row.cpu_per_million.text == "50.0 ms"
 
 
@@ -170,11 +154,11 @@ def test_statuses_that_agree_are_said_once():
     assert status_text({"crash": 1, "ok": 2, "timeout": 1}) == "ok 2 of 4, crash 1, timeout 1"
 
 
-def test_cells_that_differ_in_options_only_are_told_apart_by_their_tag(rows, trial):
+def test_cells_that_differ_in_options_only_are_told_apart_by_their_tag(trial):
     place = "event_window/multicore/dgs/w1/b4096"
     fast = trial() | {"cell": f"{place}/pinned"}
     slow = trial(eps=1e8) | {"cell": f"{place}/floating/constant-1M", "load_label": "constant-1M"}
-    cells = summarise(rows(fast, slow))
+    cells = summarise(map(trial_row, (fast, slow)))
     assert [cell.tag for cell in cells] == ["pinned", "floating"]
     assert [label(cell) for cell in cells] == [
         "multicore dgs (pinned), batch 4,096, 1 worker",
