@@ -55,7 +55,7 @@ CORE_PROGRAMS: Mapping[str, CoreProgram] = {
     "pipelines": CoreProgram(
         executable="ordered_bench",
         arguments="KINDS (a letter an operator: l stateless, p partitioned, f stateful) WORKERS "
-        "BATCH RECORDS [NAME=VALUE ...]",
+        "BATCH RECORDS",
         quantities=("wall_ns", "cpu_ns", "scheduler_ns"),
         ways=tuple(
             f"{kinds} {workers} {batch} 2000000"

@@ -14,7 +14,7 @@ STEP_NS: int = 100000000
 MOST_WORKERS: int = 64
 
 class RunSettings:
-    """What every run is given; see core/run/settings.h."""
+    """What every run is given; see core/run/run.h."""
 
     def __init__(self, *, workers: int, batch: int, ring_blocks: int, cores: Sequence[int], pinned: bool, core_count: int, load: tuple[int, int, bool] | None, reserved_rows: int, measure: bool) -> None: ...
 
@@ -242,7 +242,7 @@ class DataflowRun(Run):
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], vertex: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 
-STRUCTS: dict = {'Emit': {'capacity': 2, 'columns': 0, 'count': 1, 'refused': 3}, 'FlowCall': {'base': 1, 'columns': 0, 'make': 4, 'marker': 6, 'sources': 5, 'start': 3, 'table': 2}, 'InstanceView': {'compared': 14, 'expire_at': 1, 'find': 4, 'instance': 3, 'keys': 0, 'left': 10, 'made': 16, 'own': 8, 'prefetch': 12, 'reserve': 13, 'rows': 6, 'slot': 11, 'sources': 7, 'stamp': 2, 'streams': 5, 'tables': 9, 'wanted': 15}, 'KeySet': {'capacity': 2, 'columns': 0, 'count': 1, 'me': 5, 'owner': 4, 'refused': 3}, 'StageCall': {'base': 1, 'columns': 0, 'find': 4, 'order': 2, 'partitions': 6, 'sources': 5, 'state': 3}, 'StoredTuples': {'first': 0, 'last': 1, 'limit': 2}, 'WindowIndex': {'count': 4, 'entries': 1, 'limit': 5, 'mask': 2, 'shift': 3, 'slots': 0}}
+STRUCTS: dict = {'Emit': {'capacity': 2, 'columns': 0, 'count': 1, 'refused': 3}, 'FlowCall': {'base': 1, 'columns': 0, 'make': 4, 'marker': 6, 'sources': 5, 'start': 3, 'table': 2}, 'InstanceView': {'compared': 14, 'expire_at': 1, 'find': 4, 'instance': 3, 'keys': 0, 'left': 10, 'made': 16, 'output_demand': 15, 'own': 8, 'prefetch': 12, 'reserve': 13, 'rows': 6, 'slot': 11, 'sources': 7, 'stamp': 2, 'streams': 5, 'tables': 9}, 'KeySet': {'capacity': 2, 'columns': 0, 'count': 1, 'me': 5, 'owner': 4, 'refused': 3}, 'StageCall': {'base': 1, 'columns': 0, 'find': 4, 'order': 2, 'partitions': 6, 'sources': 5, 'state': 3}, 'StoredTuples': {'first': 0, 'last': 1, 'limit': 2}, 'WindowIndex': {'count': 4, 'entries': 1, 'limit': 5, 'mask': 2, 'shift': 3, 'slots': 0}}
 
 WINDOWS_AT: int = 8
 

@@ -35,14 +35,14 @@ Kernel at(Address address) {
 
 // Makes a run keep a borrowed array alive, and returns the address of its items.
 template <typename AnArray>
-auto kept(Run& run, const AnArray& array) {
+auto keep_alive(Run& run, const AnArray& array) {
   run.keep(std::make_shared<nb::object>(nb::cast(array)));
   return array.data();
 }
 
 template <typename T>
 std::span<const T> kept_span(Run& run, const Array<T>& array) {
-  return {kept(run, array), array.shape(0)};
+  return {keep_alive(run, array), array.shape(0)};
 }
 
 using Due = std::optional<Array<std::int64_t>>;  // with a load: due times of events or heartbeats
@@ -67,7 +67,7 @@ inline void check_length(const Array<std::int64_t>& ts, std::size_t length) {
 using TupleColumns = std::vector<std::optional<AnyArray>>;
 
 inline void add_columns(Run& run, StreamView& stream, const TupleColumns& columns) {
-  for (const auto& column : columns) stream.columns.push_back(column ? kept(run, *column) : nullptr);
+  for (const auto& column : columns) stream.columns.push_back(column ? keep_alive(run, *column) : nullptr);
 }
 
 // A histogram as its used buckets: the highest value of each, and its count, as int64 in memory. Tens of thousands of

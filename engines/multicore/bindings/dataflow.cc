@@ -38,7 +38,7 @@ std::int32_t add_rows(DataflowRun& run, const Array<std::int64_t>& ts, const std
   StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
   for (const AnyArray& column : columns) {
     check_length(ts, column.shape(0));
-    stream.columns.push_back(kept(run, column));
+    stream.columns.push_back(keep_alive(run, column));
   }
   return run.add_stream(std::move(stream), vertex);
 }

@@ -16,7 +16,7 @@ std::int32_t add_stream(DgsRun& run, const Array<std::int64_t>& ts, const std::o
                         const Due& due, const Due& heartbeat_due) {
   if (tag && tag->shape(0) != ts.shape(0)) throw std::invalid_argument("the tag column's length differs from ts");
   StreamView stream = stream_of(run, ts, heartbeats, due, heartbeat_due);
-  stream.tag = tag ? kept(run, *tag) : nullptr;
+  stream.tag = tag ? keep_alive(run, *tag) : nullptr;
   stream.columns.push_back(stream.tag);
   for (const auto& column : payload) {
     if (column) check_length(ts, column->shape(0));
@@ -59,7 +59,7 @@ void place(DgsRun& run, std::int32_t mailbox, const Array<std::int32_t>& trees, 
   if (static_cast<std::int64_t>(storage.shape(0)) < static_cast<std::int64_t>(trees.shape(0)) * stride) {
     throw std::invalid_argument("storage has no room for all states");
   }
-  auto* const first = reinterpret_cast<std::byte*>(kept(run, storage));
+  auto* const first = reinterpret_cast<std::byte*>(keep_alive(run, storage));
   for (std::size_t i = 0; i < trees.shape(0); ++i) {
     run.mailbox(mailbox).leaf_of_tree.at(static_cast<std::size_t>(trees.data()[i])) = leaves.data()[i];
     run.forest.place(trees.data()[i], leaves.data()[i], first + static_cast<std::int64_t>(i) * stride);
@@ -89,12 +89,12 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
   lane.run = at<RunKernel>(kernel);
   lane.state = at<void*>(state);
   lane.tags = slots ? static_cast<std::int32_t>(slots->shape(0)) : 0;
-  if (slots) lane.slots = kept(run, *slots);
+  if (slots) lane.slots = keep_alive(run, *slots);
   if (order_tree) {
     if (slots && slots->shape(0) != order_tree->shape(0)) throw std::invalid_argument("slots and order_tree go by tag");
     lane.tags = static_cast<std::int32_t>(order_tree->shape(0));
-    lane.order_tree = kept(run, *order_tree);
-    lane.order_node = kept(run, *order_node);
+    lane.order_tree = keep_alive(run, *order_tree);
+    lane.order_node = keep_alive(run, *order_node);
   }
   for (const Address address : update) lane.update.push_back(at<RunKernel>(address));
   for (const Address address : across) lane.across.push_back(at<AcrossKernel>(address));

@@ -7,10 +7,10 @@ namespace lab::python {
 namespace {
 
 template <typename T>
-const void* column(JoinsRun& run, const nb::object& given, const Array<std::int64_t>& ts) {
-  const auto array = nb::cast<Array<T>>(given, false);
+const void* column(JoinsRun& run, const nb::object& object, const Array<std::int64_t>& ts) {
+  const auto array = nb::cast<Array<T>>(object, false);
   check_length(ts, array.shape(0));
-  return kept(run, array);
+  return keep_alive(run, array);
 }
 
 void add_stream(JoinsRun& run, const Array<std::int64_t>& ts, const std::vector<nb::object>& columns,

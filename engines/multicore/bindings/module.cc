@@ -45,7 +45,7 @@ std::map<std::string, Fields> structs() {
         FIELD(InstanceView, instance), FIELD(InstanceView, find), FIELD(InstanceView, streams),
         FIELD(InstanceView, rows), FIELD(InstanceView, sources), FIELD(InstanceView, own), FIELD(InstanceView, tables),
         FIELD(InstanceView, left), FIELD(InstanceView, slot), FIELD(InstanceView, prefetch),
-        FIELD(InstanceView, reserve), FIELD(InstanceView, compared), FIELD(InstanceView, wanted),
+        FIELD(InstanceView, reserve), FIELD(InstanceView, compared), FIELD(InstanceView, output_demand),
         FIELD(InstanceView, made)}},
       {"WindowIndex",
        {FIELD(WindowIndex, slots), FIELD(WindowIndex, entries), FIELD(WindowIndex, mask), FIELD(WindowIndex, shift),

@@ -1,7 +1,7 @@
 // Python bindings shared by all runs: settings, start to end, results.
-#include "convert.h"
+#include "run/run.h"
 
-#include "run/settings.h"
+#include "convert.h"
 
 namespace lab::python {
 namespace {
@@ -45,7 +45,7 @@ std::vector<std::vector<std::int64_t>> progress(const Run& run) {
 void bind_run(nb::module_& m) {
   m.attr("STEP_NS") = Recorder::kStepNs;
   m.attr("MOST_WORKERS") = RunSettings::kMostWorkers;
-  nb::class_<RunSettings>(m, "RunSettings", "What every run is given; see core/run/settings.h.")
+  nb::class_<RunSettings>(m, "RunSettings", "What every run is given; see core/run/run.h.")
       .def(
           "__init__",
           [](RunSettings* self, std::int32_t workers, std::int64_t batch, std::uint64_t ring_blocks,

@@ -104,7 +104,7 @@ OPEN_STORED = """\
 
 CLOSE_STORED = """\
     store_word(view, VIEW.compared, compared)
-    store_word(view, VIEW.wanted, lacking)
+    store_word(view, VIEW.output_demand, lacking)
 """
 
 AT_STORED = """\

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "dataflow/field_types.h"
+#include "dataflow/spec.h"
 
 namespace lab {
 namespace {

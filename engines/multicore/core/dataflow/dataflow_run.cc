@@ -120,13 +120,13 @@ void DataflowRun::tell_when_markers_are_known() {
             streams.insert(before[from].begin(), before[from].end());
         }
       }
-      const auto [known, is_new] = known_.try_emplace(streams);
+      const auto [times_known, is_new] = times_known_.try_emplace(streams);
       if (is_new) {
         std::vector<const StreamView*> found;
         for (const std::int32_t s : streams) found.push_back(&views()[static_cast<std::size_t>(s)]);
-        known->second = options_.markers.known(found);
+        times_known->second = options_.markers.times_known(found);
       }
-      workers_[w].instances[v]->know(known->second);
+      workers_[w].instances[v]->set_times_known(times_known->second);
     }
   }
 }
@@ -211,10 +211,10 @@ std::vector<std::int32_t> DataflowRun::readers_of(std::size_t stream) const {
   return {static_cast<std::int32_t>(number) % specs_[static_cast<std::size_t>(vertex)].degree};
 }
 
-bool DataflowRun::turn(Worker& worker) {
+bool DataflowRun::take_turn(Worker& worker) {
   bool any = false;
-  for (const auto& reader : worker.links) any = reader->turn() || any;
-  for (const auto& reader : worker.streams) any = reader->turn() || any;
+  for (const auto& reader : worker.links) any = reader->take_turn() || any;
+  for (const auto& reader : worker.streams) any = reader->take_turn() || any;
   const auto full = [](FlowInstance* root) { return root->full(); };
   if (!any && std::any_of(worker.roots.begin(), worker.roots.end(), full)) {
     ++threads().meter(static_cast<std::int32_t>(&worker - workers_.data())).counters.room_waits;
@@ -223,8 +223,8 @@ bool DataflowRun::turn(Worker& worker) {
   return any;
 }
 
-bool DataflowRun::over(const Worker& worker) {
-  const auto done = [](const auto& reader) { return reader->over(); };
+bool DataflowRun::finished(const Worker& worker) {
+  const auto done = [](const auto& reader) { return reader->finished(); };
   return std::all_of(worker.links.begin(), worker.links.end(), done) &&
          std::all_of(worker.streams.begin(), worker.streams.end(), done);
 }
@@ -232,8 +232,8 @@ bool DataflowRun::over(const Worker& worker) {
 void DataflowRun::work(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   take_turns(
-      threads().backoff(), threads().meter(index).counters, [&](bool) { return turn(worker); },
-      [&] { return threads().failed(); }, [&] { return over(worker); },
+      threads().backoff(), threads().meter(index).counters, [&](bool) { return take_turn(worker); },
+      [&] { return threads().failed(); }, [&] { return finished(worker); },
       [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
 }
 

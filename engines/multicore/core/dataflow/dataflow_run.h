@@ -62,13 +62,13 @@ class DataflowRun final : public Run {
   std::shared_ptr<WordLayouts> layouts_for(std::size_t vertex);
   void exchange(std::size_t from, std::size_t to, const std::shared_ptr<KeyOwners>& owners,
                 const std::shared_ptr<WordLayouts>& layouts);
-  bool turn(Worker& worker);
-  static bool over(const Worker& worker);
+  bool take_turn(Worker& worker);
+  static bool finished(const Worker& worker);
 
   DataflowOptions options_;
   std::deque<FlowSpec> specs_;
-  std::vector<std::int32_t> vertex_of_;                                // by stream
-  std::map<std::set<std::int32_t>, std::vector<std::int64_t>> known_;  // by streams: when each marker is known
+  std::vector<std::int32_t> vertex_of_;                                      // by stream
+  std::map<std::set<std::int32_t>, std::vector<std::int64_t>> times_known_;  // by streams: when each marker is known
   std::vector<Worker> workers_;
   std::shared_ptr<OutputPool> pool_;
 };

@@ -2,12 +2,22 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 
-#include "run/no_memory.h"
-#include "run/stopped.h"
+#include "run/errors.h"
 
 namespace lab {
+
+std::byte* FlowTable::make(void* table, std::int64_t key) {
+  auto* of = static_cast<FlowTable*>(table);
+  try {
+    return of->table_.find(key, of->stride_).entry;
+  } catch (const std::bad_alloc&) {  // must not pass through compiled code, which cannot be unwound
+    of->starved_ = true;
+    return nullptr;
+  }
+}
 
 FlowInstance::FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter,
                            const std::atomic<bool>& stop, std::int32_t worker, bool due)
@@ -87,7 +97,7 @@ bool FlowInstance::full() noexcept {
 }
 
 std::int64_t FlowInstance::marker_due() const noexcept {
-  return meter_.recorder.start() + (*known_)[static_cast<std::size_t>(block_)];
+  return meter_.recorder.start() + (*times_known_)[static_cast<std::size_t>(block_)];
 }
 
 void FlowInstance::check(std::int64_t next, std::int64_t at, const Emit& emit) const {
@@ -102,7 +112,7 @@ void FlowInstance::check(std::int64_t next, std::int64_t at, const Emit& emit) c
       "%s%s%sout of memory: its table of %lld keys, %zu MiB, cannot grow to %zu MiB; give fewer keys, a "
       "smaller state, or more memory",
       named ? "operator " : "", spec_.name.c_str(), named ? ": " : "", static_cast<long long>(table_.keys()),
-      table_.bytes() >> 20, table_.wanted() >> 20);
+      table_.bytes() >> 20, table_.growth_bytes() >> 20);
 }
 
 void FlowInstance::check_keys(const FlowPiece* from, const Emit& emit, std::int64_t first) const {
@@ -174,9 +184,9 @@ void FlowInstance::send(Exchange& exchange, const FlowPiece& piece) {
   exchanged_ += piece.rows;
   FlowLinks& links = exchange.links;
   if (exchange.route == FlowSpec::Route::kDeal && links.size() > 1) {
-    for (std::int64_t at = 0; at < piece.rows; at += kDealtRows) {
+    for (std::int64_t at = 0; at < piece.rows; at += kRowsInTurn) {
       const std::int64_t* due = piece.due == nullptr ? nullptr : piece.due + at;
-      links[exchange.next]->append({piece.columns, piece.base + at, std::min(kDealtRows, piece.rows - at), due},
+      links[exchange.next]->append({piece.columns, piece.base + at, std::min(kRowsInTurn, piece.rows - at), due},
                                    block_);
       exchange.next = (exchange.next + 1) % links.size();
     }
@@ -213,16 +223,16 @@ void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::s
     if (rows != 0) exchange.words[to]->append({columns, 0, rows, nullptr}, block_);
   };
   if (degree == 1) return append(0, words.data(), piece.rows);
-  dealt_.resize(degree * words.size());
+  words_by_instance_.resize(degree * words.size());
   counts_.assign(degree, 0);
-  std::uint64_t* const dealt = dealt_.data();
+  std::uint64_t* const by_instance = words_by_instance_.data();
   const auto* keys = static_cast<const std::int64_t*>(piece.columns[1]) + piece.base;
   if (degree == 2) {  // write each word to both, advance one: no count in memory waits for the preceding one
     std::size_t ends[2] = {0, words.size()};
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto second = static_cast<std::size_t>(exchange.owners->of(keys[i]));
-      dealt[ends[0]] = words[i];
-      dealt[ends[1]] = words[i];
+      by_instance[ends[0]] = words[i];
+      by_instance[ends[1]] = words[i];
       ends[0] += 1 - second;
       ends[1] += second;
     }
@@ -230,10 +240,10 @@ void FlowInstance::send_words(Exchange& exchange, const FlowPiece& piece, std::s
   } else {
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto to = static_cast<std::size_t>(exchange.owners->of(keys[i]));
-      dealt[to * words.size() + static_cast<std::size_t>(counts_[to]++)] = words[i];
+      by_instance[to * words.size() + static_cast<std::size_t>(counts_[to]++)] = words[i];
     }
   }
-  for (std::size_t to = 0; to < degree; ++to) append(to, dealt_.data() + to * words.size(), counts_[to]);
+  for (std::size_t to = 0; to < degree; ++to) append(to, words_by_instance_.data() + to * words.size(), counts_[to]);
 }
 
 void FlowInstance::collect(const FlowPiece& piece) {

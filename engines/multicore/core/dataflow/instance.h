@@ -23,10 +23,10 @@ using FlowLinks = std::vector<std::unique_ptr<FlowLink>>;
 
 class FlowInstance {
  public:
-  static constexpr std::int64_t kRows = 512;      // rows made at once, to stay in the first cache
-  static constexpr std::int64_t kDealtRows = 64;  // rows for one instance before the next gets some
+  static constexpr std::int64_t kRows = 512;       // rows made at once, to stay in the first cache
+  static constexpr std::int64_t kRowsInTurn = 64;  // rows for one instance before the next gets some
 
-  // `stop`: see run/stopped.h. `worker`: its number; number 0 is also the first instance of the vertex. `due`: rows
+  // `stop`: see run/errors.h. `worker`: its number; number 0 is also the first instance of the vertex. `due`: rows
   // carry due times.
   FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMeter& meter, const std::atomic<bool>& stop,
                std::int32_t worker, bool due);
@@ -54,7 +54,7 @@ class FlowInstance {
   void pack_by(std::shared_ptr<WordLayouts> layouts, bool packs) { sorter_->pack_by(std::move(layouts), packs); }
 
   // When each marker is known here, with a load; see Markers. Outlives this.
-  void know(const std::vector<std::int64_t>& known) { known_ = &known; }
+  void set_times_known(const std::vector<std::int64_t>& known) { times_known_ = &known; }
 
   void take(const FlowPiece& piece);
   void take_words(const FlowPiece& piece);  // SORT: from a sender that packs
@@ -86,7 +86,7 @@ class FlowInstance {
 
   const FlowSpec& spec_;
   const Markers& markers_;
-  const std::vector<std::int64_t>* known_ = nullptr;
+  const std::vector<std::int64_t>* times_known_ = nullptr;
   WorkMeter& meter_;
   const std::atomic<bool>& stop_;
   const std::int32_t worker_;
@@ -104,9 +104,9 @@ class FlowInstance {
   std::vector<void*> permuted_;  // columns in the order of functions: the key first
   std::vector<std::int32_t> sources_;
   std::vector<std::int64_t> made_due_;
-  std::vector<std::int32_t> lists_;   // scratch: the rows of each instance
-  std::vector<std::int64_t> counts_;  // and their number
-  std::vector<std::uint64_t> dealt_;  // scratch: words by instance
+  std::vector<std::int32_t> lists_;               // scratch: the rows of each instance
+  std::vector<std::int64_t> counts_;              // and their number
+  std::vector<std::uint64_t> words_by_instance_;  // scratch: words by instance
   std::int64_t exchanged_ = 0;
   std::int64_t packed_ = 0;
 

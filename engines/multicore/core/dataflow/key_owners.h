@@ -14,28 +14,29 @@ namespace lab {
 
 class KeyOwners {
  public:
-  static constexpr std::int64_t kDealt = 1 << 16;  // keys in [0, kDealt) are assigned in turn; two bytes for each
+  static constexpr std::int64_t kAssignedInTurn =
+      1 << 16;  // keys in [0, kAssignedInTurn) are assigned in turn; two bytes for each
 
-  explicit KeyOwners(std::int32_t degree) : degree_(static_cast<std::uint64_t>(degree)), owners_(kDealt) {}
+  explicit KeyOwners(std::int32_t degree) : degree_(static_cast<std::uint64_t>(degree)), owners_(kAssignedInTurn) {}
   KeyOwners(const KeyOwners&) = delete;
   KeyOwners& operator=(const KeyOwners&) = delete;
 
   // Returns the number of the instance; always the same for a key. Any thread.
   std::int32_t of(std::int64_t key) noexcept {
-    if (static_cast<std::uint64_t>(key) >= kDealt) {
+    if (static_cast<std::uint64_t>(key) >= kAssignedInTurn) {
       // By the low half of the hash, scaled. Tables use its high bits (run/key_table.h).
       return static_cast<std::int32_t>(((mix_key(key) & 0xFFFFFFFFU) * degree_) >> 32);
     }
     auto& owner = owners_[static_cast<std::size_t>(key)];
-    // relaxed, as in `deal`: the number carries no other data, and an owner is written once.
+    // relaxed, as in `assign`: the number carries no other data, and an owner is written once.
     std::uint16_t number = owner.load(std::memory_order_relaxed);
-    if (number == 0) number = deal(owner);
+    if (number == 0) number = assign(owner);
     return number - 1;
   }
 
  private:
   // If two threads meet a key at once, one wins, and the other's turn stays unused.
-  std::uint16_t deal(std::atomic<std::uint16_t>& owner) noexcept {
+  std::uint16_t assign(std::atomic<std::uint16_t>& owner) noexcept {
     const std::uint64_t turn = next_.fetch_add(1, std::memory_order_relaxed);
     const auto number = static_cast<std::uint16_t>(turn % degree_ + 1);
     std::uint16_t found = 0;

@@ -16,7 +16,7 @@ std::int64_t first_due(std::span<const std::int64_t> moments, std::span<const st
 
 }  // namespace
 
-std::vector<std::int64_t> Markers::known(std::span<const StreamView* const> streams) const {
+std::vector<std::int64_t> Markers::times_known(std::span<const StreamView* const> streams) const {
   std::vector<std::int64_t> result(static_cast<std::size_t>(count), 0);
   for (const StreamView* const stream : streams) {
     std::int64_t over = 0;  // when its end is known

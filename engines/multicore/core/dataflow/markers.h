@@ -23,7 +23,7 @@ struct Markers {
 
   // With a load: when each marker is known to the reader of these streams, in ns after the start. That is when the last
   // of them has passed it, by an event, a heartbeat or its end.
-  std::vector<std::int64_t> known(std::span<const StreamView* const> streams) const;
+  std::vector<std::int64_t> times_known(std::span<const StreamView* const> streams) const;
 };
 
 }  // namespace lab

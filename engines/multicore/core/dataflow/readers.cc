@@ -8,8 +8,8 @@ bool FlowLinkReader::ended() const noexcept {
   return std::all_of(links_.begin(), links_.end(), [](const Way& way) { return way.link->ended(); });
 }
 
-bool FlowLinkReader::turn_aligned() {
-  if (over()) return false;
+bool FlowLinkReader::take_aligned() {
+  if (finished()) return false;
   std::int64_t rows = 0;
   std::int64_t markers = 0;
   while (rows < kMostRows && markers < kMostMarkers && !into_.full()) {
@@ -35,8 +35,8 @@ bool FlowLinkReader::turn_aligned() {
   return rows != 0 || markers != 0;
 }
 
-bool FlowLinkReader::turn_as_found() {
-  if (over() || into_.full()) return false;
+bool FlowLinkReader::take_as_found() {
+  if (finished() || into_.full()) return false;
   bool any = false;
   for (Way& way : links_) {
     const FlowPiece piece = way.link->next(way.block, kMostRows);
@@ -104,8 +104,8 @@ bool FlowStreamReader::read(Lane& lane, std::int64_t end_ts) {
   return true;
 }
 
-bool FlowStreamReader::turn() {
-  if (over()) return false;
+bool FlowStreamReader::take_turn() {
+  if (finished()) return false;
   const std::int64_t before = rows_;
   std::int64_t markers = 0;
   bool any = false;

@@ -20,8 +20,8 @@ class FlowReader {
 
   // Takes available rows, up to some bound, while none of the links that it fills is full. False: no rows now, or no
   // room.
-  virtual bool turn() = 0;
-  bool over() const noexcept { return over_; }
+  virtual bool take_turn() = 0;
+  bool finished() const noexcept { return finished_; }
 
  protected:
   static constexpr std::int64_t kMostMarkers = 256;  // in one turn
@@ -29,14 +29,14 @@ class FlowReader {
   bool last_block() const noexcept { return into_.block() == markers_.count; }
   void finish() {
     into_.end();
-    over_ = true;
+    finished_ = true;
   }
 
   FlowInstance& into_;
   const Markers& markers_;
 
  private:
-  bool over_ = false;
+  bool finished_ = false;
 };
 
 // Reads links, in turn.
@@ -49,7 +49,7 @@ class FlowLinkReader final : public FlowReader {
 
   // `words`: its rows are words of rows, for SORT.
   void add(FlowLink& link, bool words) { links_.push_back({&link, words}); }
-  bool turn() override { return aligned_ ? turn_aligned() : turn_as_found(); }
+  bool take_turn() override { return aligned_ ? take_aligned() : take_as_found(); }
 
  private:
   static constexpr std::int64_t kMostRows = 4096;  // in one turn
@@ -60,8 +60,8 @@ class FlowLinkReader final : public FlowReader {
     std::int64_t block = 0;  // unaligned: the link's current block
   };
 
-  bool turn_aligned();
-  bool turn_as_found();
+  bool take_aligned();
+  bool take_as_found();
   bool ended() const noexcept;
 
   const bool aligned_;
@@ -76,7 +76,7 @@ class FlowStreamReader final : public FlowReader {
 
   // `feed`: of a generator; null: at full speed, in blocks of `batch`.
   void add(const StreamView& view, std::int64_t batch, Feed* feed);
-  bool turn() override;
+  bool take_turn() override;
   std::int64_t rows() const noexcept { return rows_; }
 
  private:

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "dataflow/field_types.h"
+#include "dataflow/spec.h"
 
 namespace lab {
 namespace {
@@ -64,12 +64,12 @@ bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece
   std::uint64_t beyond = 0;
   for (const WordPart& part : parts) {
     const std::uint64_t low = part.low;
-    const int wanted = part.bits + part.dropped;
+    const int total_bits = part.bits + part.dropped;
     if (part.bits == 0 && part.dropped == kWordBits) continue;  // no room for any of its bits: they are compared later
     with_type(sort.fields[part.column], sort.itemsizes[part.column], [&]<typename T>() {
       if constexpr (std::is_integral_v<T>) {
         const T* values = static_cast<const T*>(piece.columns[part.column]) + piece.base;
-        if (wanted == kWordBits) {  // all values fit
+        if (total_bits == kWordBits) {  // all values fit
           for (std::size_t i = 0; i < rows; ++i) {
             words[i] |= ((static_cast<std::uint64_t>(values[i]) - low) >> part.dropped) << part.shift;
           }
@@ -80,7 +80,7 @@ bool pack(const FlowSpec& sort, std::span<const WordPart> parts, const FlowPiece
         const int shift = part.bits == 0 ? 0 : part.shift;  // shift is 64 if all parts have no bits
         for (std::size_t i = 0; i < rows; ++i) {
           const std::uint64_t value = static_cast<std::uint64_t>(values[i]) - low;
-          over |= value >> wanted;
+          over |= value >> total_bits;
           words[i] |= (value >> dropped) << shift;
         }
         beyond |= over;

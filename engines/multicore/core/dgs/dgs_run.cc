@@ -243,28 +243,28 @@ void DgsRun::check_end() const {
 void DgsRun::work(std::int32_t index) {
   take_turns(
       threads().backoff(), threads().meter(index).counters, [&](bool) { return step(index); },
-      [&] { return threads().failed() || threads().over(); }, [&] { return ended(index); },
+      [&] { return threads().failed() || threads().finished(); }, [&] { return ended(index); },
       [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
   if (places_ && index != 0) places_->leave(index);
 }
 
 bool DgsRun::step(std::int32_t index) {
   if (phases_ && !phases_->open(index)) return false;
-  if (!places_) return turn(index, threads().parkers());
-  if (index != 0) return places_->mine(index) && turn(index, threads().parkers());
+  if (!places_) return take_turn(index, threads().parkers());
+  if (index != 0) return places_->serves(index) && take_turn(index, threads().parkers());
   if (unlooked_ >= kEventsALook) decide();
   const bool gathered = places_->gathered();
   const std::int64_t& events = workers_.front().counters.events;
   const std::int64_t before = events;
-  const bool progress = gathered ? work_for_all() : turn(0, threads().parkers());
+  const bool progress = gathered ? work_for_all() : take_turn(0, threads().parkers());
   unlooked_ += (events - before + (progress ? kTurn : kIdleTurn)) * (gathered ? options_.workers : 1);
   return progress;
 }
 
 bool DgsRun::work_for_all() {
-  bool progress = turn(0, nobody_);
+  bool progress = take_turn(0, nobody_);
   for (std::int32_t i = 1; i < options_.workers; ++i) {
-    if (places_->free(i)) progress |= turn(i, nobody_);
+    if (places_->free(i)) progress |= take_turn(i, nobody_);
   }
   return progress;
 }
@@ -273,7 +273,7 @@ bool DgsRun::work_for_all() {
 bool DgsRun::ended(std::int32_t index) {
   if (phases_ && !phases_->open(index)) return false;
   if (!places_) return done(workers_[static_cast<std::size_t>(index)]);
-  if (index != 0) return places_->mine(index) && done(workers_[static_cast<std::size_t>(index)]);
+  if (index != 0) return places_->serves(index) && done(workers_[static_cast<std::size_t>(index)]);
   if (!places_->gathered()) return done(workers_.front());
   bool all = true;
   for (std::int32_t i = 0; i < options_.workers; ++i) {  // no early exit: any of them may declare this phase the last
@@ -305,7 +305,7 @@ void DgsRun::decide() {
 }
 
 // Takes one turn at a place. `parkers`: the threads that it wakes.
-bool DgsRun::turn(std::int32_t place, std::span<Parker> parkers) {
+bool DgsRun::take_turn(std::int32_t place, std::span<Parker> parkers) {
   Worker& worker = workers_[static_cast<std::size_t>(place)];
   bool progress = false;
   for (Worker::Owned& owned : worker.sources) {
@@ -315,7 +315,7 @@ bool DgsRun::turn(std::int32_t place, std::span<Parker> parkers) {
     progress = true;
   }
   for (Mailbox* mailbox : worker.mailboxes) progress |= mailbox->step(parkers);
-  if (places_) places_->tell(place, worker.counters.events);
+  if (places_) places_->set_events(place, worker.counters.events);
   return progress;
 }
 
@@ -325,8 +325,8 @@ bool DgsRun::pump(Worker::Owned& owned, std::span<Parker> parkers) {
     // Only this worker reads it. It publishes when a lane has no event left, so events wait in the ring only briefly.
     const std::uint64_t published = owned.source->ring.published_by_me();
     const auto dry = [published](const Lane* lane) { return lane->next == lane->end && lane->seen == published; };
-    const bool wanted = std::any_of(owned.local.begin(), owned.local.end(), dry);
-    return (wanted || owned.local.empty()) && owned.source->pump();
+    const bool needs_rows = std::any_of(owned.local.begin(), owned.local.end(), dry);
+    return (needs_rows || owned.local.empty()) && owned.source->pump();
   }
   bool progress = false;
   for (int i = 0; i < kEagerBlocks && owned.source->pump(); ++i) progress = true;

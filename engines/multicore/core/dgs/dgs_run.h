@@ -132,7 +132,7 @@ class DgsRun final : public Run {
   bool work_for_all();
   bool ended(std::int32_t index);
   void decide();
-  bool turn(std::int32_t place, std::span<Parker> parkers);
+  bool take_turn(std::int32_t place, std::span<Parker> parkers);
   static bool pump(Worker::Owned& owned, std::span<Parker> parkers);
   bool done(const Worker& worker) noexcept;
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "run/stopped.h"
+#include "run/errors.h"
 
 namespace lab {
 namespace {
@@ -232,7 +232,7 @@ bool Mailbox::refresh(Lane& lane, std::span<Parker> parkers) {
   lane.seen = published;
   lane.end = last.end;
   lane.bound_ts = last.bound_ts;
-  recorder_.saw(last.stamp_ns);
+  recorder_.observe(last.stamp_ns);
   if (lane.next == lane.end) give_back(lane, parkers);  // heartbeats only
   return true;
 }

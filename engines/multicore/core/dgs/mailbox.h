@@ -27,7 +27,6 @@
 #include "dgs/crossing.h"
 #include "dgs/forest.h"
 #include "run/cacheline.h"
-#include "run/counters.h"
 #include "run/event_key.h"
 #include "run/histogram.h"
 #include "run/kernel.h"

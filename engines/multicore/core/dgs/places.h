@@ -26,13 +26,13 @@ class Places {
   Places(std::int32_t count, std::span<Parker> parkers) : parkers_(parkers), places_(static_cast<std::size_t>(count)) {}
 
   // Any worker except the first, before each turn: whether it serves its place. Hands over a gathered place.
-  bool mine(std::int32_t index) noexcept {
+  bool serves(std::int32_t index) noexcept {
     // acquires the place that comes back; pairs with the stores in `scatter` and `gather`
     const std::uint32_t epoch = epoch_.load(std::memory_order_seq_cst);
     if (epoch % 2 == 0) return true;
-    std::atomic<std::uint32_t>& given = at(index).given;
-    if (given.load(std::memory_order_relaxed) != epoch) {  // relaxed: own store
-      given.store(epoch, std::memory_order_seq_cst);       // releases the place; pairs with the load in `free`
+    std::atomic<std::uint32_t>& grant = at(index).grant;
+    if (grant.load(std::memory_order_relaxed) != epoch) {  // relaxed: own store
+      grant.store(epoch, std::memory_order_seq_cst);       // releases the place; pairs with the load in `free`
       parkers_.front().notify();
     }
     return false;
@@ -40,12 +40,12 @@ class Places {
 
   // The worker has ended, so its place needs no more work. Any worker except the first.
   void leave(std::int32_t index) noexcept {
-    at(index).left.store(true, std::memory_order_seq_cst);  // releases the place; pairs with the load in `free`
+    at(index).ended.store(true, std::memory_order_seq_cst);  // releases the place; pairs with the load in `free`
     parkers_.front().notify();
   }
 
   // Stores the number of processed events of a place for the first worker. Only the serving thread calls it.
-  void tell(std::int32_t index, std::int64_t events) noexcept {
+  void set_events(std::int32_t index, std::int64_t events) noexcept {
     at(index).events.store(events, std::memory_order_relaxed);  // relaxed: statistics
   }
 
@@ -56,7 +56,7 @@ class Places {
   // Whether the first worker may serve another worker's place, while places are gathered.
   bool free(std::int32_t index) const noexcept {
     const Place& place = places_[static_cast<std::size_t>(index)];
-    return place.given.load(std::memory_order_seq_cst) == epoch() || place.left.load(std::memory_order_seq_cst);
+    return place.grant.load(std::memory_order_seq_cst) == epoch() || place.ended.load(std::memory_order_seq_cst);
   }
 
   void gather() noexcept { next_epoch(); }
@@ -79,15 +79,15 @@ class Places {
 
  private:
   struct alignas(kCacheLine) Place {
-    std::atomic<std::uint32_t> given{0};                      // epoch of the latest handover; written by its worker
-    std::atomic<bool> left{false};                            // written by its worker, once
+    std::atomic<std::uint32_t> grant{0};                      // epoch of the latest handover; written by its worker
+    std::atomic<bool> ended{false};                           // written by its worker, once
     alignas(kCacheLine) std::atomic<std::int64_t> events{0};  // written by the serving thread, read by the first worker
   };
 
   Place& at(std::int32_t index) noexcept { return places_[static_cast<std::size_t>(index)]; }
   std::uint32_t epoch() const noexcept { return epoch_.load(std::memory_order_relaxed); }  // relaxed: its own store
   void next_epoch() noexcept {
-    epoch_.store(epoch() + 1, std::memory_order_seq_cst);  // releases the places; pairs with the load in `mine`
+    epoch_.store(epoch() + 1, std::memory_order_seq_cst);  // releases the places; pairs with the load in `serves`
     for (Parker& parker : parkers_) parker.notify();
   }
 

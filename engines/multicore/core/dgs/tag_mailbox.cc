@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "run/stopped.h"
+#include "run/errors.h"
 
 namespace lab {
 namespace {

@@ -1,6 +1,6 @@
 #include "joins/band_join.h"
 
-#include "run/stopped.h"
+#include "run/errors.h"
 
 namespace lab {
 namespace {

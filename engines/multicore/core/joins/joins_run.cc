@@ -85,12 +85,12 @@ void JoinsRun::prepare() {
 void JoinsRun::work(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   take_turns(
-      threads().backoff(), threads().meter(index).counters, [&](bool) { return turn(index); },
+      threads().backoff(), threads().meter(index).counters, [&](bool) { return take_turn(index); },
       [&] { return worker.done || threads().failed(); }, [] { return false; },
       [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
 }
 
-bool JoinsRun::turn(std::int32_t index) {
+bool JoinsRun::take_turn(std::int32_t index) {
   Worker& worker = workers_[static_cast<std::size_t>(index)];
   Recorder& recorder = threads().meter(index).recorder;
   const std::span<const LogRun> runs = order_->read(index);

@@ -64,7 +64,7 @@ class JoinsRun final : public Run {
   void work(std::int32_t index) override;
   std::vector<const OutputBuffer*> outputs() const override;
   void count(Counts& into) const override;
-  bool turn(std::int32_t index);
+  bool take_turn(std::int32_t index);
 
   JoinsOptions options_;
   BandInputs inputs_;

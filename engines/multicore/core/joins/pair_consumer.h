@@ -10,7 +10,7 @@
 #include "joins/band_match.h"
 #include "log/tuple_buffer.h"
 #include "run/cacheline.h"
-#include "run/pair.h"
+#include "run/kernel.h"
 #include "run/recorder.h"
 #include "run/sink.h"
 #include "run/source.h"
@@ -38,7 +38,7 @@ struct BandInputs {
 // One thread's share of a join. The streams' columns are the window store.
 class alignas(kCacheLine) PairConsumer {
  public:
-  // `stop`: see run/stopped.h.
+  // `stop`: see run/errors.h.
   PairConsumer(std::int32_t index, const BandInputs& inputs, OutputBuffer& out, Recorder& recorder,
                const std::atomic<bool>& stop)
       : index_(index), inputs_(inputs), out_(out), recorder_(recorder), stop_(stop) {}

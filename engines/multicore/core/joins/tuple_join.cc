@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "run/stopped.h"
+#include "run/errors.h"
 
 namespace lab {
 namespace {

@@ -41,6 +41,8 @@ class LayerIn {
   // After an empty `next`: whether no rows will ever follow.
   virtual bool ended() noexcept = 0;
 
+  virtual std::int64_t merges() const noexcept { return 0; }  // of a log, that found rows
+
   // Called before the thread sleeps: wakes producers that wait for more room than there is.
   void relieve() noexcept {
     for (LayerLink* link : links_) link->relieve();
@@ -68,7 +70,7 @@ class QueueIn final : public LayerIn {
     std::int64_t at = 0;  // first row not passed
     std::int64_t released = 0;
     std::int64_t end = 0;  // first row not seen
-    std::int64_t frontier = LayerLink::kNothingPromised;
+    std::int64_t frontier = LayerLink::kNoPromise;
   };
 
   std::vector<Cursor> cursors_;
@@ -85,7 +87,7 @@ class LogIn final : public LayerIn {
   void pass() override;
   std::int64_t frontier() const noexcept override { return frontier_; }
   bool ended() noexcept override { return log_.ended(reader_); }
-  std::int64_t merges() const noexcept { return merges_; }  // merges that found rows
+  std::int64_t merges() const noexcept override { return merges_; }
 
  private:
   void release(std::size_t runs);
@@ -97,7 +99,7 @@ class LogIn final : public LayerIn {
   std::int64_t skip_ = 0;         // rows passed of the next run
   std::int64_t rows_ = 0;         // rows of the last `next`
   std::int64_t passed_ = 0;       // rows passed since the last release
-  std::int64_t frontier_ = LayerLink::kNothingPromised;
+  std::int64_t frontier_ = LayerLink::kNoPromise;
   std::int64_t merges_ = 0;
 };
 
@@ -140,9 +142,9 @@ class TupleMergeIn final : public LayerIn {
 
  private:
   struct Head {
-    std::int64_t at = 0;                            // first row not passed
-    std::int64_t end = 0;                           // first row not seen
-    std::int64_t ts = LayerLink::kNothingPromised;  // ts of row `at`; of an empty queue: a lower bound for later rows
+    std::int64_t at = 0;                      // first row not passed
+    std::int64_t end = 0;                     // first row not seen
+    std::int64_t ts = LayerLink::kNoPromise;  // ts of row `at`; of an empty queue: a lower bound for later rows
   };
 
   std::vector<Head> heads_;

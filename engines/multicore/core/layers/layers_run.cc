@@ -1,6 +1,7 @@
 #include "layers/layers_run.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <stdexcept>
 #include <utility>
@@ -94,8 +95,8 @@ void LayersRun::work(std::int32_t index) {
   LayerNode& node = *place.node;
   const ThreadUse before = ThreadUse::now();
   take_turns(
-      threads().backoff(), threads().meter(index).counters, [&](bool) { return node.turn(); },
-      [&] { return threads().failed(); }, [&] { return node.over(); }, [&]() -> Parker& { return parker(index); });
+      threads().backoff(), threads().meter(index).counters, [&](bool) { return node.take_turn(); },
+      [&] { return threads().failed(); }, [&] { return node.finished(); }, [&]() -> Parker& { return parker(index); });
   place.use = ThreadUse::now() - before;
 }
 
@@ -114,53 +115,47 @@ std::int64_t LayersRun::events() const noexcept {
   return total;
 }
 
-LayersTotals LayersRun::totals() const noexcept {
-  const Counters counted = sum_counters();
-  LayersTotals total;
-  total.kernel_calls = counted.kernel_calls;
-  total.room_waits = counted.room_waits;
-  total.queues = queues_;
-  for (const LayerOperator* instance : operators_) total.compared += instance->compared();
-  total.logs = static_cast<std::int64_t>(logs_.size());
-  for (const Place& place : places_) {
-    total.injectors += place.part == Part::kInjector ? 1 : 0;
-    total.instances += place.part == Part::kInstance ? 1 : 0;
-    total.mergers += place.part == Part::kMerger ? 1 : 0;
-    total.sinks += place.part == Part::kSink ? 1 : 0;
-    LayerNode& node = *place.node;
-    total.spilled_rows += node.spilled();
-    total.spilled_rows_peak = std::max(total.spilled_rows_peak, node.spilled_peak());
-    if (options_.channels == Channels::kLog) {  // every insertion merges a ScaleGate
-      total.merges_by_producers += node.merges_as_producer();
-      total.merges_by_readers += node.merges_as_reader();
-    }
-    total.use += place.use;
-    if (place.part == Part::kMerger) total.use_of_mergers += place.use;
-  }
-  return total;
-}
-
 // Times are of the graph's threads, from the start of the run to the end of each.
 void LayersRun::count(Counts& into) const {
-  const LayersTotals total = totals();
+  std::array<std::int64_t, 4> parts{};  // threads, by Part
+  std::int64_t compared = 0, spilled = 0, peak = 0, merges_by_producers = 0, merges_by_readers = 0;
+  ThreadUse use, use_of_mergers;
+  for (const LayerOperator* instance : operators_) compared += instance->compared();
+  for (const Place& place : places_) {
+    ++parts[static_cast<std::size_t>(place.part)];
+    use += place.use;
+    if (place.part == Part::kMerger) use_of_mergers += place.use;
+    LayerOut* const out = place.node->out();
+    for (std::size_t l = 0; out != nullptr && l < out->size(); ++l) {
+      const LayerLink& link = out->link(l);
+      spilled += link.spill().rows();
+      peak = std::max(peak, link.spill().peak());
+      merges_by_producers += link.merges();
+    }
+    if (place.node->in() != nullptr) merges_by_readers += place.node->in()->merges();
+  }
+  // Every insertion merges a ScaleGate.
+  if (options_.channels == Channels::kScaleGate) merges_by_producers = merges_by_readers = 0;
+  const Counters counters = sum_counters();
+  const auto of = [&](Part part) { return parts[static_cast<std::size_t>(part)]; };
   into = {{"threads", thread_count()},
-          {"injectors", total.injectors},
-          {"instances", total.instances},
-          {"mergers", total.mergers},
-          {"sinks", total.sinks},
-          {"queues", total.queues},
-          {"logs", total.logs},
-          {"kernel_calls", total.kernel_calls},
-          {"comparisons", total.compared},
-          {"room_waits", total.room_waits},
-          {"spilled_rows", total.spilled_rows},
-          {"spilled_rows_peak", total.spilled_rows_peak},
-          {"merges_by_producers", total.merges_by_producers},
-          {"merges_by_readers", total.merges_by_readers},
-          {"voluntary_switches", total.use.voluntary},
-          {"involuntary_switches", total.use.involuntary},
-          {"cpu_ns", total.use.cpu_ns},
-          {"merger_cpu_ns", total.use_of_mergers.cpu_ns}};
+          {"injectors", of(Part::kInjector)},
+          {"instances", of(Part::kInstance)},
+          {"mergers", of(Part::kMerger)},
+          {"sinks", of(Part::kSink)},
+          {"queues", queues_},
+          {"logs", std::ssize(logs_)},
+          {"kernel_calls", counters.kernel_calls},
+          {"comparisons", compared},
+          {"room_waits", counters.room_waits},
+          {"spilled_rows", spilled},
+          {"spilled_rows_peak", peak},
+          {"merges_by_producers", merges_by_producers},
+          {"merges_by_readers", merges_by_readers},
+          {"voluntary_switches", use.voluntary},
+          {"involuntary_switches", use.involuntary},
+          {"cpu_ns", use.cpu_ns},
+          {"merger_cpu_ns", use_of_mergers.cpu_ns}};
 }
 
 }  // namespace lab

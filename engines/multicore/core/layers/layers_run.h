@@ -61,20 +61,6 @@ struct LayersOptions : RunSettings {
   std::vector<std::int32_t> input_itemsizes;   // of a pipeline's input columns, the int64 timestamp first
 };
 
-struct LayersTotals {
-  std::int64_t injectors = 0, instances = 0, mergers = 0, sinks = 0;  // threads
-  std::int64_t queues = 0, logs = 0;                                  // channels
-  std::int64_t kernel_calls = 0;
-  std::int64_t compared = 0;  // pairs compared by joins
-  std::int64_t room_waits = 0;
-  std::int64_t spilled_rows = 0;         // see LayerLink
-  std::int64_t spilled_rows_peak = 0;    // most at one time, on one link
-  std::int64_t merges_by_producers = 0;  // merges of logs that found rows
-  std::int64_t merges_by_readers = 0;
-  ThreadUse use;  // of all these threads
-  ThreadUse use_of_mergers;
-};
-
 class LayersRun final : public Run {
  public:
   // Throws std::invalid_argument on options out of range.
@@ -94,8 +80,6 @@ class LayersRun final : public Run {
 
   // Records that the first operator has read; for O+, records sent to instances.
   std::int64_t events() const noexcept override;
-
-  LayersTotals totals() const noexcept;
 
  private:
   enum class Part { kInjector, kInstance, kMerger, kSink };

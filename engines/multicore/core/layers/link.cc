@@ -16,7 +16,7 @@ LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_
     : kind_(kind),
       itemsizes_(std::move(itemsizes)),
       log_(log),
-      given_back_(std::max<std::int64_t>(1, acknowledged_rows)),
+      acknowledged_rows_(std::max<std::int64_t>(1, acknowledged_rows)),
       producer_(producer),
       consumer_(consumer),
       ring_(itemsizes_, rows, "channel_rows"),
@@ -24,8 +24,8 @@ LayerLink::LayerLink(Kind kind, std::vector<std::int32_t> itemsizes, std::int64_
   rows_.ts = ring_.ts();
   rows_.mask = ring_.mask();
   // relaxed: set-up is single-threaded. A line without an owner counts as closed.
-  line_.frontier.store(kNothingPromised, std::memory_order_relaxed);
-  if (log_ != nullptr) source_ = log_->add_source(rows_, kNothingPromised);
+  line_.frontier.store(kNoPromise, std::memory_order_relaxed);
+  if (log_ != nullptr) source_ = log_->add_source(rows_, kNoPromise);
 }
 
 std::int64_t LayerLink::released() noexcept {
@@ -35,8 +35,8 @@ std::int64_t LayerLink::released() noexcept {
   return released_.load(std::memory_order_seq_cst);
 }
 
-std::int64_t LayerLink::room(std::int64_t wanted) noexcept {
-  if (room_end_ - end_ < wanted) room_end_ = released() + size();
+std::int64_t LayerLink::room(std::int64_t least) noexcept {
+  if (room_end_ - end_ < least) room_end_ = released() + size();
   return room_end_ - end_;
 }
 
@@ -56,7 +56,7 @@ void LayerLink::append(const void* const* columns, std::int64_t from, const std:
 void LayerLink::publish() {
   if (published_ == end_) return;
   published_ = end_;
-  unsaid_ = true;
+  unannounced_ = true;
   if (kind_ != Kind::kUnordered) frontier_ = ts_at(end_ - 1);
   if (log_ != nullptr) {
     log_->publish(source_, end_, frontier_);
@@ -79,12 +79,12 @@ void LayerLink::wake(std::int64_t promised, bool help) {
   const bool last = said == kEndOfTime;
   if (kind_ != Kind::kUnordered && said > frontier_ && !last) {
     frontier_ = said;
-    unsaid_ = true;
+    unannounced_ = true;
     if (log_ != nullptr) log_->publish(source_, end_, frontier_);
   }
   closed_ = last;
-  if (!unsaid_ && !last) return;
-  unsaid_ = false;
+  if (!unannounced_ && !last) return;
+  unannounced_ = false;
   if (log_ == nullptr) {
     // seq_cst: the consumer sees it before it sleeps, or is seen asleep. Pairs with the loads in layers/in.cc.
     line_.frontier.store(last ? kEndOfTime : frontier_, std::memory_order_seq_cst);
@@ -106,7 +106,7 @@ bool LayerLink::may_wait(std::int64_t ts) noexcept {
   const std::int64_t oldest = released();
   if (oldest == end_) return true;
   // This thread owns the slot and does not overwrite it here.
-  return ts_at(std::min(oldest + given_back_, end_) - 1) < ts;
+  return ts_at(std::min(oldest + acknowledged_rows_, end_) - 1) < ts;
 }
 
 void LayerLink::spill(const void* const* columns, std::int64_t from, std::int64_t rows) {

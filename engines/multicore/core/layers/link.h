@@ -39,7 +39,7 @@ class LayerLink {
     kLogged,     // a source of a log
     kUnordered,  // a queue of rows in any order
   };
-  static constexpr std::int64_t kNothingPromised = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t kNoPromise = std::numeric_limits<std::int64_t>::min();
 
   // `log`: only with kLogged, else null; the link becomes its next source. `rows`: a power of two, at least 2. `spill`:
   // the limit of rows kept back. `acknowledged_rows`: as in the log's options. Throws std::invalid_argument.
@@ -53,8 +53,8 @@ class LayerLink {
 
   // The producer's part. --------------------------------------------------------------------------------------------
 
-  // Returns the number of rows that may be appended; a result of at least `wanted` may be out of date.
-  std::int64_t room(std::int64_t wanted) noexcept;
+  // Returns the number of rows that may be appended; a result of at least `least` may be out of date.
+  std::int64_t room(std::int64_t least) noexcept;
 
   // Returns whether `rows` rows fit and no spilled rows precede them.
   bool fits(std::int64_t rows) noexcept { return spilled_rows() == 0 && room(rows) >= rows; }
@@ -88,11 +88,13 @@ class LayerLink {
   const Spill& spill() const noexcept { return spill_; }
   std::int64_t merges() const noexcept { return merges_; }  // merges that the producer made for the consumer
 
-  // `want_room`: between `prepare` and `commit` of the producer's parker, before it looks for room. `unwant_room`: once
-  // it is awake again.
-  void want_room() noexcept { full_at_.store(end_ - size(), std::memory_order_seq_cst); }  // pairs with `released_to`
-  void unwant_room() noexcept {
-    full_at_.store(kNobodyWaits, std::memory_order_relaxed);  // a superfluous notification is harmless
+  // `announce_wait`: between `prepare` and `commit` of the producer's parker, before it looks for room. `cancel_wait`:
+  // once it is awake again.
+  void announce_wait() noexcept {
+    full_at_.store(end_ - size(), std::memory_order_seq_cst);  // pairs with `released_to`
+  }
+  void cancel_wait() noexcept {
+    full_at_.store(kNoneWaits, std::memory_order_relaxed);  // a superfluous notification is harmless
   }
 
   // The consumer's part. --------------------------------------------------------------------------------------------
@@ -111,18 +113,18 @@ class LayerLink {
   // Logs: notes that the rows before `row` were released.
   void released_in_log(std::int64_t row) noexcept {
     released_in_log_ = row;
-    released_to(row, size() / 2);  // that release was sequentially consistent; pairs with the store in `want_room`
+    released_to(row, size() / 2);  // that release was sequentially consistent; pairs with the store in `announce_wait`
   }
   // Called when the consumer is about to sleep: wakes a producer that waits for more room than there is, if there is
   // any.
   void relieve() noexcept;
 
  private:
-  static constexpr std::int64_t kNobodyWaits = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kNoneWaits = std::numeric_limits<std::int64_t>::max();
 
   void released_to(std::int64_t row, std::int64_t room) noexcept {
-    const std::int64_t full = full_at_.load(std::memory_order_seq_cst);  // pairs with the store in `want_room`
-    if (full != kNobodyWaits && row - full >= room) producer_.notify();
+    const std::int64_t full = full_at_.load(std::memory_order_seq_cst);  // pairs with the store in `announce_wait`
+    if (full != kNoneWaits && row - full >= room) producer_.notify();
   }
   std::int64_t released() noexcept;
   std::int64_t promisable(std::int64_t promised) const noexcept;
@@ -132,7 +134,7 @@ class LayerLink {
   const Kind kind_;
   const std::vector<std::int32_t> itemsizes_;
   TupleBuffer* const log_;
-  const std::int64_t given_back_;  // rows acknowledged at a time
+  const std::int64_t acknowledged_rows_;  // rows acknowledged at a time
   int source_ = -1;
   Parker& producer_;
   Parker& consumer_;
@@ -143,8 +145,8 @@ class LayerLink {
   alignas(kCacheLine) std::int64_t end_ = 0;  // first row not appended
   std::int64_t published_ = 0;                // first row not published
   std::int64_t room_end_ = 0;                 // rows below this may be appended without a look at the consumer
-  std::int64_t frontier_ = kNothingPromised;  // last promise on this link
-  bool unsaid_ = false;                       // rows or promises since the last `wake`
+  std::int64_t frontier_ = kNoPromise;        // last promise on this link
+  bool unannounced_ = false;                  // rows or promises since the last `wake`
   bool closed_ = false;
   std::unique_ptr<OutputBuffer> spilled_;  // null until the first spill
   Spill spill_;
@@ -157,7 +159,7 @@ class LayerLink {
   std::int64_t released_in_log_ = 0;  // the same for logs; consumer only: the log's positions are for producers
   // The producer waits for room: the value of `released` at which the ring is full. Written by the producer, read by
   // the consumer.
-  alignas(kCacheLine) std::atomic<std::int64_t> full_at_{kNobodyWaits};
+  alignas(kCacheLine) std::atomic<std::int64_t> full_at_{kNoneWaits};
 };
 
 }  // namespace lab

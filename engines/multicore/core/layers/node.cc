@@ -13,35 +13,9 @@ constexpr std::int64_t kMadeRows = 1024;
 // The last promise before the end.
 constexpr std::int64_t kLastPromise = kEndOfTime - 1;
 
-std::int64_t merges_of(LayerIn& in) noexcept {
-  const auto* log = dynamic_cast<LogIn*>(&in);
-  return log != nullptr ? log->merges() : 0;
-}
-
 }  // namespace
 
-std::int64_t LayerProducer::spilled() noexcept {
-  std::int64_t total = 0;
-  for (std::size_t l = 0; l < out_->size(); ++l) total += out_->link(l).spill().rows();
-  return total;
-}
-
-std::int64_t LayerProducer::spilled_peak() noexcept {
-  std::int64_t most = 0;
-  for (std::size_t l = 0; l < out_->size(); ++l) most = std::max(most, out_->link(l).spill().peak());
-  return most;
-}
-
-std::int64_t LayerProducer::merges_as_producer() noexcept {
-  std::int64_t total = 0;
-  for (std::size_t l = 0; l < out_->size(); ++l) total += out_->link(l).merges();
-  return total;
-}
-
-std::int64_t LayerRelay::merges_as_reader() noexcept { return merges_of(*in_); }
-std::int64_t LayerSink::merges_as_reader() noexcept { return merges_of(*in_); }
-
-bool LayerRelay::turn() {
+bool LayerRelay::take_turn() {
   const LayerPiece piece = in_->next(unit_);
   if (piece.rows == 0) {
     slept();
@@ -56,7 +30,7 @@ bool LayerRelay::turn() {
   // More rows with the last row's time may follow.
   out_->promise(promised(static_cast<const std::int64_t*>(piece.columns[0])[piece.base + piece.rows - 1]));
   in_->pass();
-  out_->did(piece.rows);
+  out_->count_rows(piece.rows);
   return true;
 }
 
@@ -71,7 +45,7 @@ LayerInjector::LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t 
       taken_(static_cast<std::size_t>(unit)),
       numbers_(itemsizes_.empty() ? static_cast<std::size_t>(unit) : 0) {}
 
-bool LayerInjector::turn() {
+bool LayerInjector::take_turn() {
   Block block{};
   if (ended_ || !replay_.next(block)) {
     slept();
@@ -81,7 +55,7 @@ bool LayerInjector::turn() {
   if (replay_.at_full_speed()) recorder().emitted(block.end - block.begin);
   ended_ = block.bound_ts == kEndOfTime;
   out_->promise(block.bound_ts);
-  out_->did(block.end - block.begin);
+  out_->count_rows(block.end - block.begin);
   return true;
 }
 
@@ -171,7 +145,7 @@ void LayerInstance::process(const LayerPiece& piece) {
   if (first_) recorder().consumed(static_cast<double>(piece.rows));
 }
 
-bool LayerSink::turn() {
+bool LayerSink::take_turn() {
   const LayerPiece piece = in_->next(unit_);
   if (piece.rows == 0) {
     slept();

@@ -13,7 +13,6 @@
 #include "layers/in.h"
 #include "layers/out.h"
 #include "layers/route.h"
-#include "layers/row_number.h"
 #include "run/column_ring.h"
 #include "run/feed.h"
 #include "run/replay.h"
@@ -34,14 +33,13 @@ class LayerNode {
   virtual ~LayerNode() = default;
 
   // Does some work. False: there is no work now, and all promises and releases are out.
-  virtual bool turn() = 0;
+  virtual bool take_turn() = 0;
   // After a turn that returned false: whether no work will follow.
-  virtual bool over() noexcept = 0;
+  virtual bool finished() noexcept = 0;
 
-  virtual std::int64_t spilled() noexcept { return 0; }             // rows, in total
-  virtual std::int64_t spilled_peak() noexcept { return 0; }        // most at one time, on one link
-  virtual std::int64_t merges_as_producer() noexcept { return 0; }  // merges of logs
-  virtual std::int64_t merges_as_reader() noexcept { return 0; }
+  // The input and the output links; null for a thread without.
+  virtual LayerIn* in() noexcept { return nullptr; }
+  virtual LayerOut* out() noexcept { return nullptr; }
 
  protected:
   static constexpr std::int64_t kRowsPerTick = 64;
@@ -70,16 +68,13 @@ class LayerNode {
 // A thread with output links.
 class LayerProducer : public LayerNode {
  public:
-  LayerProducer(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time)
-      : LayerNode(meter, stamps, unit, every_time) {}
+  using LayerNode::LayerNode;
 
   void connect(std::unique_ptr<LayerOut> out, std::unique_ptr<LayerRoute> route) {
     out_ = std::move(out);
     route_ = std::move(route);
   }
-  std::int64_t spilled() noexcept override;
-  std::int64_t spilled_peak() noexcept override;
-  std::int64_t merges_as_producer() noexcept override;
+  LayerOut* out() noexcept final { return out_.get(); }
 
  protected:
   std::unique_ptr<LayerOut> out_;
@@ -89,13 +84,12 @@ class LayerProducer : public LayerNode {
 // A thread with input and output links.
 class LayerRelay : public LayerProducer {
  public:
-  LayerRelay(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time)
-      : LayerProducer(meter, stamps, unit, every_time) {}
+  using LayerProducer::LayerProducer;
 
   void read(std::unique_ptr<LayerIn> in) { in_ = std::move(in); }
-  bool turn() final;
-  bool over() noexcept final { return in_->ended() && out_->closed(); }
-  std::int64_t merges_as_reader() noexcept override;
+  bool take_turn() final;
+  bool finished() noexcept final { return in_->ended() && out_->closed(); }
+  LayerIn* in() noexcept final { return in_.get(); }
 
  protected:
   virtual void process(const LayerPiece& piece) = 0;
@@ -117,8 +111,8 @@ class LayerInjector final : public LayerProducer {
   LayerInjector(WorkMeter& meter, std::size_t stamps, std::int64_t unit, const StreamView& view, std::int64_t batch,
                 Feed* feed, std::vector<std::int32_t> itemsizes);
 
-  bool turn() override;
-  bool over() noexcept override { return ended_ && out_->closed(); }
+  bool take_turn() override;
+  bool finished() noexcept override { return ended_ && out_->closed(); }
   std::int64_t rows() const noexcept { return rows_; }  // rows sent by number
 
  private:
@@ -180,9 +174,9 @@ class LayerSink final : public LayerNode {
         outputs_(std::move(pool)) {}
 
   void read(std::unique_ptr<LayerIn> in) { in_ = std::move(in); }
-  bool turn() override;
-  bool over() noexcept override { return in_->ended(); }
-  std::int64_t merges_as_reader() noexcept override;
+  bool take_turn() override;
+  bool finished() noexcept override { return in_->ended(); }
+  LayerIn* in() noexcept final { return in_.get(); }
   const OutputBuffer& outputs() const noexcept { return outputs_; }
 
  private:

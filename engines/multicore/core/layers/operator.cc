@@ -76,7 +76,7 @@ bool LayerOperator::process_runs() {
 
 bool LayerOperator::pass_time(std::int64_t frontier) {
   const bool sent = rows_ != 0 && process_runs();
-  if (!end_ || frontier == LayerLink::kNothingPromised) return sent;
+  if (!end_ || frontier == LayerLink::kNoPromise) return sent;
   // Promises may reach beyond the last tuple; time advances only as far as the known input.
   const std::int64_t reached = std::min(frontier, *end_);
   if (!instance_->started() || reached <= instance_->watermark()) return sent;
@@ -89,7 +89,7 @@ bool LayerOperator::pass_time(std::int64_t frontier) {
 }
 
 std::int64_t LayerOperator::promised(std::int64_t frontier) const noexcept {
-  if (rows_ != 0) return LayerLink::kNothingPromised;
+  if (rows_ != 0) return LayerLink::kNoPromise;
   if (frontier <= -kFarthest || frontier >= kFarthest) return frontier;
   return of_.spec.window.earliest(frontier) + of_.spec.window.size;
 }

@@ -40,7 +40,7 @@ struct LayersOperator {
 
 class LayerOperator final : public LayerRelay {
  public:
-  // `of` and `streams` must outlive it. `end`: time at the end; none: there are no tuples. `stop`: see run/stopped.h;
+  // `of` and `streams` must outlive it. `end`: time at the end; none: there are no tuples. `stop`: see run/errors.h;
   // `spill_rows`: limit of rows that wait to be sent.
   LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t unit, bool every_time, std::int32_t index,
                 const LayersOperator& of, std::span<const OperatorStream> streams, std::optional<std::int64_t> end,

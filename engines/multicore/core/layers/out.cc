@@ -15,7 +15,7 @@ LayerOut::LayerOut(Parker& parker, const InstanceThreads& threads, Counters& cou
       links_(std::move(links)),
       unit_(unit),
       eager_(eager),
-      dealt_(links_.size(), 0),
+      list_sizes_(links_.size(), 0),
       lists_(links_.size() * static_cast<std::size_t>(unit)) {}
 
 void LayerOut::send(std::size_t to, const void* const* columns, std::int64_t from, std::int64_t rows) {
@@ -45,7 +45,7 @@ void LayerOut::send(std::size_t to, const void* const* columns, std::int64_t fro
   }
 }
 
-void LayerOut::deal(const void* const* columns, std::int64_t from, std::int64_t rows, const std::int32_t* to) {
+void LayerOut::distribute(const void* const* columns, std::int64_t from, std::int64_t rows, const std::int32_t* to) {
   while (rows > 0) {
     const std::int64_t count = std::min(rows, unit_);
     if (count == 1) {
@@ -69,7 +69,7 @@ void LayerOut::deal(const void* const* columns, std::int64_t from, std::int64_t 
   }
 }
 
-void LayerOut::cast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to) {
+void LayerOut::multicast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to) {
   while (rows > 0) {
     const std::int64_t count = std::min(rows, unit_);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -94,19 +94,19 @@ void LayerOut::cast(const void* const* columns, std::int64_t from, std::int64_t 
 // Sends the listed rows if there is room for all of them, else none. Returns whether it did.
 bool LayerOut::send_lists(const void* const* columns, std::int64_t from) {
   bool fits = true;
-  for (std::size_t l = 0; l < links_.size() && fits; ++l) fits = dealt_[l] == 0 || links_[l]->fits(dealt_[l]);
+  for (std::size_t l = 0; l < links_.size() && fits; ++l) fits = list_sizes_[l] == 0 || links_[l]->fits(list_sizes_[l]);
   for (std::size_t l = 0; l < links_.size(); ++l) {
-    if (fits && dealt_[l] != 0) {
-      links_[l]->append(columns, from, lists_.data() + l * static_cast<std::size_t>(unit_), dealt_[l]);
+    if (fits && list_sizes_[l] != 0) {
+      links_[l]->append(columns, from, lists_.data() + l * static_cast<std::size_t>(unit_), list_sizes_[l]);
       links_[l]->publish();
     }
-    dealt_[l] = 0;
+    list_sizes_[l] = 0;
   }
   return fits;
 }
 
-void LayerOut::say() {
-  unsaid_rows_ = 0;
+void LayerOut::announce() {
+  unannounced_rows_ = 0;
   for (const auto& link : links_) link->wake(promised_, true);
 }
 
@@ -114,11 +114,11 @@ bool LayerOut::settle() {
   std::int64_t moved = 0;
   for (const auto& link : links_) {
     if (link->spilled_rows() == 0) continue;
-    link->want_room();
+    link->announce_wait();
     moved += link->drain();
-    if (link->spilled_rows() == 0) link->unwant_room();
+    if (link->spilled_rows() == 0) link->cancel_wait();
   }
-  say();
+  announce();
   return moved != 0;
 }
 
@@ -132,7 +132,7 @@ bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
   ++counts_.room_waits;
   Backoff backoff = threads_.backoff();
   const std::int64_t plenty = std::max<std::int64_t>(1, link.size() / 4);
-  say();
+  announce();
   while (!threads_.failed()) {
     if (link.room(plenty) >= plenty) return true;
     switch (backoff.next()) {
@@ -145,7 +145,7 @@ bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
         break;
       case Backoff::Step::kSleep: {
         const std::uint32_t ticket = parker_.prepare();
-        link.want_room();
+        link.announce_wait();
         // Other links' consumers may be waiting for spilled rows, and for the promise that these hold back.
         const bool some = settle() || link.room(1) > 0;
         if (some || threads_.failed()) {
@@ -154,7 +154,7 @@ bool LayerOut::wait(LayerLink& link, std::int64_t ts) {
           ++counts_.sleeps;
           parker_.commit(ticket);
         }
-        link.unwant_room();
+        link.cancel_wait();
         if (link.room(1) > 0) return true;
         break;
       }

@@ -50,18 +50,18 @@ class LayerOut {
   void send(std::size_t to, const void* const* columns, std::int64_t from, std::int64_t rows);
 
   // Sends row from + i to link to[i].
-  void deal(const void* const* columns, std::int64_t from, std::int64_t rows, const std::int32_t* to);
+  void distribute(const void* const* columns, std::int64_t from, std::int64_t rows, const std::int32_t* to);
 
   // Sends row from + i to each link that has a bit in to[i].
-  void cast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to);
+  void multicast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to);
 
   // Later rows of all links have ts >= `ts`; kEndOfTime: no rows follow.
   void promise(std::int64_t ts) noexcept { promised_ = std::max(promised_, ts); }
 
   // Counts `rows` more processed rows; announces now and then.
-  void did(std::int64_t rows) {
-    unsaid_rows_ += rows;
-    if (eager_ || unsaid_rows_ >= kRowsUnsaid) say();
+  void count_rows(std::int64_t rows) {
+    unannounced_rows_ += rows;
+    if (eager_ || unannounced_rows_ >= kRowsUnannounced) announce();
   }
 
   // Called when the thread has no work: announces all rows and promises, and moves spilled rows. Returns whether it
@@ -73,14 +73,14 @@ class LayerOut {
 
  private:
   // At full speed, a sleeping consumer waits for at most this many rows of a busy producer.
-  static constexpr std::int64_t kRowsUnsaid = 64;
+  static constexpr std::int64_t kRowsUnannounced = 64;
 
   void list(std::size_t to, std::int64_t row) noexcept {
-    lists_[to * static_cast<std::size_t>(unit_) + static_cast<std::size_t>(dealt_[to]++)] =
+    lists_[to * static_cast<std::size_t>(unit_) + static_cast<std::size_t>(list_sizes_[to]++)] =
         static_cast<std::int32_t>(row);
   }
   bool send_lists(const void* const* columns, std::int64_t from);
-  void say();
+  void announce();
   bool wait(LayerLink& link, std::int64_t ts);
 
   Parker& parker_;
@@ -89,10 +89,10 @@ class LayerOut {
   const std::vector<std::unique_ptr<LayerLink>> links_;
   const std::int64_t unit_;
   const bool eager_;
-  std::int64_t promised_ = LayerLink::kNothingPromised;
-  std::int64_t unsaid_rows_ = 0;
+  std::int64_t promised_ = LayerLink::kNoPromise;
+  std::int64_t unannounced_rows_ = 0;
   // Scratch, by link: the number of rows of a block that it gets, and their list.
-  std::vector<std::int64_t> dealt_;
+  std::vector<std::int64_t> list_sizes_;
   std::vector<std::int32_t> lists_;  // `unit` entries for each link
 };
 

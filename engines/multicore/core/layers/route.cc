@@ -35,7 +35,7 @@ void RouteByTime::send(LayerOut& out, const void* const* columns, std::int64_t f
   }
   to_.resize(static_cast<std::size_t>(rows));
   for (std::size_t i = 0; i < to_.size(); ++i) to_[i] = static_cast<std::int32_t>(consumer_of(ts[i]));
-  out.deal(columns, from, rows, to_.data());
+  out.distribute(columns, from, rows, to_.data());
 }
 
 void RouteInTurn::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
@@ -44,14 +44,14 @@ void RouteInTurn::send(LayerOut& out, const void* const* columns, std::int64_t f
     to = next_;
     if (++next_ == consumers_) next_ = 0;
   }
-  out.deal(columns, from, rows, to_.data());
+  out.distribute(columns, from, rows, to_.data());
 }
 
 void RouteByKey::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
   to_.resize(static_cast<std::size_t>(rows));
   spec_.divide(columns, from, rows, to_.data());
   for (std::int32_t& to : to_) to = consumer_of_[static_cast<std::size_t>(to)];
-  out.deal(columns, from, rows, to_.data());
+  out.distribute(columns, from, rows, to_.data());
 }
 
 void RouteByKeys::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
@@ -63,7 +63,7 @@ void RouteByKeys::send(LayerOut& out, const void* const* columns, std::int64_t f
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(called_ + error.what());
   }
-  out.cast(columns, from, rows, to_.data());
+  out.multicast(columns, from, rows, to_.data());
 }
 
 }  // namespace lab

@@ -4,6 +4,7 @@
 // of the consumers. Rows of one time thus stay together across producers, and keep their order. Distribution in turn,
 // as in Storm and in Viper's evaluation, leaves ties in the order of the consumers.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -11,11 +12,29 @@
 #include <vector>
 
 #include "layers/out.h"
-#include "layers/row_number.h"
-#include "oplus/key_router.h"
+#include "oplus/instance.h"
 #include "stages/spec.h"
 
 namespace lab {
+
+// A row of an input stream that stays in place: its number crosses the graph instead, in one int64 column.
+class RowNumber {
+ public:
+  static constexpr std::size_t kColumn = 1;  // behind the timestamp
+
+  RowNumber(std::int32_t stream, std::int64_t row) noexcept
+      : value_(static_cast<std::int64_t>(stream) << kRowBits | row) {}
+  explicit RowNumber(std::int64_t value) noexcept : value_(value) {}
+
+  std::int64_t value() const noexcept { return value_; }
+  std::int32_t stream() const noexcept { return static_cast<std::int32_t>(value_ >> kRowBits); }
+  std::int64_t row() const noexcept { return value_ & ((std::int64_t{1} << kRowBits) - 1); }
+
+ private:
+  static constexpr int kRowBits = 48;
+
+  std::int64_t value_;
+};
 
 class LayerRoute {
  public:
@@ -108,7 +127,7 @@ class RouteToAll final : public LayerRoute {
 
   void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override {
     to_.assign(static_cast<std::size_t>(rows), all_);
-    out.cast(columns, from, rows, to_.data());
+    out.multicast(columns, from, rows, to_.data());
   }
 
  private:

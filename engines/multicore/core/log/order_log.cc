@@ -13,11 +13,11 @@ namespace {
 // so its caller continues the merge.
 constexpr int kPassesInARow = 4;
 
-std::size_t ring_size(std::int64_t wanted, const char* name) {
-  if (wanted < 2 || wanted > std::int64_t{1} << 40) {
-    throw std::invalid_argument(std::string(name) + " is " + std::to_string(wanted) + ", wanted 2 to 2^40");
+std::size_t ring_size(std::int64_t least, const char* name) {
+  if (least < 2 || least > std::int64_t{1} << 40) {
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(least) + ", wanted 2 to 2^40");
   }
-  return std::bit_ceil(static_cast<std::size_t>(wanted));
+  return std::bit_ceil(static_cast<std::size_t>(least));
 }
 
 }  // namespace
@@ -144,10 +144,10 @@ std::int64_t OrderLog::rows_in_flight(int source) const noexcept {
   return std::min(ring, options_.rows_in_flight);
 }
 
-std::int64_t OrderLog::room(int source, std::int64_t wanted) {
+std::int64_t OrderLog::room(int source, std::int64_t least) {
   SourceLine& mine = line(source);
   const std::int64_t end = mine.end.load(std::memory_order_relaxed);  // relaxed: own store
-  if (mine.room_end - end >= wanted) return mine.room_end - end;
+  if (mine.room_end - end >= least) return mine.room_end - end;
   const std::int64_t released = readers_.released(source, end);
   mine.room_end = released + rows_in_flight(source);
   return std::max<std::int64_t>(0, mine.room_end - end);

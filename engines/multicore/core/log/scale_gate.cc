@@ -8,6 +8,8 @@
 #include <thread>
 #include <tuple>
 
+#include "log/order_log.h"
+
 namespace lab {
 namespace {
 
@@ -197,9 +199,9 @@ std::int64_t ScaleGate::consumed(int source) {
   return readers_.released(source, end);
 }
 
-std::int64_t ScaleGate::room(int source, std::int64_t wanted) {
+std::int64_t ScaleGate::room(int source, std::int64_t least) {
   Writer& mine = writer(source);
-  if (mine.room_end - mine.end >= wanted) return mine.room_end - mine.end;
+  if (mine.room_end - mine.end >= least) return mine.room_end - mine.end;
   mine.room_end = readers_.released(source, mine.end) + options_.rows_in_flight;
   const std::uint64_t mask = rows_[static_cast<std::size_t>(source)].mask;
   if (mask < static_cast<std::uint64_t>(kEndOfTime)) {
@@ -539,6 +541,17 @@ bool ScaleGate::ended(int reader) {
   if (next != nullptr && next->ts != kEndOfTime) return false;
   final_ = true;
   return true;
+}
+
+std::unique_ptr<TupleBuffer> make_tuple_buffer(std::string_view name, const LogOptions& options) {
+  if (index_of("tuple_buffer", kTupleBuffers, name) == 0) {
+    if (options.acknowledged_rows != 0) {
+      throw std::invalid_argument("acknowledged_rows is " + std::to_string(options.acknowledged_rows) +
+                                  ", wanted 0: only ScaleGate has watermark tuples that readers acknowledge");
+    }
+    return std::make_unique<OrderLog>(options);
+  }
+  return std::make_unique<ScaleGate>(options);
 }
 
 }  // namespace lab

@@ -107,8 +107,8 @@ class TupleBuffer {
   virtual void publish(int source, std::int64_t end_row, std::int64_t frontier) = 0;
 
   // Returns how many rows past those published may be published now. The slowest reader bounds it. A result below
-  // `wanted` is the current room; a result of at least `wanted` may be an older, smaller value. Owner only.
-  virtual std::int64_t room(int source, std::int64_t wanted) = 0;
+  // `least` is the current room; a result of at least `least` may be an older, smaller value. Owner only.
+  virtual std::int64_t room(int source, std::int64_t least) = 0;
   std::int64_t room(int source) { return room(source, 1); }
 
   // Ends the source. Its published rows stay, and the slot may be added again. Owner only. A source also leaves this

@@ -19,7 +19,14 @@ class ChainLog final : public Handover {
 
   OutputLog& published() noexcept { return *published_; }
 
-  void start(std::int32_t most, std::int32_t active) override;
+  void start(std::int32_t most, std::int32_t active) override {
+    published_->start(most, active);
+    for (std::int32_t i = 0; i < most; ++i) {
+      const OutputLog::Ring& ring = published_->ring(0, i);
+      streams_.push_back({&ring.view, 0, process_, nullptr, ring.memory.mask()});
+    }
+    for (std::int32_t i = 0; i < active; ++i) published_->log().add_reader();
+  }
   TupleBuffer& log(std::int32_t) override { return published_->log(); }
   int reader(std::int32_t instance) override { return instance; }
   std::span<const OperatorStream> streams(std::int32_t) override { return streams_; }

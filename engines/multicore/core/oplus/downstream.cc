@@ -21,7 +21,7 @@ Downstream::Downstream(const OplusOptions& options, InstanceThreads& threads, Ou
   for (std::int32_t r = 0; r < options.downstream; ++r) log_.log(copy_of(r)).add_reader();
 }
 
-bool Downstream::turn(std::int32_t reader) {
+bool Downstream::take_turn(std::int32_t reader) {
   TupleBuffer& log = log_.log(copy_of(reader));
   const int place = place_of(reader);
   const std::span<const LogRun> runs = log.read(place);

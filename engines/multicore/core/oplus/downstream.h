@@ -27,7 +27,7 @@ class Downstream {
   void reserve(std::int64_t rows) { pool_->reserve(rows, 1); }
 
   // Does one piece of work of a reader; see OperatorStage. The reader's thread.
-  bool turn(std::int32_t reader);
+  bool take_turn(std::int32_t reader);
 
   const OutputBuffer& answer() const noexcept { return *out_; }
 

@@ -65,6 +65,26 @@ class Handover {
   virtual std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) = 0;
 };
 
+// Shared-nothing: every instance has its own log, streams and state.
+class PrivateLogs : public Handover {
+ public:
+  TupleBuffer& log(std::int32_t instance) override { return *at(instance).log; }
+  int reader(std::int32_t) override { return 0; }
+  std::span<const OperatorStream> streams(std::int32_t instance) override { return at(instance).streams; }
+  WindowState* state(std::int32_t instance) override { return at(instance).state.get(); }
+  bool by_decree() const noexcept override { return true; }
+
+ protected:
+  struct Receiver {
+    std::unique_ptr<TupleBuffer> log;
+    std::vector<OperatorStream> streams;
+    std::unique_ptr<WindowState> state;
+  };
+  Receiver& at(std::int32_t instance) noexcept { return receivers_[static_cast<std::size_t>(instance)]; }
+
+  std::deque<Receiver> receivers_;
+};
+
 // For a log that all instances read: `call_in` puts switch `number` into it. `change_readers` changes its readers,
 // without their state.
 bool call_in(TupleBuffer& log, std::int64_t number);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "run/no_memory.h"
+#include "run/errors.h"
 
 namespace lab {
 

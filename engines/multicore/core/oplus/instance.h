@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,18 @@ struct OperatorStream {
   std::int64_t ts(std::int64_t row) const noexcept { return view->ts[item(row)]; }
   std::int64_t due(std::int64_t row) const noexcept { return view->due.empty() ? -1 : view->due[item(row)]; }
 };
+
+// Each instance has one bit; the highest bit stays free.
+inline constexpr std::int32_t kMostRouted = 63;
+
+// Writes, for rows [begin, end) of a stream, the bits of the instances to which `owner` assigns a bucket of the row's
+// keys. Throws std::runtime_error when f_MK raised.
+inline void route_rows(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
+                       std::uint64_t* masks) {
+  if (stream.route(owner, stream.view->columns.data(), begin, end, masks) - 1 != end) {
+    throw std::runtime_error("keys raised an exception");
+  }
+}
 
 // A payload column of a stream: one pointer in StreamView::columns, or three for lists (begins, ends, elements).
 struct ColumnShape {
@@ -150,7 +163,7 @@ class WindowState {
 
 class alignas(kCacheLine) OperatorInstance {
  public:
-  // `stop`: see run/stopped.h.
+  // `stop`: see run/errors.h.
   OperatorInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
                    OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop)
       : index_(index),
@@ -287,7 +300,7 @@ class KeyedInstance final : public OperatorInstance {
   void account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added);
   void count_live();
   [[noreturn]] void fail_for_memory();
-  [[noreturn]] void fail_for_room(std::int64_t wanted) const;
+  [[noreturn]] void fail_for_room(std::int64_t outputs) const;
   void set_expiry() noexcept;
 
   WindowState& state_;

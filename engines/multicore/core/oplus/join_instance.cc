@@ -2,7 +2,7 @@
 #include <stdexcept>
 
 #include "oplus/instance.h"
-#include "run/stopped.h"
+#include "run/errors.h"
 
 namespace lab {
 

@@ -7,7 +7,6 @@
 
 #include "run/kernel.h"
 #include "run/key_table.h"
-#include "run/pair.h"
 
 namespace lab {
 
@@ -49,13 +48,13 @@ struct InstanceView {
   std::int64_t prefetch;  // not 0: tables exceed the caches
   // Operators that store tuples.
   ReserveStored reserve;
-  std::int64_t compared;  // out: pairs, of joins
-  std::int64_t wanted;    // out: 0, or the output room that the next update of a join needs and lacks
+  std::int64_t compared;       // out: pairs, of joins
+  std::int64_t output_demand;  // out: 0, or the output room that the next update of a join needs and lacks
   // Of all operators.
   mutable std::int64_t made;  // out: entries that kernels created, excluding those of `find`
 };
 static_assert(offsetof(InstanceView, reserve) == 104 && offsetof(InstanceView, compared) == 112);
-static_assert(offsetof(InstanceView, wanted) == 120);
+static_assert(offsetof(InstanceView, output_demand) == 120);
 static_assert(offsetof(InstanceView, expire_at) == 8 && offsetof(InstanceView, stamp) == 16);
 static_assert(offsetof(InstanceView, instance) == 24 && offsetof(InstanceView, find) == 32);
 static_assert(offsetof(InstanceView, streams) == 40 && offsetof(InstanceView, rows) == 48);

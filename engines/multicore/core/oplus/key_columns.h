@@ -21,10 +21,10 @@ class KeyColumns {
   KeyColumns(const KeyColumns&) = delete;
   KeyColumns& operator=(const KeyColumns&) = delete;
 
-  // Makes room for `wanted` keys. Throws std::runtime_error beyond the limit of one tuple, kMostKeys.
-  void grow(std::int64_t wanted) {
-    if (wanted > kMostKeys) throw std::runtime_error("a tuple has more than 2^28 keys");
-    const std::size_t size = static_cast<std::size_t>(wanted) + 1;
+  // Makes room for `capacity` keys. Throws std::runtime_error beyond the limit of one tuple, kMostKeys.
+  void grow(std::int64_t capacity) {
+    if (capacity > kMostKeys) throw std::runtime_error("a tuple has more than 2^28 keys");
+    const std::size_t size = static_cast<std::size_t>(capacity) + 1;
     keys_.resize(size);
     buckets_.resize(size);
     hashes_.resize(size);
@@ -32,7 +32,7 @@ class KeyColumns {
     columns_[1] = buckets_.data();
     columns_[2] = hashes_.data();
     set.columns = columns_;
-    set.capacity = wanted;
+    set.capacity = capacity;
   }
 
   std::int64_t* keys() noexcept { return keys_.data(); }

@@ -8,8 +8,7 @@
 
 #include "oplus/instance.h"
 #include "oplus/marks.h"
-#include "run/no_memory.h"
-#include "run/stopped.h"
+#include "run/errors.h"
 
 namespace lab {
 namespace {
@@ -161,11 +160,11 @@ void KeyedInstance::fail_for_memory() {
       "out of memory: the window table of bucket %" PRId64 ", window from %" PRId64
       ", with %zu keys cannot grow to %zu bytes; the window tables of instance %d hold %zu MiB; give fewer keys at a "
       "time, a smaller window or state, or more memory",
-      lacking_, lacking_left_, table.count(), table.wanted(stride()), index_, held / kMiB);
+      lacking_, lacking_left_, table.count(), table.growth_bytes(stride()), index_, held / kMiB);
 }
 
-void KeyedInstance::fail_for_room(std::int64_t wanted) const {
-  throw std::runtime_error("one tuple may emit " + std::to_string(wanted) + " records, a chunk holds " +
+void KeyedInstance::fail_for_room(std::int64_t outputs) const {
+  throw std::runtime_error("one tuple may emit " + std::to_string(outputs) + " records, a chunk holds " +
                            std::to_string(out_.chunk_rows()));
 }
 
@@ -261,7 +260,7 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     if (ts_at(begin) >= view_.expire_at) advance(ts_at(begin), due_at(begin));
     view_.stamp = stamp_;
     view_.prefetch = live_ * spec_.entry_bytes > kCachedBytes && spec_.window.places() <= kPrefetchedWindows ? 1 : 0;
-    view_.compared = view_.wanted = 0;
+    view_.compared = view_.output_demand = 0;
     own_keys_[0] = -1;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
     const std::int64_t next = kernel(&view_, begin, end, emit) - 1;
@@ -274,20 +273,20 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     stamp_ += next - begin;
     const bool stopped = next == begin && ts_at(begin) < view_.expire_at;
     // The keys of this tuple are recorded; those of a later tuple may have been refused.
-    const bool no_room = stopped && own_keys_[0] == begin && view_.wanted == 0;
-    if (view_.wanted != 0) {  // some of the tuple's keys are done: their entries have its stamp
-      if (view_.wanted > out_.chunk_rows()) fail_for_room(view_.wanted);
-      room = std::max(room, view_.wanted);
+    const bool no_room = stopped && own_keys_[0] == begin && view_.output_demand == 0;
+    if (view_.output_demand != 0) {  // some of the tuple's keys are done: their entries have its stamp
+      if (view_.output_demand > out_.chunk_rows()) fail_for_room(view_.output_demand);
+      room = std::max(room, view_.output_demand);
     }
     const KeySet& keys = keys_.set;
-    if (view_.wanted == 0 && keys.refused != 0 && ((stopped && !no_room) || keys.capacity < kKeysAtOnce)) {
+    if (view_.output_demand == 0 && keys.refused != 0 && ((stopped && !no_room) || keys.capacity < kKeysAtOnce)) {
       keys_.grow(2 * (keys.count + keys.refused));
     }
     if (no_room) {
       const std::int64_t windows = spec_.window.single ? 1 : spec_.window.alive();
-      const std::int64_t wanted = own_keys_[1] * windows * spec_.max_outputs;
-      if (wanted <= room || wanted > out_.chunk_rows()) fail_for_room(wanted);
-      room = wanted;
+      const std::int64_t outputs = own_keys_[1] * windows * spec_.max_outputs;
+      if (outputs <= room || outputs > out_.chunk_rows()) fail_for_room(outputs);
+      room = outputs;
     }
     begin = next;
   }

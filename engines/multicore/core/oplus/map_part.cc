@@ -25,10 +25,10 @@ MapPart::MapPart(const OperatorSpec& spec, const OperatorStream& stream, const M
 }
 
 // Finds the part's next own rows, as many as fit. Returns whether any are at hand.
-bool MapPart::gather(std::int64_t handed) noexcept {
+bool MapPart::gather(std::int64_t end_row) noexcept {
   if (row_ < found_) return true;
   found_ = mapped_from_ = mapped_to_ = row_ = key_ = 0;
-  while (found_ < kRows && next_ < handed) {
+  while (found_ < kRows && next_ < end_row) {
     const bool goes_on = next_ != 0 && ts(next_) == ts(next_ - 1);
     if (within_ && !goes_on) {
       within_ = false;
@@ -113,7 +113,7 @@ bool MapPart::publish(std::int64_t frontier, std::span<TupleBuffer* const> logs,
   return news;
 }
 
-bool MapPart::run(std::int64_t handed, std::int64_t bound, const std::int32_t* owner,
+bool MapPart::run(std::int64_t end_row, std::int64_t bound, const std::int32_t* owner,
                   std::span<TupleBuffer* const> logs, int source) {
   if (closed_) return false;
   const std::int64_t position = position_.load(std::memory_order_relaxed);  // relaxed: own store, as the two below
@@ -124,7 +124,7 @@ bool MapPart::run(std::int64_t handed, std::int64_t bound, const std::int32_t* o
     emitted -= queues_[i].rows();
   }
   std::int64_t tuples = 0;
-  for (bool room = true; room && tuples < kTuples && gather(handed);) {
+  for (bool room = true; room && tuples < kTuples && gather(end_row);) {
     if (row_ == mapped_to_) map();
     const std::int64_t row = row_, key = key_;
     room = emit(owner, logs, source);
@@ -133,7 +133,7 @@ bool MapPart::run(std::int64_t handed, std::int64_t bound, const std::int32_t* o
   }
   // All rows still to come, own ones and others, are at or after this row.
   std::int64_t now = row_ < found_ ? rows_[static_cast<std::size_t>(row_)] : next_;
-  const bool all = row_ == found_ && next_ >= handed;
+  const bool all = row_ == found_ && next_ >= end_row;
   const bool last = all && bound == kEndOfTime;
   now = std::max(now, position);
   bool news = now != position;

@@ -11,6 +11,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -18,11 +19,43 @@
 
 #include "log/tuple_buffer.h"
 #include "oplus/key_columns.h"
-#include "oplus/key_repeats.h"
 #include "oplus/mapped_queue.h"
 #include "run/cacheline.h"
 
 namespace lab {
+
+// A table of the keys of one tuple; a new stamp empties it.
+class KeyRepeats {
+ public:
+  // Begins the next tuple, which has at most `keys` keys.
+  void begin(std::int64_t keys) {
+    const std::size_t least = 2 * std::bit_ceil(static_cast<std::size_t>(keys) + 1);
+    if (slots_.size() < least) slots_.assign(least, {});
+    ++stamp_;
+  }
+
+  // Returns whether the tuple already has the key, and adds it.
+  bool has(std::int64_t key, std::uint64_t hash) noexcept {
+    const std::size_t mask = slots_.size() - 1;
+    // The low bits select the bucket, and so the instance; the middle bits are equally good on all instances.
+    for (std::size_t at = static_cast<std::size_t>(hash >> 20) & mask;; at = (at + 1) & mask) {
+      Slot& slot = slots_[at];
+      if (slot.stamp != stamp_) {
+        slot = {key, stamp_};
+        return false;
+      }
+      if (slot.key == key) return true;
+    }
+  }
+
+ private:
+  struct Slot {
+    std::int64_t key = 0;
+    std::uint64_t stamp = 0;  // stamp of the key's tuple; 0: empty
+  };
+  std::vector<Slot> slots_;
+  std::uint64_t stamp_ = 0;
+};
 
 class alignas(kCacheLine) MapPart {
  public:
@@ -34,10 +67,10 @@ class alignas(kCacheLine) MapPart {
 
   const MappedQueue& queue(std::size_t receiver) const noexcept { return queues_[receiver]; }
 
-  // Emits as many of the part's own rows below `handed` as have room, and publishes to the receivers' logs, where the
+  // Emits as many of the part's own rows below `end_row` as have room, and publishes to the receivers' logs, where the
   // part is `source`. Later rows have ts >= `bound`; kEndOfTime: no later rows. Returns whether it made progress.
   // Throws std::runtime_error when f_MK raised.
-  bool run(std::int64_t handed, std::int64_t bound, const std::int32_t* owner, std::span<TupleBuffer* const> logs,
+  bool run(std::int64_t end_row, std::int64_t bound, const std::int32_t* owner, std::span<TupleBuffer* const> logs,
            int source);
 
   // Own rows below it are done. seq_cst: the thread that hands over more rows reads it, in a pass (run/merge_flag.h).
@@ -51,7 +84,7 @@ class alignas(kCacheLine) MapPart {
   static constexpr std::int64_t kTuples = 1 << 11;     // emitted in one run, about, before the next part's turn
 
   std::int64_t ts(std::int64_t row) const noexcept { return stream_.view->ts[static_cast<std::size_t>(row)]; }
-  bool gather(std::int64_t handed) noexcept;
+  bool gather(std::int64_t end_row) noexcept;
   void map();
   void leave_out_repeats();
   bool emit(const std::int32_t* owner, std::span<TupleBuffer* const> logs, int source);

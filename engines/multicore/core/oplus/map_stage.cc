@@ -29,7 +29,7 @@ void MapStage::start(std::int32_t most, std::int32_t) {
   options_.rows_in_flight = std::max(options_.rows_in_flight, kQueueRows);
   const auto receivers = static_cast<std::size_t>(most);
   for (std::size_t s = 0; s < streams_.size(); ++s) {
-    handed_.emplace_back();
+    hand_overs_.emplace_back();
     for (std::size_t m = 0; m < maps_.size(); ++m) {
       maps_[m].parts.emplace_back(spec_, streams_[s], mapped_[s], static_cast<std::int64_t>(m), std::ssize(maps_),
                                   receivers, kQueueRows);
@@ -81,9 +81,9 @@ bool MapStage::take_in(std::size_t stream, Recorder& recorder) {
   }
   if (!some) return false;
   if (feed.pumped) recorder.emitted(feed.row - before);
-  Handed& handed = handed_[stream];
-  handed.rows.store(feed.row, std::memory_order_seq_cst);  // both pair with `map`, in a pass (run/merge_flag.h)
-  handed.bound.store(bound, std::memory_order_seq_cst);
+  HandOver& hand_over = hand_overs_[stream];
+  hand_over.rows.store(feed.row, std::memory_order_seq_cst);  // both pair with `map`, in a pass (run/merge_flag.h)
+  hand_over.bound.store(bound, std::memory_order_seq_cst);
   return true;
 }
 
@@ -91,8 +91,8 @@ bool MapStage::map(MapInstance& one, std::size_t index, const std::int32_t* owne
   bool progress = false;
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     MapPart& part = one.parts[s];
-    const std::int64_t bound = handed_[s].bound.load(std::memory_order_seq_cst);  // both pair with `take_in`
-    const std::int64_t rows = handed_[s].rows.load(std::memory_order_seq_cst);
+    const std::int64_t bound = hand_overs_[s].bound.load(std::memory_order_seq_cst);  // both pair with `take_in`
+    const std::int64_t rows = hand_overs_[s].rows.load(std::memory_order_seq_cst);
     const std::int64_t done = part.done();
     progress |= part.run(rows, bound, owner, logs_, source_of(s, index));
     if (part.done() != done) recorder.consumed(static_cast<double>(part.done() - done));

@@ -24,7 +24,7 @@
 
 namespace lab {
 
-class MapStage final : public Handover {
+class MapStage final : public PrivateLogs {
  public:
   static constexpr std::int64_t kQueueRows = 1 << 12;  // from one map instance and stream to one aggregate instance
   static constexpr std::int64_t kAhead = 1 << 12;  // rows of a stream handed over and not yet done by the slowest part
@@ -34,19 +34,10 @@ class MapStage final : public Handover {
            std::span<const OperatorStream> streams, std::span<const MappedStream> mapped, std::deque<Feed>& feeds);
 
   void start(std::int32_t most, std::int32_t active) override;
-  TupleBuffer& log(std::int32_t instance) override { return *logs_[static_cast<std::size_t>(instance)]; }
-  int reader(std::int32_t) override { return 0; }
-  std::span<const OperatorStream> streams(std::int32_t instance) override {
-    return receivers_[static_cast<std::size_t>(instance)].streams;
-  }
-  WindowState* state(std::int32_t instance) override {
-    return receivers_[static_cast<std::size_t>(instance)].state.get();
-  }
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
   bool call(std::int64_t) override { return false; }  // the run refuses changes: see above
-  // Instances do not read tuples of the streams, so the stage counts these.
-  bool by_decree() const noexcept override { return true; }
   bool decreed(std::int64_t*) const noexcept override { return false; }
+  // Instances do not read tuples of the streams, so the stage counts these.
   std::int64_t delivered() const noexcept override;
   std::int64_t delivered_of(std::size_t stream) const noexcept override;
   std::int64_t change(const Change&, std::span<OperatorInstance* const>) override { return 0; }
@@ -54,14 +45,9 @@ class MapStage final : public Handover {
   std::int64_t emitted() const noexcept;  // tuples, by all map instances
 
  private:
-  struct Receiver {
-    std::unique_ptr<TupleBuffer> log;
-    std::vector<OperatorStream> streams;  // by part: see `source_of`
-    std::unique_ptr<WindowState> state;
-  };
   // The progress of a stream's hand-over. Written under its feed's flag, `rows` first; read under a map instance's,
   // `bound` first. So rows from `rows` on are not below the bound that the reader saw.
-  struct alignas(kCacheLine) Handed {
+  struct alignas(kCacheLine) HandOver {
     std::atomic<std::int64_t> rows{0};
     std::atomic<std::int64_t> bound{std::numeric_limits<std::int64_t>::min()};  // of later rows; kEndOfTime: none
   };
@@ -70,7 +56,7 @@ class MapStage final : public Handover {
     std::deque<MapPart> parts;  // by stream
   };
 
-  // Returns the index of a part in the logs. It breaks ties, so streams keep their order.
+  // Returns the index of a part in the logs and in a receiver's streams. It breaks ties, so streams keep their order.
   int source_of(std::size_t stream, std::size_t map) const noexcept {
     return static_cast<int>(stream * maps_.size() + map);
   }
@@ -84,9 +70,8 @@ class MapStage final : public Handover {
   std::span<const MappedStream> mapped_;
   std::deque<Feed>& feeds_;
   std::deque<MapInstance> maps_;
-  std::deque<Receiver> receivers_;
-  std::vector<TupleBuffer*> logs_;  // of the receivers
-  std::deque<Handed> handed_;       // by stream
+  std::vector<TupleBuffer*> logs_;   // of the receivers
+  std::deque<HandOver> hand_overs_;  // by stream
 };
 
 }  // namespace lab

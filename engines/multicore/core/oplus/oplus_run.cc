@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "run/no_memory.h"
+#include "run/errors.h"
 
 namespace lab {
 namespace {
@@ -180,12 +180,12 @@ bool OplusRun::engaged(std::int32_t index) const noexcept {
 }
 
 void OplusRun::work(std::int32_t index) {
-  const auto stopped = [&] { return threads().failed() || threads().over(); };
+  const auto stopped = [&] { return threads().failed() || threads().finished(); };
   const auto not_done = [] { return false; };
   Counters& counters = threads().meter(index).counters;
   if (index < options_.most_instances) {
     take_turns(
-        threads().backoff(), counters, [&](bool) { return turn(index); }, stopped, not_done,
+        threads().backoff(), counters, [&](bool) { return take_turn(index); }, stopped, not_done,
         [&]() -> Parker& { return threads().place(index, engaged(index)); });
   } else {
     take_turns(
@@ -198,16 +198,16 @@ void OplusRun::work(std::int32_t index) {
 bool OplusRun::turn_downstream(std::int32_t index) {
   const std::int32_t reader = index - options_.most_instances;
   try {
-    return downstream_->turn(reader);
+    return downstream_->take_turn(reader);
   } catch (const std::bad_alloc&) {
     throw NoMemory("out of memory: downstream reader %d cannot keep more of the answer", reader);
   }
 }
 
-bool OplusRun::turn(std::int32_t index) {
+bool OplusRun::take_turn(std::int32_t index) {
   for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
     try {
-      if ((*stage)->turn(index)) return true;
+      if ((*stage)->take_turn(index)) return true;
     } catch (const std::exception&) {
       rethrow_of((*stage)->spec());
     }
@@ -223,7 +223,7 @@ std::int64_t OplusRun::reconfigure(std::int32_t instances, std::vector<std::int3
 }
 
 std::optional<Snapshot> OplusRun::snapshot() const {
-  if (threads().over() || threads().failed()) return std::nullopt;
+  if (threads().finished() || threads().failed()) return std::nullopt;
   Snapshot result;
   result.time_ns = threads().since_start();
   for (std::int32_t i = 0; i < options_.most_instances; ++i) {

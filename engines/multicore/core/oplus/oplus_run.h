@@ -80,7 +80,7 @@ class OplusRun final : public Run {
   void check_end() const override;
   std::vector<const OutputBuffer*> outputs() const override;
   void count(Counts& into) const override;
-  bool turn(std::int32_t index);
+  bool take_turn(std::int32_t index);
   bool turn_downstream(std::int32_t index);
   bool engaged(std::int32_t index) const noexcept;
   OperatorStage& stage(std::size_t op);

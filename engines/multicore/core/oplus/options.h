@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "log/tuple_buffer.h"
-#include "run/settings.h"
+#include "run/run.h"
 #include "run/spill.h"
 
 namespace lab {

@@ -28,9 +28,9 @@ void OutputLog::start(std::int32_t most, std::int32_t active) {
   for (std::int32_t i = active; i < most; ++i) close(i);
 }
 
-std::int64_t OutputLog::room(std::int32_t source, std::int64_t wanted) {
-  for (const std::unique_ptr<TupleBuffer>& log : logs_) wanted = std::min(wanted, log->room(source, wanted));
-  return wanted;
+std::int64_t OutputLog::room(std::int32_t source, std::int64_t least) {
+  for (const std::unique_ptr<TupleBuffer>& log : logs_) least = std::min(least, log->room(source, least));
+  return least;
 }
 
 bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes, std::int64_t watermark) {

@@ -112,7 +112,7 @@ class OutputLog {
   Ring& ring_of(std::size_t copy, std::int32_t source) noexcept {
     return rings_[copy * sources_.size() + static_cast<std::size_t>(source)];
   }
-  std::int64_t room(std::int32_t source, std::int64_t wanted);
+  std::int64_t room(std::int32_t source, std::int64_t least);
   std::int64_t time_of_last(std::int32_t source) const noexcept;  // row; `kNever` before the first row
 
   const Shape shape_;

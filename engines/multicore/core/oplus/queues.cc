@@ -10,14 +10,8 @@ namespace lab {
 namespace {
 
 constexpr std::int64_t kRouteRows = 1024;  // of one source, before the next source's turn
-constexpr std::int32_t kFewInstances = 4;  // up to this number, `deal` scans the rows once for each
+constexpr std::int32_t kFewInstances = 4;  // up to this number, `distribute` scans the rows once for each
 constexpr std::int64_t kLeastElements = 1 << 14;
-
-std::int64_t power_of_two(std::int64_t least) {
-  std::int64_t size = 1;
-  while (size < least) size *= 2;
-  return size;
-}
 
 std::int64_t longest_list(const OperatorStream& stream, std::size_t from) {
   const auto* begins = static_cast<const std::int64_t*>(stream.view->columns[from]);
@@ -30,7 +24,7 @@ std::int64_t longest_list(const OperatorStream& stream, std::size_t from) {
 }  // namespace
 
 TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape> shapes, std::int64_t rows)
-    : source_(source), mask_(static_cast<std::uint64_t>(power_of_two(rows)) - 1) {
+    : source_(source), mask_(std::bit_ceil(static_cast<std::uint64_t>(rows)) - 1) {
   const auto size = static_cast<std::size_t>(mask_ + 1);
   ts_.resize(size);
   view_.columns = {ts_.data()};
@@ -43,7 +37,8 @@ TupleQueue::TupleQueue(const OperatorStream& source, std::span<const ColumnShape
     if (column.present && shape.is_list) {
       // Four times the longest list; twice is needed, because a list that does not fit before the wrap starts at the
       // front.
-      column.elements = power_of_two(std::max(kLeastElements, 4 * longest_list(source, from)));
+      const std::int64_t least = std::max(kLeastElements, 4 * longest_list(source, from));
+      column.elements = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
       column.values.resize(static_cast<std::size_t>(column.elements) * static_cast<std::size_t>(shape.itemsize));
       column.begins.resize(size);
       column.ends.resize(size);
@@ -195,10 +190,11 @@ void Queues::start(std::int32_t most, std::int32_t) {
   options_.rows_in_flight = std::max(options_.rows_in_flight, kRows);
   for (std::int32_t i = 0; i < most; ++i) {
     Receiver& receiver = receivers_.emplace_back();
+    std::deque<TupleQueue>& queues = queues_.emplace_back();
     receiver.log = make_tuple_buffer(tuple_buffer_, options_);
     receiver.state = std::make_unique<WindowState>(spec_);
     for (std::size_t s = 0; s < streams_.size(); ++s) {
-      TupleQueue& queue = receiver.queues.emplace_back(streams_[s], shapes_[s], kRows);
+      TupleQueue& queue = queues.emplace_back(streams_[s], shapes_[s], kRows);
       receiver.streams.push_back(queue.stream());
       receiver.log->add_source(queue.stream().view->ts.data(), queue.mask(), std::numeric_limits<std::int64_t>::min());
     }
@@ -219,7 +215,7 @@ bool Queues::feed(Recorder& recorder, const std::int32_t* owner, std::int32_t ac
     Feed& one = feeds_[s];
     progress |= move_blocks(one, [&] { return !one.closed && route(s, owner, active, recorder); });
   }
-  for (std::int32_t i = 0; i < active; ++i) progress |= receivers_[static_cast<std::size_t>(i)].log->advance();
+  for (std::int32_t i = 0; i < active; ++i) progress |= log(i).advance();
   return progress;
 }
 
@@ -293,7 +289,7 @@ std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t en
 }
 
 // Assigns rows [begin, end) to the shares of `active` instances.
-void Queues::deal(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept {
+void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept {
   const auto count = static_cast<std::size_t>(end - begin);
   const std::uint64_t* const masks = router.masks.data() + (begin - router.masked_begin);
   for (Share& share : router.shares) share.count = 0;
@@ -321,18 +317,18 @@ std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t e
                                std::int32_t active) {
   Router& router = routers_[s];
   end = evaluate(s, begin, end, owner);
-  deal(router, begin, end, active);
+  distribute(router, begin, end, active);
   // All or none: a tuple that does not fit into every queue waits, and so do those after it.
   for (std::size_t i = 0; i < router.shares.size(); ++i) {
     const std::span<const std::int64_t> share = router.shares[i].all();
     if (share.empty()) continue;
-    const std::size_t fit = receivers_[i].queues[s].fit(share, receivers_[i].log->consumed(static_cast<int>(s)));
+    const std::size_t fit = queues_[i][s].fit(share, receivers_[i].log->consumed(static_cast<int>(s)));
     if (fit != share.size()) end = std::min(end, share[fit]);
   }
   for (std::size_t i = 0; i < router.shares.size(); ++i) {
     const std::span<const std::int64_t> share = router.shares[i].all();
     const auto stop = std::lower_bound(share.begin(), share.end(), end);
-    if (stop != share.begin()) receivers_[i].queues[s].copy({share.begin(), stop});
+    if (stop != share.begin()) queues_[i][s].copy({share.begin(), stop});
   }
   return end;
 }
@@ -340,8 +336,7 @@ std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t e
 void Queues::publish(std::size_t s, std::int64_t frontier, std::int32_t active) {
   routers_[s].frontier = frontier = std::max(frontier, routers_[s].frontier);
   for (std::int32_t i = 0; i < active; ++i) {
-    Receiver& receiver = receivers_[static_cast<std::size_t>(i)];
-    receiver.log->publish(static_cast<int>(s), receiver.queues[s].rows(), frontier);
+    log(i).publish(static_cast<int>(s), queues_[static_cast<std::size_t>(i)][s].rows(), frontier);
   }
 }
 
@@ -349,7 +344,7 @@ void Queues::halt(std::size_t s, std::int32_t active) {
   routers_[s].halted = true;
   // acq_rel: the mover of the last source notifies the instances after all have published.
   if (halted_.fetch_add(1, std::memory_order_acq_rel) + 1 != static_cast<std::int32_t>(feeds_.size())) return;
-  for (std::int32_t i = 0; i < active; ++i) receivers_[static_cast<std::size_t>(i)].log->control(number_);
+  for (std::int32_t i = 0; i < active; ++i) log(i).control(number_);
 }
 
 bool Queues::call(std::int64_t number) {
@@ -397,9 +392,9 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
   for (std::size_t b = 0; b < change.new_owner->size(); ++b) {
     const std::int32_t from = (*change.old_owner)[b], to = (*change.new_owner)[b];
     if (from == to) continue;
-    WindowState& giver = *receivers_[static_cast<std::size_t>(from)].state;
+    WindowState& giver = *state(from);
     WindowTable& given = giver.table(static_cast<std::int64_t>(b));
-    WindowTable& taken = receivers_[static_cast<std::size_t>(to)].state->table(static_cast<std::int64_t>(b));
+    WindowTable& taken = state(to)->table(static_cast<std::int64_t>(b));
     const std::span<const std::byte> bytes = given.bytes(stride);
     if (bytes.empty()) continue;
     wire.assign(bytes.begin(), bytes.end());
@@ -418,11 +413,10 @@ std::int64_t Queues::change(const Change& change, std::span<OperatorInstance* co
   }
   // A joining instance gets the promises that the sources made while it was inactive.
   for (std::int32_t i = change.before; i < change.after; ++i) {
-    Receiver& receiver = receivers_[static_cast<std::size_t>(i)];
     for (std::size_t s = 0; s < feeds_.size(); ++s) {
       const std::int64_t frontier = routers_[s].frontier;
       if (feeds_[s].closed || frontier == std::numeric_limits<std::int64_t>::min()) continue;
-      receiver.log->publish(static_cast<int>(s), receiver.queues[s].rows(), frontier);
+      log(i).publish(static_cast<int>(s), queues_[static_cast<std::size_t>(i)][s].rows(), frontier);
     }
   }
   number_ = -1;  // no flags: feeding threads stand at the barrier, and `call` waits for the previous switch

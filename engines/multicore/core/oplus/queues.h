@@ -10,7 +10,7 @@
 #include <string>
 
 #include "oplus/handover.h"
-#include "oplus/key_router.h"
+#include "oplus/instance.h"
 
 namespace lab {
 
@@ -59,7 +59,7 @@ class TupleQueue {
   OperatorStream stream_;
 };
 
-class Queues final : public Handover {
+class Queues final : public PrivateLogs {
  public:
   static constexpr std::int64_t kRows = 1 << 12;  // of a queue
 
@@ -68,17 +68,8 @@ class Queues final : public Handover {
          std::deque<Feed>& feeds);
 
   void start(std::int32_t most, std::int32_t active) override;
-  TupleBuffer& log(std::int32_t instance) override { return *receivers_[static_cast<std::size_t>(instance)].log; }
-  int reader(std::int32_t) override { return 0; }
-  std::span<const OperatorStream> streams(std::int32_t instance) override {
-    return receivers_[static_cast<std::size_t>(instance)].streams;
-  }
-  WindowState* state(std::int32_t instance) override {
-    return receivers_[static_cast<std::size_t>(instance)].state.get();
-  }
   bool feed(Recorder& recorder, const std::int32_t* owner, std::int32_t active) override;
   bool call(std::int64_t number) override;
-  bool by_decree() const noexcept override { return true; }
   bool decreed(std::int64_t* until) const noexcept override {
     *until = until_;
     return true;
@@ -90,12 +81,6 @@ class Queues final : public Handover {
   std::int64_t change(const Change& change, std::span<OperatorInstance* const> instances) override;
 
  private:
-  struct Receiver {
-    std::unique_ptr<TupleBuffer> log;
-    std::deque<TupleQueue> queues;        // by source
-    std::vector<OperatorStream> streams;  // by source
-    std::unique_ptr<WindowState> state;
-  };
   struct Share {                     // the rows that concern an instance
     std::vector<std::int64_t> rows;  // room for one more than are distributed at once
     std::size_t count = 0;
@@ -113,7 +98,7 @@ class Queues final : public Handover {
 
   bool route(std::size_t source, const std::int32_t* owner, std::int32_t active, Recorder& recorder);
   std::int64_t evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner);
-  static void deal(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept;
+  static void distribute(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept;
   std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                          std::int32_t active);
   void halt(std::size_t source, std::int32_t active);
@@ -125,7 +110,7 @@ class Queues final : public Handover {
   std::span<const OperatorStream> streams_;
   std::span<const std::vector<ColumnShape>> shapes_;
   std::deque<Feed>& feeds_;
-  std::deque<Receiver> receivers_;
+  std::deque<std::deque<TupleQueue>> queues_;  // by instance and source
   std::vector<Router> routers_;
   std::unique_ptr<std::atomic<std::int64_t>[]> routed_;  // rows by source; under its feed's flag, read by all
   // Written with all flags held, or by the performer of a switch. Read under a flag, or after the entry of the switch.

@@ -17,7 +17,7 @@ void OperatorStage::meet(std::int32_t index) {
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) == expected - 1) {
     apply(index, number);
   } else {
-    worker.met = number;  // `turn` finds no work until the switch is applied
+    worker.awaited_switch = number;  // `take_turn` finds no work until the switch is applied
   }
 }
 
@@ -80,7 +80,7 @@ void OperatorStage::apply(std::int32_t index, std::int64_t number) {
   epoch.done.event_ts = me.gamma;
   epoch.done.done_ns = threads_.since_start();
   arrived_.store(0, std::memory_order_relaxed);  // relaxed: published by the store below
-  // seq_cst, each followed by a notify: pairs with the loads in `active` and `turn`.
+  // seq_cst, each followed by a notify: pairs with the loads in `active` and `take_turn`.
   for (std::int32_t i = 0; i < std::max(before, after); ++i) at(i).active.store(i < after, std::memory_order_seq_cst);
   applied_.store(number, std::memory_order_seq_cst);
   if (to_ != nullptr) to_->advance();  // rows may now be ready that only the leaving instances delayed
@@ -96,7 +96,7 @@ std::int64_t OperatorStage::reconfigure(std::int32_t instances, std::vector<std:
   std::int64_t number = 0;
   if (handover_ == nullptr) throw std::logic_error("start before reconfigure");
   if (called_ > 0 && handover_->by_decree()) static_cast<void>(await(called_));  // one at a time
-  if (threads_.over() || threads_.failed()) return -1;
+  if (threads_.finished() || threads_.failed()) return -1;
   {
     const std::lock_guard lock(epochs_mutex_);
     number = static_cast<std::int64_t>(epochs_.size());
@@ -114,7 +114,7 @@ std::int64_t OperatorStage::reconfigure(std::int32_t instances, std::vector<std:
 std::optional<Switch> OperatorStage::await(std::int64_t number) {
   std::unique_lock lock(epochs_mutex_);
   const auto applied = [&] { return applied_.load(std::memory_order_relaxed) >= number; };  // relaxed: the mutex orders
-  switched_.wait(lock, [&] { return applied() || threads_.over() || threads_.failed(); });
+  switched_.wait(lock, [&] { return applied() || threads_.finished() || threads_.failed(); });
   if (!applied()) return std::nullopt;
   // An overtaken switch was not applied; the later one replaced it.
   return epochs_[static_cast<std::size_t>(applied_.load(std::memory_order_relaxed))].done;

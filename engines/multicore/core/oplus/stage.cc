@@ -76,14 +76,14 @@ void OperatorStage::begin(const InputTimes& input) {
   }
 }
 
-bool OperatorStage::turn(std::int32_t index) {
+bool OperatorStage::take_turn(std::int32_t index) {
   Worker& worker = at(index);
   // First, because the awaited switch may make this instance inactive. Only afterwards is it known whether it is
   // active.
-  if (worker.met >= 0) {
+  if (worker.awaited_switch >= 0) {
     // seq_cst: pairs with the store in `apply`, whose notify must not miss a sleeper; acquire: the new mapping.
-    if (applied_.load(std::memory_order_seq_cst) < worker.met) return false;
-    worker.met = -1;
+    if (applied_.load(std::memory_order_seq_cst) < worker.awaited_switch) return false;
+    worker.awaited_switch = -1;
   }
   if (!active(index)) return engaged(index) && leave(index);
   if (worker.done) return false;
@@ -91,7 +91,7 @@ bool OperatorStage::turn(std::int32_t index) {
   // except when room is certain to come.
   const bool waits = to_ != nullptr && worker.out->waiting() != 0;
   const bool passed = waits && pass_on(index);
-  if (worker.through) {
+  if (worker.input_ended) {
     if (worker.out->waiting() != 0) return passed;
     finish(index);
     return true;
@@ -287,7 +287,7 @@ void OperatorStage::end(std::int32_t index) {
   } else {
     advance(index, std::max(worker.instance->watermark(), before_->at(0).instance->watermark()));
   }
-  worker.through = true;
+  worker.input_ended = true;
   if (to_ != nullptr) pass_on(index);
   if (to_ == nullptr || worker.out->waiting() == 0) finish(index);
 }

@@ -1,5 +1,5 @@
 // Represents one operator of a run: its input, its instances, and the mapping of key buckets to instances. The threads
-// of the run drive it piece by piece (`turn`), and reconfigure it in between (Algorithms 3 to 6).
+// of the run drive it piece by piece (`take_turn`), and reconfigure it in between (Algorithms 3 to 6).
 //
 // A reconfiguration is an entry of the log. Each instance notes the entry and its own watermark when it reads it. It
 // stops before the first tuple that raises the watermark above that value. All instances meet at that place (`meet`).
@@ -9,8 +9,8 @@
 // An instance that leaves by a switch may have outputs that found no room. It is `leaving` until they have found it;
 // then it stops being a source of TB_out.
 //
-// One thread does the set-up and reads the results. `turn(i)` is for thread i; `reconfigure`, `await` and `look` are
-// for one other thread during the run.
+// One thread does the set-up and reads the results. `take_turn(i)` is for thread i; `reconfigure`, `await` and `look`
+// are for one other thread during the run.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -66,14 +66,14 @@ class OperatorStage {
 
   // Does the first piece of work that instance `index` finds. Returns false without work; the thread may then sleep if
   // it announced that before.
-  bool turn(std::int32_t index);
+  bool take_turn(std::int32_t index);
   bool active(std::int32_t index) const noexcept {
     // seq_cst: a notify follows the store in `apply` (run/parker.h). Also acquires the set-up that `apply` made for us.
     return at(index).active.load(std::memory_order_seq_cst);
   }
   // Returns whether the instance is active and not at a barrier. It then stays active until its thread, the caller,
   // comes to a barrier.
-  bool goes_on(std::int32_t index) const noexcept { return at(index).met < 0 && active(index); }
+  bool goes_on(std::int32_t index) const noexcept { return at(index).awaited_switch < 0 && active(index); }
   // Returns whether its thread has, or may have, work here.
   bool engaged(std::int32_t index) const noexcept {
     // seq_cst: as `active`, which is stored after it when an instance begins to leave.
@@ -107,16 +107,16 @@ class OperatorStage {
   struct alignas(kCacheLine) Worker {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<OperatorInstance> instance;
-    Causes causes;              // of the outputs that wait for the next operator, under a load
-    std::vector<LogRun> batch;  // runs at hand
-    std::int64_t skip = 0;      // processed rows of the first unreleased run
-    std::int64_t counted = 0;   // outputs reported to the recorder; at full speed
-    std::int64_t pending = -1;  // switch read last, not yet applied
-    std::int64_t gamma = 0;     // watermark at its entry
-    bool any = false;           // whether a tuple had been read at its entry
-    std::int64_t met = -1;      // switch for which it waits, with the others
-    bool through = false;       // has read all input; outputs may still wait
-    bool done = false;          // and no output waits
+    Causes causes;                     // of the outputs that wait for the next operator, under a load
+    std::vector<LogRun> batch;         // runs at hand
+    std::int64_t skip = 0;             // processed rows of the first unreleased run
+    std::int64_t counted = 0;          // outputs reported to the recorder; at full speed
+    std::int64_t pending = -1;         // switch read last, not yet applied
+    std::int64_t gamma = 0;            // watermark at its entry
+    bool any = false;                  // whether a tuple had been read at its entry
+    std::int64_t awaited_switch = -1;  // switch for which it waits, with the others
+    bool input_ended = false;          // has read all input; outputs may still wait
+    bool done = false;                 // and no output waits
     // Written by the owner, read by `look`: statistics, which order nothing.
     std::atomic<std::int64_t> compared{0};
     std::unique_ptr<std::atomic<std::int64_t>[]> processed, windows;  // by input
@@ -172,7 +172,7 @@ class OperatorStage {
   std::atomic<std::int32_t> active_{0};  // written at a barrier only; relaxed, the barrier orders it
   std::atomic<std::int32_t> reach_{0};   // see `reach`; written at a barrier only
   alignas(kCacheLine) std::atomic<std::int32_t> arrived_{0};  // at the barrier
-  alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs with the load in `turn`
+  alignas(kCacheLine) std::atomic<std::int64_t> applied_{0};  // epoch in force; pairs with the load in `take_turn`
   // Mapping in force. Written at a barrier; relaxed, the barrier orders it.
   alignas(kCacheLine) std::atomic<const std::vector<std::int32_t>*> owner_{nullptr};
   alignas(kCacheLine) std::atomic<std::int32_t> ended_{0};  // active instances that have finished

@@ -33,13 +33,13 @@ struct StoredTuples {
     if (memory != nullptr && held <= all / 2) {  // the front is free: tuples move there as rarely as the memory doubles
       std::memmove(memory, first, held);
     } else {
-      const std::size_t wanted = memory == nullptr ? kLeast * size : 2 * all;
-      auto* const more = static_cast<std::byte*>(std::malloc(wanted));
+      const std::size_t grown_bytes = memory == nullptr ? kLeast * size : 2 * all;
+      auto* const more = static_cast<std::byte*>(std::malloc(grown_bytes));
       if (more == nullptr) return false;
       if (held != 0) std::memcpy(more, first, held);
       std::free(memory);
       memory = more;
-      limit = more + wanted;
+      limit = more + grown_bytes;
     }
     first = memory;
     last = memory + held;

@@ -15,7 +15,7 @@ void OrderedEgress::take(Units units, OrderedWorker& worker) {
 
 void OrderedEgress::take_one(const Unit& unit, OrderedWorker& worker) {
   Recorder& recorder = worker.recorder;
-  if (recorder.on() && (unit.timed || due_)) recorder.saw(worker.clock.now());
+  if (recorder.on() && (unit.timed || due_)) recorder.observe(worker.clock.now());
   if (unit.records != 0) {
     append(unit);
     if (due_) {
@@ -27,8 +27,8 @@ void OrderedEgress::take_one(const Unit& unit, OrderedWorker& worker) {
   note_input(unit, worker);
 }
 
-void OrderedEgress::came_to_nothing(const Unit& unit, OrderedWorker& worker) const {
-  if (worker.recorder.on() && (unit.timed || due_)) worker.recorder.saw(worker.clock.now());
+void OrderedEgress::discard_empty(const Unit& unit, OrderedWorker& worker) const {
+  if (worker.recorder.on() && (unit.timed || due_)) worker.recorder.observe(worker.clock.now());
   note_input(unit, worker);
 }
 

@@ -24,7 +24,7 @@ class OrderedEgress {
   void take(Units units, OrderedWorker& worker);
 
   // Notes an input unit without outputs, which ends before the last operator. Any thread.
-  void came_to_nothing(const Unit& unit, OrderedWorker& worker) const;
+  void discard_empty(const Unit& unit, OrderedWorker& worker) const;
 
   // All units before this serial number are out. Readers load it seq_cst; pairs with the store in `take`. Also acquire:
   // the memory of those units is free for reuse.

@@ -45,7 +45,7 @@ struct Made {
 };
 
 Made made_of(const Unit& unit, const Group& group) {
-  if (group.apart != nullptr) return {group.apart.get(), 0, group.made};
+  if (group.overflow != nullptr) return {group.overflow.get(), 0, group.made};
   return {&unit.buffers[Unit::parts], group.begin * unit.part_room, group.made};
 }
 
@@ -143,7 +143,7 @@ std::int64_t join_groups(Unit& unit, std::span<const std::int32_t> itemsizes, Or
       scatter(itemsizes[c], made.buffer->columns()[c], made.begin, targets, made.rows, out.columns()[c]);
     }
   }
-  for (std::int32_t g = 0; g < unit.group_count; ++g) worker.keep(unit.groups[static_cast<std::size_t>(g)].apart);
+  for (std::int32_t g = 0; g < unit.group_count; ++g) worker.keep(unit.groups[static_cast<std::size_t>(g)].overflow);
   return total;
 }
 

@@ -33,24 +33,9 @@ std::int32_t slowest(std::span<const OperatorLoad> operators, double slice_ns, b
   return best;
 }
 
-template <typename T>
-std::unique_ptr<Heuristic> make(const HeuristicOptions& options) {
-  return std::make_unique<T>(options);
-}
-
-struct Entry {
-  std::string_view name;
-  std::unique_ptr<Heuristic> (*make)(const HeuristicOptions&);
-};
-constexpr std::array kHeuristics{
-    Entry{"ct", &make<CurrentThroughput>},    Entry{"ct_input", &make<InputThroughput>},
-    Entry{"lp", &make<LastInPipeline>},       Entry{"et", &make<EstimatedTime>},
-    Entry{"qst", &make<QueueSizeThrottling>},
-};
-
-}  // namespace
-
-std::int32_t QueueSizeThrottling::pick(std::span<const OperatorLoad> operators) const noexcept {
+// Queue-size throttling, formula (1): the first operator whose output queue holds less than its share of the capacity.
+// Every share is at least one record, so that an operator that has forwarded nothing yet is never barred.
+std::int32_t queue_size_throttling(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept {
   double total = 0;
   double cumulative = 1;
   for (const OperatorLoad& load : operators) total += cumulative *= load.selectivity;
@@ -58,21 +43,15 @@ std::int32_t QueueSizeThrottling::pick(std::span<const OperatorLoad> operators) 
   for (std::size_t i = 0; i < operators.size(); ++i) {
     cumulative *= operators[i].selectivity;
     if (!operators[i].schedulable) continue;
-    const double share = total > 0 ? capacity_ * cumulative / total : 0;
+    const double share = total > 0 ? options.capacity * cumulative / total : 0;
     const double behind = i + 1 < operators.size() ? operators[i + 1].queued : 0;  // the last has no queue behind
     if (behind < std::max(1.0, share)) return static_cast<std::int32_t>(i);
   }
   return -1;
 }
 
-std::int32_t LastInPipeline::pick(std::span<const OperatorLoad> operators) const noexcept {
-  for (std::size_t i = operators.size(); i > 0; --i) {
-    if (operators[i - 1].schedulable) return static_cast<std::int32_t>(i - 1);
-  }
-  return -1;
-}
-
-std::int32_t EstimatedTime::pick(std::span<const OperatorLoad> operators) const noexcept {
+// Estimated time, formula (2): the operator whose queue would take longest with one more worker.
+std::int32_t estimated_time(std::span<const OperatorLoad> operators, const HeuristicOptions&) noexcept {
   std::int32_t best = -1;
   double longest = 0;
   for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -87,17 +66,40 @@ std::int32_t EstimatedTime::pick(std::span<const OperatorLoad> operators) const 
   return best;
 }
 
-std::int32_t CurrentThroughput::pick(std::span<const OperatorLoad> operators) const noexcept {
-  return slowest(operators, slice_ns_, true);
+// Current throughput, formula (3): the operator that would have processed least in the current window, normalised by
+// the cumulative selectivity up to and including its own. Ties go to the later operator.
+std::int32_t current_throughput(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept {
+  return slowest(operators, options.slice_ns, true);
 }
 
-std::int32_t InputThroughput::pick(std::span<const OperatorLoad> operators) const noexcept {
-  return slowest(operators, slice_ns_, false);
+// Current throughput normalised by the selectivity of the preceding operators only: it counts records of the input.
+// Formula (3) also divides by the operator's own selectivity. An operator that forwards almost nothing would therefore
+// wait until no other operator has work.
+std::int32_t input_throughput(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept {
+  return slowest(operators, options.slice_ns, false);
 }
 
-std::unique_ptr<Heuristic> make_heuristic(std::string_view name, const HeuristicOptions& options) {
+struct Entry {
+  std::string_view name;
+  Heuristic heuristic;
+};
+constexpr std::array kHeuristics{
+    Entry{"ct", &current_throughput}, Entry{"ct_input", &input_throughput}, Entry{"lp", &last_in_pipeline},
+    Entry{"et", &estimated_time},     Entry{"qst", &queue_size_throttling},
+};
+
+}  // namespace
+
+std::int32_t last_in_pipeline(std::span<const OperatorLoad> operators, const HeuristicOptions&) noexcept {
+  for (std::size_t i = operators.size(); i > 0; --i) {
+    if (operators[i - 1].schedulable) return static_cast<std::int32_t>(i - 1);
+  }
+  return -1;
+}
+
+Heuristic heuristic_of(std::string_view name) {
   for (const Entry& entry : kHeuristics) {
-    if (entry.name == name) return entry.make(options);
+    if (entry.name == name) return entry.heuristic;
   }
   std::string known;
   for (const std::string& each : heuristic_names()) known += (known.empty() ? "" : ", ") + each;

@@ -50,7 +50,7 @@ void OperatorSerials::add(OrderedStage& stage, Worklist& list) {
 bool OperatorSerials::Line::has_room() const {
   const Line& next = all.lines_[index + 1];  // the last exit always has room
   // relaxed: only grows, so a stale value shows too much room. seq_cst: the law of the offer; pairs with `advance`.
-  return next.given.load(std::memory_order_relaxed) - next.order->next().load(std::memory_order_seq_cst) <
+  return next.issued.load(std::memory_order_relaxed) - next.order->next().load(std::memory_order_seq_cst) <
          static_cast<std::int64_t>(next.units.size());
 }
 
@@ -87,7 +87,7 @@ bool OperatorSerials::send(Line& line, Unit& unit, OrderedWorker& worker) {
     return true;
   }
   if (unit.records == 0) {
-    egress_.came_to_nothing(unit, worker);
+    egress_.discard_empty(unit, worker);
     return true;
   }
   return pass_on(line, unit, worker);
@@ -96,52 +96,52 @@ bool OperatorSerials::send(Line& line, Unit& unit, OrderedWorker& worker) {
 bool OperatorSerials::pass_on(Line& line, Unit& unit, OrderedWorker& worker) {
   Line& next = lines_[line.index + 1];
   const auto room = static_cast<std::int64_t>(next.units.size());
-  std::int64_t serial = next.given.load(std::memory_order_relaxed);  // relaxed: only this exit writes it
-  while (line.gone < unit.records) {
+  std::int64_t serial = next.issued.load(std::memory_order_relaxed);  // relaxed: only this exit writes it
+  while (line.sent_records < unit.records) {
     // seq_cst: a thread that makes room looks for an offer before this load; also acquire: the unit is free for reuse.
     if (serial - next.order->next().load(std::memory_order_seq_cst) >= room) return false;
     Unit& piece = next.units[static_cast<std::size_t>(serial & (room - 1))];
-    const std::int64_t records = std::min(options_.batch, unit.records - line.gone);
-    fill(piece, unit, line.stage.spec().itemsizes, line.gone, records);
-    line.gone += records;
+    const std::int64_t records = std::min(options_.batch, unit.records - line.sent_records);
+    fill(piece, unit, line.stage.spec().itemsizes, line.sent_records, records);
+    line.sent_records += records;
     piece.serial = serial++;
     // relaxed: read once all units of this exit are sent, which `next` of its buffer publishes.
-    next.given.store(serial, std::memory_order_relaxed);
+    next.issued.store(serial, std::memory_order_relaxed);
     push(next, piece, worker);
     wake_for(next, worker);
   }
-  line.gone = 0;
+  line.sent_records = 0;
   return true;
 }
 
 void OperatorSerials::completed(std::size_t stage, Unit& unit, OrderedWorker& worker) {
   BoundedReordering& order = *lines_[stage].order;
-  const int tries = options_.waits && worker.aside.empty() ? kTries : 1;
+  const int tries = options_.waits && worker.deferred.empty() ? kTries : 1;
   for (int i = 0; i < tries; ++i) {
     if (order.send(unit, worker)) return;
     spin_pause();
   }
-  ++worker.counts.put_aside;
-  worker.aside.emplace_back(stage, &unit);
+  ++worker.counts.deferrals;
+  worker.deferred.emplace_back(stage, &unit);
 }
 
 bool OperatorSerials::resume(OrderedWorker& worker) {
   bool some = false;
   for (Line& line : lines_) some |= line.order->resume(worker);
-  const std::size_t taken = std::erase_if(worker.aside, [&](const auto& one) {
+  const std::size_t taken = std::erase_if(worker.deferred, [&](const auto& one) {
     BoundedReordering& order = *lines_[one.first].order;
     return order.takes(one.second->serial) && order.send(*one.second, worker);
   });
   return some || taken != 0;
 }
 
-bool OperatorSerials::over(std::int64_t end) const noexcept {
+bool OperatorSerials::finished(std::int64_t end) const noexcept {
   for (const Line& line : lines_) {
     // seq_cst: the thread that makes the last of these true sees the others here; pairs with the store behind each
     // exit.
     if (line.order->next().load(std::memory_order_seq_cst) != end) return false;
     if (line.index + 1 == lines_.size()) break;
-    end = lines_[line.index + 1].given.load(std::memory_order_relaxed);  // see Line
+    end = lines_[line.index + 1].issued.load(std::memory_order_relaxed);  // see Line
   }
   return true;
 }

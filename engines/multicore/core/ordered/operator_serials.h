@@ -76,7 +76,7 @@ class OperatorSerials {
   bool resume(OrderedWorker& worker);
 
   // Returns whether none of the `end` units from the entry remain in the pipeline.
-  bool over(std::int64_t end) const noexcept;
+  bool finished(std::int64_t end) const noexcept;
 
  private:
   struct Line final : BoundedExit {  // of one operator
@@ -91,10 +91,10 @@ class OperatorSerials {
     Worklist& list;
     std::vector<Unit> units;  // the unit of serial number t is units[t mod size]
     std::unique_ptr<BoundedReordering> order;
-    std::int64_t gone = 0;  // records already sent of the unit being sent; written by the thread at this exit
+    std::int64_t sent_records = 0;  // records already sent of the unit being sent; written by the thread at this exit
     // Serial numbers given so far. Written at the preceding exit. A reader that sees that exit's `next` reach the end
     // also sees the last value.
-    alignas(kCacheLine) std::atomic<std::int64_t> given{0};
+    alignas(kCacheLine) std::atomic<std::int64_t> issued{0};
   };
   struct Entrance final : OrderedExit {
     explicit Entrance(OperatorSerials& all_in) : all(all_in) {}

@@ -30,16 +30,28 @@ OrderedOptions checked(OrderedOptions options) {
   return options;
 }
 
-std::unique_ptr<Heuristic> heuristic_of(const OrderedOptions& options) {
-  return make_heuristic(options.scheduler,
-                        {static_cast<double>(options.slice_ns), static_cast<double>(options.capacity)});
-}
+// The counters of a run.
+constexpr std::pair<const char*, std::int64_t OrderedCounts::*> kCounts[] = {
+    {"kernel_calls", &OrderedCounts::kernel_calls},
+    {"scheduler_decisions", &OrderedCounts::decisions},
+    {"scheduler_ns", &OrderedCounts::decision_ns},
+    {"scheduler_empty_polls", &OrderedCounts::empty_polls},
+    {"reordering_adds", &OrderedCounts::adds},
+    {"reordering_sends", &OrderedCounts::sends},
+    {"reordering_found_taken", &OrderedCounts::found_taken},
+    {"reordering_handed_over", &OrderedCounts::handed_over},
+    {"reordering_refused", &OrderedCounts::refused},
+    {"reordering_put_aside", &OrderedCounts::deferrals},
+    {"groups_delegated", &OrderedCounts::delegated},
+    {"groups_waited", &OrderedCounts::waits},
+    {"bundles_split", &OrderedCounts::splits},
+};
 
 }  // namespace
 
 OrderedRun::OrderedRun(OrderedOptions options)
     : options_(checked(std::move(options))),
-      scheduler_(heuristic_of(options_), options_.slice_ns, options_.window_ns),
+      scheduler_(heuristic_of(options_.scheduler), options_.capacity, options_.slice_ns, options_.window_ns),
       units_(each_operator() ? 0 : static_cast<std::size_t>(options_.window)),
       slots_(static_cast<std::size_t>(options_.workers)) {
   make_threads(options_.workers, "worker");
@@ -151,34 +163,16 @@ std::vector<std::int64_t> OrderedRun::processing_counts() const {
 OrderedCounts OrderedRun::counts() const noexcept {
   OrderedCounts total;
   for (const Slot& slot : slots_) {
-    const OrderedCounts& one = slot.worker->counts;
-    for (const auto field :
-         {&OrderedCounts::kernel_calls, &OrderedCounts::adds, &OrderedCounts::sends, &OrderedCounts::found_taken,
-          &OrderedCounts::handed_over, &OrderedCounts::delegated, &OrderedCounts::decisions,
-          &OrderedCounts::decision_ns, &OrderedCounts::empty_polls, &OrderedCounts::waits, &OrderedCounts::refused,
-          &OrderedCounts::put_aside, &OrderedCounts::events, &OrderedCounts::splits}) {
-      total.*field += one.*field;
-    }
+    for (const auto& [name, field] : kCounts) total.*field += slot.worker->counts.*field;
+    total.events += slot.worker->counts.events;
   }
   return total;
 }
 
 void OrderedRun::count(Counts& into) const {
   const OrderedCounts total = counts();
-  into = {{"kernel_calls", total.kernel_calls},
-          {"scheduler_decisions", total.decisions},
-          {"scheduler_ns", total.decision_ns},
-          {"scheduler_empty_polls", total.empty_polls},
-          {"reordering_adds", total.adds},
-          {"reordering_sends", total.sends},
-          {"reordering_found_taken", total.found_taken},
-          {"reordering_handed_over", total.handed_over},
-          {"reordering_refused", total.refused},
-          {"reordering_put_aside", total.put_aside},
-          {"groups_delegated", total.delegated},
-          {"groups_waited", total.waits},
-          {"bundles_split", total.splits},
-          {"window_units", window()}};
+  for (const auto& [name, field] : kCounts) into.emplace_back(name, total.*field);
+  into.emplace_back("window_units", window());
 }
 
 }  // namespace lab

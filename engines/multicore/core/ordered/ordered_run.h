@@ -111,11 +111,11 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   void count(Counts& into) const override;
   bool each_operator() const noexcept { return options_.serials != kSerials.front(); }
   void touch(std::vector<Unit>& units);
-  bool turn(Slot& slot, bool any);
+  bool take_turn(Slot& slot, bool any);
   bool resume(OrderedWorker& worker);
   bool admit(OrderedWorker& worker);
   bool schedule(Slot& slot, bool any);
-  bool over() const noexcept;
+  bool finished() const noexcept;
 
   OrderedOptions options_;
   OrderedScheduler scheduler_;

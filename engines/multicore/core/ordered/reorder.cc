@@ -6,30 +6,30 @@ namespace lab {
 
 NonBlockingReordering::NonBlockingReordering(std::int64_t window, OrderedExit& exit, std::int64_t most_sends)
     : mask_(slots_for(window) - 1), exit_(exit), most_sends_(most_sends), slots_(slots_for(window)) {
-  going_.reserve(static_cast<std::size_t>(most_sends));
+  batch_.reserve(static_cast<std::size_t>(most_sends));
 }
 
 void NonBlockingReordering::add(Units units, OrderedWorker& worker) {
   worker.counts.adds += static_cast<std::int64_t>(units.size());
   for (Unit* unit : units) {
-    // release: publishes the unit's records to the sender; pairs with the loads in `turn`.
+    // release: publishes the unit's records to the sender; pairs with the loads in `take_turn`.
     slots_[static_cast<std::uint64_t>(unit->serial) & mask_].store(unit, std::memory_order_release);
   }
-  turn(worker);
+  take_turn(worker);
 }
 
 bool NonBlockingReordering::resume(OrderedWorker& worker) {
   // seq_cst: a thread that sleeps after this look has announced it before (run/parker.h); pairs with the store in
-  // `turn`.
+  // `take_turn`.
   if (!offered_.load(std::memory_order_seq_cst)) return false;
   // acquire: a thread that takes an offer comes to the flag after it was cleared before the offer; pairs with the store
-  // in `turn`.
+  // in `take_turn`.
   if (!offered_.exchange(false, std::memory_order_acquire)) return false;
-  turn(worker);
+  take_turn(worker);
   return true;
 }
 
-void NonBlockingReordering::turn(OrderedWorker& worker) {
+void NonBlockingReordering::take_turn(OrderedWorker& worker) {
   std::int64_t sent = 0;  // of this turn, independent of additions by others
   for (;;) {
     // release: publishes the slots stored in `add` to the thread that clears the flag. acquire: the last holder's
@@ -38,19 +38,19 @@ void NonBlockingReordering::turn(OrderedWorker& worker) {
       ++worker.counts.found_taken;
       return;
     }
-    going_.clear();
+    batch_.clear();
     std::atomic<Unit*>* slot = &slots_[static_cast<std::uint64_t>(next_) & mask_];
-    while (sent + static_cast<std::int64_t>(going_.size()) < most_sends_) {
+    while (sent + static_cast<std::int64_t>(batch_.size()) < most_sends_) {
       Unit* unit = slot->load(std::memory_order_acquire);  // acquire: the unit's records; pairs with the store in `add`
       if (unit == nullptr) break;
       // EMPTY before the unit is sent: once it is out, its successor by a window may be admitted and come here.
       // Relaxed: the way through the exit and the entry orders this store before the successor's.
       slot->store(nullptr, std::memory_order_relaxed);
-      going_.push_back(unit);
+      batch_.push_back(unit);
       slot = &slots_[static_cast<std::uint64_t>(++next_) & mask_];
     }
-    const auto count = static_cast<std::int64_t>(going_.size());
-    if (count != 0) exit_.send(going_, worker);
+    const auto count = static_cast<std::int64_t>(batch_.size());
+    if (count != 0) exit_.send(batch_, worker);
     sent += count;
     worker.counts.sends += count;
     // acquire: the slots of all threads that found the flag taken, before the load of the next slot. An exchange
@@ -75,17 +75,17 @@ void LockedReordering::add(Units units, OrderedWorker& worker) {
   const std::lock_guard lock(mutex_);
   for (Unit* unit : units) slots_[static_cast<std::uint64_t>(unit->serial) & mask_] = unit;
   for (;;) {
-    going_.clear();
-    while (going_.size() < kMostTogether) {
+    batch_.clear();
+    while (batch_.size() < kMostTogether) {
       Unit*& slot = slots_[static_cast<std::uint64_t>(next_) & mask_];
       if (slot == nullptr) break;
-      going_.push_back(slot);
+      batch_.push_back(slot);
       slot = nullptr;
       ++next_;
     }
-    if (going_.empty()) return;
-    worker.counts.sends += static_cast<std::int64_t>(going_.size());
-    exit_.send(going_, worker);
+    if (batch_.empty()) return;
+    worker.counts.sends += static_cast<std::int64_t>(batch_.size());
+    exit_.send(batch_, worker);
   }
 }
 

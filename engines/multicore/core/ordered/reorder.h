@@ -57,7 +57,7 @@ class NonBlockingReordering final : public Reordering {
   static constexpr std::int64_t kMostSends = 32;
 
  private:
-  void turn(OrderedWorker& worker);
+  void take_turn(OrderedWorker& worker);
 
   const std::uint64_t mask_;
   OrderedExit& exit_;
@@ -66,7 +66,7 @@ class NonBlockingReordering final : public Reordering {
   std::vector<std::atomic<Unit*>> slots_;
   // Guarded by the flag: the next serial number to send, and the units being sent.
   alignas(kCacheLine) std::int64_t next_ = 0;
-  std::vector<Unit*> going_;
+  std::vector<Unit*> batch_;
   alignas(kCacheLine) std::atomic<bool> taken_{false};    // true: some thread sends
   alignas(kCacheLine) std::atomic<bool> offered_{false};  // true: a turn has ended with units left
 };
@@ -87,7 +87,7 @@ class LockedReordering final : public Reordering {
   std::mutex mutex_;  // guards all below
   std::vector<Unit*> slots_;
   std::int64_t next_ = 0;
-  std::vector<Unit*> going_;
+  std::vector<Unit*> batch_;
 };
 
 inline constexpr Names<2> kReorderings = {"nonblocking", "lock"};

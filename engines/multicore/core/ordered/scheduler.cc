@@ -46,8 +46,8 @@ Assignment OrderedScheduler::choose(std::int64_t now_ns, std::uint64_t skip, boo
   if (now_ns >= window_end_ns_.load(kRelaxed)) change_window(now_ns);
   for (;;) {
     look(skip, table);
-    std::int32_t stage = heuristic_->pick(table);
-    if (stage < 0 && any) stage = any_.pick(table);
+    std::int32_t stage = heuristic_(table, heuristic_options_);
+    if (stage < 0 && any) stage = last_in_pipeline(table, heuristic_options_);
     if (stage < 0) return {};
     const auto index = static_cast<std::size_t>(stage);
     Load& load = loads_[index];

@@ -35,8 +35,11 @@ struct StageTotals {
 class OrderedScheduler {
  public:
   // `window_ns`: length of the windows in which operator time is counted.
-  OrderedScheduler(std::unique_ptr<Heuristic> heuristic, std::int64_t slice_ns, std::int64_t window_ns)
-      : heuristic_(std::move(heuristic)), slice_ns_(slice_ns), window_ns_(window_ns) {}
+  OrderedScheduler(Heuristic heuristic, std::int64_t capacity, std::int64_t slice_ns, std::int64_t window_ns)
+      : heuristic_(heuristic),
+        heuristic_options_{static_cast<double>(slice_ns), static_cast<double>(capacity)},
+        slice_ns_(slice_ns),
+        window_ns_(window_ns) {}
 
   // Adds the next operator: its worklist, and its limit of workers. Call before the run.
   void add(const Worklist& list, std::int32_t limit);
@@ -98,8 +101,8 @@ class OrderedScheduler {
   void estimate(Load& load) noexcept;
   void change_window(std::int64_t now_ns) noexcept;
 
-  std::unique_ptr<Heuristic> heuristic_;
-  const LastInPipeline any_{HeuristicOptions{}};
+  const Heuristic heuristic_;
+  const HeuristicOptions heuristic_options_;
   const std::int64_t slice_ns_;
   const std::int64_t window_ns_;
   std::deque<Load> loads_;

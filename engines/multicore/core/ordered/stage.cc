@@ -149,8 +149,8 @@ void OrderedStage::part(Group& group, StageCall& call, OrderedWorker& worker) {
       copy_records(spec_.itemsizes, worker.made.columns(), 0, worker.columns.data(), 0, group.made);
       std::copy_n(worker.made.sources(), group.made, parts.sources() + first);
     } else {
-      group.apart = worker.spare();
-      std::swap(*group.apart, worker.made);
+      group.overflow = worker.spare();
+      std::swap(*group.overflow, worker.made);
     }
   }
   worker.rows[index_] += group.end - group.begin;

@@ -11,7 +11,7 @@
 #include "ordered/scheduler.h"
 #include "ordered/unit.h"
 #include "ordered/worklist.h"
-#include "run/no_memory.h"
+#include "run/errors.h"
 #include "stages/spec.h"
 
 namespace lab {

@@ -33,9 +33,9 @@ struct alignas(kCacheLine) Group {
   std::int32_t partition = 0;
   std::int32_t begin = 0;  // entries [begin, end) of Unit::order
   std::int32_t end = 0;
-  std::int64_t ticket = 0;              // its turn within the partition; the shared worklist only
-  std::int64_t made = 0;                // number of outputs,
-  std::unique_ptr<RecordBuffer> apart;  // here if they exceed its part of `parts`
+  std::int64_t ticket = 0;                 // its turn within the partition; the shared worklist only
+  std::int64_t made = 0;                   // number of outputs,
+  std::unique_ptr<RecordBuffer> overflow;  // here if they exceed its part of `parts`
 };
 
 struct alignas(kCacheLine) Unit {

@@ -23,11 +23,11 @@ constexpr std::int32_t kWindowsBehind = 2;  // one may be an interruption
 
 }  // namespace
 
-bool OrderedRun::over() const noexcept {
+bool OrderedRun::finished() const noexcept {
   // seq_cst, both: the thread that makes the later of the two true sees the other here.
   const std::int64_t end = entry_->end();
   if (end < 0) return false;
-  return by_operator_ != nullptr ? by_operator_->over(end) : egress_->done().load(std::memory_order_seq_cst) == end;
+  return by_operator_ != nullptr ? by_operator_->finished(end) : egress_->done().load(std::memory_order_seq_cst) == end;
 }
 
 void OrderedRun::work(std::int32_t index) {
@@ -37,36 +37,36 @@ void OrderedRun::work(std::int32_t index) {
     if (announced) idle_.withdraw(index);  // it has slept, or found work at the last look
     announced = last;
     if (last) idle_.announce(index);
-    return turn(slot, last);
+    return take_turn(slot, last);
   };
   take_turns(
       threads().backoff(), threads().meter(index).counters, turn_of,
-      [&] { return threads().failed() || threads().over(); }, [] { return false; },
+      [&] { return threads().failed() || threads().finished(); }, [] { return false; },
       [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
   if (announced) idle_.withdraw(index);
 }
 
-bool OrderedRun::turn(Slot& slot, bool any) {
+bool OrderedRun::take_turn(Slot& slot, bool any) {
   OrderedWorker& worker = *slot.worker;
-  bool did = resume(worker);
-  did |= admit(worker);
-  if (over()) {
+  bool progress = resume(worker);
+  progress |= admit(worker);
+  if (finished()) {
     threads().finish();
     return true;
   }
-  did |= schedule(slot, any);
-  if (did) return true;
+  progress |= schedule(slot, any);
+  if (progress) return true;
   ++worker.counts.empty_polls;
-  if (worker.aside.empty()) return false;
+  if (worker.deferred.empty()) return false;
   std::this_thread::yield();  // no thread would wake this one for it; and the owner of the next unit may want this core
   return true;
 }
 
 bool OrderedRun::resume(OrderedWorker& worker) {
   if (by_operator_ != nullptr) return by_operator_->resume(worker);
-  bool did = front_.order != nullptr && front_.order->resume(worker);
-  for (Line& line : lines_) did |= line.order->resume(worker);
-  return did;
+  bool progress = front_.order != nullptr && front_.order->resume(worker);
+  for (Line& line : lines_) progress |= line.order->resume(worker);
+  return progress;
 }
 
 bool OrderedRun::admit(OrderedWorker& worker) {
@@ -94,7 +94,7 @@ bool OrderedRun::schedule(Slot& slot, bool any) {
     if (given.stage < 0) return false;
     if (given.more) wake_one(worker);
     const std::int64_t begin_ns = worker.clock.now();
-    worker.recorder.saw(begin_ns);
+    worker.recorder.observe(begin_ns);
     const auto index = static_cast<std::size_t>(given.stage);
     const std::int64_t done = lines_[index].list->work(given.records, *stages_[index], worker);
     const std::int64_t end_ns = worker.clock.now();

@@ -28,7 +28,7 @@ struct OrderedCounts {
   std::int64_t empty_polls = 0;  // turns that found no work
   std::int64_t waits = 0;        // waits for a group's turn within its partition; the shared worklist only
   std::int64_t refused = 0;      // times that a reordering buffer had no slot yet for a unit,
-  std::int64_t put_aside = 0;    // and that its worker turned to other work; serials of operators only
+  std::int64_t deferrals = 0;    // and that its worker turned to other work; serials of operators only
   std::int64_t events = 0;       // input records that are no longer in flight
   std::int64_t splits = 0;       // times that an operator got more bundles of partitions; the homed worklist only
 };
@@ -47,7 +47,7 @@ struct alignas(kCacheLine) OrderedWorker {
   std::vector<std::int64_t> cursor;   // by operator, the partition where the worker resumes; -1: not yet
   std::vector<Unit*> admitted;        // units just admitted by the entry
   std::vector<Unit*> finished;        // units finished at the current operator; next stop: the reordering buffer
-  std::vector<std::pair<std::size_t, Unit*>> aside;  // by operator; refused by its reordering buffer
+  std::vector<std::pair<std::size_t, Unit*>> deferred;  // by operator; refused by its reordering buffer
 
   // `spare` lends a buffer for a group's separate outputs; `keep` takes it back. A worker keeps a few for reuse.
   std::unique_ptr<RecordBuffer> spare() {

@@ -66,9 +66,9 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool o
                             OrderedWorker& worker) {
   std::array<Unit*, kAtOnce> units{};
   std::int64_t done = 0;
-  std::int64_t wanted = 1;
+  std::int64_t most_items = 1;
   for (bool first = true; done < records; first = false) {
-    const std::int64_t count = queue.pop(units.data(), wanted, alone_);
+    const std::int64_t count = queue.pop(units.data(), most_items, alone_);
     if (count == 0) break;
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < count; ++i) sum += units[static_cast<std::size_t>(i)]->records;
@@ -83,7 +83,7 @@ std::int64_t UnitList::take(ItemRing<Unit*>& queue, std::int64_t records, bool o
     // Another worker's queue: take one unit to learn the weight, then up to half of the rest, as each time costs a
     // decision. This worker's own queue may have units by then.
     if (!own && !first) break;
-    wanted = at_once(records - done, sum / count);
+    most_items = at_once(records - done, sum / count);
   }
   return done;
 }
@@ -185,7 +185,7 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Ord
       std::uint64_t head = queue.head.load(std::memory_order_relaxed);  // relaxed: written under the lock
       std::uint64_t first = head;
       std::int64_t before = done;
-      std::int64_t unhanded = 0;
+      std::int64_t unpublished_groups = 0;
       const auto hand_over = [&] {
         operate.hand_over(worker);
         worked(done - before);  // not for each group: all workers share these counts
@@ -193,13 +193,13 @@ std::int64_t PartitionedGroups::work(std::int64_t records, Operate& operate, Ord
         // relaxed: a thread that sees it late makes one useless look.
         taken_.fetch_add(static_cast<std::int64_t>(head - first), std::memory_order_relaxed);
         first = head;
-        unhanded = 0;
+        unpublished_groups = 0;
       };
       while (done < records && head != queue.tail.load(std::memory_order_acquire)) {  // acquire: pairs with `put`
         Group& group = *slot(partition, head);
         const std::int64_t size = group.end - group.begin;
-        if (unhanded >= together(records - done, size)) hand_over();
-        ++unhanded;
+        if (unpublished_groups >= together(records - done, size)) hand_over();
+        ++unpublished_groups;
         queue.head.store(++head, std::memory_order_relaxed);  // relaxed: read by others as a guess
         done += size;
         operate.operate_group(group, worker);
@@ -224,8 +224,8 @@ HybridGroups::HybridGroups(std::int64_t window, Shape shape)
   bundle(shape.bundles);
   const std::int32_t masters = std::clamp<std::int32_t>(shape.masters, 1, std::min(most_bundles_, kMostQueues));
   for (std::int32_t m = 0; m < masters; ++m) {
-    const std::int32_t dealt = (most_bundles_ - m + masters - 1) / masters;
-    masters_.emplace_back(all_groups(static_cast<std::int64_t>(mask_ + 1), dealt));
+    const std::int32_t share = (most_bundles_ - m + masters - 1) / masters;
+    masters_.emplace_back(all_groups(static_cast<std::int64_t>(mask_ + 1), share));
   }
 }
 
@@ -277,14 +277,14 @@ double HybridGroups::heaviest() const {
 
 // The state of one call of `work`.
 struct HybridGroups::Turn {
-  const std::int64_t wanted;  // records
+  const std::int64_t target_records;
   Operate& operate;
   OrderedWorker& worker;
   std::int64_t records = 0;
   std::int64_t groups = 0;
-  std::int64_t told = 0;      // records already added to the list's count
-  std::int64_t unhanded = 0;  // groups
-  bool other = false;         // groups left to others, or a mark reached
+  std::int64_t counted = 0;             // records already added to the list's count
+  std::int64_t unpublished_groups = 0;  // groups
+  bool other = false;                   // groups left to others, or a mark reached
 };
 
 // Works on a bundle whose count the caller has raised from zero by `tokens`, until the count is zero again.
@@ -303,8 +303,8 @@ void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
         continue;
       }
       const std::int64_t size = group.end - group.begin;
-      if (turn.unhanded >= together(turn.wanted, size)) hand_over(turn);
-      ++turn.unhanded;
+      if (turn.unpublished_groups >= together(turn.target_records, size)) hand_over(turn);
+      ++turn.unpublished_groups;
       ++turn.groups;
       turn.records += size;
       turn.operate.operate_group(group, turn.worker);
@@ -316,17 +316,17 @@ void HybridGroups::run(std::int32_t bundle, std::int64_t tokens, Turn& turn) {
 
 void HybridGroups::hand_over(Turn& turn) {
   turn.operate.hand_over(turn.worker);
-  worked(turn.records - turn.told);  // not for each group: all workers share the count
-  turn.told = turn.records;
-  turn.unhanded = 0;
+  worked(turn.records - turn.counted);  // not for each group: all workers share the count
+  turn.counted = turn.records;
+  turn.unpublished_groups = 0;
 }
 
 void HybridGroups::take(ItemRing<std::int32_t>& master, bool own, Turn& turn) {
   std::array<std::int32_t, kAtOnce> tokens{};
   // Heavy records: take few tokens.
-  std::int64_t wanted = own ? 1 : std::clamp<std::int64_t>(turn.wanted, 1, kAtOnce);
-  while (turn.records < turn.wanted) {
-    const std::int64_t count = master.pop(tokens.data(), wanted, bundles() == 1);
+  std::int64_t most_items = own ? 1 : std::clamp<std::int64_t>(turn.target_records, 1, kAtOnce);
+  while (turn.records < turn.target_records) {
+    const std::int64_t count = master.pop(tokens.data(), most_items, bundles() == 1);
     if (count == 0) break;
     const auto end = tokens.begin() + count;
     for (auto at = tokens.begin(); at != end;) {
@@ -343,7 +343,7 @@ void HybridGroups::take(ItemRing<std::int32_t>& master, bool own, Turn& turn) {
     }
     hand_over(turn);
     if (!own) break;  // this worker's own master may have tokens by now
-    if (turn.groups != 0) wanted = at_once(turn.wanted - turn.records, turn.records / turn.groups);
+    if (turn.groups != 0) most_items = at_once(turn.target_records - turn.records, turn.records / turn.groups);
   }
 }
 

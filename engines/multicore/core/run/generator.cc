@@ -69,13 +69,13 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
   // seq_cst, as for every reader of this flag (dgs/dgs_run.h); it is rare and cheap.
   while (!stop.load(std::memory_order_seq_cst)) {
     // A sleep, since a thread with real-time priority does not yield to others.
-    while (holdable_ && wanted_.load(std::memory_order_relaxed)) {  // relaxed: a hint
+    while (holdable_ && hold_requested_.load(std::memory_order_relaxed)) {  // relaxed: a hint
       std::this_thread::sleep_for(std::chrono::nanoseconds(kShortestSleepNs));
     }
     auto held = holdable_ ? std::unique_lock(sources_) : std::unique_lock<std::mutex>();
     const std::int64_t now = now_ns();
-    recorder.saw(now);
-    const bool progress = turn(start_ns, now, parkers);
+    recorder.observe(now);
+    const bool progress = take_turn(start_ns, now, parkers);
     // Without a free core the thread sleeps once all due events are published. At a high rate the next event is always
     // due already. Without the sleep the thread would occupy the core of a worker and send events by twos.
     if (progress && (spin_ || behind())) continue;
@@ -92,7 +92,7 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
   }
 }
 
-bool Generator::turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept {
+bool Generator::take_turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept {
   bool progress = false;
   for (Fed& fed : fed_) {
     bool published = false;
@@ -104,14 +104,14 @@ bool Generator::turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> 
       progress = true;
       for (const std::int32_t reader : fed.readers) parkers[static_cast<std::size_t>(reader)].notify();
       now = now_ns();
-      recorder.saw(now);
+      recorder.observe(now);
     }
-    const Source::Noticed handed =
-        fed.source->handed();  // includes events published again while another thread held the sources
-    if (handed.events == 0) continue;
-    lag_.record(now - start_ns - handed.first_due_ns, handed.events);
-    if (now - start_ns <= options_.end_ns + kGraceNs) emitted_ += handed.events;
-    recorder.emitted(handed.events);
+    const Source::DueEvents count_handed_over =
+        fed.source->count_handed_over();  // includes events published again while another thread held the sources
+    if (count_handed_over.events == 0) continue;
+    lag_.record(now - start_ns - count_handed_over.first_due_ns, count_handed_over.events);
+    if (now - start_ns <= options_.end_ns + kGraceNs) emitted_ += count_handed_over.events;
+    recorder.emitted(count_handed_over.events);
   }
   return progress;
 }
@@ -124,8 +124,8 @@ void Generator::wait(std::int64_t until_ns) noexcept {
   std::int64_t now = now_ns();
   const std::int64_t early = spin_ ? kSpinNs : 0;
   const std::int64_t shortest = std::max(kShortestSleepNs - late_ns_, kLeastSleepNs);
-  const std::int64_t wanted = spin_ ? until_ns - early : std::max(until_ns, now + shortest);
-  const std::int64_t target = std::min(wanted, now + kLongestSleepNs);
+  const std::int64_t wake_ns = spin_ ? until_ns - early : std::max(until_ns, now + shortest);
+  const std::int64_t target = std::min(wake_ns, now + kLongestSleepNs);
   if (target > now) {
 #if defined(__linux__)
     const timespec at{static_cast<time_t>(target / 1'000'000'000), static_cast<long>(target % 1'000'000'000)};
@@ -136,7 +136,7 @@ void Generator::wait(std::int64_t until_ns) noexcept {
     // A sleep that a signal ends early is not late. The clamp limits the effect of a sleep on a busy core.
     late_ns_ += (std::clamp<std::int64_t>(now_ns() - target, 0, kShortestSleepNs) - late_ns_) / kSleepsToLearn;
   }
-  if (!spin_ || target < wanted) return;
+  if (!spin_ || target < wake_ns) return;
   while ((now = now_ns()) < until_ns) spin_pause();
 }
 

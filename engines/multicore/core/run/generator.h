@@ -46,9 +46,10 @@ class alignas(kCacheLine) Generator {
   void make_holdable() noexcept { holdable_ = true; }
   // Only the caller touches the sources until it releases the lock. Any thread; only after `make_holdable`.
   std::unique_lock<std::mutex> hold() {
-    wanted_.store(true, std::memory_order_relaxed);  // relaxed: a hint for a generator that rarely releases the lock
+    hold_requested_.store(true,
+                          std::memory_order_relaxed);  // relaxed: a hint for a generator that rarely releases the lock
     std::unique_lock held(sources_);
-    wanted_.store(false, std::memory_order_relaxed);  // relaxed: likewise
+    hold_requested_.store(false, std::memory_order_relaxed);  // relaxed: likewise
     return held;
   }
 
@@ -65,7 +66,7 @@ class alignas(kCacheLine) Generator {
     std::vector<std::int32_t> readers;
   };
 
-  bool turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept;
+  bool take_turn(std::int64_t start_ns, std::int64_t now, std::span<Parker> parkers) noexcept;
   bool behind() const noexcept;
   void wait(std::int64_t until_ns) noexcept;
 
@@ -73,7 +74,7 @@ class alignas(kCacheLine) Generator {
   bool spin_;
   std::vector<Fed> fed_;
   bool holdable_ = false;
-  std::atomic<bool> wanted_{false};  // written by the caller of `hold`, read by the generator
+  std::atomic<bool> hold_requested_{false};  // written by the caller of `hold`, read by the generator
   std::mutex sources_;  // guards the sources of `fed_` after `make_holdable`; the generator holds it between two sleeps
   Histogram lag_;
   std::int64_t emitted_ = 0;

@@ -12,7 +12,6 @@
 
 #include "run/cacheline.h"
 #include "run/clock.h"
-#include "run/counters.h"
 #include "run/parker.h"
 #include "run/recorder.h"
 
@@ -84,9 +83,9 @@ class InstanceThreads {
 
   // seq_cst, then a notify: a thread about to sleep sees the flag, or the notify sees it asleep (run/parker.h).
   void fail() noexcept { set(failed_); }
-  void finish() noexcept { set(over_); }
-  bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }  // pairs with `fail`
-  bool over() const noexcept { return over_.load(std::memory_order_seq_cst); }      // pairs with `finish`
+  void finish() noexcept { set(finished_); }
+  bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }      // pairs with `fail`
+  bool finished() const noexcept { return finished_.load(std::memory_order_seq_cst); }  // pairs with `finish`
   const std::atomic<bool>& failure() const noexcept { return failed_; }
 
   void notify_all() noexcept {
@@ -128,7 +127,7 @@ class InstanceThreads {
   std::atomic<std::int64_t> start_ns_{0};  // 0: not started. Written by `run`; a controller may read it before
   // Written by the thread that fails, or by the last thread to end; read by all.
   alignas(kCacheLine) std::atomic<bool> failed_{false};
-  std::atomic<bool> over_{false};
+  std::atomic<bool> finished_{false};
 };
 
 }  // namespace lab

@@ -41,4 +41,10 @@ using AcrossKernel = std::int64_t (*)(void* own, void* const* states, const std:
 // States occupy units of 8 bytes, so a slot index reaches 16 GiB.
 inline constexpr std::int64_t kStateUnit = 8;
 
+// A row of the join's first input and a row of its second input.
+struct Pair {
+  std::int64_t left;
+  std::int64_t right;
+};
+
 }  // namespace lab

@@ -88,7 +88,7 @@ class alignas(64) WindowTable {
 
   std::size_t count() const noexcept { return index_.count; }
   std::size_t allocated(std::size_t stride) const noexcept { return index_.limit == 0 ? 0 : bytes_of(size(), stride); }
-  std::size_t wanted(std::size_t stride) const noexcept { return bytes_of(grown(), stride); }  // after growth
+  std::size_t growth_bytes(std::size_t stride) const noexcept { return bytes_of(grown(), stride); }  // after growth
   std::byte* entries() noexcept { return index_.entries; }
   std::span<std::byte> entries(std::size_t stride) noexcept { return {index_.entries, index_.count * stride}; }
 
@@ -138,10 +138,10 @@ class alignas(64) WindowTable {
   // Replaces all entries by the `bytes` of another table.
   void assign(std::span<const std::byte> bytes, std::size_t stride) {
     clear();
-    const std::size_t wanted = bytes.size() / stride;
-    while (wanted > index_.limit) grow(stride);
+    const std::size_t count = bytes.size() / stride;
+    while (count > index_.limit) grow(stride);
     if (!bytes.empty()) std::memcpy(index_.entries, bytes.data(), bytes.size());
-    index_.count = wanted;
+    index_.count = count;
     reindex(stride);
   }
 

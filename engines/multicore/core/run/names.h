@@ -12,14 +12,14 @@ namespace lab {
 template <std::size_t N>
 using Names = std::array<std::string_view, N>;
 
-// Returns the index of `given` in `names`. Throws std::invalid_argument, which names the `option`.
+// Returns the index of `name` in `names`. Throws std::invalid_argument, which names the `option`.
 template <std::size_t N>
-std::size_t index_of(std::string_view option, const Names<N>& names, std::string_view given) {
-  const auto found = std::find(names.begin(), names.end(), given);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  std::string known;
-  for (const std::string_view name : names) known += (known.empty() ? "" : ", ") + std::string(name);
-  throw std::invalid_argument(std::string(option) + " is one of " + known + ", not " + std::string(given));
+std::size_t index_of(std::string_view option, const Names<N>& names, std::string_view name) {
+  const auto match = std::find(names.begin(), names.end(), name);
+  if (match != names.end()) return static_cast<std::size_t>(match - names.begin());
+  std::string all;
+  for (const std::string_view each : names) all += (all.empty() ? "" : ", ") + std::string(each);
+  throw std::invalid_argument(std::string(option) + " is one of " + all + ", not " + std::string(name));
 }
 
 }  // namespace lab

@@ -12,7 +12,9 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "run/cacheline.h"
 #include "run/fast_clock.h"
@@ -82,12 +84,12 @@ class alignas(kCacheLine) Recorder {
 
   // Reads the clock, unless recording is off.
   std::int64_t tick() noexcept {
-    if (on_) saw(clock_.now());
+    if (on_) observe(clock_.now());
     return now_;
   }
 
   // Takes over a past reading of the clock by another thread.
-  void saw(std::int64_t time_ns) noexcept { now_ = std::max(now_, time_ns); }
+  void observe(std::int64_t time_ns) noexcept { now_ = std::max(now_, time_ns); }
 
   std::int64_t now() const noexcept { return now_; }
 
@@ -151,5 +153,32 @@ class alignas(kCacheLine) Recorder {
   std::int64_t used_ = 0;
   std::unique_ptr<Step[], void (*)(void*)> steps_;
 };
+
+// The counters of a thread's work: each worker thread of a run increments its own.
+// One thread at a time writes them. The run reads them at its end.
+struct Counters {
+  std::int64_t synchronizations = 0;  // won, so each counts once
+  std::int64_t parked = 0;            // arrivals before the last
+  std::int64_t moved_bytes = 0;       // of states that moved to another worker and back
+  std::int64_t kernel_calls = 0;
+  std::int64_t events = 0;  // of streams; each reader counts them again
+  std::int64_t sleeps = 0;
+  std::int64_t yields = 0;
+  std::int64_t room_waits = 0;  // waits for room in a link
+};
+
+// One step of the grid, summed over all threads.
+struct Progress {
+  std::int64_t emitted = 0;
+  std::int64_t consumed = 0;
+  std::int64_t outputs = 0;
+  std::int64_t p50_ns = -1;  // -1: no outputs; otherwise the end of a bucket of `CoarseLatency`
+  std::int64_t p99_ns = -1;
+  std::int64_t max_ns = -1;
+};
+
+// Returns counts by bucket, up to the last used bucket.
+std::vector<std::int64_t> sum_counts(std::span<const Histogram* const> histograms);
+std::vector<Progress> sum_progress(std::span<const Recorder* const> recorders);
 
 }  // namespace lab

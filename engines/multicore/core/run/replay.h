@@ -24,9 +24,9 @@ class Replay {
   // no block is ready.
   bool next(Block& block) {
     if (feed_ != nullptr) {
-      const Block* given = feed_->block();
-      if (given == nullptr) return false;
-      block = *given;
+      const Block* const next_block = feed_->block();
+      if (next_block == nullptr) return false;
+      block = *next_block;
       feed_->pass();
       return true;
     }

@@ -34,6 +34,25 @@ void check_stream(const StreamView& stream, std::size_t index, bool has_load) {
 
 }  // namespace
 
+void check(const RunSettings& settings) {
+  const auto between = [](const char* name, std::uint64_t most) {
+    throw std::invalid_argument(name + (" must be between 1 and " + std::to_string(most)));
+  };
+  if (settings.workers < 1 || settings.workers > RunSettings::kMostWorkers) {
+    between("workers", RunSettings::kMostWorkers);
+  }
+  if (settings.ring_blocks < 1 || settings.ring_blocks > RunSettings::kMostRingBlocks) {
+    between("ring_blocks", RunSettings::kMostRingBlocks);
+  }
+  if (settings.batch < 1) throw std::invalid_argument("batch must be at least 1");
+  if (settings.core_count < 0) throw std::invalid_argument("core_count must not be negative");
+  if (settings.grid_steps < 1) throw std::invalid_argument("grid_steps must be at least 1");
+  if (!settings.load) return;
+  for (const std::int64_t time_ns : {settings.load->warm_up_ns, settings.load->end_ns}) {
+    if (time_ns < 0 || time_ns > kLatestDueNs) throw std::invalid_argument("a load's times lie in the next 146 years");
+  }
+}
+
 StreamView& Run::add_view(StreamView stream) {
   if (started()) throw std::logic_error("add streams before start");
   check_stream(stream, views_.size(), settings().load.has_value());
@@ -42,9 +61,10 @@ StreamView& Run::add_view(StreamView stream) {
 }
 
 Source& Run::add_source(const StreamView& view, bool stamped) {
-  const RunSettings& given = settings();
-  const bool whole_blocks = given.load && given.load->whole_blocks;
-  sources_.push_back(std::make_unique<Source>(view, given.batch, given.ring_blocks, whole_blocks, stamped));
+  const RunSettings& run_settings = settings();
+  const bool whole_blocks = run_settings.load && run_settings.load->whole_blocks;
+  sources_.push_back(
+      std::make_unique<Source>(view, run_settings.batch, run_settings.ring_blocks, whole_blocks, stamped));
   return *sources_.back();
 }
 
@@ -57,12 +77,14 @@ Feed& Run::add_feed(const StreamView& view, bool stamped) {
 }
 
 void Run::make_threads(std::int32_t count, const char* called) {
-  const RunSettings& given = settings();
-  const std::int32_t cores = given.core_count == 0 ? count : given.core_count;
-  threads_.emplace(count, Backoff::of_threads(count > cores, given.load.has_value()), given.measure, given.grid_steps);
+  const RunSettings& run_settings = settings();
+  const std::int32_t cores = run_settings.core_count == 0 ? count : run_settings.core_count;
+  threads_.emplace(count, Backoff::of_threads(count > cores, run_settings.load.has_value()), run_settings.measure,
+                   run_settings.grid_steps);
   called_ = called;
-  if (!given.load) return;
-  generator_ = std::make_unique<Generator>(*given.load, count < cores, given.measure, given.grid_steps);
+  if (!run_settings.load) return;
+  generator_ =
+      std::make_unique<Generator>(*run_settings.load, count < cores, run_settings.measure, run_settings.grid_steps);
 }
 
 std::vector<std::int32_t> Run::readers_of(std::size_t) const {
@@ -90,7 +112,7 @@ void Run::start() {
   };
   if (generator_) {
     for (std::size_t i = 0; i < sources_.size(); ++i) generator_->add(sources_[i].get(), readers_of(i));
-    plan.beside = [this] { generator_->run(threads_->start_ns(), threads_->parkers(), threads_->failure()); };
+    plan.helper = [this] { generator_->run(threads_->start_ns(), threads_->parkers(), threads_->failure()); };
   }
   run_threads_.start(std::move(plan));
 }

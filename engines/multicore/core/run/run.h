@@ -21,13 +21,34 @@
 #include "run/feed.h"
 #include "run/generator.h"
 #include "run/instance_threads.h"
-#include "run/settings.h"
+#include "run/recorder.h"
 #include "run/sink.h"
 #include "run/source.h"
-#include "run/sums.h"
 #include "run/threads.h"
 
 namespace lab {
+
+// The settings of every run. The options of a family derive from them.
+struct RunSettings {
+  static constexpr std::int32_t kMostWorkers = 64;  // sleeping threads and readers of a log are bits of a word
+  static constexpr std::uint64_t kMostRingBlocks = std::uint64_t{1} << 20;  // they take 32 MiB
+
+  std::int32_t workers = 1;         // threads, or instances of operators, at the start
+  std::int64_t batch = 1;           // most events published together
+  std::uint64_t ring_blocks = 64;   // most blocks of a source ahead of its slowest reader
+  std::vector<std::int32_t> cores;  // starting cores of the threads, in turn; empty: any
+  bool pinned = false;              // whether threads stay on these cores
+  // Cores that the process may use; 0: one a thread. With fewer cores than threads, no thread spins. With more, the
+  // generator spins on a free one.
+  std::int32_t core_count = 0;
+  std::optional<LoadOptions> load;  // publish events at their due times; without: at full speed
+  std::int64_t reserved_rows = 0;   // output rows of all threads; the run touches their memory before it starts
+  std::int64_t grid_steps = Recorder::kSteps;  // steps of 100 ms; later records count in the last one
+  bool measure = true;                         // false: no latency and no counts over time, to measure their cost
+};
+
+// Throws std::invalid_argument.
+void check(const RunSettings& settings);
 
 class Run {
  public:
@@ -38,7 +59,7 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   // Keeps an object that streams, kernels or states borrow until all other members of the run are destroyed.
-  void keep(std::shared_ptr<const void> borrowed) { kept_.push_back(std::move(borrowed)); }
+  void keep(std::shared_ptr<const void> borrowed) { borrowed_.push_back(std::move(borrowed)); }
 
   // Prepares the family and creates the threads, which wait for `run`. Once. Throws std::system_error if the system
   // cannot create a thread; the other threads have ended then, and `run` is impossible.
@@ -121,8 +142,8 @@ class Run {
  private:
   std::vector<std::int64_t> sum(Histogram Recorder::* of) const;
 
-  std::vector<std::shared_ptr<const void>> kept_;  // first member: destroyed last
-  std::deque<StreamView> views_;                   // deques: sources and feeds hold references
+  std::vector<std::shared_ptr<const void>> borrowed_;  // first member: destroyed last
+  std::deque<StreamView> views_;                       // deques: sources and feeds hold references
   std::vector<std::unique_ptr<Source>> sources_;
   std::deque<Feed> feeds_;
   std::optional<InstanceThreads> threads_;

@@ -21,14 +21,12 @@ namespace lab {
 struct StreamView {
   std::int32_t index = 0;  // breaks ties in time
   std::span<const std::int64_t> ts;
-  const std::int32_t* tag = nullptr;  // null: every event has `tag0`
-  std::int32_t tag0 = 0;
+  const std::int32_t* tag = nullptr;            // null: all events have one tag
   std::vector<const void*> columns;             // ts, tag, payload: the arguments of kernels
   std::span<const std::int64_t> heartbeats;     // ascending; h promises that later events have ts > h
   std::span<const std::int64_t> due;            // per event, ns after the start, never decreasing; empty: no schedule
   std::span<const std::int64_t> heartbeat_due;  // per heartbeat, likewise
 
-  std::int32_t tag_of(std::int64_t i) const noexcept { return tag != nullptr ? tag[i] : tag0; }
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(ts.size()); }
 };
 
@@ -71,15 +69,15 @@ class Source {
     return true;
   }
 
-  struct Noticed {
+  struct DueEvents {
     std::int64_t events;        // since the last call
     std::int64_t first_due_ns;  // due time of the first of them
   };
 
   // Accepts all events due `elapsed_ns` after the start. Returns the newly due ones. Owner only.
-  Noticed notice(std::int64_t elapsed_ns) noexcept {
+  DueEvents notice(std::int64_t elapsed_ns) noexcept {
     const std::int64_t n = stream_.size();
-    const std::int64_t before = noticed_;
+    const std::int64_t before = due_end_;
     while (heartbeat_ < stream_.heartbeats.size() && stream_.heartbeat_due[heartbeat_] <= elapsed_ns) {
       // Never the end of time: only the last block may promise it.
       promised_ts_ = std::min(stream_.heartbeats[heartbeat_] + 1, kEndOfTime - 1);
@@ -87,9 +85,9 @@ class Source {
     }
     if (whole_blocks_) {
       if (before == n) return {0, 0};
-      const std::int64_t planned = due(unit_end(before) - 1);
-      while (noticed_ < n && due(unit_end(noticed_) - 1) <= elapsed_ns) noticed_ = unit_end(noticed_);
-      return {noticed_ - before, planned};
+      const std::int64_t unit_due = due(unit_end(before) - 1);
+      while (due_end_ < n && due(unit_end(due_end_) - 1) <= elapsed_ns) due_end_ = unit_end(due_end_);
+      return {due_end_ - before, unit_due};
     }
     if (before == n || due(before) > elapsed_ns) return {0, 0};
     // Galloping search: few events become due between two calls.
@@ -104,8 +102,8 @@ class Source {
       const std::int64_t middle = low + (high - low) / 2;
       (due(middle) <= elapsed_ns ? low : high) = middle;
     }
-    noticed_ = high;
-    return {noticed_ - before, due(before)};
+    due_end_ = high;
+    return {due_end_ - before, due(before)};
   }
 
   // If the ring has room, publishes one block of noticed events, or a higher bound on later timestamps. Returns whether
@@ -117,7 +115,7 @@ class Source {
     if (full_) return false;
     Block block{};
     block.begin = next_;
-    block.end = std::min(noticed_, next_ + batch_);
+    block.end = std::min(due_end_, next_ + batch_);
     block.stamp_ns = stamp_ns;
     if (ends_at(block.end)) {
       exhausted_ = true;
@@ -135,25 +133,25 @@ class Source {
   // Returns the events that no longer wait for the owner: published ones, those that found the ring full, and those
   // that became due after these before the ring drained. The other due events wait for the owner. Owner only, after a
   // call of `publish`.
-  Noticed handed() noexcept {
-    if (full_) owed_ = noticed_;
-    const std::int64_t before = handed_;
-    handed_ = next_ < owed_ ? noticed_ : std::max(handed_, next_);
-    if (handed_ == before) return {0, 0};
-    return {handed_ - before, due((whole_blocks_ ? unit_end(before) : before + 1) - 1)};
+  DueEvents count_handed_over() noexcept {
+    if (full_) owed_ = due_end_;
+    const std::int64_t before = handed_over_end_;
+    handed_over_end_ = next_ < owed_ ? due_end_ : std::max(handed_over_end_, next_);
+    if (handed_over_end_ == before) return {0, 0};
+    return {handed_over_end_ - before, due((whole_blocks_ ? unit_end(before) : before + 1) - 1)};
   }
 
   // The time of the next event or heartbeat to notice, in ns after the start; `kEndOfTime`: never.
   std::int64_t next_due() const noexcept {
     std::int64_t result = kEndOfTime;
-    if (noticed_ < stream_.size()) result = due((whole_blocks_ ? unit_end(noticed_) : noticed_ + 1) - 1);
+    if (due_end_ < stream_.size()) result = due((whole_blocks_ ? unit_end(due_end_) : due_end_ + 1) - 1);
     if (heartbeat_ < stream_.heartbeats.size()) result = std::min(result, stream_.heartbeat_due[heartbeat_]);
     return result;
   }
 
   // Whether due events or a new promise wait for publication.
   bool waits() const noexcept {
-    return next_ < noticed_ || (!exhausted_ && (ends_at(next_) || promise(next_) > bound_ts_));
+    return next_ < due_end_ || (!exhausted_ && (ends_at(next_) || promise(next_) > bound_ts_));
   }
 
   // Restarts at event `first`, independently of earlier publications, with an empty ring and new readers. It keeps its
@@ -195,10 +193,10 @@ class Source {
   // Written and read only by the owner, at every block, so not on the cache line above.
   alignas(kCacheLine) std::int64_t next_ = 0;  // first event not yet published
   FastClock clock_;
-  std::int64_t noticed_ = 0;   // on a schedule: first event not known to be due
-  std::int64_t handed_ = 0;    // first event that `handed` has not returned; next_ <= handed_ after it
-  std::int64_t owed_ = 0;      // value of `noticed_` when `publish` last found the ring full
-  std::size_t heartbeat_ = 0;  // first heartbeat not yet promised
+  std::int64_t due_end_ = 0;          // on a schedule: first event not known to be due
+  std::int64_t handed_over_end_ = 0;  // first event that `count_handed_over` has not returned; next_ <= it afterwards
+  std::int64_t owed_ = 0;             // value of `due_end_` when `publish` last found the ring full
+  std::size_t heartbeat_ = 0;         // first heartbeat not yet promised
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // by the latest heartbeat that was due
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // by the latest block
   bool full_ = false;  // whether the latest `publish` found the ring full

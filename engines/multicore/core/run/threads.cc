@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "run/clock.h"
-#include "run/no_memory.h"
-#include "run/stopped.h"
+#include "run/errors.h"
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -58,11 +57,11 @@ void RunThreads::start(Plan plan) {
   plan_ = std::move(plan);
   errors_.resize(static_cast<std::size_t>(plan_.count));
   threads_.reserve(errors_.size());
-  left_ = plan_.count + (plan_.beside ? 1 : 0);
+  left_ = plan_.count + (plan_.helper ? 1 : 0);
   ready_.emplace(left_);
   try {
     for (std::int32_t i = 0; i < plan_.count; ++i) threads_.emplace_back([this, i] { work(i); });
-    if (plan_.beside) beside_ = std::thread([this] { work_beside(); });
+    if (plan_.helper) helper_ = std::thread([this] { work_helper(); });
   } catch (...) {  // too few threads would wait for each other forever
     plan_.fail();
     abandon();
@@ -78,9 +77,9 @@ void RunThreads::get_ready() {
   go_.wait();
 }
 
-void RunThreads::work_beside() {
+void RunThreads::work_helper() {
   get_ready();
-  if (!abandoned_) plan_.beside();
+  if (!abandoned_) plan_.helper();
   ended();
 }
 
@@ -133,7 +132,7 @@ void RunThreads::abandon() {
 
 void RunThreads::join() {
   for (std::thread& thread : threads_) thread.join();
-  if (beside_.joinable()) beside_.join();
+  if (helper_.joinable()) helper_.join();
 }
 
 std::int64_t RunThreads::run(const std::function<void(std::int64_t)>& begin, const std::function<void()>& look) {

@@ -27,9 +27,9 @@ class RunThreads {
     bool pinned = false;                     // and stays there
     const char* called = "thread";           // in errors: "thread 3: ..."
     std::function<void(std::int32_t)> body;  // of thread i
-    std::function<void()> fail;              // makes all bodies and `beside` return; any thread. If no thread
+    std::function<void()> fail;              // makes all bodies and `helper` return; any thread. If no thread
                                              // exists, no run follows
-    std::function<void()> beside;            // of one more thread, such as the generator; may be empty
+    std::function<void()> helper;            // of one more thread, such as the generator; may be empty
   };
 
   RunThreads() = default;
@@ -55,7 +55,7 @@ class RunThreads {
 
  private:
   void work(std::int32_t index);
-  void work_beside();
+  void work_helper();
   void get_ready();  // prepares the thread to throw, then waits for `run`
   void ended();
   void wait(const std::function<void()>& look);
@@ -72,7 +72,7 @@ class RunThreads {
   // One entry a thread, which writes it. The joining thread formats the message, since a thread may lack memory for it.
   std::vector<std::exception_ptr> errors_;
   std::vector<std::thread> threads_;
-  std::thread beside_;
+  std::thread helper_;
 
   std::mutex left_mutex_;  // guards `left_`
   std::condition_variable none_left_;

@@ -42,8 +42,8 @@ void RecordBuffer::place(std::int64_t rows) {
 
 void RecordBuffer::shape(std::span<const std::int32_t> itemsizes, std::int64_t rows) {
   itemsizes_ = itemsizes;
-  const std::size_t wanted = bytes_for(rows);
-  if (wanted > bytes_) allocate(wanted);
+  const std::size_t least_bytes = bytes_for(rows);
+  if (least_bytes > bytes_) allocate(least_bytes);
   place(rows);
 }
 

@@ -3,7 +3,7 @@
 #include <cinttypes>
 #include <stdexcept>
 
-#include "run/no_memory.h"
+#include "run/errors.h"
 #include "run/output_pool.h"
 
 namespace lab {
@@ -52,7 +52,7 @@ void KeyStates::check_memory(const StageCall& call, const StageSpec& spec) {
     throw NoMemory("%s%s%sout of memory: the table of keys of partition %" PRId64
                    ", with %zu keys, cannot grow to %zu bytes; give fewer keys, a smaller state, or more memory",
                    before_name(spec), spec.name.c_str(), behind_name(spec), p, one.table_.count(),
-                   one.table_.wanted(one.stride_));
+                   one.table_.growth_bytes(one.stride_));
   }
 }
 

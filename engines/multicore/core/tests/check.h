@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <sstream>
 #include <string>
 
@@ -20,6 +21,19 @@ void check_equal(const A& a, const B& b, const char* text, const char* file, int
   message << text << ": " << a << " != " << b;
   fail(file, line, message.str());
 }
+
+// Returns the text of the error that `run` throws, "" without one.
+template <typename Run>
+std::string failure_of(Run run) {
+  try {
+    run();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr bool kSanitized = true;
@@ -42,8 +56,8 @@ inline int share_of(int whole) { return does_all() ? whole : std::max(1, whole /
 
 // Returns the number of rounds of a stress test: share_of(quick) unless the environment sets it.
 inline int stress_rounds(int quick) {
-  const char* given = std::getenv("LAB_STRESS_ROUNDS");
-  return given != nullptr ? std::atoi(given) : share_of(quick);
+  const char* rounds = std::getenv("LAB_STRESS_ROUNDS");
+  return rounds != nullptr ? std::atoi(rounds) : share_of(quick);
 }
 
 // Runs rounds 0, 1, ... of a stress test: `least` rounds, then more until `seen()` returns true. `seen` reports whether
@@ -65,9 +79,6 @@ class Turns {
     const int place = turn_++ % 5;
     return all_ || place == 0 || (place == 2 && !kSanitized);
   }
-
-  // Upper bound of combinations for each selected one.
-  int most_left_out() const { return all_ ? 1 : kSanitized ? 5 : 3; }
 
  private:
   const bool all_ = does_all();

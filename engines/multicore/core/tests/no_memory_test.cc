@@ -9,7 +9,7 @@
 
 #include "dgs/tests/keyed_sum.h"
 #include "joins/joins_run.h"
-#include "oplus/tests/chain_cases.h"
+#include "oplus/tests/oplus_rig.h"
 
 namespace {
 
@@ -26,14 +26,10 @@ void operators() {
   lab::test::links = {};
   std::mt19937 random(7);
   const auto streams = lab::test::random_tuples(random, 2, 2, 40, 3);
-  lab::OplusOptions options;
-  options.workers = 2;
-  options.core_count = 2;
-  options.grid_steps = 50;
+  auto options = lab::test::short_run<lab::OplusOptions>(2, 2);
   const auto make = [&](bool join, int more) {
-    return [&, join, more] {
-      return std::make_unique<Holder<lab::test::OperatorRunCase>>(streams, options, join, lab::test::behind(more));
-    };
+    return
+        [&, join, more] { return std::make_unique<Holder<lab::test::OperatorRunCase>>(streams, options, join, more); };
   };
   behaviour = {};
   behaviour.window = {10, 20, false};
@@ -49,9 +45,7 @@ void operators() {
 
 void plans() {
   const std::vector<lab::test::Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}, {{2}, {0}, {5}}};
-  lab::DgsOptions options;
-  options.workers = 2;
-  options.core_count = 2;
+  auto options = lab::test::short_run<lab::DgsOptions>(2, 2);
   // A plan allocates only outputs and notes on them, when their first chunk is full.
   const auto said = lab::test::starve([&] {
     auto run = std::make_unique<Holder<lab::test::KeyedSumRun>>(streams, 2, options);
@@ -70,11 +64,9 @@ void joins() {
   const std::vector<std::int8_t> d(ts.size(), 1);
   for (const lab::JoinKind kind : {lab::JoinKind::kAdHoc, lab::JoinKind::kSingle, lab::JoinKind::kIndexed}) {
     const auto said = lab::test::starve([&] {
-      lab::JoinsOptions options;
+      auto options = lab::test::short_run<lab::JoinsOptions>(kind == lab::JoinKind::kAdHoc ? 2 : 1, 0);
       options.kind = kind;
-      options.workers = kind == lab::JoinKind::kAdHoc ? 2 : 1;
       options.window = 20;
-      options.grid_steps = 50;
       auto run = std::make_unique<lab::JoinsRun>(options);
       lab::StreamView left, right;
       left.ts = right.ts = ts;

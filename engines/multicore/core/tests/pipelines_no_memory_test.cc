@@ -6,7 +6,7 @@
 
 #include "dataflow/tests/flow_cases.h"
 #include "layers/tests/layers_cases.h"
-#include "ordered/tests/ordered_cases.h"
+#include "ordered/ordered_run.h"
 
 namespace {
 
@@ -28,11 +28,8 @@ void graphs() {
   input.streams.emplace_back();
   for (std::int64_t i = 0; i < 6000; ++i) input.streams[0].add({i / 1000, i * 7919 % 100, 0, i});
   const auto make = [&] {
-    lab::DataflowOptions options;
-    options.workers = 2;
+    auto options = lab::test::short_run<lab::DataflowOptions>(2, 2);
     options.batch = 64;
-    options.core_count = 2;
-    options.grid_steps = 50;
     options.markers = lab::test::markers_of(input, 3);
     auto run = lab::test::flow_of(options, input, 5);
     run->start();
@@ -50,25 +47,19 @@ int main() {
   std::mt19937 random(3);
   const auto streams = lab::test::random_streams(random, 2, 400, 20, 3);
   const auto make = [&] {
-    lab::OrderedOptions options;
-    options.workers = 2;
+    auto options = lab::test::short_run<lab::OrderedOptions>(2, 2);
     options.batch = 8;
-    options.core_count = 2;
-    options.grid_steps = 50;
-    auto run = lab::test::pipeline_of(options, streams, 2);
+    auto run = lab::test::run_of<lab::OrderedRun>(options, streams, 2);
     run->start();
     return run;
   };
   lab::test::starves_saying(make, ": out of memory: the table of keys of partition ");
   for (const auto determinism : {lab::Determinism::kCommunication, lab::Determinism::kOperator}) {
     const auto graph = [&] {
-      lab::LayersOptions options;
+      auto options = lab::test::short_run<lab::LayersOptions>(2, 2);
       options.determinism = determinism;
-      options.workers = 2;
       options.channel_rows = 16;
-      options.core_count = 2;
-      options.grid_steps = 50;
-      auto run = lab::test::graph_of(options, streams, 2);
+      auto run = lab::test::run_of<lab::LayersRun>(options, streams, 2);
       run->start();
       return run;
     };

@@ -18,7 +18,7 @@
 #include "ordered/egress.h"
 #include "ordered/entry.h"
 #include "ordered/worker.h"
-#include "run/stopped.h"
+#include "run/errors.h"
 #include "run/threads.h"
 
 namespace {
@@ -39,7 +39,7 @@ void threads_and_the_one_beside_them_run_once_after_begin() {
   RunThreads threads;
   threads.claim();
   auto plan = plan_of(3, [&](std::int32_t) { seen += begun.load() != 0 ? 1 : 100; });
-  plan.beside = [&] { seen += begun.load() != 0 ? 10 : 100; };
+  plan.helper = [&] { seen += begun.load() != 0 ? 10 : 100; };
   threads.start(std::move(plan));
   CHECK(threads.run([&](std::int64_t begin_ns) { begun = begin_ns; }) > 0);
   CHECK_EQ(seen.load(), 13);
@@ -58,12 +58,7 @@ void the_first_threads_error_is_the_runs_and_the_others_are_told() {
   plan.called = "worker";
   plan.fail = [&] { failed = true; };
   threads.start(std::move(plan));
-  std::string message;
-  try {
-    threads.run([](std::int64_t) {});
-  } catch (const std::runtime_error& error) {
-    message = error.what();
-  }
+  const std::string message = lab::test::failure_of([&] { threads.run([](std::int64_t) {}); });
   CHECK_EQ(message, std::string("worker 1: no 1"));
 }
 
@@ -82,7 +77,7 @@ void what_a_look_throws_calls_the_run_off_and_leaves_no_thread() {
     throw lab::Stopped();  // is not an error
   };
   auto plan = plan_of(3, [&](std::int32_t) { work(); });
-  plan.beside = [&] {
+  plan.helper = [&] {
     while (!failed.load()) std::this_thread::yield();
     ++ended;
   };
@@ -103,7 +98,7 @@ void threads_that_were_never_let_go_end_with_their_owner_and_have_called_nothing
     RunThreads threads;
     threads.claim();
     auto plan = plan_of(2, [&](std::int32_t) { ++calls; });
-    plan.beside = [&] { ++calls; };
+    plan.helper = [&] { ++calls; };
     plan.fail = [&] { ++calls; };
     threads.start(std::move(plan));
   }

@@ -19,7 +19,6 @@ constexpr uid_t kFirstUid = 700'000;  // above usual accounts and subordinate id
 
 using lab::test::Events;
 using lab::test::KeyedSumRun;
-using lab::test::Schedule;
 
 rlim_t tasks() {
   const std::filesystem::directory_iterator all("/proc/self/task");
@@ -35,23 +34,21 @@ void allow(rlim_t more) {
 }
 
 // A joined thread still exists for a moment.
-void wait_until_there_are(rlim_t wanted) {
-  while (tasks() != wanted) std::this_thread::yield();
+void wait_until_there_are(rlim_t expected) {
+  while (tasks() != expected) std::this_thread::yield();
 }
 
 void a_start_that_fails_half_way_leaves_nothing_behind(bool load) {
   constexpr std::int32_t kWorkers = 3;
   const rlim_t needed = load ? kWorkers + 1 : kWorkers;
-  const std::vector<Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}, {{2}, {0}, {5}}};
-  const Schedule when = lab::test::schedule(streams, 1000, 1);
-  lab::DgsOptions options;
-  options.workers = kWorkers;
-  options.core_count = 1;
+  std::vector<Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}, {{2}, {0}, {5}}};
+  lab::test::schedule(streams, 1000, 1);
+  auto options = lab::test::short_run<lab::DgsOptions>(kWorkers);
   if (load) options.load = lab::LoadOptions{};
   const rlim_t before = tasks();
   for (rlim_t had = 0; had < needed; ++had) {
     {
-      KeyedSumRun run(streams, 1, options, load ? &when : nullptr);
+      KeyedSumRun run(streams, 1, options);
       allow(had);
       CHECK_THROWS(run.runtime().start(), std::system_error);
       wait_until_there_are(before);
@@ -62,7 +59,7 @@ void a_start_that_fails_half_way_leaves_nothing_behind(bool load) {
     wait_until_there_are(before);
   }
   allow(needed);
-  KeyedSumRun run(streams, 1, options, load ? &when : nullptr);
+  KeyedSumRun run(streams, 1, options);
   run.runtime().start();
   CHECK(run.run() == lab::test::oracle(streams, 1));
 }

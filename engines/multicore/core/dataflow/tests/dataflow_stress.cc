@@ -2,8 +2,7 @@
 // an end. Also with one source far ahead of another that the same worker reads, and with a failing kernel.
 #include <cstdio>
 
-#include "check.h"
-#include "counter.h"
+#include "streams.h"
 
 #include "dataflow/tests/flow_cases.h"
 
@@ -166,11 +165,9 @@ void check_run(lab::DataflowRun& run, const FlowInput& input, const lab::Dataflo
     }
   }
   CHECK(answer == expected);
-  CHECK_EQ(run.events(), lab::test::records_in(input.streams));
+  CHECK_EQ(run.events(), lab::test::events_in(input.streams));
   if (options.measure) {
-    std::int64_t timed = 0;
-    for (const std::int64_t n : run.latency_counts()) timed += n;
-    CHECK_EQ(timed, static_cast<std::int64_t>(answer.size()));
+    CHECK_EQ(lab::test::total_of(run.latency_counts()), std::ssize(answer));
   }
   records += static_cast<std::int64_t>(answer.size());
   markers += options.markers.count;
@@ -263,18 +260,19 @@ void a_source_that_is_ahead_does_not_keep_another_from_catching_up(unsigned seed
 
 int main() {
   const int least = lab::test::stress_rounds(40);
-  const auto round_of = [](unsigned seed) {
+  const auto run_round = [](unsigned seed) {
     for (unsigned part = 0; part < 4; ++part) a_graph_answers_as_one_thread_does(4 * seed + part);
     if (seed % 5 == 0) a_source_that_is_ahead_does_not_keep_another_from_catching_up(seed);
   };
   const int rounds = lab::test::rounds_until(
-      least, round_of, [&] { return exchanged > 100 * least && packed > 10 * least && (least < 10 || failures > 0); });
-  std::printf(
-      "%d rounds, %lld records, %lld markers, %lld rows exchanged, %lld of them as words, %lld sleeps, "
-      "%lld waits for room, %lld failures\n",
-      rounds, static_cast<long long>(records), static_cast<long long>(markers), static_cast<long long>(exchanged),
-      static_cast<long long>(packed), static_cast<long long>(sleeps), static_cast<long long>(room_waits),
-      static_cast<long long>(failures));
+      least, run_round, [&] { return exchanged > 100 * least && packed > 10 * least && (least < 10 || failures > 0); });
+  lab::test::print_totals(rounds, {{"records", records},
+                                   {"markers", markers},
+                                   {"rows exchanged", exchanged},
+                                   {"of them as words", packed},
+                                   {"sleeps", sleeps},
+                                   {"waits for room", room_waits},
+                                   {"failures", failures}});
   CHECK(records > 100 * rounds);
   return 0;
 }

@@ -2,9 +2,6 @@
 #include <limits>
 #include <string>
 
-#include "check.h"
-#include "counter.h"
-
 #include "dataflow/tests/flow_cases.h"
 
 namespace {
@@ -12,25 +9,16 @@ namespace {
 using lab::DataflowOptions;
 using lab::DataflowRun;
 using lab::FlowSpec;
+using lab::test::contains;
+using lab::test::failure_of;
 using lab::test::FlowInput;
 using lab::test::FlowVertex;
 using lab::test::Kind;
 using lab::test::Record;
 using lab::test::Route;
 using lab::test::Rows;
+using lab::test::Times;
 using lab::test::vertices;
-
-template <typename Run>
-std::string said(Run run) {
-  try {
-    run();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 void markers_end_blocks_but_the_last() {
   const lab::Markers markers{-20, 10, 3};
@@ -59,7 +47,7 @@ Rows rows_at(const std::vector<std::int64_t>& times, std::int64_t keys = 3) {
 std::vector<Record> answer_of(DataflowOptions options, const FlowInput& input, std::size_t count) {
   const auto run = lab::test::flow_of(std::move(options), input, count);
   run->run();
-  CHECK_EQ(run->events(), lab::test::records_in(input.streams));
+  CHECK_EQ(run->events(), lab::test::events_in(input.streams));
   return lab::test::in_order(lab::test::collected(*run));
 }
 
@@ -95,11 +83,8 @@ void streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end() {
       for (const std::int64_t batch : {1, 2, 64}) {
         set_chain(std::max(1, std::min(workers, static_cast<std::int32_t>(streams.size()))), workers);
         const FlowInput input = input_of(streams, std::vector<std::int32_t>(streams.size(), 0));
-        DataflowOptions options;
-        options.workers = workers;
+        auto options = lab::test::short_run<DataflowOptions>(workers);
         options.batch = batch;
-        options.core_count = 1;
-        options.grid_steps = 50;
         for (const std::int64_t period : {1, 10, 5000}) {
           options.markers = lab::test::markers_of(input, period);
           check_answer(options, input, 4);
@@ -117,10 +102,8 @@ void a_table_grows_and_a_block_is_longer_than_what_is_made_at_once() {
   Rows rows;
   for (std::int64_t i = 0; i < 20'000; ++i) rows.add({i / 100, i * 7919 % 5000, 0, i});
   const FlowInput input = input_of({rows}, {0});
-  DataflowOptions options;
-  options.workers = 2;
+  auto options = lab::test::short_run<DataflowOptions>(2, 0);
   options.batch = 4096;
-  options.grid_steps = 50;
   options.markers = lab::test::markers_of(input, 50);
   const auto run = lab::test::flow_of(options, input, 4);
   run->run();
@@ -130,28 +113,31 @@ void a_table_grows_and_a_block_is_longer_than_what_is_made_at_once() {
   CHECK_EQ(lab::test::counter(*run, "exchanged_rows") > 40'000, true);
 }
 
-void a_function_that_gives_too_much_or_to_another_key_is_told() {
+void a_function_that_gives_too_much_or_to_another_key_is_an_error() {
   const FlowInput input = input_of({rows_at({1, 2, 30, 40, 60})}, {0});
   DataflowOptions options;
   options.markers = lab::test::markers_of(input, 10);
   options.grid_steps = 50;
-  const auto message = [&] { return said([&] { lab::test::flow_of(options, input, 4)->run(); }); };
+  const auto message = [&] { return failure_of([&] { lab::test::flow_of(options, input, 4)->run(); }); };
   set_chain(1, 1);
   vertices[0].gives = false;
   vertices[2].max_outputs = 1;
   CHECK_EQ(message(), "");
   vertices[2].wrong_keys = 1;
-  CHECK(has(message(), "operator number 2: it is at key 0 and gives a pair of key 1; an OpKeyedOrdered keeps keys"));
+  CHECK(
+      contains(message(), "operator number 2: it is at key 0 and gives a pair of key 1; an OpKeyedOrdered keeps keys"));
   vertices[2].wrong_keys = 2;
   vertices[2].items = false;
-  CHECK(has(message(), "operator number 2: it is at key 0 and gives a pair of key 1; an OpKeyedOrdered keeps keys"));
+  CHECK(
+      contains(message(), "operator number 2: it is at key 0 and gives a pair of key 1; an OpKeyedOrdered keeps keys"));
   vertices[2] = {.kind = Kind::kStateless, .inputs = {0}, .copies = 3, .max_outputs = 2};
   vertices[3] = {.kind = Kind::kStateless, .inputs = {2}, .gives = true};
   vertices[1] = {.kind = Kind::kStateless, .inputs = {0}, .marks = false};
-  CHECK(has(message(), "operator number 2: a function emitted 1 pairs beyond max_outputs; raise it in the operator"));
+  CHECK(contains(message(),
+                 "operator number 2: a function emitted 1 pairs beyond max_outputs; raise it in the operator"));
   vertices[2].max_outputs = 3;
   vertices[2].raises_at = 3;
-  CHECK(has(message(), "worker 0: operator number 2: one of its functions raised an exception"));
+  CHECK(contains(message(), "worker 0: operator number 2: one of its functions raised an exception"));
 }
 
 // --- SORT by all kinds of fields -------------------------------------------------------------------------------------
@@ -212,8 +198,7 @@ void sort_orders_all_kinds_of_fields_and_ties_by_the_next() {
   sorts<double>(Field::kFloat, many, order);
 }
 
-// --- refused set-ups
-// ----------------------------------------------------------------------------------------------------
+// --- refused set-ups -------------------------------------------------------------------------------------------------
 
 FlowSpec plain(Kind kind) {
   FlowSpec spec;
@@ -230,7 +215,7 @@ std::string refusal(FlowSpec spec, std::int32_t workers = 2) {
   DataflowOptions options;
   options.workers = workers;
   DataflowRun run(options);
-  return said([&] {
+  return failure_of([&] {
     if (spec.kind != Kind::kSource) run.add_vertex(plain(Kind::kSource));
     run.add_vertex(std::move(spec));
   });
@@ -240,94 +225,90 @@ void a_graph_out_of_range_is_refused_with_the_vertex() {
   FlowSpec spec = plain(Kind::kStateless);
   CHECK_EQ(refusal(spec), "");
   spec.degree = 3;
-  CHECK(has(refusal(spec), "operator one: its degree must be between 1 and the number of workers"));
+  CHECK(contains(refusal(spec), "operator one: its degree must be between 1 and the number of workers"));
   spec.degree = 2;
-  CHECK(has(refusal(spec), "operator one: rows are forwarded from one vertex, of the same degree"));
+  CHECK(contains(refusal(spec), "operator one: rows are forwarded from one vertex, of the same degree"));
   spec.route = Route::kHash;
   CHECK_EQ(refusal(spec), "");
   for (const std::int32_t input : {-1, 1, 7}) {
     spec.inputs = {input};
-    CHECK(has(refusal(spec), "operator one: it reads a vertex that is not there"));
+    CHECK(contains(refusal(spec), "operator one: it reads a vertex that is not there"));
   }
   spec = plain(Kind::kStateless);
   spec.items = nullptr;
-  CHECK(has(refusal(spec), "operator one: it has no function for items"));
+  CHECK(contains(refusal(spec), "operator one: it has no function for items"));
   spec = plain(Kind::kStateless);
   spec.max_outputs = 0;
-  CHECK(has(refusal(spec), "operator one: max_outputs must be at least 1"));
+  CHECK(contains(refusal(spec), "operator one: max_outputs must be at least 1"));
   spec = plain(Kind::kStateless);
   spec.keyed = true;
-  CHECK(has(refusal(spec), "operator one: its second column is its key"));
+  CHECK(contains(refusal(spec), "operator one: its second column is its key"));
   spec = plain(Kind::kSort);
   spec.fields.clear();
-  CHECK(has(refusal(spec), "operator one: SORT wants to know how each field is compared"));
+  CHECK(contains(refusal(spec), "operator one: SORT wants to know how each field is compared"));
   spec = plain(Kind::kSort);
   spec.inputs.clear();
-  CHECK(has(refusal(spec), "operator one: a source reads streams, all others read vertices"));
+  CHECK(contains(refusal(spec), "operator one: a source reads streams, all others read vertices"));
 }
 
 void a_run_out_of_range_is_refused() {
-  const auto options_said = [](auto change) {
+  const auto options_failure = [](auto change) {
     DataflowOptions options;
     change(options);
-    return said([&] { DataflowRun run(options); });
+    return failure_of([&] { DataflowRun run(options); });
   };
-  CHECK(has(options_said([](auto& o) { o.link_rows = 0; }), "link_rows must be between 1 and"));
-  CHECK(has(options_said([](auto& o) { o.link_rows = DataflowOptions::kMostLinkRows + 1; }), "link_rows must be"));
-  CHECK(has(options_said([](auto& o) { o.markers.period = 0; }), "markers have a period of at least 1"));
-  CHECK(has(options_said([](auto& o) { o.markers.count = -1; }), "markers have a period of at least 1"));
+  CHECK(contains(options_failure([](auto& o) { o.link_rows = 0; }), "link_rows must be between 1 and"));
+  CHECK(contains(options_failure([](auto& o) { o.link_rows = DataflowOptions::kMostLinkRows + 1; }),
+                 "link_rows must be"));
+  CHECK(contains(options_failure([](auto& o) { o.markers.period = 0; }), "markers have a period of at least 1"));
+  CHECK(contains(options_failure([](auto& o) { o.markers.count = -1; }), "markers have a period of at least 1"));
   DataflowRun run{DataflowOptions{}};
   CHECK_THROWS(run.start(), std::logic_error);  // no vertices
   DataflowRun more{DataflowOptions{}};
   FlowSpec source = plain(Kind::kSource);
   more.add_vertex(source);
   lab::StreamView view;
-  CHECK(has(said([&] { more.add_stream(view, 1); }), "a stream belongs to a source"));
-  CHECK(has(said([&] { more.add_stream(view, 0); }), "a stream has one column for each field of its source"));
+  CHECK(contains(failure_of([&] { more.add_stream(view, 1); }), "a stream belongs to a source"));
+  CHECK(
+      contains(failure_of([&] { more.add_stream(view, 0); }), "a stream has one column for each field of its source"));
   FlowSpec answer = plain(Kind::kStateless);
   answer.gives = true;
   more.add_vertex(answer);
   FlowSpec behind = plain(Kind::kStateless);
   behind.inputs = {1};
-  CHECK(has(said([&] { more.add_vertex(behind); }), "operator one: it reads a vertex whose rows leave the graph"));
+  CHECK(contains(failure_of([&] { more.add_vertex(behind); }),
+                 "operator one: it reads a vertex whose rows leave the graph"));
   FlowSpec other = plain(Kind::kStateless);
   other.itemsizes = {8, 8};
   other.gives = true;
   more.add_vertex(other);
-  CHECK(has(said([&] { more.start(); }), "all that give the answer have its columns"));
+  CHECK(contains(failure_of([&] { more.start(); }), "all that give the answer have its columns"));
 }
 
 // --- under a load ----------------------------------------------------------------------------------------------------
 
-struct Timed {  // a stream's times and due times
-  std::vector<std::int64_t> ts, due, heartbeats, heartbeat_due;
-};
-
-std::vector<std::int64_t> known(const std::vector<Timed>& streams, std::int64_t count) {
+std::vector<std::int64_t> times_known(const std::vector<Times>& streams, std::int64_t count) {
   std::vector<lab::StreamView> views(streams.size());
-  std::vector<const lab::StreamView*> found;
+  std::vector<const lab::StreamView*> pointers;
   for (std::size_t s = 0; s < streams.size(); ++s) {
-    views[s].ts = streams[s].ts;
-    views[s].due = streams[s].due;
-    views[s].heartbeats = streams[s].heartbeats;
-    views[s].heartbeat_due = streams[s].heartbeat_due;
-    found.push_back(&views[s]);
+    streams[s].show_in(views[s]);
+    pointers.push_back(&views[s]);
   }
-  return lab::Markers{10, 10, count}.known(found);
+  return lab::Markers{10, 10, count}.times_known(pointers);
 }
 
 void a_marker_is_known_when_the_last_stream_is_past_it() {
-  using Times = std::vector<std::int64_t>;
-  const Timed left{{1, 10, 25}, {0, 5, 6}, {}, {}};
+  using Known = std::vector<std::int64_t>;
+  const Times left{{1, 10, 25}, {0, 5, 6}, {}, {}};
   // At 10 the first is at the event at 10 itself, the second at its next; at 30 the first is over.
-  CHECK((known({left, {{2, 30}, {1, 9}, {}, {}}}, 3) == Times{9, 9, 9}));
-  CHECK((known({left}, 3) == Times{5, 6, 6}));  // a reader without the second does not wait for it
+  CHECK((times_known({left, {{2, 30}, {1, 9}, {}, {}}}, 3) == Known{9, 9, 9}));
+  CHECK((times_known({left}, 3) == Known{5, 6, 6}));  // a reader without the second does not wait for it
   // A heartbeat 9 promises that later events are at 10 or later; 18 promises nothing about 19.
-  CHECK((known({left, {{2, 30}, {1, 9}, {8, 9, 18, 24}, {2, 3, 4, 7}}}, 3) == Times{5, 7, 9}));
+  CHECK((times_known({left, {{2, 30}, {1, 9}, {8, 9, 18, 24}, {2, 3, 4, 7}}}, 3) == Known{5, 7, 9}));
   // Markers that no stream passes are known when the streams end.
-  CHECK((known({{{1}, {3}, {4}, {8}}, {{4}, {7}, {}, {}}}, 3) == Times{8, 8, 8}));
-  CHECK((known({}, 2) == Times{0, 0}));
-  CHECK(known({left}, 0).empty());
+  CHECK((times_known({{{1}, {3}, {4}, {8}}, {{4}, {7}, {}, {}}}, 3) == Known{8, 8, 8}));
+  CHECK((times_known({}, 2) == Known{0, 0}));
+  CHECK(times_known({left}, 0).empty());
 }
 
 // --- ends before the end ---------------------------------------------------------------------------------------------
@@ -339,10 +320,7 @@ void a_run_that_is_called_off_ends_also_within_a_long_turn() {
   std::vector<std::int64_t> times(2'000, 1);
   times.push_back(std::int64_t{1} << 40);  // a gap of a million markers, each of which visits all keys
   const FlowInput input = input_of({rows_at(times, 2'000)}, {0});
-  DataflowOptions options;
-  options.workers = 2;
-  options.core_count = 1;
-  options.grid_steps = 50;
+  auto options = lab::test::short_run<DataflowOptions>(2);
   options.markers = {1 << 20, 1 << 20, 1 << 20};
   const auto run = lab::test::flow_of(options, input, 4);
   CHECK_THROWS(run->run([] { throw CalledOff(); }), CalledOff);
@@ -355,10 +333,7 @@ void the_generator_keeps_to_due_times_and_outputs_are_timed() {
   for (std::int64_t i = 0; i < 400; ++i) times.push_back(i);
   FlowInput input = input_of({rows_at(times), rows_at(times)}, {0, 0});
   lab::test::schedule(input.streams, 10'000);
-  DataflowOptions options;
-  options.workers = 2;
-  options.core_count = 1;
-  options.grid_steps = 50;
+  auto options = lab::test::short_run<DataflowOptions>(2);
   options.ring_blocks = 1024;
   options.load.emplace();
   options.markers = lab::test::markers_of(input, 20);
@@ -366,9 +341,7 @@ void the_generator_keeps_to_due_times_and_outputs_are_timed() {
   const auto run = lab::test::flow_of(options, input, 4);
   CHECK(run->run() >= 799 * 10'000);
   CHECK(lab::test::in_order(lab::test::collected(*run)) == expected);
-  std::int64_t timed = 0;
-  for (const std::int64_t n : run->latency_counts()) timed += n;
-  CHECK_EQ(timed, static_cast<std::int64_t>(expected.size()));
+  CHECK_EQ(lab::test::total_of(run->latency_counts()), std::ssize(expected));
 }
 
 }  // namespace
@@ -377,7 +350,7 @@ int main() {
   markers_end_blocks_but_the_last();
   streams_that_are_empty_end_early_or_have_gaps_are_read_to_the_end();
   a_table_grows_and_a_block_is_longer_than_what_is_made_at_once();
-  a_function_that_gives_too_much_or_to_another_key_is_told();
+  a_function_that_gives_too_much_or_to_another_key_is_an_error();
   sort_orders_all_kinds_of_fields_and_ties_by_the_next();
   a_graph_out_of_range_is_refused_with_the_vertex();
   a_run_out_of_range_is_refused();

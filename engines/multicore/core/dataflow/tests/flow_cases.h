@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
-
 #include "dataflow/dataflow_run.h"
 #include "stages/tests/stage_cases.h"
 
@@ -232,11 +230,10 @@ inline Markers markers_of(const FlowInput& input, std::int64_t period) {
   Markers markers;
   markers.period = period;
   if (order.empty()) return markers;
-  const auto ts = [&](const Place& place) { return input.streams[place.stream].ts[place.row]; };
-  const std::int64_t before = ts(order.front());
+  const std::int64_t before = order.front().ts;
   const std::int64_t whole = before / period - (before % period < 0 ? 1 : 0);
   markers.first = (whole + 1) * period;
-  const std::int64_t last = ts(order.back());
+  const std::int64_t last = order.back().ts;
   if (last >= markers.first) markers.count = (last - markers.first) / period + 1;
   return markers;
 }
@@ -246,14 +243,7 @@ inline std::unique_ptr<DataflowRun> flow_of(DataflowOptions options, const FlowI
   auto run = std::make_unique<DataflowRun>(std::move(options));
   for (std::size_t v = 0; v < count; ++v) run->add_vertex(flow_spec(v));
   for (std::size_t s = 0; s < input.streams.size(); ++s) {
-    const Rows& rows = input.streams[s];
-    StreamView view;
-    view.ts = rows.ts;
-    view.columns = {rows.ts.data(), rows.key.data(), rows.mark.data(), rows.value.data()};
-    view.heartbeats = rows.heartbeats;
-    view.due = rows.due;
-    view.heartbeat_due = rows.heartbeat_due;
-    run->add_stream(view, input.sources[s]);
+    run->add_stream(input.streams[s].view(), input.sources[s]);
   }
   return run;
 }
@@ -314,9 +304,7 @@ inline std::vector<Record> flow_oracle(const FlowInput& input, const Markers& ma
 }
 
 inline std::vector<Record> in_order(std::vector<Record> records) {
-  std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
-    return std::tie(a.ts, a.key, a.mark, a.value) < std::tie(b.ts, b.key, b.mark, b.value);
-  });
+  std::sort(records.begin(), records.end(), before);
   return records;
 }
 

@@ -11,7 +11,7 @@ namespace {
 using lab::KeyOwners;
 
 // Returns the number of keys of each instance.
-std::vector<int> dealt(std::int32_t degree, std::int64_t first, std::int64_t step, int keys) {
+std::vector<int> keys_by_instance(std::int32_t degree, std::int64_t first, std::int64_t step, int keys) {
   KeyOwners owners(degree);
   std::vector<int> count(static_cast<std::size_t>(degree), 0);
   for (int i = 0; i < keys; ++i) {
@@ -25,18 +25,18 @@ std::vector<int> dealt(std::int32_t degree, std::int64_t first, std::int64_t ste
 
 void small_keys_are_dealt_in_turn_whatever_they_have_in_common() {
   for (const std::int64_t step : {1, 2, 3, 64, 1000}) {
-    CHECK(dealt(2, 0, step, 16) == (std::vector<int>{8, 8}));
-    CHECK(dealt(3, 5, step, 16) == (std::vector<int>{6, 5, 5}));
+    CHECK(keys_by_instance(2, 0, step, 16) == (std::vector<int>{8, 8}));
+    CHECK(keys_by_instance(3, 5, step, 16) == (std::vector<int>{6, 5, 5}));
   }
 }
 
 void other_keys_go_by_hash() {
-  for (const std::int64_t first : {-10'000L, KeyOwners::kDealt + 0L, std::int64_t{1} << 60}) {
+  for (const std::int64_t first : {-10'000L, KeyOwners::kAssignedInTurn + 0L, std::int64_t{1} << 60}) {
     KeyOwners owners(4);
     KeyOwners others(4);
     others.of(3);
     for (std::int64_t key = first; key < first + 10'000; ++key) CHECK_EQ(owners.of(key), others.of(key));
-    for (const int count : dealt(4, first, 1, 10'000)) CHECK(count > 2'300 && count < 2'700);
+    for (const int count : keys_by_instance(4, first, 1, 10'000)) CHECK(count > 2'300 && count < 2'700);
   }
 }
 

@@ -3,31 +3,19 @@
 
 #include "registry.h"
 
+#include "dgs/bench/sum_kernels.h"
 #include "dgs/forest.h"
 
 namespace lab::bench {
 namespace {
-
-std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t*, void* first, void* second) {
-  const std::int64_t value = *static_cast<const std::int64_t*>(state);
-  *static_cast<std::int64_t*>(first) = value / 2;
-  *static_cast<std::int64_t*>(second) = value - value / 2;
-  return kDone;
-}
-
-std::int64_t join(const void* first, const void* second, void* state) {
-  *static_cast<std::int64_t*>(state) =
-      *static_cast<const std::int64_t*>(first) + *static_cast<const std::int64_t*>(second);
-  return kDone;
-}
 
 TreeTemplate two_leaves() {
   TreeTemplate shape;
   shape.nodes.resize(3);
   shape.nodes[0].first = 1;
   shape.nodes[0].second = 2;
-  shape.nodes[0].fork = &fork;
-  shape.nodes[0].join = &join;
+  shape.nodes[0].fork = &sums::fork_halves;
+  shape.nodes[0].join = &sums::join;
   shape.nodes[1].parent = 0;
   shape.nodes[2].parent = 0;
   return shape;

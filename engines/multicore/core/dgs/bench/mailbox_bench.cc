@@ -8,6 +8,7 @@
 
 #include "registry.h"
 
+#include "dgs/bench/sum_kernels.h"
 #include "dgs/mailbox.h"
 
 namespace lab::bench {
@@ -47,12 +48,6 @@ std::int64_t update(void* states, const std::int32_t* slots, const void* const* 
 std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t*, void* first, void* second) {
   *static_cast<std::int64_t*>(first) = *static_cast<const std::int64_t*>(state);
   *static_cast<std::int64_t*>(second) = 0;
-  return kDone;
-}
-
-std::int64_t join(const void* first, const void* second, void* state) {
-  *static_cast<std::int64_t*>(state) =
-      *static_cast<const std::int64_t*>(first) + *static_cast<const std::int64_t*>(second);
   return kDone;
 }
 
@@ -139,7 +134,7 @@ TreeTemplate shape(std::int32_t leaves) {
   root.first = 1;
   root.second = 2;
   root.fork = &fork;
-  root.join = &join;
+  root.join = &sums::join;
   result.nodes[1].parent = result.nodes[2].parent = 0;
   return result;
 }

@@ -6,8 +6,7 @@
 #include <cstring>
 #include <thread>
 
-#include "check.h"
-#include "counter.h"
+#include "streams.h"
 
 #include "dgs/tests/random_keyed_sum.h"
 
@@ -25,11 +24,11 @@ struct Snapshot {
 
 Snapshot snapshot(lab::DgsRun& run, int keys) {
   lab::Checkpoints& checkpoints = run.checkpoints();
-  Snapshot found{checkpoints.cut(), std::vector<std::int64_t>(static_cast<std::size_t>(keys)),
-                 lab::test::collected(run, checkpoints)};
-  checkpoints.join(run.forest, 8, std::as_writable_bytes(std::span(found.sums)));
+  Snapshot result{checkpoints.cut(), std::vector<std::int64_t>(static_cast<std::size_t>(keys)),
+                  lab::test::collected(run, checkpoints)};
+  checkpoints.join(run.forest, 8, std::as_writable_bytes(std::span(result.sums)));
   checkpoints.free();
-  return found;
+  return result;
 }
 
 // Returns the number of events of a stream before a cut.
@@ -54,35 +53,35 @@ std::vector<Events> part(const std::vector<Events>& streams, const Cut& cut, boo
   return result;
 }
 
-std::int64_t every_snapshot_is_a_prefix_from_which_a_run_goes_on(unsigned round) {
+std::int64_t a_run_resumes_from_every_snapshot(unsigned round) {
   lab::test::RandomKeyedSum drawn(round, 300);
   const auto& [streams, keys, groups] = std::tie(drawn.streams, drawn.keys, drawn.groups);
   const lab::DgsOptions plain = drawn.options;
   drawn.draw_cuts();
   drawn.draw_load(4);
   const std::vector<Cut>& cuts = *drawn.options.cuts;
-  lab::test::KeyedSumRun run(streams, keys, drawn.options, drawn.load(), groups);
-  std::vector<Snapshot> found;
+  lab::test::KeyedSumRun run(streams, keys, drawn.options, groups);
+  std::vector<Snapshot> snapshots;
   std::thread writer([&] {
-    while (run.runtime().checkpoints().wait()) found.push_back(snapshot(run.runtime(), drawn.keys));
+    while (run.runtime().checkpoints().wait()) snapshots.push_back(snapshot(run.runtime(), drawn.keys));
   });
   const std::vector<Output> all = run.run();
   run.runtime().checkpoints().close(false);
   writer.join();
-  CHECK(all == drawn.right());
-  CHECK_EQ(lab::test::counter(run.runtime(), "checkpoints"), static_cast<std::int64_t>(found.size()));
+  CHECK(all == drawn.expected());
+  CHECK_EQ(lab::test::counter(run.runtime(), "checkpoints"), static_cast<std::int64_t>(snapshots.size()));
   CHECK_EQ(lab::test::counter(run.runtime(), "checkpoints_skipped"),
-           static_cast<std::int64_t>(cuts.size() - found.size()));
+           static_cast<std::int64_t>(cuts.size() - snapshots.size()));
   run.runtime().checkpoints().take_rest();
   std::vector<Output> outputs;
-  for (const Snapshot& one : found) {
+  for (const Snapshot& one : snapshots) {
     const Cut& cut = cuts[static_cast<std::size_t>(one.cut)];
     lab::test::add(outputs, one.outputs);
     CHECK(outputs == lab::test::oracle(part(streams, cut, true), keys, groups));
     // Later outputs show whether the states are right, so a new run resumes from them.
     if (drawn.random() % 8 != 0) continue;
     const auto rest = part(streams, cut, false);
-    lab::test::KeyedSumRun next(rest, keys, plain, nullptr, groups);
+    lab::test::KeyedSumRun next(rest, keys, plain, groups);
     for (std::int32_t key = 0; key < keys; ++key) {
       next.runtime().forest.initialise(key,
                                        std::as_bytes(std::span(one.sums).subspan(static_cast<std::size_t>(key), 1)));
@@ -93,18 +92,12 @@ std::int64_t every_snapshot_is_a_prefix_from_which_a_run_goes_on(unsigned round)
   }
   lab::test::add(outputs, lab::test::collected(run.runtime(), run.runtime().checkpoints()));
   CHECK(outputs == all);
-  return static_cast<std::int64_t>(found.size());
+  return static_cast<std::int64_t>(snapshots.size());
 }
 
 void cuts_out_of_order_are_refused() {
   const Cut one{{5, 0}, 3}, two{{5, 0}, 3};
-  bool refused = false;
-  try {
-    lab::Checkpoints({one, two});
-  } catch (const std::invalid_argument&) {
-    refused = true;
-  }
-  CHECK(refused);
+  CHECK_THROWS(lab::Checkpoints({one, two}), std::invalid_argument);
 }
 
 // Adds `parts` parts without states and returns the first cut.
@@ -122,7 +115,7 @@ std::vector<Cut> many_cuts(std::int64_t count) {
 }
 
 // With a slow writer, all mailboxes skip the same cuts.
-void who_comes_while_a_snapshot_is_written_goes_on() {
+void mailboxes_skip_cuts_while_a_snapshot_is_written() {
   lab::Checkpoints checkpoints({{{1, 0}, 0}, {{2, 0}, 1}, {{3, 0}, 2}});
   const lab::OutputBuffer out({8});
   const Cut* const cuts = with_parts(checkpoints, out, 2);
@@ -141,7 +134,7 @@ void who_comes_while_a_snapshot_is_written_goes_on() {
 }
 
 // During the writing of a snapshot, mailboxes skip many cuts at once, and all skip the same ones.
-void few_cuts_are_come_to_while_a_snapshot_is_written() {
+void many_cuts_are_skipped_at_once_while_a_snapshot_is_written() {
   constexpr std::int64_t kCuts = 1'000;
   lab::Checkpoints checkpoints(many_cuts(kCuts), true, false);
   const lab::OutputBuffer out({8});
@@ -149,7 +142,7 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(0);
   // The first mailbox continues alone.
-  int come_to = 0;
+  int visited = 0;
   const Cut* at = checkpoints.behind(cuts[0]);
   CHECK(at == &cuts[1]);
   while (at < &cuts[900]) {
@@ -159,9 +152,9 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
     CHECK(next - at <= 33);
     CHECK(next - at <= 1 + (at - cuts) / 4);  // soon after the snapshot the next may be taken
     at = next;
-    ++come_to;
+    ++visited;
   }
-  CHECK(come_to < 60);
+  CHECK(visited < 60);
   // The other mailbox learns of all skipped cuts at once.
   CHECK(checkpoints.taken(cuts[0]));
   checkpoints.give(1);
@@ -179,7 +172,7 @@ void few_cuts_are_come_to_while_a_snapshot_is_written() {
 }
 
 // If snapshots may stop, the stop is at the next cut that no mailbox has reached.
-void none_is_decided_ahead_where_the_plan_may_change() {
+void no_cut_is_decided_ahead_if_the_plan_may_change() {
   lab::Checkpoints checkpoints(many_cuts(1'000));
   const lab::OutputBuffer out({8});
   const Cut* const cuts = with_parts(checkpoints, out, 1);
@@ -200,14 +193,14 @@ void none_is_decided_ahead_where_the_plan_may_change() {
 
 int main() {
   cuts_out_of_order_are_refused();
-  who_comes_while_a_snapshot_is_written_goes_on();
-  few_cuts_are_come_to_while_a_snapshot_is_written();
-  none_is_decided_ahead_where_the_plan_may_change();
+  mailboxes_skip_cuts_while_a_snapshot_is_written();
+  many_cuts_are_skipped_at_once_while_a_snapshot_is_written();
+  no_cut_is_decided_ahead_if_the_plan_may_change();
   const int least = lab::test::stress_rounds(20) * 3;
   std::int64_t snapshots = 0;
   const int rounds = lab::test::rounds_until(
-      least, [&](unsigned round) { snapshots += every_snapshot_is_a_prefix_from_which_a_run_goes_on(round); },
+      least, [&](unsigned round) { snapshots += a_run_resumes_from_every_snapshot(round); },
       [&] { return snapshots > least; });
-  std::printf("%d rounds, %lld snapshots\n", rounds, static_cast<long long>(snapshots));
+  lab::test::print_totals(rounds, {{"snapshots", snapshots}});
   return 0;
 }

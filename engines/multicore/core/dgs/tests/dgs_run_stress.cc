@@ -2,8 +2,7 @@
 #include <array>
 #include <cstdio>
 
-#include "check.h"
-#include "counter.h"
+#include "streams.h"
 
 #include "dgs/tests/random_keyed_sum.h"
 
@@ -13,25 +12,26 @@ int main() {
   std::int64_t synchronizations = 0;
   std::int64_t gatherings = 0;
   std::int64_t buffered = 0;
-  const auto round_of = [&](unsigned round) {
+  const auto run_round = [&](unsigned round) {
     lab::test::RandomKeyedSum drawn(round, 400);
     drawn.options.by_tag = drawn.pick(0, 1) == 1;
     drawn.options.buffer_runs = std::array{0, 1, 3, 1 << 16}[static_cast<std::size_t>(drawn.pick(0, 3))];
     drawn.draw_load(3);
-    lab::test::KeyedSumRun run(drawn.streams, drawn.keys, drawn.options, drawn.load(), drawn.groups);
-    const bool right = run.run() == drawn.right();
+    lab::test::KeyedSumRun run(drawn.streams, drawn.keys, drawn.options, drawn.groups);
+    const bool right = run.run() == drawn.expected();
     if (!right) std::fprintf(stderr, "round %u\n", round);
     CHECK(right);
+    CHECK_EQ(run.runtime().events(), lab::test::events_in(drawn.streams));
     sleeps += lab::test::counter(run.runtime(), "sleeps");
     synchronizations += lab::test::counter(run.runtime(), "synchronizations");
     gatherings += lab::test::counter(run.runtime(), "gatherings");
     if (drawn.options.by_tag) buffered += lab::test::counter(run.runtime(), "buffered_events");
   };
-  const int rounds = lab::test::rounds_until(least, round_of, [&] {
+  const int rounds = lab::test::rounds_until(least, run_round, [&] {
     return synchronizations > 0 && sleeps > 0 && gatherings > least / 10 && buffered > least;
   });
-  std::printf("%d rounds, %lld synchronizations, %lld sleeps, %lld gatherings, %lld buffered\n", rounds,
-              static_cast<long long>(synchronizations), static_cast<long long>(sleeps),
-              static_cast<long long>(gatherings), static_cast<long long>(buffered));
+  lab::test::print_totals(
+      rounds,
+      {{"synchronizations", synchronizations}, {"sleeps", sleeps}, {"gatherings", gatherings}, {"buffered", buffered}});
   return 0;
 }

@@ -7,20 +7,9 @@
 
 #include "check.h"
 
+#include "dgs/bench/sum_kernels.h"
+
 namespace {
-
-std::int64_t fork(const void* state, const std::uint8_t*, const std::uint8_t*, void* first, void* second) {
-  const std::int64_t value = *static_cast<const std::int64_t*>(state);
-  *static_cast<std::int64_t*>(first) = value / 2;
-  *static_cast<std::int64_t*>(second) = value - value / 2;
-  return lab::kDone;
-}
-
-std::int64_t join(const void* first, const void* second, void* state) {
-  *static_cast<std::int64_t*>(state) =
-      *static_cast<const std::int64_t*>(first) + *static_cast<const std::int64_t*>(second);
-  return lab::kDone;
-}
 
 // Nodes: 0 root {1, 4}; 1 {2, 3}; leaves 2, 3, 4.
 lab::TreeTemplate three_leaves() {
@@ -29,8 +18,8 @@ lab::TreeTemplate three_leaves() {
   const std::int32_t parents[] = {-1, 0, 1, 1, 0};
   for (std::size_t i = 0; i < 5; ++i) {
     shape.nodes[i].parent = parents[i];
-    shape.nodes[i].fork = &fork;
-    shape.nodes[i].join = &join;
+    shape.nodes[i].fork = &lab::sums::fork_halves;
+    shape.nodes[i].join = &lab::sums::join;
   }
   shape.nodes[0].first = 1;
   shape.nodes[0].second = 4;

@@ -9,6 +9,9 @@
 #include <tuple>
 #include <vector>
 
+#include "streams.h"
+
+#include "dgs/bench/sum_kernels.h"
 #include "dgs/dgs_run.h"
 
 namespace lab::test {
@@ -58,16 +61,19 @@ struct KeyedSum {
     *static_cast<std::int64_t*>(second) = pred2[1] != 0 ? sum : 0;
     return kDone;
   }
-
-  static std::int64_t join(const void* first, const void* second, void* state) {
-    *static_cast<std::int64_t*>(state) =
-        *static_cast<const std::int64_t*>(first) + *static_cast<const std::int64_t*>(second);
-    return kDone;
-  }
 };
 
-struct Events {
-  std::vector<std::int64_t> ts;
+struct Events : Times {
+  Events() = default;
+  Events(std::vector<std::int64_t> times, std::vector<std::int32_t> tags, std::vector<std::int64_t> values)
+      : Times{std::move(times)}, tag(std::move(tags)), value(std::move(values)) {}
+
+  void add(std::int64_t time, int its_tag, std::int64_t its_value) {
+    ts.push_back(time);
+    tag.push_back(its_tag);
+    value.push_back(its_value);
+  }
+
   std::vector<std::int32_t> tag;
   std::vector<std::int64_t> value;
 };
@@ -87,12 +93,10 @@ inline std::vector<Events> random_streams(std::mt19937& random, int streams, int
       if (random() % 3 != 0) now += static_cast<std::int64_t>(random() % 5);
       const bool read = reads && (!values || random() % 8 == 0);
       const int key = static_cast<int>(random() % static_cast<unsigned>(keys));
-      Events& e = all[static_cast<std::size_t>(s)];
-      e.ts.push_back(now);
       const bool across = groups > 0 && random() % 16 == 0;
       const int group = across ? static_cast<int>(random() % static_cast<unsigned>(groups)) : 0;
-      e.tag.push_back(across ? 2 * keys + group : (read ? 1 : 0) + 2 * key);
-      e.value.push_back(static_cast<std::int64_t>(random() % 100));
+      all[static_cast<std::size_t>(s)].add(now, across ? 2 * keys + group : (read ? 1 : 0) + 2 * key,
+                                           static_cast<std::int64_t>(random() % 100));
     }
   }
   return all;
@@ -114,14 +118,9 @@ inline std::vector<Cut> random_cuts(std::mt19937& random, const std::vector<Even
 
 // The sequential semantics.
 inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys, int groups = 0) {
-  std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> order;
-  for (std::size_t s = 0; s < streams.size(); ++s) {
-    for (std::size_t i = 0; i < streams[s].ts.size(); ++i) order.emplace_back(streams[s].ts[i], s, i);
-  }
-  std::sort(order.begin(), order.end());
   std::vector<std::int64_t> sums(static_cast<std::size_t>(keys), 0);
   std::vector<Output> out;
-  for (const auto& [ts, s, i] : order) {
+  for (const auto& [ts, s, i] : total_order(streams)) {
     const std::int32_t tag = streams[s].tag[i];
     if (tag >= 2 * keys) {
       for (std::int32_t key = tag - 2 * keys; key < keys; key += groups) {
@@ -142,44 +141,17 @@ inline std::vector<Output> oracle(const std::vector<Events>& streams, int keys, 
   return out;
 }
 
-// The due times of the events of some streams, and valid heartbeats.
-struct Schedule {
-  std::vector<std::vector<std::int64_t>> due, heartbeats, heartbeat_due;  // by stream
-};
-
-// Event k of the total order is due at k * gap_ns; every stream has a heartbeat after every `every` events.
-inline Schedule schedule(const std::vector<Events>& streams, std::int64_t gap_ns, std::size_t every) {
-  Schedule result;
-  std::vector<std::tuple<std::int64_t, std::size_t, std::size_t>> order;
-  for (std::size_t s = 0; s < streams.size(); ++s) {
-    result.due.emplace_back(streams[s].ts.size());
-    for (std::size_t i = 0; i < streams[s].ts.size(); ++i) order.emplace_back(streams[s].ts[i], s, i);
-  }
-  std::sort(order.begin(), order.end());
-  result.heartbeats.resize(streams.size());
-  result.heartbeat_due.resize(streams.size());
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const auto& [ts, s, i] = order[k];
-    const std::int64_t due = static_cast<std::int64_t>(k) * gap_ns;
-    result.due[s][i] = due;
-    // Events not due yet are at or after the next event's timestamp.
-    if (k % every != 0 || k + 1 == order.size() || std::get<0>(order[k + 1]) <= ts) continue;
-    for (std::size_t other = 0; other < streams.size(); ++other) {
-      result.heartbeats[other].push_back(std::get<0>(order[k + 1]) - 1);
-      result.heartbeat_due[other].push_back(due);
-    }
-  }
-  return result;
-}
-
 // A run with one tree a key. Worker s mod workers reads stream s. Reads belong to the roots, and events across keys to
 // no tree. Group g has the keys g, g + groups, ... `replan` changes the number of leaves and the workers of streams.
 class KeyedSumRun {
  public:
-  // `when`: only with `options.load`. `when` and `streams` must outlive the run.
-  KeyedSumRun(const std::vector<Events>& streams, int keys, DgsOptions options, const Schedule* when = nullptr,
-              int groups = 0)
-      : streams_(streams), when_(when), keys_(keys), groups_(groups), runtime_(with_outputs(std::move(options))) {
+  // `streams` must outlive the run; they have due times if `options` have a load.
+  KeyedSumRun(const std::vector<Events>& streams, int keys, DgsOptions options, int groups = 0)
+      : streams_(streams),
+        keys_(keys),
+        groups_(groups),
+        load_(options.load.has_value()),
+        runtime_(with_outputs(std::move(options))) {
     const auto count = static_cast<std::int32_t>(streams.size());
     leaves_ = std::min(count, workers_);
     for (std::int32_t s = 0; s < count; ++s) add_stream(s);
@@ -246,7 +218,7 @@ class KeyedSumRun {
     for (TreeTemplate::Node& node : result.nodes) {
       if (node.leaf()) continue;
       node.fork = &KeyedSum::fork;
-      node.join = &KeyedSum::join;
+      node.join = &sums::join;
       node.pred1 = {1, 0};
       node.pred2 = {1, 0};
     }
@@ -272,14 +244,10 @@ class KeyedSumRun {
   void add_stream(std::int32_t s) {
     const Events& events = streams_[static_cast<std::size_t>(s)];
     StreamView view;
+    if (load_) events.show_in(view);
     view.ts = events.ts;
     view.tag = events.tag.data();
     view.columns = {events.ts.data(), events.tag.data(), events.value.data()};
-    if (when_ != nullptr) {
-      view.due = when_->due[static_cast<std::size_t>(s)];
-      view.heartbeats = when_->heartbeats[static_cast<std::size_t>(s)];
-      view.heartbeat_due = when_->heartbeat_due[static_cast<std::size_t>(s)];
-    }
     runtime_.add_stream(std::move(view), worker_of(leaf_of(s)));
   }
 
@@ -338,9 +306,9 @@ class KeyedSumRun {
   }
 
   const std::vector<Events>& streams_;
-  const Schedule* when_;
   std::int32_t keys_;
   std::int32_t groups_;
+  bool load_;
   std::int32_t workers_ = 0;
   std::int32_t leaves_ = 0;
   std::int32_t shift_ = 0;

@@ -28,62 +28,48 @@ namespace {
 
 using lab::test::Events;
 using lab::test::KeyedSumRun;
-using lab::test::Schedule;
+using lab::test::total_of;
 
 lab::DgsOptions options(std::int32_t workers, std::int64_t batch, bool whole = false) {
-  lab::DgsOptions result;
-  result.workers = workers;
+  auto result = lab::test::short_run<lab::DgsOptions>(workers);
   result.batch = batch;
   result.ring_blocks = 4;
-  result.core_count = 1;
   result.load = lab::LoadOptions{0, 0, whole};
   return result;
 }
 
-std::int64_t sum(const std::vector<std::int64_t>& counts) {
-  std::int64_t total = 0;
-  for (const std::int64_t count : counts) total += count;
-  return total;
-}
-
 // Returns the number of samples above `ns`.
 std::int64_t above(const std::vector<std::int64_t>& counts, std::int64_t ns) {
-  return sum({counts.begin() + lab::Histogram::index_of(ns) + 1, counts.end()});
+  return total_of({counts.begin() + lab::Histogram::index_of(ns) + 1, counts.end()});
 }
 
 void every_shape_gives_the_sequential_answer() {
   std::mt19937 random(5);
   for (const bool mixed : {false, true}) {
-    const auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
-    const auto wanted = lab::test::oracle(streams, 3);
-    std::int64_t events = 0;
-    for (const Events& stream : streams) events += static_cast<std::int64_t>(stream.ts.size());
+    auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
+    const auto expected = lab::test::oracle(streams, 3);
+    const std::int64_t events = lab::test::events_in(streams);
     for (const std::int64_t gap_ns : {0, 1000}) {
-      const Schedule when = lab::test::schedule(streams, gap_ns, 10);
+      lab::test::schedule(streams, gap_ns, 10);
       for (const std::int32_t workers : {1, 2, 5}) {
         for (const std::int64_t batch : {1, 7, 1000}) {
           for (const bool whole : {false, true}) {
-            KeyedSumRun run(streams, 3, options(workers, batch, whole), &when);
+            KeyedSumRun run(streams, 3, options(workers, batch, whole));
             const auto answer = run.run();
-            CHECK(answer == wanted);
+            CHECK(answer == expected);
             lab::DgsRun& runtime = run.runtime();
             CHECK_EQ(runtime.events(), events);
-            CHECK_EQ(sum(runtime.lag_counts()), events);
-            CHECK_EQ(sum(runtime.latency_counts()), static_cast<std::int64_t>(wanted.size()));
-            CHECK_EQ(sum(runtime.service_counts()), static_cast<std::int64_t>(wanted.size()));
-            std::int64_t emitted = 0;
-            std::int64_t consumed = 0;
-            std::int64_t outputs = 0;
+            CHECK_EQ(total_of(runtime.lag_counts()), events);
+            CHECK_EQ(total_of(runtime.latency_counts()), std::ssize(expected));
+            CHECK_EQ(total_of(runtime.service_counts()), std::ssize(expected));
             for (const lab::Progress& step : runtime.progress()) {
-              emitted += step.emitted;
-              consumed += step.consumed;
-              outputs += step.outputs;
               CHECK_EQ(step.outputs > 0, step.p99_ns >= 0);
               CHECK(step.p50_ns <= step.p99_ns);
             }
-            CHECK_EQ(emitted, events);
-            CHECK_EQ(consumed, events);
-            CHECK_EQ(outputs, static_cast<std::int64_t>(wanted.size()));
+            const lab::test::ProgressTotals progress = lab::test::progress_of(runtime);
+            CHECK_EQ(progress.emitted, events);
+            CHECK_EQ(progress.consumed, events);
+            CHECK_EQ(progress.outputs, std::ssize(expected));
           }
         }
       }
@@ -95,12 +81,12 @@ void every_shape_gives_the_sequential_answer() {
 void outputs_before_the_end_of_the_warm_up_are_kept_apart() {
   std::mt19937 random(6);
   for (const bool mixed : {false, true}) {
-    const auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
-    const Schedule when = lab::test::schedule(streams, 1000, 10);
+    auto streams = lab::test::random_streams(random, 4, 3, 300, mixed);
+    lab::test::schedule(streams, 1000, 10);
     std::vector<std::int64_t> due;  // due times of the emitting events
     for (std::size_t s = 0; s < streams.size(); ++s) {
       for (std::size_t i = 0; i < streams[s].ts.size(); ++i) {
-        if (streams[s].tag[i] % 2 == 1) due.push_back(when.due[s][i]);
+        if (streams[s].tag[i] % 2 == 1) due.push_back(streams[s].due[i]);
       }
     }
     std::sort(due.begin(), due.end());
@@ -110,11 +96,11 @@ void outputs_before_the_end_of_the_warm_up_are_kept_apart() {
         const std::size_t early = random() % due.size();
         lab::DgsOptions how = options(workers, batch, batch == 7);
         how.load->warm_up_ns = due[early];
-        KeyedSumRun run(streams, 3, how, &when);
+        KeyedSumRun run(streams, 3, how);
         run.run();
-        CHECK_EQ(sum(run.runtime().warm_up_counts()), static_cast<std::int64_t>(early));
-        CHECK_EQ(sum(run.runtime().latency_counts()), static_cast<std::int64_t>(due.size() - early));
-        CHECK_EQ(sum(run.runtime().service_counts()), static_cast<std::int64_t>(due.size() - early));
+        CHECK_EQ(total_of(run.runtime().warm_up_counts()), static_cast<std::int64_t>(early));
+        CHECK_EQ(total_of(run.runtime().latency_counts()), static_cast<std::int64_t>(due.size() - early));
+        CHECK_EQ(total_of(run.runtime().service_counts()), static_cast<std::int64_t>(due.size() - early));
       }
     }
   }
@@ -133,13 +119,9 @@ std::int64_t stalling(void* states, const std::int32_t* slots, const void* const
 
 void a_stall_shows_in_the_latency_and_hides_from_the_naive_clock() {
   std::vector<Events> streams(1);
-  for (int i = 0; i < 10'000; ++i) {
-    streams[0].ts.push_back(i);
-    streams[0].tag.push_back(1);  // a read: one output for each event
-    streams[0].value.push_back(0);
-  }
-  const Schedule when = lab::test::schedule(streams, 100'000, 10);  // 10,000 events/s
-  KeyedSumRun run(streams, 1, options(1, 64), &when);
+  for (int i = 0; i < 10'000; ++i) streams[0].add(i, 1, 0);  // reads: one output for each event
+  lab::test::schedule(streams, 100'000, 10);                 // 10,000 events/s
+  KeyedSumRun run(streams, 1, options(1, 64));
   lab::Lane& lane = run.runtime().mailbox(0).lanes[0];
   lane.update = {&stalling};
   CHECK(run.run() == lab::test::oracle(streams, 1));
@@ -158,21 +140,13 @@ void a_stall_shows_in_the_latency_and_hides_from_the_naive_clock() {
 std::int64_t allocated_for(std::size_t events, bool load) {
   std::vector<Events> streams(3);
   for (std::size_t i = 0; i < events; ++i) {
-    for (int s = 0; s < 2; ++s) {
-      streams[static_cast<std::size_t>(s)].ts.push_back(static_cast<std::int64_t>(i));
-      streams[static_cast<std::size_t>(s)].tag.push_back(0);
-      streams[static_cast<std::size_t>(s)].value.push_back(1);
-    }
+    for (const std::size_t s : {0, 1}) streams[s].add(static_cast<std::int64_t>(i), 0, 1);
   }
-  for (std::size_t i = 0; i < 10; ++i) {
-    streams[2].ts.push_back(static_cast<std::int64_t>(i * events / 10));
-    streams[2].tag.push_back(1);
-    streams[2].value.push_back(0);
-  }
-  const Schedule when = lab::test::schedule(streams, 100, 1000);
+  for (std::size_t i = 0; i < 10; ++i) streams[2].add(static_cast<std::int64_t>(i * events / 10), 1, 0);
+  lab::test::schedule(streams, 100, 1000);
   lab::DgsOptions how = options(2, 8);
   if (!load) how.load.reset();
-  KeyedSumRun run(streams, 1, how, load ? &when : nullptr);
+  KeyedSumRun run(streams, 1, how);
   run.runtime().start();
   const std::int64_t before = allocations.load(std::memory_order_relaxed);
   run.runtime().run();
@@ -222,7 +196,7 @@ void loads_that_do_not_fit_are_refused() {
   CHECK_THROWS(at_full_speed.add_stream(view, 0), std::invalid_argument);
 }
 
-void a_stream_that_nobody_reads_delays_nobody() {
+void a_stream_without_readers_delays_no_worker() {
   const std::vector<std::int64_t> ts(1'000, 7);
   const std::vector<std::int64_t> due(ts.size(), 0);
   for (const bool load : {false, true}) {
@@ -236,30 +210,24 @@ void a_stream_that_nobody_reads_delays_nobody() {
     runtime.add_stream(view, 1);
     runtime.run();
     CHECK_EQ(runtime.events(), 0);  // no worker processed them
-    std::int64_t emitted = 0;
-    for (const lab::Progress& step : runtime.progress()) emitted += step.emitted;
-    CHECK_EQ(emitted, 1'000);
+    CHECK_EQ(lab::test::progress_of(runtime).emitted, 1'000);
   }
 }
 
 void a_loaded_runtime_that_never_runs_is_torn_down() {
-  const std::vector<Events> streams(2);
-  const Schedule when = lab::test::schedule(streams, 1, 1);
-  KeyedSumRun run(streams, 1, options(3, 1), &when);
+  std::vector<Events> streams(2);
+  lab::test::schedule(streams, 1, 1);
+  KeyedSumRun run(streams, 1, options(3, 1));
   run.runtime().start();
 }
 
 // If the run does not end early, this takes an hour.
 void a_failing_update_ends_a_long_load_early() {
   std::vector<Events> streams(1);
-  for (int i = 0; i < 100; ++i) {
-    streams[0].ts.push_back(i);
-    streams[0].tag.push_back(1);
-    streams[0].value.push_back(0);
-  }
-  Schedule when = lab::test::schedule(streams, 1'000, 10);
-  when.due[0].back() = 3'600'000'000'000;  // an hour of silence before the last event
-  KeyedSumRun run(streams, 1, options(1, 1), &when);
+  for (int i = 0; i < 100; ++i) streams[0].add(i, 1, 0);
+  lab::test::schedule(streams, 1'000, 10);
+  streams[0].due.back() = 3'600'000'000'000;  // an hour of silence before the last event
+  KeyedSumRun run(streams, 1, options(1, 1));
   run.runtime().mailbox(0).lanes[0].update = {[](void*, const std::int32_t*, const void* const*, std::int64_t,
                                                  std::int64_t, lab::Emit*) -> std::int64_t { return 0; }};
   CHECK_THROWS(run.run(), std::runtime_error);
@@ -273,7 +241,7 @@ int main() {
   a_stall_shows_in_the_latency_and_hides_from_the_naive_clock();
   no_event_costs_an_allocation();
   loads_that_do_not_fit_are_refused();
-  a_stream_that_nobody_reads_delays_nobody();
+  a_stream_without_readers_delays_no_worker();
   a_loaded_runtime_that_never_runs_is_torn_down();
   a_failing_update_ends_a_long_load_early();
 }

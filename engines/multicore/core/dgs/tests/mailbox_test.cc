@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-#include "run/stopped.h"
+#include "run/errors.h"
 
 namespace {
 

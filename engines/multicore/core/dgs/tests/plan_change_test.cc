@@ -3,8 +3,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "check.h"
-#include "counter.h"
+#include "streams.h"
 
 #include "dgs/tests/random_keyed_sum.h"
 
@@ -13,12 +12,6 @@ namespace {
 using lab::test::Events;
 using lab::test::Output;
 
-std::int64_t total(const std::vector<Events>& streams) {
-  std::int64_t events = 0;
-  for (const Events& stream : streams) events += static_cast<std::int64_t>(stream.ts.size());
-  return events;
-}
-
 std::int64_t plans_change_and_nothing_else(unsigned round) {
   lab::test::RandomKeyedSum drawn(round, 300);
   drawn.draw_cuts();
@@ -26,7 +19,7 @@ std::int64_t plans_change_and_nothing_else(unsigned round) {
   drawn.options.adaptive = true;
   const bool written = drawn.options.checkpoints = drawn.pick(0, 1) == 1;
   const auto cuts = static_cast<int>(drawn.options.cuts->size());
-  lab::test::KeyedSumRun run(drawn.streams, drawn.keys, drawn.options, drawn.load(), drawn.groups);
+  lab::test::KeyedSumRun run(drawn.streams, drawn.keys, drawn.options, drawn.groups);
   lab::DgsRun& runtime = run.runtime();
   lab::Checkpoints& checkpoints = runtime.checkpoints();
   const int apart = drawn.pick(1, std::max(1, cuts / 3));
@@ -55,19 +48,15 @@ std::int64_t plans_change_and_nothing_else(unsigned round) {
   const std::vector<Output> all = run.run();
   checkpoints.close(false);
   changer.join();
-  const bool right = all == drawn.right();
+  const bool right = all == drawn.expected();
   if (!right) std::fprintf(stderr, "round %u\n", round);
   CHECK(right);
   CHECK_EQ(lab::test::counter(runtime, "plan_changes"), changed);
-  CHECK_EQ(runtime.events(), total(drawn.streams));
-  double consumed = 0;
-  std::int64_t emitted = 0;
-  for (const lab::Progress& step : runtime.progress()) {
-    consumed += static_cast<double>(step.consumed);
-    emitted += step.emitted;
-  }
-  CHECK_EQ(static_cast<std::int64_t>(consumed + 0.5), total(drawn.streams));
-  CHECK_EQ(emitted, total(drawn.streams));
+  const std::int64_t events = lab::test::events_in(drawn.streams);
+  CHECK_EQ(runtime.events(), events);
+  const lab::test::ProgressTotals progress = lab::test::progress_of(runtime);
+  CHECK_EQ(progress.consumed, events);
+  CHECK_EQ(progress.emitted, events);
   if (written) {
     checkpoints.take_rest();
     lab::test::add(outputs, lab::test::collected(runtime, checkpoints));
@@ -80,13 +69,7 @@ void a_plan_that_stays_is_not_taken_away() {
   const std::vector<Events> streams(1);
   lab::DgsOptions options;
   lab::test::KeyedSumRun run(streams, 1, options);
-  bool refused = false;
-  try {
-    run.runtime().take_plan_away();
-  } catch (const std::logic_error&) {
-    refused = true;
-  }
-  CHECK(refused);
+  CHECK_THROWS(run.runtime().take_plan_away(), std::logic_error);
 }
 
 }  // namespace
@@ -98,6 +81,6 @@ int main() {
   const int rounds = lab::test::rounds_until(
       least, [&](unsigned round) { changes += plans_change_and_nothing_else(round); },
       [&] { return changes > 2 * least; });
-  std::printf("%d rounds, %lld changes of the plan\n", rounds, static_cast<long long>(changes));
+  lab::test::print_totals(rounds, {{"changes of the plan", changes}});
   return 0;
 }

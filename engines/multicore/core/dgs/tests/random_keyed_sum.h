@@ -35,21 +35,17 @@ struct RandomKeyedSum {
 
   // One run in `every` has a load.
   void draw_load(int every) {
-    scheduled = pick(1, every) == 1;
-    if (!scheduled) return;
-    when = schedule(streams, pick(0, 2000), static_cast<std::size_t>(pick(1, 100)));
+    if (pick(1, every) != 1) return;
+    schedule(streams, pick(0, 2000), static_cast<std::size_t>(pick(1, 100)));
     options.load = LoadOptions{0, 0, pick(0, 1) == 1};
   }
 
-  const Schedule* load() const { return scheduled ? &when : nullptr; }
-  std::vector<Output> right() const { return oracle(streams, keys, groups); }
+  std::vector<Output> expected() const { return oracle(streams, keys, groups); }
 
   std::mt19937 random;
   int keys, groups;
   std::vector<Events> streams;
   DgsOptions options;
-  bool scheduled = false;
-  Schedule when;
 };
 
 // Returns the outputs that a snapshot passes to its writer.

@@ -1,8 +1,7 @@
 // A mailbox by tag: while one of its trees waits for another worker, the other trees continue.
 #include "dgs/tag_mailbox.h"
 
-#include "check.h"
-#include "counter.h"
+#include "streams.h"
 
 #include "dgs/tests/keyed_sum.h"
 
@@ -22,7 +21,7 @@ class TwoTrees {
       lab::TreeTemplate::Node node;
       node.parent = parent;
       node.fork = &KeyedSum::fork;
-      node.join = &KeyedSum::join;
+      node.join = &lab::sums::join;
       node.pred1 = node.pred2 = {1, 0};
       shape.nodes.push_back(node);
     }
@@ -144,28 +143,26 @@ void without_room_it_waits_and_still_ends() {
 }
 
 // Keys with many reads, and distant leaves: the buffers fill, and the answer equals that of one thread.
-void whatever_is_put_aside_the_answer_is_the_sequential_one() {
+void the_answer_is_the_sequential_one_whatever_is_buffered() {
   std::int64_t buffered = 0;
-  const auto round_of = [&](unsigned seed) {
+  const auto run_round = [&](unsigned seed) {
     std::mt19937 random(seed);
     const auto streams = lab::test::random_streams(random, 4, 6, 300, seed % 2 == 1, seed % 3 == 0 ? 2 : 0);
-    lab::DgsOptions options;
-    options.workers = 3;
+    auto options = lab::test::short_run<lab::DgsOptions>(3);
     options.batch = 1 + static_cast<std::int64_t>(seed) % 5;
     options.ring_blocks = 2;
-    options.core_count = 1;
     options.gather = lab::DgsOptions::Gather::kNever;
     options.by_tag = true;
     options.buffer_runs = static_cast<std::int64_t>(seed) % 4;
-    lab::test::KeyedSumRun run(streams, 6, options, nullptr, seed % 3 == 0 ? 2 : 0);
+    lab::test::KeyedSumRun run(streams, 6, options, seed % 3 == 0 ? 2 : 0);
     CHECK(run.run() == lab::test::oracle(streams, 6, seed % 3 == 0 ? 2 : 0));
     buffered += lab::test::counter(run.runtime(), "buffered_events");
     CHECK(lab::test::counter(run.runtime(), "most_buffered_runs") <= options.buffer_runs + 4);
   };
-  lab::test::rounds_until(40, round_of, [&] { return buffered > 0; });
+  lab::test::rounds_until(40, run_round, [&] { return buffered > 0; });
 }
 
-void what_cannot_be_is_refused() {
+void invalid_options_are_refused() {
   lab::DgsOptions options;
   options.output_itemsizes = {8};
   options.buffer_runs = -1;
@@ -179,7 +176,7 @@ void what_cannot_be_is_refused() {
 int main() {
   a_tree_that_waits_holds_up_no_other();
   without_room_it_waits_and_still_ends();
-  whatever_is_put_aside_the_answer_is_the_sequential_one();
-  what_cannot_be_is_refused();
+  the_answer_is_the_sequential_one_whatever_is_buffered();
+  invalid_options_are_refused();
   return 0;
 }

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "check.h"
+#include "streams.h"
 
 #include "joins/joins_run.h"
 
@@ -19,8 +19,7 @@ using lab::JoinsOptions;
 using lab::JoinsRun;
 using Row = std::tuple<std::int64_t, std::int32_t, float, std::int32_t, float, double, int>;
 
-struct Side {
-  std::vector<std::int64_t> ts, due, beats, beats_due;
+struct Side : lab::test::Times {
   std::vector<std::int32_t> first;
   std::vector<float> second;
   std::vector<double> c;
@@ -104,15 +103,11 @@ Result run(const Case& made, JoinsOptions options) {
   for (const Side& side : made.side) {
     static const std::int64_t nothing = 0;
     lab::StreamView view;
+    if (options.load) side.show_in(view);
     view.ts = side.ts;
     if (side.ts.empty()) view.ts = {&nothing, 0};  // a log needs an address of timestamps
     view.columns = {side.ts.data(), side.first.data(), side.second.data()};
     if (&side != &made.side[0]) view.columns.insert(view.columns.end(), {side.c.data(), side.d.data()});
-    if (options.load) {
-      view.due = side.due;
-      view.heartbeats = side.beats;
-      view.heartbeat_due = side.beats_due;
-    }
     join.add_stream(std::move(view));
   }
   join.run();
@@ -126,16 +121,15 @@ Result run(const Case& made, JoinsOptions options) {
   join.collect(columns);
   Result result{{}, join.looked_at(), join.events(), 0, 0};
   for (std::size_t i = 0; i < n; ++i) result.rows.emplace_back(ts[i], x[i], y[i], a[i], b[i], c[i], d[i]);
-  for (const std::int64_t count : join.latency_counts()) result.latencies += count;
-  for (const std::int64_t count : join.warm_up_counts()) result.latencies += count;
-  for (const std::int64_t count : join.lag_counts()) result.lags += count;
+  result.latencies = lab::test::total_of(join.latency_counts()) + lab::test::total_of(join.warm_up_counts());
+  result.lags = lab::test::total_of(join.lag_counts());
   return result;
 }
 
 void check_same(const Case& made, const JoinsOptions& options) {
   const std::vector<Row> right = expected(made);
   Result found = run(made, options);
-  CHECK_EQ(found.events, static_cast<std::int64_t>(made.side[0].ts.size() + made.side[1].ts.size()));
+  CHECK_EQ(found.events, std::ssize(made.side[0].ts) + std::ssize(made.side[1].ts));
   CHECK_EQ(found.rows.size(), right.size());
   if (options.kind == JoinKind::kIndexed) {
     CHECK(found.looked_at >= static_cast<std::int64_t>(right.size()));
@@ -159,12 +153,10 @@ std::vector<JoinsOptions> all_kinds(std::int64_t batch) {
   for (const JoinKind kind : {JoinKind::kAdHoc, JoinKind::kSingle, JoinKind::kIndexed}) {
     for (const std::int32_t threads : {1, 2, 5}) {
       if (threads > 1 && kind != JoinKind::kAdHoc) continue;
-      JoinsOptions options;
+      auto options = lab::test::short_run<JoinsOptions>(threads, 2);
       options.kind = kind;
-      options.workers = threads;
       options.batch = batch;
       options.ring_blocks = 4;
-      options.core_count = 2;
       result.push_back(options);
       if (kind == JoinKind::kIndexed) continue;
       options.form = JoinForm::kTuples;
@@ -258,8 +250,8 @@ void under_a_load_every_tuple_is_handed_over_and_every_output_has_a_latency() {
       if (!side.due.empty()) last = std::max(last, side.due.back());
       // Time passes on both sides, though one is silent.
       for (std::int64_t ts = -40; (ts + 60) * 20'000 < last; ts += 10) {
-        side.beats.push_back(ts);
-        side.beats_due.push_back((ts + 61) * 20'000);
+        side.heartbeats.push_back(ts);
+        side.heartbeat_due.push_back((ts + 61) * 20'000);
       }
     }
     for (JoinsOptions options : all_kinds(64)) {
@@ -273,7 +265,7 @@ void under_a_load_every_tuple_is_handed_over_and_every_output_has_a_latency() {
   }
 }
 
-void what_it_cannot_do_is_refused() {
+void invalid_options_are_refused() {
   JoinsOptions options;
   options.kind = JoinKind::kSingle;
   options.workers = 2;
@@ -293,7 +285,7 @@ void what_it_cannot_do_is_refused() {
 }  // namespace
 
 int main() {
-  what_it_cannot_do_is_refused();
+  invalid_options_are_refused();
   the_window_and_the_band_end_where_they_should();
   rounding_never_hides_a_match();
   a_small_log_and_empty_streams_do_not_block();

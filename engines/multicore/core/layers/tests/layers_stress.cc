@@ -2,8 +2,7 @@
 // end.
 #include <cstdio>
 
-#include "check.h"
-#include "counter.h"
+#include "streams.h"
 
 #include "layers/tests/layers_cases.h"
 
@@ -26,23 +25,11 @@ void set_apart(std::vector<lab::test::Rows>& streams, std::int64_t distance) {
   }
 }
 
-void round_of(unsigned seed) {
+void run_round(unsigned seed) {
   std::mt19937 random(seed);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const auto operators = static_cast<std::size_t>(pick(1, 3));
-  const int many = pick(0, static_cast<int>(operators) - 1);  // the only operator that may forward many
-  for (std::size_t i = 0; i < operators; ++i) {
-    Behaviour& how = behaviours[i];
-    how = {};
-    const std::array kinds{Kind::kStateless, Kind::kPartitioned, Kind::kPartitioned, Kind::kStateful};
-    how.kind = kinds[static_cast<std::size_t>(pick(0, 3))];
-    how.keys = pick(0, 2) == 0 ? 1 : pick(1, 30);
-    how.partitions = pick(0, 2) == 0 ? 1 : pick(1, 40);
-    how.tenths = std::array{0, 1, 3, 6, 10, 10}[static_cast<std::size_t>(pick(0, 5))];
-    if (static_cast<int>(i) == many && pick(0, 1) == 1) how.copies = pick(2, 20);
-    how.max_outputs = how.copies + (pick(0, 1) == 1 ? pick(0, 9) : 0);
-    how.spins = pick(0, 2) == 0 ? pick(0, 200) : 0;
-  }
+  lab::test::draw_behaviours(random, operators);
   // Gap 0: all rows of a stream have one time.
   auto streams = lab::test::random_streams(random, pick(1, 6), 400, 40, pick(0, 6));
   if (pick(0, 3) == 0) set_apart(streams, pick(0, 1) == 0 ? 30 : 3000);
@@ -55,23 +42,13 @@ void round_of(unsigned seed) {
   options.channels = pick(0, 1) == 1 ? lab::Channels::kScaleGate : lab::Channels::kLog;
   options.merge_unit = pick(0, 1) == 1 ? lab::MergeUnit::kTuple : lab::MergeUnit::kRun;
   options.dealing = pick(0, 1) == 1 ? lab::Dealing::kTurn : lab::Dealing::kTime;
-  options.workers = pick(1, 6);
-  options.batch = pick(0, 1) == 1 ? 1 : pick(1, 100);
   options.channel_rows = pick(0, 1) == 1 ? pick(2, 8) : pick(2, 300);
-  options.core_count = pick(0, 2) != 0 ? 1 : 64;
-  options.grid_steps = 50;  // sanitizers pay for every step
-  options.measure = pick(0, 3) != 0;
-  if (pick(0, 3) == 0) {
-    options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
-    options.ring_blocks = 1024;
-    lab::test::schedule(streams, pick(0, 2000));
-  }
-  const auto runtime = lab::test::graph_of(options, streams, operators);
+  lab::test::draw_settings(random, options, streams, 6);
+  const auto runtime = lab::test::run_of<lab::LayersRun>(options, streams, operators);
   runtime->run();
   auto answer = lab::test::collected(*runtime);
-  auto expected = options.dealing == lab::Dealing::kTurn
-                      ? lab::test::dealt_oracle(streams, operators, options.workers)
-                      : lab::test::layered_oracle(streams, operators, options.workers);
+  const bool by_turn = options.dealing == lab::Dealing::kTurn;
+  auto expected = lab::test::layered_oracle(streams, operators, options.workers, by_turn);
   bool right = true;
   if (options.determinism != lab::Determinism::kNone) {
     right = answer == expected;
@@ -82,25 +59,22 @@ void round_of(unsigned seed) {
     right = answer == expected;
   }
   if (!right) {
-    std::fprintf(stderr, "seed %u, %s, channels %s, by %s, dealt by %s\n", seed,
+    std::fprintf(stderr, "seed %u, %s, channels %s, by %s, distributed by %s\n", seed,
                  lab::kDeterminisms[static_cast<std::size_t>(options.determinism)].data(),
                  lab::kChannels[static_cast<std::size_t>(options.channels)].data(),
                  lab::kMergeUnits[static_cast<std::size_t>(options.merge_unit)].data(),
                  lab::kDealings[static_cast<std::size_t>(options.dealing)].data());
   }
   CHECK(right);
-  CHECK_EQ(runtime->events(), lab::test::records_in(streams));
+  CHECK_EQ(runtime->events(), lab::test::events_in(streams));
   if (options.measure) {
-    std::int64_t timed = 0;
-    for (const std::int64_t n : runtime->latency_counts()) timed += n;
-    CHECK_EQ(timed, static_cast<std::int64_t>(answer.size()));
+    CHECK_EQ(lab::test::total_of(runtime->latency_counts()), std::ssize(answer));
   }
-  const lab::LayersTotals totals = runtime->totals();
   records += static_cast<std::int64_t>(answer.size());
   sleeps += lab::test::counter(*runtime, "sleeps");
-  waits += totals.room_waits;
-  spilled += totals.spilled_rows;
-  shared += totals.merges_by_producers;
+  waits += lab::test::counter(*runtime, "room_waits");
+  spilled += lab::test::counter(*runtime, "spilled_rows");
+  shared += lab::test::counter(*runtime, "merges_by_producers");
 }
 
 }  // namespace
@@ -108,10 +82,12 @@ void round_of(unsigned seed) {
 int main() {
   const int least = lab::test::stress_rounds(20) * 4;
   const int rounds =
-      lab::test::rounds_until(least, round_of, [&] { return waits > least && spilled > least && shared > least / 2; });
-  std::printf("%d rounds, %lld records, %lld sleeps, %lld waits, %lld rows spilled, %lld merges by producers\n", rounds,
-              static_cast<long long>(records), static_cast<long long>(sleeps), static_cast<long long>(waits),
-              static_cast<long long>(spilled), static_cast<long long>(shared));
+      lab::test::rounds_until(least, run_round, [&] { return waits > least && spilled > least && shared > least / 2; });
+  lab::test::print_totals(rounds, {{"records", records},
+                                   {"sleeps", sleeps},
+                                   {"waits", waits},
+                                   {"rows spilled", spilled},
+                                   {"merges by producers", shared}});
   CHECK(records > 50 * rounds);
   return 0;
 }

@@ -3,8 +3,6 @@
 #include <set>
 #include <thread>
 
-#include "check.h"
-
 #include "layers/tests/layers_cases.h"
 
 namespace {
@@ -12,8 +10,10 @@ namespace {
 using lab::LayerLink;
 using lab::LayersOptions;
 using lab::test::behaviours;
+using lab::test::contains;
 using lab::test::Record;
 using lab::test::Rows;
+using lab::test::total_of;
 using Kind = lab::StageSpec::Kind;
 
 const std::vector<std::int32_t> kTwo{8, 2};
@@ -72,14 +72,14 @@ void a_queue_keeps_rows_in_order_and_is_bounded() {
   CHECK(in.ended());
 }
 
-void of_several_queues_the_one_that_promised_least_counts() {
+void the_least_promise_of_several_queues_counts() {
   lab::Parker producers[2], consumer;
   LayerLink first(LayerLink::Kind::kUnordered, kTwo, 8, nullptr, producers[0], consumer);
   LayerLink second(LayerLink::Kind::kUnordered, kTwo, 8, nullptr, producers[1], consumer);
   lab::QueueIn in({&first, &second});
   first.wake(lab::kEndOfTime, false);
   CHECK_EQ(in.next(1).rows, 0);
-  CHECK_EQ(in.frontier(), LayerLink::kNothingPromised);
+  CHECK_EQ(in.frontier(), LayerLink::kNoPromise);
   CHECK(!in.ended());
   second.wake(lab::kEndOfTime, false);
   CHECK_EQ(in.next(1).rows, 0);
@@ -88,7 +88,7 @@ void of_several_queues_the_one_that_promised_least_counts() {
 }
 
 // The ways of taking the rows of two producers.
-void what_is_ready_comes_in_order_and_promises_count() {
+void ready_rows_come_in_order_and_promises_count() {
   for (const std::string how : {"order", "scalegate", "acknowledged", "run", "tuple"}) {
     const bool logged = how != "run" && how != "tuple";
     lab::Parker producers[2], consumer;
@@ -128,7 +128,7 @@ void what_is_ready_comes_in_order_and_promises_count() {
   }
 }
 
-void rows_of_one_time_are_spilled_where_waiting_would_be_for_ever() {
+void rows_of_one_time_are_spilled_where_a_wait_would_never_end() {
   lab::Parker producer, consumer;
   LayerLink merged(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer);
   Two rows({7, 7, 7, 7, 7, 7, 8});
@@ -183,24 +183,19 @@ void a_producer_waits_for_acknowledgements_and_no_longer_than_they_take() {
   CHECK_EQ(second.room(8), 8);
 }
 
-void more_rows_than_may_be_spilled_are_an_error_that_says_from_where() {
+void more_rows_than_may_be_spilled_are_an_error_that_names_the_link() {
   lab::Parker producer, consumer;
   LayerLink merged(LayerLink::Kind::kMerged, kTwo, 4, nullptr, producer, consumer, lab::Spill(3, "stream 5: "));
   Two rows({7, 7, 7, 7, 7, 7, 7, 7});
   put(merged, rows, 0, 4);
   merged.spill(rows.columns.data(), 4, 3);
   CHECK_EQ(merged.spill().peak(), 3);
-  std::string said;
-  try {
-    merged.spill(rows.columns.data(), 7, 1);
-  } catch (const std::runtime_error& error) {
-    said = error.what();
-  }
-  CHECK(said.starts_with("stream 5: 4 records wait for room in the channel behind, and 3 may"));
+  const std::string message = lab::test::failure_of([&] { merged.spill(rows.columns.data(), 7, 1); });
+  CHECK(message.starts_with("stream 5: 4 records wait for room in the channel behind, and 3 may"));
 }
 
 // Its consumer may be the one that all others wait for: such a run came to a standstill.
-void what_was_spilled_moves_while_another_link_is_full() {
+void spilled_rows_move_while_another_link_is_full() {
   lab::InstanceThreads threads(1, lab::Backoff::of_threads(true, false), false, 1);
   lab::Parker& producer = threads.parkers()[0];
   lab::Parker consumers[2];
@@ -263,11 +258,8 @@ std::vector<Rows> input(int streams, int rows, int tie) {
 }
 
 LayersOptions options_of(const std::string& determinism, std::int32_t workers) {
-  LayersOptions options;
+  auto options = lab::test::short_run<LayersOptions>(workers);
   options.determinism = static_cast<lab::Determinism>(lab::index_of("determinism", lab::kDeterminisms, determinism));
-  options.core_count = 1;
-  options.workers = workers;
-  options.grid_steps = 50;  // sanitizers pay for every step
   return options;
 }
 
@@ -292,16 +284,13 @@ void graphs_have_the_threads_and_channels_of_the_paper() {
   };
   for (const auto& shape : shapes) {
     const auto streams = input(shape.injectors, 50, 1);
-    const auto runtime = lab::test::graph_of(options_of(shape.determinism, shape.workers), streams, 1);
+    const auto runtime = lab::test::run_of<lab::LayersRun>(options_of(shape.determinism, shape.workers), streams, 1);
     runtime->run();
-    const lab::LayersTotals totals = runtime->totals();
-    CHECK_EQ(runtime->thread_count(), shape.threads);
-    CHECK_EQ(totals.injectors, shape.injectors);
-    CHECK_EQ(totals.instances, shape.workers);
-    CHECK_EQ(totals.sinks, shape.workers);
-    CHECK_EQ(totals.mergers, shape.mergers);
-    CHECK_EQ(totals.queues, shape.queues);
-    CHECK_EQ(totals.logs, shape.logs);
+    const std::pair<const char*, std::int64_t> expected[] = {
+        {"threads", shape.threads}, {"injectors", shape.injectors}, {"instances", shape.workers},
+        {"sinks", shape.workers},   {"mergers", shape.mergers},     {"queues", shape.queues},
+        {"logs", shape.logs}};
+    for (const auto& [name, count] : expected) CHECK_EQ(lab::test::counter(*runtime, name), count);
   }
 }
 
@@ -310,10 +299,10 @@ void a_stateful_operator_has_one_instance_and_one_sink() {
   behaviours[1] = {};
   behaviours[1].kind = Kind::kStateful;
   const auto streams = input(2, 300, 2);
-  const auto runtime = lab::test::graph_of(options_of("communication", 3), streams, 2);
+  const auto runtime = lab::test::run_of<lab::LayersRun>(options_of("communication", 3), streams, 2);
   runtime->run();
-  CHECK_EQ(runtime->totals().instances, 3 + 1);
-  CHECK_EQ(runtime->totals().sinks, 1);
+  CHECK_EQ(lab::test::counter(*runtime, "instances"), 3 + 1);
+  CHECK_EQ(lab::test::counter(*runtime, "sinks"), 1);
   CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
 }
 
@@ -334,7 +323,7 @@ void one_answer_whatever_the_layer_the_batch_and_the_channels() {
     const auto streams = input(injectors, 1000, 5);
     for (const std::int32_t workers : {1, 2, 4}) {
       const auto expected = lab::test::layered_oracle(streams, 2, workers);
-      const auto dealt = lab::test::dealt_oracle(streams, 2, workers);
+      const auto in_turn = lab::test::layered_oracle(streams, 2, workers, true);
       for (const bool published : {false, true}) {
         for (const char* determinism : {"operator", "communication"}) {
           for (const auto& [batch, channel_rows] : {std::pair{1, 2}, {64, 4096}, {4096, 64}}) {
@@ -343,9 +332,9 @@ void one_answer_whatever_the_layer_the_batch_and_the_channels() {
             options.batch = batch;
             options.channel_rows = channel_rows;
             if (published) as_published(options);
-            const auto runtime = lab::test::graph_of(options, streams, 2);
+            const auto runtime = lab::test::run_of<lab::LayersRun>(options, streams, 2);
             runtime->run();
-            CHECK(lab::test::collected(*runtime) == (published ? dealt : expected));
+            CHECK(lab::test::collected(*runtime) == (published ? in_turn : expected));
           }
         }
       }
@@ -363,27 +352,21 @@ void more_ties_than_channels_hold_are_no_deadlock() {
       if (published) as_published(options);
       options.channel_rows = published ? 16 : 4;  // 16: a watermark tuple after every fourth row
       options.batch = 16;
-      const auto runtime = lab::test::graph_of(options, streams, 1);
+      const auto runtime = lab::test::run_of<lab::LayersRun>(options, streams, 1);
       runtime->run();
-      CHECK(lab::test::collected(*runtime) ==
-            (published ? lab::test::dealt_oracle(streams, 1, 3) : lab::test::layered_oracle(streams, 1, 3)));
-      const std::int64_t peak = runtime->totals().spilled_rows_peak;
-      CHECK(runtime->totals().spilled_rows > 1000 && peak > 100);
+      CHECK(lab::test::collected(*runtime) == lab::test::layered_oracle(streams, 1, 3, published));
+      const std::int64_t peak = lab::test::counter(*runtime, "spilled_rows_peak");
+      CHECK(lab::test::counter(*runtime, "spilled_rows") > 1000 && peak > 100);
       options.spill_rows = 100;
-      const auto capped = lab::test::graph_of(options, streams, 1);
-      std::string said;
-      try {
-        capped->run();
-      } catch (const std::runtime_error& error) {
-        said = error.what();
-      }
-      CHECK(said.find(": stream ") != std::string::npos || said.find(": operator ") != std::string::npos);
-      CHECK(said.find("and 100 may") != std::string::npos);
+      const auto capped = lab::test::run_of<lab::LayersRun>(options, streams, 1);
+      const std::string message = lab::test::failure_of([&] { capped->run(); });
+      CHECK(contains(message, ": stream ") || contains(message, ": operator "));
+      CHECK(contains(message, "and 100 may"));
     }
   }
 }
 
-void silent_and_empty_streams_hold_nobody_up() {
+void silent_and_empty_streams_delay_no_thread() {
   behaviours[0] = {};
   behaviours[0].kind = Kind::kPartitioned;
   std::vector<Rows> streams(3);
@@ -392,11 +375,11 @@ void silent_and_empty_streams_hold_nobody_up() {
   for (const char* determinism : {"operator", "communication", "none"}) {
     LayersOptions options = options_of(determinism, 2);
     options.channel_rows = 8;
-    const auto runtime = lab::test::graph_of(options, streams, 1);
+    const auto runtime = lab::test::run_of<lab::LayersRun>(options, streams, 1);
     runtime->run();
     CHECK_EQ(runtime->rows(), 3001);
   }
-  const auto nothing = lab::test::graph_of(options_of("communication", 2), {}, 1);
+  const auto nothing = lab::test::run_of<lab::LayersRun>(options_of("communication", 2), {}, 1);
   nothing->run();
   CHECK_EQ(nothing->rows(), 0);
 }
@@ -410,29 +393,23 @@ void failures_end_the_run_with_a_reason() {
       auto streams = input(2, 3000, 1);
       LayersOptions options = options_of(determinism, 2);
       options.channel_rows = 16;
-      const auto runtime = lab::test::graph_of(options, streams, 1);
-      try {
-        runtime->run();
-      } catch (const std::runtime_error& error) {
-        return std::string(error.what());
-      }
-      return std::string();
+      const auto runtime = lab::test::run_of<lab::LayersRun>(options, streams, 1);
+      return lab::test::failure_of([&] { runtime->run(); });
     };
-    CHECK(reason_of([] {
-            behaviours[0].raises_at = 600;
-          }).find("operator number 0: its function or its key function raised") != std::string::npos);
-    CHECK(reason_of([] { behaviours[0].copies = 2; }).find("beyond max_outputs") != std::string::npos);
-    CHECK(reason_of([] { behaviours[0].key_raises = true; }).find("its key function raised") != std::string::npos);
+    CHECK(contains(reason_of([] { behaviours[0].raises_at = 600; }),
+                   "operator number 0: its function or its key function raised"));
+    CHECK(contains(reason_of([] { behaviours[0].copies = 2; }), "beyond max_outputs"));
+    CHECK(contains(reason_of([] { behaviours[0].key_raises = true; }), "its key function raised"));
   }
 }
 
-void what_is_out_of_range_is_refused() {
+void options_out_of_range_are_refused() {
   behaviours[0] = {};
   const std::vector<Rows> none;
   const auto with = [&](const std::function<void(LayersOptions&)>& change) {
     LayersOptions options;
     change(options);
-    return lab::test::graph_of(options, none, 1);
+    return lab::test::run_of<lab::LayersRun>(options, none, 1);
   };
   CHECK_THROWS(lab::index_of("determinism", lab::kDeterminisms, "both"), std::invalid_argument);
   CHECK_THROWS(with([](auto& o) { o.workers = 0; }), std::invalid_argument);
@@ -453,25 +430,16 @@ void under_a_load_every_output_is_timed_and_every_event_counted() {
     options.batch = 64;
     options.ring_blocks = 4096;
     options.load = lab::LoadOptions{10'000'000, 60'000'000, false};
-    const auto runtime = lab::test::graph_of(options, streams, 1);
+    const auto runtime = lab::test::run_of<lab::LayersRun>(options, streams, 1);
     runtime->run();
-    const auto sum = [](const std::vector<std::int64_t>& counts) {
-      std::int64_t total = 0;
-      for (const std::int64_t n : counts) total += n;
-      return total;
-    };
     CHECK(lab::test::collected(*runtime) == lab::test::layered_oracle(streams, 1, 2));
-    CHECK_EQ(sum(runtime->latency_counts()) + sum(runtime->warm_up_counts()), runtime->rows());
-    CHECK_EQ(sum(runtime->latency_counts()), sum(runtime->service_counts()));
-    CHECK(sum(runtime->warm_up_counts()) > 0 && sum(runtime->latency_counts()) > 0);
-    CHECK_EQ(sum(runtime->lag_counts()), 3000);
-    std::int64_t consumed = 0, outputs = 0;
-    for (const lab::Progress& step : runtime->progress()) {
-      consumed += step.consumed;
-      outputs += step.outputs;
-    }
-    CHECK_EQ(consumed, 3000);
-    CHECK_EQ(outputs, runtime->rows());
+    CHECK_EQ(total_of(runtime->latency_counts()) + total_of(runtime->warm_up_counts()), runtime->rows());
+    CHECK_EQ(total_of(runtime->latency_counts()), total_of(runtime->service_counts()));
+    CHECK(total_of(runtime->warm_up_counts()) > 0 && total_of(runtime->latency_counts()) > 0);
+    CHECK_EQ(total_of(runtime->lag_counts()), 3000);
+    const lab::test::ProgressTotals progress = lab::test::progress_of(*runtime);
+    CHECK_EQ(progress.consumed, 3000);
+    CHECK_EQ(progress.outputs, runtime->rows());
   }
 }
 
@@ -479,20 +447,20 @@ void under_a_load_every_output_is_timed_and_every_event_counted() {
 
 int main() {
   a_queue_keeps_rows_in_order_and_is_bounded();
-  of_several_queues_the_one_that_promised_least_counts();
-  what_is_ready_comes_in_order_and_promises_count();
-  rows_of_one_time_are_spilled_where_waiting_would_be_for_ever();
+  the_least_promise_of_several_queues_counts();
+  ready_rows_come_in_order_and_promises_count();
+  rows_of_one_time_are_spilled_where_a_wait_would_never_end();
   a_producer_waits_for_acknowledgements_and_no_longer_than_they_take();
-  more_rows_than_may_be_spilled_are_an_error_that_says_from_where();
-  what_was_spilled_moves_while_another_link_is_full();
+  more_rows_than_may_be_spilled_are_an_error_that_names_the_link();
+  spilled_rows_move_while_another_link_is_full();
   slices_of_time_go_to_one_consumer_each_and_to_all_in_sum();
   graphs_have_the_threads_and_channels_of_the_paper();
   a_stateful_operator_has_one_instance_and_one_sink();
   one_answer_whatever_the_layer_the_batch_and_the_channels();
   more_ties_than_channels_hold_are_no_deadlock();
-  silent_and_empty_streams_hold_nobody_up();
+  silent_and_empty_streams_delay_no_thread();
   failures_end_the_run_with_a_reason();
-  what_is_out_of_range_is_refused();
+  options_out_of_range_are_refused();
   under_a_load_every_output_is_timed_and_every_event_counted();
   return 0;
 }

@@ -67,7 +67,7 @@ void any_inputs_are_merged_as_if_sorted() {
     Interleaver interleaver(count);
     const std::span<SortedRows> rows = interleaver.inputs(count);
     std::copy(inputs.rows.begin(), inputs.rows.end(), rows.begin());
-    const std::vector<std::uint8_t> wanted = sorted(inputs.rows);
+    const std::vector<std::uint8_t> expected = sorted(inputs.rows);
     std::vector<std::uint8_t> got;
     for (int parts = 0;;) {
       const std::size_t capacity = 1 + random() % (round % 5 == 0 ? 3 : 1500);
@@ -78,10 +78,10 @@ void any_inputs_are_merged_as_if_sorted() {
       got.insert(got.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(done));
       // The rows not written follow: no row is lost in a buffer.
       if (++parts > 2) continue;
-      const std::vector<std::uint8_t> rest(wanted.begin() + static_cast<std::ptrdiff_t>(got.size()), wanted.end());
+      const std::vector<std::uint8_t> rest(expected.begin() + static_cast<std::ptrdiff_t>(got.size()), expected.end());
       CHECK(sorted(rows) == rest);
     }
-    CHECK(got == wanted);
+    CHECK(got == expected);
     for (const SortedRows& input : rows) CHECK_EQ(input.next, input.end);
   }
 }

@@ -18,6 +18,8 @@
 #include "log/tests/forms.h"
 #include "log/tuple_buffer.h"
 #include "run/parker.h"
+#include "run/recorder.h"
+#include "run/threads.h"
 
 namespace {
 
@@ -79,53 +81,46 @@ class Run {
         {.ts = feed.ring.data(), .mask = feed.ring.size() - 1, .kind = 0, .columns = {feed.rows.data()}}, from_ts);
   }
 
-  void tell_readers() {
+  void notify_readers() {
     for (lab::Parker& parker : parkers_) parker.notify();
   }
-  void tell_sources() {
+  void notify_sources() {
     for (lab::Parker& parker : source_parkers_) parker.notify();
   }
 
   // Merges the ready rows, unless another thread is merging.
   void push() {
-    while (log_->advance()) tell_readers();
+    while (log_->advance()) notify_readers();
   }
 
   // Publishes rows [begin, end) of a feed in batches. `merges`: whether the source merges itself.
   void feed(int source, Feed& feed, std::int64_t begin, std::int64_t end, std::int64_t batch, bool merges,
             std::mt19937_64& random) {
-    lab::Backoff backoff(0, 2);
-    lab::Parker& parker = source_parkers_[static_cast<std::size_t>(source)];
     std::int64_t next = begin;
-    const auto size = static_cast<std::int64_t>(feed.ring.size());
-    while (next < end) {
-      std::int64_t room = log_->room(source);
-      if (room == 0) {
-        if (backoff.next() == lab::Backoff::Step::kYield) {
-          std::this_thread::yield();
-        } else {
-          const std::uint32_t ticket = parker.prepare();
-          room = log_->room(source);
-          if (room == 0)
-            parker.commit(ticket);
-          else
-            parker.cancel();
-        }
-        if (room == 0) continue;
+    const auto publish = [&](bool) {
+      const std::int64_t room = log_->room(source);
+      if (room == 0) return false;
+      for (const std::int64_t stop = next + std::min({room, batch, end - next}); next < stop; ++next) {
+        const std::size_t at = static_cast<std::size_t>(next) % feed.ring.size();
+        feed.ring[at] = feed.ts[static_cast<std::size_t>(next)];
+        feed.rows[at] = next;
       }
-      backoff.reset();
-      const std::int64_t count = std::min({room, batch, end - next});
-      for (std::int64_t i = next; i < next + count; ++i) {
-        feed.ring[static_cast<std::size_t>(i % size)] = feed.ts[static_cast<std::size_t>(i)];
-        feed.rows[static_cast<std::size_t>(i % size)] = i;
-      }
-      next += count;
       const std::int64_t last = feed.ts[static_cast<std::size_t>(next) - 1];
-      const std::int64_t following =
-          next < static_cast<std::int64_t>(feed.ts.size()) ? feed.ts[static_cast<std::size_t>(next)] : last;
+      const std::int64_t following = next < std::ssize(feed.ts) ? feed.ts[static_cast<std::size_t>(next)] : last;
       log_->publish(source, next, random() % 4 == 0 ? following : last);
       announce(merges, random);
-    }
+      return true;
+    };
+    lab::Counters counts;
+    lab::take_turns(
+        lab::Backoff(0, 2), counts, publish, [&] { return next == end; }, [] { return false; },
+        [&]() -> lab::Parker& { return source_parkers_[static_cast<std::size_t>(source)]; });
+  }
+
+  void close(int source) {
+    log_->close(source);
+    push();
+    notify_readers();
   }
 
   void announce(bool merges, std::mt19937_64& random) {
@@ -133,47 +128,33 @@ class Run {
       push();
     } else {
       // Some active reader must merge; any will do.
-      tell_readers();
+      notify_readers();
     }
     if (random() % 16 == 0) std::this_thread::yield();
   }
 
   // Reads to the end, or until `stop` returns true after an entry; records rows and control entries.
   void read(int reader, std::vector<Seen>& seen, const std::function<bool()>& stop, std::mt19937_64& random) {
-    lab::Backoff backoff(0, 2);
-    lab::Parker& parker = parkers_[static_cast<std::size_t>(reader)];
-    for (;;) {
-      std::span<const LogRun> runs = log_->read(reader);
+    bool stopped = false;
+    const auto take = [&](bool) {
+      const std::span<const LogRun> runs = log_->read(reader);
       if (runs.empty()) {
-        if (log_->advance()) {
-          tell_readers();
-          continue;
-        }
-        if (log_->ended(reader)) {
-          tell_readers();
-          return;
-        }
-        if (backoff.next() == lab::Backoff::Step::kYield) {
-          std::this_thread::yield();
-          continue;
-        }
-        const std::uint32_t ticket = parker.prepare();
         const bool news = log_->advance();
-        if (news) tell_readers();
-        if (news || !log_->read(reader).empty() || log_->ended(reader)) {
-          parker.cancel();
-        } else {
-          parker.commit(ticket);
-        }
-        continue;
+        if (news) notify_readers();
+        return news;
       }
-      backoff.reset();
       const std::size_t some = random() % 3 == 0 ? 1 + random() % runs.size() : runs.size();
       record(reader, runs.first(some), seen);
       log_->release(reader, some);
-      tell_sources();
-      if (stop && stop()) return;
-    }
+      notify_sources();
+      stopped = stop && stop();
+      return true;
+    };
+    lab::Counters counts;
+    lab::take_turns(
+        lab::Backoff(0, 2), counts, take, [&] { return stopped; }, [&] { return log_->ended(reader); },
+        [&]() -> lab::Parker& { return parkers_[static_cast<std::size_t>(reader)]; });
+    if (!stopped) notify_readers();
   }
 
  private:
@@ -205,14 +186,14 @@ void all_readers_see_all_rows_in_order(const Case& what, std::int64_t rows, std:
   Run run(what);
   std::mt19937_64 random(seed);
   std::vector<Feed> feeds;
-  std::vector<Seen> wanted;
+  std::vector<Seen> expected;
   for (int s = 0; s < what.sources; ++s) {
     // The last source may close early.
     const std::int64_t count = s > 0 && s + 1 == what.sources ? rows / 3 : rows;
     feeds.push_back(make_feed(random, count, -5, std::size_t{1} << (1 + random() % 10)));
-    for (std::int64_t i = 0; i < count; ++i) wanted.push_back({feeds.back().ts[static_cast<std::size_t>(i)], s, i});
+    for (std::int64_t i = 0; i < count; ++i) expected.push_back({feeds.back().ts[static_cast<std::size_t>(i)], s, i});
   }
-  std::sort(wanted.begin(), wanted.end());
+  std::sort(expected.begin(), expected.end());
   for (int r = 0; r < what.readers; ++r) CHECK_EQ(run.log().add_reader(), r);
   for (int s = 0; s < what.sources; ++s) CHECK_EQ(run.add(feeds[static_cast<std::size_t>(s)], -5), s);
   std::vector<std::vector<Seen>> seen(static_cast<std::size_t>(what.readers));
@@ -238,23 +219,21 @@ void all_readers_see_all_rows_in_order(const Case& what, std::int64_t rows, std:
         std::this_thread::yield();
       }
       run.feed(s, feed, half, count, what.batch, merges, mine);
-      run.log().close(s);
-      run.push();
-      run.tell_readers();
+      run.close(s);
     });
   }
   std::int64_t controls = 0;
   for (; controls < 20 && run.log().control(controls); ++controls) {
     run.push();
-    run.tell_readers();
+    run.notify_readers();
     std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::vector<Seen>& one : seen) {
     CHECK(one == seen[0]);
     const std::vector<Seen> only_rows = without_control(one);
-    CHECK_EQ(only_rows.size(), wanted.size());
-    CHECK(only_rows == wanted);
+    CHECK_EQ(only_rows.size(), expected.size());
+    CHECK(only_rows == expected);
     CHECK_EQ(static_cast<std::int64_t>(one.size() - only_rows.size()), controls);
   }
 }
@@ -290,9 +269,7 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
       const int slot = run.add(*child, from);
       threads.emplace_back(source_thread, slot, child, random());
     }
-    run.log().close(index);
-    run.push();
-    run.tell_readers();
+    run.close(index);
   };
 
   std::function<void(int, std::vector<Seen>*, std::uint64_t, bool)> reader_thread =
@@ -316,14 +293,14 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
               const auto slot = static_cast<int>(free - taken.begin());
               *free = true;
               run.log().add_reader_at(slot, index);
-              run.tell_readers();
+              run.notify_readers();
               traces.push_back(*trace);  // continues from here
               threads.emplace_back(reader_thread, slot, &traces.back(), random(), false);
               return false;
             },
             random);
         if (left) {
-          run.tell_sources();
+          run.notify_sources();
           run.push();
         }
       };
@@ -350,7 +327,7 @@ void sources_and_readers_come_and_go(const Case& what, std::int64_t rows, std::u
   }
   for (std::int64_t id = 0; id < 10 && run.log().control(id); ++id) {
     run.push();
-    run.tell_readers();
+    run.notify_readers();
     std::this_thread::yield();
   }
   for (std::size_t joined = 0;; ++joined) {
@@ -429,16 +406,12 @@ std::int64_t sources_leave_and_join_again(const Case& what, std::int64_t rows, s
         std::mt19937_64 mine(its);
         const auto end = static_cast<std::int64_t>(feed.ts.size());
         run.feed(static_cast<int>(s), feed, begin, end, what.batch, mine() % 2 == 0, mine);
-        run.log().close(static_cast<int>(s));
-        run.push();
-        run.tell_readers();
+        run.close(static_cast<int>(s));
         gone.store(true, std::memory_order_release);  // pairs with the load above
       });
     }
   }
-  run.log().close(0);
-  run.push();
-  run.tell_readers();
+  run.close(0);
   for (std::thread& one : sources) {
     if (one.joinable()) one.join();
   }

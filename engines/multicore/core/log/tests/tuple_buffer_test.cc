@@ -151,7 +151,7 @@ void ready_is_what_the_definition_says(const std::string& form, unsigned seed) {
       if (below(4) == 0) state.frontier += below(8);
       rig.log->publish(s, rig.ends[static_cast<std::size_t>(s)], state.frontier);
     }
-    std::vector<Row> wanted;
+    std::vector<Row> expected;
     for (;;) {
       const Row* lowest = nullptr;
       for (const State& q : states) {
@@ -165,12 +165,12 @@ void ready_is_what_the_definition_says(const std::string& form, unsigned seed) {
         ready = ready && (q < lowest->source ? other.frontier > lowest->ts : other.frontier >= lowest->ts);
       }
       if (!ready) break;
-      wanted.push_back(*lowest);
-      states[static_cast<std::size_t>(wanted.back().source)].waiting.pop_front();
+      expected.push_back(*lowest);
+      states[static_cast<std::size_t>(expected.back().source)].waiting.pop_front();
     }
     const std::vector<Row> seen = rig.drain(reader);
-    CHECK_EQ(seen.size(), wanted.size());
-    CHECK(seen == wanted);
+    CHECK_EQ(seen.size(), expected.size());
+    CHECK(seen == expected);
   }
   for (const LogRun& entry : rig.entries) {
     CHECK_EQ(entry.source, lab::kWatermarkEntry);

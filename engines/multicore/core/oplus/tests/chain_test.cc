@@ -1,33 +1,18 @@
 // Tests queries of several operators with native kernels: the sequential answer for any number of instances, batch, log
 // and room between operators.
-#include <cstdio>
-
-#include "check.h"
-
-#include "oplus/tests/chain_cases.h"
+#include "oplus/tests/oplus_rig.h"
 
 namespace {
 
 using lab::OplusOptions;
+using lab::test::Behaviour;
 using lab::test::behaviour;
-using lab::test::behind;
-using lab::test::Link;
 using lab::test::links;
 using lab::test::OperatorRunCase;
+using lab::test::options_of;
 using lab::test::Record;
 using lab::test::sorted;
 using lab::test::Tuples;
-
-OplusOptions options_of(std::int32_t instances, std::int64_t batch, const char* log, std::int64_t link_rows) {
-  OplusOptions options;
-  options.workers = instances;
-  options.batch = batch;
-  options.tuple_buffer = log;
-  options.link_rows = link_rows;
-  options.core_count = 2;
-  options.ring_blocks = batch == 1 ? 4 : 64;
-  return options;
-}
 
 lab::test::Turns turns;
 
@@ -44,16 +29,15 @@ void for_all_ways(Each each) {
 }
 
 // Runs `count` links behind `behaviour` in all ways. Returns the number of records.
-std::size_t check(const std::vector<Tuples>& streams, int count, bool join = false,
-                  std::optional<std::int64_t> end = {}) {
-  const std::vector<Record> expected = lab::test::chain_oracle(streams, count, join, end);
+std::size_t check(const std::vector<Tuples>& streams, int count, std::optional<std::int64_t> end = {}) {
+  const std::vector<Record> expected = lab::test::chain_oracle(streams, count, false, end);
   std::map<std::int32_t, std::vector<Record>> sequences;
   for_all_ways([&](OplusOptions options) {
     options.end_watermark = end;
-    OperatorRunCase run(streams, options, join, behind(count));
+    OperatorRunCase run(streams, options, false, count);
     const std::vector<Record> answer = run.run();
     CHECK(sorted(answer) == expected);
-    CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
+    CHECK_EQ(run.runtime().events(), lab::test::events_in(streams));
     // The same sequence for every batch size and log.
     CHECK(sequences.emplace(options.workers, answer).first->second == answer);
   });
@@ -61,146 +45,105 @@ std::size_t check(const std::vector<Tuples>& streams, int count, bool join = fal
 }
 
 void chains_give_the_sequential_answer() {
-  const Link shapes[] = {
-      {.window = {20, 20, false}},
-      {.window = {7, 30, false}},
-      {.window = {1, 4, false}},
-      {.window = {15, 15, false}, .emits_on_update = true},
-      {.window = {15, 15, false}, .emits_on_update = true, .expires = false},
-      {.window = {10, 25, true}, .slides = true},
-      {.window = {6, 18, true}, .emits_on_update = true, .expires = false},  // lazy
+  const Behaviour shapes[] = {
+      {.window = {20, 20, false}, .modulus = 5},
+      {.window = {7, 30, false}, .modulus = 5},
+      {.window = {1, 4, false}, .modulus = 5},
+      {.window = {15, 15, false}, .modulus = 5, .emits_on_update = true},
+      {.window = {15, 15, false}, .modulus = 5, .emits_on_update = true, .expires = false},
+      {.window = {10, 25, true}, .modulus = 5, .slides = true},
+      {.window = {6, 18, true}, .modulus = 5, .emits_on_update = true, .expires = false},  // lazy
   };
   std::size_t records = 0;
   for (int seed = 0; seed < 21; ++seed) {
     const bool emits = seed % 3 == 1;
-    behaviour = {.window = {5, emits ? 5 : 10, seed % 6 == 4}, .emits_on_update = emits};
-    behaviour.buckets = 13;
+    behaviour = {.window = {5, emits ? 5 : 10, seed % 6 == 4}, .buckets = 13, .emits_on_update = emits};
     links = {shapes[seed % 7], shapes[(3 * seed + seed / 7) % 7]};
     std::mt19937 random(static_cast<unsigned>(seed));
     const auto streams = lab::test::random_tuples(random, 1 + seed % 3, 2, 150, seed % 4 == 3 ? 60 : 5);
     std::optional<std::int64_t> end;
-    if (seed % 2 == 1 && lab::test::tuples_in(streams) != 0) {
+    if (seed % 2 == 1 && lab::test::events_in(streams) != 0) {
       end = lab::test::total_order(streams).back().ts + 13 * (seed % 3);
     }
-    records += check(streams, 1 + seed % 2, false, end);
+    records += check(streams, 1 + seed % 2, end);
   }
   CHECK(records > 400 * 21);
 }
 
-void a_join_may_be_the_first() {
-  std::size_t records = 0;
-  for (int seed = 0; seed < 4; ++seed) {
-    behaviour = {.window = {1, 20, true}};
-    behaviour.buckets = 5;
-    links = {Link{.window = {10, 30, false}}, Link{.window = {40, 40, false}}};
-    std::mt19937 random(static_cast<unsigned>(seed));
-    auto streams = lab::test::random_tuples(random, 2, 2, 300, 4);
-    for (Tuples& one : streams) {
-      for (std::size_t i = 0; i < one.ts.size(); ++i) one.base[i] = static_cast<std::int64_t>(i);
-    }
-    records += check(streams, 1 + seed % 2, true);
-  }
-  CHECK(records > 50);
-}
-
-Tuples tuples(std::vector<std::int64_t> ts, std::int64_t keys) {
-  Tuples one{};
-  for (std::size_t i = 0; i < ts.size(); ++i) {
-    one.base.push_back(0);
-    one.count.push_back(keys);
-    one.value.push_back(1);
-  }
-  one.ts = std::move(ts);
+Tuples tuples(const std::vector<std::int64_t>& times, std::int64_t keys) {
+  Tuples one;
+  for (const std::int64_t ts : times) one.add(ts, 0, keys);
   return one;
 }
 
 // All outputs of the first operator have one time, and exceed the rings between the operators. None is ready before all
 // instances have passed that time, so instances must continue to read.
 void outputs_of_one_time_may_be_more_than_a_ring_holds() {
-  std::vector<std::int64_t> ts;
-  for (std::int64_t i = 0; i < 500; ++i) ts.push_back(i);
+  Tuples source = lab::test::steady_tuples(500, 20);
   for (const bool later : {false, true}) {
-    behaviour = {.window = {1000, 1000, false}, .emits_on_update = true, .expires = false};
-    behaviour.buckets = 13;
-    links = {Link{.window = {1000, 1000, false}, .modulus = 3, .emits_on_update = true, .expires = false},
-             Link{.window = {500, 500, false}}};
-    if (later) ts.push_back(2500);
-    const std::vector<Tuples> streams{tuples(ts, 20)};
-    CHECK_EQ(check(streams, 1), static_cast<std::size_t>(ts.size() * 20 * 2));
+    behaviour = {.window = {1000, 1000, false}, .buckets = 13, .emits_on_update = true, .expires = false};
+    links = {Behaviour{.window = {1000, 1000, false}, .modulus = 3, .emits_on_update = true, .expires = false},
+             Behaviour{.window = {500, 500, false}, .modulus = 5}};
+    if (later) source.add(2500, 0, 20);
+    const std::vector<Tuples> streams{source};
+    CHECK_EQ(check(streams, 1), source.ts.size() * 20 * 2);
     CHECK_EQ(check(streams, 2), std::size_t{later ? 4U : 0U});
   }
 }
 
 // As above: waiting outputs are counted, and the option limits them.
 void outputs_that_wait_for_a_ring_are_counted_and_capped() {
-  std::vector<std::int64_t> ts;
-  for (std::int64_t i = 0; i < 500; ++i) ts.push_back(i);
-  behaviour = {.window = {1000, 1000, false}, .emits_on_update = true, .expires = false};
-  behaviour.buckets = 13;
-  links = {Link{.window = {1000, 1000, false}, .modulus = 3, .emits_on_update = true, .expires = false}};
-  const std::vector<Tuples> streams{tuples(ts, 20)};
+  behaviour = {.window = {1000, 1000, false}, .buckets = 13, .emits_on_update = true, .expires = false};
+  links = {Behaviour{.window = {1000, 1000, false}, .modulus = 3, .emits_on_update = true, .expires = false}};
+  const std::vector<Tuples> streams{lab::test::steady_tuples(500, 20)};
   OplusOptions options = options_of(1, 1, "order", 16);
-  const auto counted = [](OperatorRunCase& run, std::string_view name) {
-    for (const auto& [one, value] : run.runtime().counters()) {
-      if (one == name) return value;
-    }
-    return std::int64_t{-1};
-  };
-  OperatorRunCase run(streams, options, false, behind(1));
+  OperatorRunCase run(streams, options, false, 1);
   run.run();
   // One instance emits 10,000 records of one time, of which 16 find room.
-  CHECK_EQ(counted(run, "spilled_rows"), 10'000 - 16);
-  CHECK_EQ(counted(run, "spilled_rows_peak"), 10'000 - 16);
+  CHECK_EQ(lab::test::counter(run.runtime(), "spilled_rows"), 10'000 - 16);
+  CHECK_EQ(lab::test::counter(run.runtime(), "spilled_rows_peak"), 10'000 - 16);
   options.spill_rows = 10'000 - 16;
-  OperatorRunCase just(streams, options, false, behind(1));
-  just.run();
+  OperatorRunCase(streams, options, false, 1).run();
   --options.spill_rows;
-  OperatorRunCase capped(streams, options, false, behind(1));
-  std::string said;
-  try {
-    capped.run();
-  } catch (const std::runtime_error& error) {
-    said = error.what();
-  }
-  CHECK_EQ(said.find("instance 0: 9984 records wait for room"), std::size_t{0});
-  CHECK(said.find("and 9983 may") != std::string::npos);
+  OperatorRunCase capped(streams, options, false, 1);
+  const std::string message = capped.failure();
+  CHECK_EQ(message.find("instance 0: 9984 records wait for room"), std::size_t{0});
+  CHECK(lab::test::contains(message, "and 9983 may"));
 }
 
 void streams_may_be_empty_or_end_early() {
-  behaviour = {.window = {10, 10, false}};
-  behaviour.buckets = 4;
-  links = {Link{.window = {30, 30, false}}, Link{.window = {50, 50, false}}};
+  behaviour = {.window = {10, 10, false}, .buckets = 4};
+  links = {Behaviour{.window = {30, 30, false}, .modulus = 5}, Behaviour{.window = {50, 50, false}, .modulus = 5}};
   CHECK_EQ(check(std::vector<Tuples>(1), 2), std::size_t{0});
-  CHECK_EQ(check(std::vector<Tuples>(3), 1, false, 1000), std::size_t{0});
+  CHECK_EQ(check(std::vector<Tuples>(3), 1, 1000), std::size_t{0});
   std::vector<std::int64_t> ts;
   for (std::int64_t i = 0; i < 400; ++i) ts.push_back(i - 200);
   CHECK(check({tuples({-199}, 3), tuples(ts, 2), {}}, 2) > 0);
   CHECK_EQ(check({tuples({7}, 1)}, 1), std::size_t{0});  // no later tuple closes its window
-  CHECK_EQ(check({tuples({7}, 1)}, 1, false, 29), std::size_t{0});
-  CHECK_EQ(check({tuples({7}, 1)}, 1, false, 30), std::size_t{2});  // both windows end by 30
-  CHECK_EQ(check({tuples({7}, 1)}, 2, false, 49), std::size_t{0});
-  CHECK_EQ(check({tuples({7}, 1)}, 2, false, 50), std::size_t{3});
+  CHECK_EQ(check({tuples({7}, 1)}, 1, 29), std::size_t{0});
+  CHECK_EQ(check({tuples({7}, 1)}, 1, 30), std::size_t{2});  // both windows end by 30
+  CHECK_EQ(check({tuples({7}, 1)}, 2, 49), std::size_t{0});
+  CHECK_EQ(check({tuples({7}, 1)}, 2, 50), std::size_t{3});
 }
 
 // Tuples between operators carry later times than the sources; the next operator's watermark follows them.
 void the_watermark_follows_the_tuples_between_operators() {
-  behaviour = {.window = {10, 10, false}, .emits_on_update = true, .expires = false};
-  behaviour.buckets = 4;
+  behaviour = {.window = {10, 10, false}, .buckets = 4, .emits_on_update = true, .expires = false};
   // Tuples of 3 and 12 become records of 10 and 20, whose update gives 40 twice. The last operator has windows up to
   // 20.
-  links = {Link{.window = {40, 40, false}, .modulus = 1, .emits_on_update = true, .expires = false},
-           Link{.window = {20, 20, false}, .modulus = 1}};
+  links = {Behaviour{.window = {40, 40, false}, .modulus = 1, .emits_on_update = true, .expires = false},
+           Behaviour{.window = {20, 20, false}, .modulus = 1}};
   CHECK_EQ(check({tuples({3, 12}, 1)}, 1), std::size_t{2});
   CHECK_EQ(check({tuples({3, 12}, 1)}, 2), std::size_t{0});
   CHECK_EQ(check({tuples({3, 12, 52}, 1)}, 2), std::size_t{1});  // the record of 60 gives one of 80: 40 to 60 is over
 }
 
+constexpr std::int64_t kMs = 1'000'000;
+
 // Tuples, then silence for a second; heartbeats state after 10 ms that the windows of all operators are over.
-void windows_close_while_sources_are_silent() {
-  constexpr std::int64_t kMs = 1'000'000;
-  behaviour = {.window = {10, 10, false}};
-  behaviour.buckets = 4;
-  links = {Link{.window = {10, 10, false}, .modulus = 1}, Link{.window = {5, 5, false}, .modulus = 1}};
+void windows_close_while_sources_are_silent(int count) {
+  behaviour = {.window = {10, 10, false}, .buckets = 4};
+  links = {Behaviour{.window = {10, 10, false}, .modulus = 1}, Behaviour{.window = {5, 5, false}, .modulus = 1}};
   std::vector<Tuples> streams(2);
   for (std::size_t s = 0; s < 2; ++s) {
     streams[s] = tuples({static_cast<std::int64_t>(s), 50}, 1);
@@ -208,13 +151,12 @@ void windows_close_while_sources_are_silent() {
     streams[s].due = {0, 1000 * kMs};
     streams[s].heartbeat_due = {10 * kMs};
   }
-  const auto expected = lab::test::chain_oracle(streams, 2, false);
+  const auto expected = lab::test::chain_oracle(streams, count, false);
   CHECK_EQ(expected.size(), std::size_t{1});
-  for (const char* log : {"order", "scalegate"}) {
+  for (const char* log : lab::test::kLogs) {
     OplusOptions options = options_of(2, 1, log, 16);
-    options.load = lab::LoadOptions{0, 0, false};
-    options.ring_blocks = 1024;
-    OperatorRunCase run(streams, options, false, behind(2));
+    lab::test::use_schedule(options);
+    OperatorRunCase run(streams, options, false, count);
     CHECK(run.run() == expected);
     // The output comes long before the next tuple is due, and its latency shows it.
     const auto progress = run.runtime().progress();
@@ -226,68 +168,55 @@ void windows_close_while_sources_are_silent() {
 }
 
 void under_a_load_each_output_of_the_last_has_a_latency() {
-  for (int seed = 0; seed < 9; ++seed) {
-    const bool join = seed % 3 == 2;
-    behaviour = {.window = {5, 5, seed % 2 == 1}, .emits_on_update = seed % 3 == 1};
-    if (join) behaviour = {.window = {1, 20, true}, .max_outputs = 2};
-    behaviour.buckets = 7;
-    links = {Link{.window = {10, 30, false}}, Link{.window = {12, 12, false}, .emits_on_update = true}};
+  for (int seed = 0; seed < 18; ++seed) {
     std::mt19937 random(static_cast<unsigned>(seed));
+    const bool join = seed % 3 == 2;
+    lab::test::draw_behaviour(random, join);
+    behaviour.expires |= !behaviour.emits_on_update;
+    links = {Behaviour{.window = {10, 30, false}, .modulus = 5},
+             Behaviour{.window = {12, 12, false}, .modulus = 5, .emits_on_update = true}};
     auto streams = lab::test::random_tuples(random, join ? 2 : 3, 2, 300, 5);
-    lab::test::schedule(streams, 2000);
-    const int count = 1 + seed % 2;
+    lab::test::schedule(streams, 2000, 16, 500);
+    const int count = seed / 3 % 3;
     const auto expected = lab::test::chain_oracle(streams, count, join);
-    for (const char* log : {"order", "scalegate"}) {
-      OplusOptions options = options_of(1 + seed % 4, seed % 2 == 0 ? 1 : 32, log, seed % 2 == 0 ? 4 : 1024);
-      options.load = lab::LoadOptions{0, 0, false};
-      options.ring_blocks = 1024;
-      OperatorRunCase run(streams, options, join, behind(count));
+    for (const std::int32_t readers : {0, 1, 2}) {
+      OplusOptions options = options_of(1 + seed % 4, seed % 2 == 0 ? 1 : 32, lab::test::kLogs[(seed + readers) % 2],
+                                        seed % 2 == 0 ? 4 : 1024, readers);
+      lab::test::use_schedule(options);
+      OperatorRunCase run(streams, options, join, count);
       CHECK(sorted(run.run()) == expected);
-      std::int64_t timed = 0;
-      for (const std::int64_t n : run.runtime().latency_counts()) timed += n;
-      CHECK_EQ(timed, static_cast<std::int64_t>(expected.size()));
-      std::int64_t outputs = 0;
-      for (const lab::Progress& step : run.runtime().progress()) outputs += step.outputs;
-      CHECK_EQ(outputs, timed);
+      CHECK_EQ(lab::test::total_of(run.runtime().latency_counts()), std::ssize(expected));
+      if (readers != 0) CHECK_EQ(lab::test::total_of(run.runtime().service_counts()), std::ssize(expected));
+      CHECK_EQ(lab::test::progress_of(run.runtime()).outputs, std::ssize(expected));
       // Without measurement the answer is the same; causes are then not stored.
       options.measure = false;
-      CHECK(sorted(OperatorRunCase(streams, options, join, behind(count)).run()) == expected);
+      CHECK(sorted(OperatorRunCase(streams, options, join, count).run()) == expected);
     }
   }
 }
 
 // One tuple causes all outputs; the others follow 300 ms later and cause none. The latency starts at the cause.
 void a_latency_counts_from_the_tuple_that_caused_the_output() {
-  constexpr std::int64_t kMs = 1'000'000;
-  behaviour = {.window = {10, 10, false}, .emits_on_update = true, .expires = false};
-  behaviour.buckets = 4;
-  links = {Link{.window = {10, 10, false}, .modulus = 1, .emits_on_update = true, .expires = false}, Link{}};
+  behaviour = {.window = {10, 10, false}, .buckets = 4, .emits_on_update = true, .expires = false};
+  links = {Behaviour{.window = {10, 10, false}, .modulus = 1, .emits_on_update = true, .expires = false}, Behaviour{}};
   std::vector<Tuples> streams{tuples({0, 1, 2}, 1)};
   streams[0].due = {0, 300 * kMs, 301 * kMs};
   OplusOptions options = options_of(1, 1, "order", 16);
-  options.load = lab::LoadOptions{0, 0, false};
-  options.ring_blocks = 1024;
-  OperatorRunCase run(streams, options, false, behind(1));
+  lab::test::use_schedule(options);
+  OperatorRunCase run(streams, options, false, 1);
   CHECK_EQ(run.run().size(), std::size_t{3});
   // Without the third's due time, it would be 301 ms late.
   CHECK(run.runtime().latency_counts().size() < lab::Histogram::index_of(250 * kMs));
 }
 
 void a_kernel_that_fails_ends_the_run_with_an_error() {
-  behaviour = {.window = {5, 5, false}};
-  behaviour.buckets = 6;
+  behaviour = {.window = {5, 5, false}, .buckets = 6};
   std::mt19937 random(7);
   const auto streams = lab::test::random_tuples(random, 2, 2, 400, 5);
-  links = {Link{.window = {20, 20, false}}, Link{.raises_at = 3}};
+  links = {Behaviour{.window = {20, 20, false}, .modulus = 5}, Behaviour{.modulus = 5, .raises_at = 3}};
   for_all_ways([&](const OplusOptions& options) {
-    OperatorRunCase run(streams, options, false, behind(2));
-    std::string error;
-    try {
-      run.run();
-    } catch (const std::runtime_error& failure) {
-      error = failure.what();
-    }
-    CHECK(error.find("operator link 1: keys or update raised an exception") != std::string::npos);
+    OperatorRunCase run(streams, options, false, 2);
+    CHECK(lab::test::contains(run.failure(), "operator link 1: keys or update raised an exception"));
     CHECK(!run.runtime().snapshot());
   });
 }
@@ -297,29 +226,32 @@ void refused(const Change& change) {
   OplusOptions options = options_of(2, 1, "order", 16);
   change(options);
   const std::vector<Tuples> streams(1);
-  CHECK_THROWS(OperatorRunCase(streams, options, false, behind(1)), std::invalid_argument);
+  CHECK_THROWS(OperatorRunCase(streams, options, false, 1), std::invalid_argument);
 }
 
-void what_chains_cannot_do_is_refused() {
+void invalid_chains_are_refused() {
   behaviour = {.window = {10, 10, false}};
   links = {};
   refused([](OplusOptions& o) { o.shared_nothing = true; });
   refused([](OplusOptions& o) { o.link_rows = 0; });
   refused([](OplusOptions& o) { o.link_rows = 12; });
   const std::vector<Tuples> streams(1);
-  OperatorRunCase run(streams, options_of(1, 1, "order", 16), false, behind(1));
+  OperatorRunCase run(streams, options_of(1, 1, "order", 16), false, 1);
   CHECK_THROWS(run.runtime().reconfigure(1, {0}, 2), std::invalid_argument);
-  CHECK_THROWS(behind(1)(run.runtime(), 1), std::logic_error);  // it has started
+  CHECK_THROWS((lab::test::add_link<0>(run.runtime(), 1)), std::logic_error);  // it has started
   CHECK(run.run().empty());
   OplusOptions options = options_of(1, 1, "order", 16);
   options.output_itemsizes = {8, 8, 8};
-  lab::OplusRun runtime(options, lab::test::spec_of(0));
-  lab::OperatorSpec two = lab::test::spec_of(0);
+  const lab::OperatorSpec link = lab::test::spec_of<1>();
+  lab::OplusRun runtime(options, link);
+  lab::OperatorSpec two = link;
   two.inputs = 2;
-  CHECK_THROWS(runtime.add_operator(two, &lab::test::process_link<0>, {8}), std::invalid_argument);
-  CHECK_THROWS(runtime.add_operator(lab::test::spec_of(0), &lab::test::process_link<0>, {4}), std::invalid_argument);
+  CHECK_THROWS(runtime.add_operator(two, &lab::test::process<0, lab::test::read_record, 1>, {8}),
+               std::invalid_argument);
+  CHECK_THROWS(runtime.add_operator(link, &lab::test::process<0, lab::test::read_record, 1>, {4}),
+               std::invalid_argument);
   CHECK_THROWS(runtime.map({0}, 1), std::invalid_argument);
-  runtime.add_operator(lab::test::spec_of(0), &lab::test::process_link<0>, {8, 8, 8});
+  runtime.add_operator(link, &lab::test::process<0, lab::test::read_record, 1>, {8, 8, 8});
   CHECK_THROWS(runtime.start(), std::logic_error);  // without a mapping
 }
 
@@ -327,15 +259,14 @@ void what_chains_cannot_do_is_refused() {
 
 int main() {
   chains_give_the_sequential_answer();
-  a_join_may_be_the_first();
   outputs_of_one_time_may_be_more_than_a_ring_holds();
   outputs_that_wait_for_a_ring_are_counted_and_capped();
   streams_may_be_empty_or_end_early();
   the_watermark_follows_the_tuples_between_operators();
-  windows_close_while_sources_are_silent();
+  for (const int count : {0, 2}) windows_close_while_sources_are_silent(count);
   under_a_load_each_output_of_the_last_has_a_latency();
   a_latency_counts_from_the_tuple_that_caused_the_output();
   a_kernel_that_fails_ends_the_run_with_an_error();
-  what_chains_cannot_do_is_refused();
+  invalid_chains_are_refused();
   return 0;
 }

@@ -1,33 +1,24 @@
 // Tests downstream readers of TB_out: all take all outputs in order, for any log and number of readers, instances and
 // operators. Latency ends with them; outputs of instances that left are taken as well.
-#include "check.h"
-#include "counter.h"
-
-#include "oplus/tests/chain_cases.h"
 #include "oplus/tests/queues_cases.h"
 
 namespace {
 
 using lab::OplusOptions;
 using lab::OplusRun;
+using lab::test::Behaviour;
 using lab::test::behaviour;
-using lab::test::behind;
-using lab::test::Link;
 using lab::test::links;
 using lab::test::OperatorRunCase;
 using lab::test::Record;
 using lab::test::SharedNothingRun;
 using lab::test::sorted;
+using lab::test::spread;
+using lab::test::steady_tuples;
 using lab::test::Tuples;
 
 OplusOptions options_of(std::int32_t instances, std::int32_t readers, const char* log, std::int64_t link_rows) {
-  OplusOptions options;
-  options.workers = instances;
-  options.downstream = readers;
-  options.batch = instances == 2 ? 64 : 1;
-  options.tuple_buffer = log;
-  options.link_rows = link_rows;
-  options.core_count = 2;
+  OplusOptions options = lab::test::options_of(instances, instances == 2 ? 64 : 1, log, link_rows, readers);
   options.ring_blocks = 16;
   return options;
 }
@@ -38,15 +29,11 @@ template <typename Each>
 void for_all_ways(Each each) {
   for (const std::int32_t instances : {1, 2, 4}) {
     for (const std::int32_t readers : {1, 3}) {
-      for (const char* log : {"order", "scalegate"}) {
+      for (const char* log : lab::test::kLogs) {
         if (turns.next()) each(options_of(instances, readers, log, instances == 4 ? 4 : 1 << 12));
       }
     }
   }
-}
-
-std::vector<Tuples> one_of(std::mt19937& random, bool join, int seed) {
-  return lab::test::random_tuples(random, join ? 2 : 1 + seed % 3, 2, 150, 5);
 }
 
 // The sequence equals that of outputs merged after the run.
@@ -55,16 +42,16 @@ void readers_take_what_would_be_collected() {
   for (int seed = 0; seed < 4; ++seed) {
     std::mt19937 random(static_cast<unsigned>(seed));
     const bool join = seed % 4 == 3;
-    lab::test::choose(random, join);
-    for (Link& link : links) link = lab::test::random_link(random);
+    lab::test::draw_behaviour(random, join);
+    lab::test::draw_links(random);
     const int count = seed % 3;
-    const auto streams = one_of(random, join, seed);
+    const auto streams = lab::test::random_tuples(random, join ? 2 : 1 + seed % 3, 2, 150, 5);
     for_all_ways([&](OplusOptions options) {
-      OperatorRunCase run(streams, options, join, behind(count));
+      OperatorRunCase run(streams, options, join, count);
       const std::vector<Record> answer = run.run();
-      CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
+      CHECK_EQ(run.runtime().events(), lab::test::events_in(streams));
       options.downstream = 0;
-      CHECK(answer == OperatorRunCase(streams, options, join, behind(count)).run());
+      CHECK(answer == OperatorRunCase(streams, options, join, count).run());
       CHECK(sorted(answer) == lab::test::chain_oracle(streams, count, join));
       records += answer.size();
     });
@@ -72,66 +59,11 @@ void readers_take_what_would_be_collected() {
   CHECK(records > 500);
 }
 
-void shared_nothing_readers_merge_queues_of_their_own() {
-  for (int seed = 0; seed < 2; ++seed) {
-    std::mt19937 random(static_cast<unsigned>(seed));
-    lab::test::choose(random, false);
-    const auto streams = one_of(random, false, seed);
-    for_all_ways([&](OplusOptions options) {
-      SharedNothingRun run(streams, options);
-      CHECK(sorted(run.run()) == lab::test::keyed_oracle(streams));
-    });
-  }
-}
-
-void under_a_load_each_output_has_one_latency() {
-  for (int seed = 0; seed < 6; ++seed) {
-    std::mt19937 random(static_cast<unsigned>(seed));
-    lab::test::choose(random, false);
-    links = {Link{.window = {10, 30, false}}, Link{.window = {12, 12, false}, .emits_on_update = true}};
-    auto streams = one_of(random, false, seed);
-    lab::test::schedule(streams, 2000);
-    const int count = seed % 2;
-    const auto expected = lab::test::chain_oracle(streams, count, false);
-    for (const std::int32_t readers : {1, 2}) {
-      OplusOptions options = options_of(2, readers, seed % 3 == 0 ? "scalegate" : "order", 64);
-      options.load = lab::LoadOptions{0, 0, false};
-      options.ring_blocks = 1024;
-      OperatorRunCase run(streams, options, false, behind(count));
-      CHECK(sorted(run.run()) == expected);
-      const auto all = [](const std::vector<std::int64_t>& counts) {
-        std::int64_t total = 0;
-        for (const std::int64_t n : counts) total += n;
-        return total;
-      };
-      CHECK_EQ(all(run.runtime().latency_counts()), std::ssize(expected));
-      CHECK_EQ(all(run.runtime().service_counts()), std::ssize(expected));
-      std::int64_t outputs = 0;
-      for (const lab::Progress& step : run.runtime().progress()) outputs += step.outputs;
-      CHECK_EQ(outputs, std::ssize(expected));
-      options.measure = false;
-      CHECK(sorted(OperatorRunCase(streams, options, false, behind(count)).run()) == expected);
-    }
-  }
-}
-
-Tuples tuples(std::int64_t n, std::int64_t keys) {
-  Tuples one{};
-  for (std::int64_t i = 0; i < n; ++i) {
-    one.ts.push_back(i);
-    one.base.push_back(0);
-    one.count.push_back(keys);
-    one.value.push_back(1);
-  }
-  return one;
-}
-
 // Each tuple emits 20 records, ready at once; a ring holds 16. An instance that reads on meanwhile would pile them up.
-void an_instance_waits_for_readers_that_have_work_at_hand() {
-  behaviour = {.window = {1, 1, false}, .emits_on_update = true, .expires = false};
-  behaviour.buckets = 13;
-  const std::vector<Tuples> streams{tuples(1000, 20)};
-  for (const char* log : {"order", "scalegate"}) {
+void an_instance_waits_for_readers_with_work() {
+  behaviour = {.window = {1, 1, false}, .buckets = 13, .emits_on_update = true, .expires = false};
+  const std::vector<Tuples> streams{steady_tuples(1000, 20)};
+  for (const char* log : lab::test::kLogs) {
     OplusOptions options = options_of(1, 1, log, 16);
     options.log.rows_in_flight = 64;  // an instance reads no more at once
     OperatorRunCase run(streams, options);
@@ -141,10 +73,9 @@ void an_instance_waits_for_readers_that_have_work_at_hand() {
 }
 
 // All records have one time, and none is ready before every instance has read everything.
-void nobody_waits_for_readers_that_have_none() {
-  behaviour = {.window = {10'000, 10'000, false}, .emits_on_update = true, .expires = false};
-  behaviour.buckets = 13;
-  const std::vector<Tuples> streams{tuples(100, 20)};
+void no_instance_waits_for_readers_without_work() {
+  behaviour = {.window = {10'000, 10'000, false}, .buckets = 13, .emits_on_update = true, .expires = false};
+  const std::vector<Tuples> streams{steady_tuples(100, 20)};
   for_all_ways([&](OplusOptions options) {
     options.link_rows = 4;
     OperatorRunCase run(streams, options);
@@ -152,15 +83,10 @@ void nobody_waits_for_readers_that_have_none() {
   });
 }
 
-std::vector<std::int32_t> spread(std::int64_t buckets, std::int32_t instances) {
-  return OperatorRunCase::owners(buckets, instances);
-}
-
 // Instances leave with outputs that found no room, and join again before and after these find room.
-void instances_leave_with_what_waits_and_join_again() {
-  behaviour = {.window = {60, 60, false}, .emits_on_update = true};
-  behaviour.buckets = 13;
-  const std::vector<Tuples> streams{tuples(1500, 9)};
+void instances_leave_with_outputs_that_wait_and_join_again() {
+  behaviour = {.window = {60, 60, false}, .buckets = 13, .emits_on_update = true};
+  const std::vector<Tuples> streams{steady_tuples(1500, 9)};
   const auto expected = lab::test::keyed_oracle(streams);
   std::int64_t applied = 0;
   const auto change = [&](OplusRun& runtime) {
@@ -171,8 +97,8 @@ void instances_leave_with_what_waits_and_join_again() {
       ++applied;
     }
   };
-  const auto round_of = [&](unsigned round) {
-    const char* const log = round % 2 == 0 ? "order" : "scalegate";
+  const auto run_round = [&](unsigned round) {
+    const char* const log = lab::test::kLogs[round % 2];
     for (const std::int64_t link_rows : {2, 64}) {
       OplusOptions options = options_of(4, 2, log, link_rows);
       options.most_instances = 6;
@@ -184,18 +110,16 @@ void instances_leave_with_what_waits_and_join_again() {
       CHECK(sorted(apart.run(change)) == expected);
     }
   };
-  lab::test::rounds_until(2, round_of, [&] { return applied > 8; });
+  lab::test::rounds_until(2, run_round, [&] { return applied > 8; });
 }
 
 // Lemma 3 at its limit: at the switch, a single instance has emitted records timed far ahead of its watermark, and
 // readers have had them. The next instance's outputs have the same time.
-void who_joins_may_emit_at_the_time_that_readers_have_seen() {
-  behaviour = {.window = {1000, 1000, false}, .emits_on_update = true, .expires = false};
-  behaviour.buckets = 13;
-  behaviour.holds_at = 99;
-  std::vector<Tuples> streams{tuples(900, 13)};
+void an_instance_that_joins_may_emit_at_the_time_that_readers_have_seen() {
+  behaviour = {.window = {1000, 1000, false}, .buckets = 13, .emits_on_update = true, .expires = false, .holds_at = 99};
+  std::vector<Tuples> streams{steady_tuples(900, 13)};
   streams[0].value[400] = 99;
-  for (const char* log : {"order", "scalegate"}) {
+  for (const char* log : lab::test::kLogs) {
     lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
     OplusOptions options = options_of(1, 2, log, 1 << 10);
     options.most_instances = 3;
@@ -216,22 +140,20 @@ void who_joins_may_emit_at_the_time_that_readers_have_seen() {
 
 // The input ends soon after instances joined, in the middle of the first operator's window. For the next operator, time
 // has passed up to there, not up to that window's end, although joined instances emit no rows before it.
-void who_joins_makes_no_time_pass() {
-  behaviour = {.window = {1000, 1000, false}};
-  behaviour.buckets = 13;
-  behaviour.holds_at = 99;
-  links = {Link{.window = {900, 900, false}}};  // one ends in between, at 2,700
-  std::vector<Tuples> streams{tuples(2501, 13)};
+void an_instance_that_joins_makes_no_time_pass() {
+  behaviour = {.window = {1000, 1000, false}, .buckets = 13, .holds_at = 99};
+  links = {Behaviour{.window = {900, 900, false}, .modulus = 5}};  // one ends in between, at 2,700
+  std::vector<Tuples> streams{steady_tuples(2501, 13)};
   streams[0].value[2490] = 99;
   const auto expected = lab::test::chain_oracle(streams, 1, false);
-  for (const char* log : {"order", "scalegate"}) {
+  for (const char* log : lab::test::kLogs) {
     for (const std::int32_t readers : {0, 1}) {
       lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
       OplusOptions options = options_of(1, readers, log, 64);
       options.most_instances = 3;
       options.batch_rows = 8;
       options.log.rows_in_flight = 4;
-      OperatorRunCase run(streams, options, false, behind(1));
+      OperatorRunCase run(streams, options, false, 1);
       std::optional<lab::Switch> done;
       const auto answer = run.run([&](OplusRun& runtime) {
         lab::test::wait_for(runtime, 2480);
@@ -246,14 +168,14 @@ void who_joins_makes_no_time_pass() {
 }
 
 void operators_of_a_chain_change_one_by_one() {
-  behaviour = {.window = {5, 10, false}};
-  behaviour.buckets = 13;
-  behaviour.holds_at = 99;  // so that each operator gets at least one switch in time
-  links = {Link{.window = {20, 20, false}}, Link{.window = {7, 30, false}}};
-  std::vector<Tuples> streams{tuples(3000, 5)};
+  behaviour = {.window = {5, 10, false},
+               .buckets = 13,
+               .holds_at = 99};  // so that each operator gets at least one switch in time
+  links = {Behaviour{.window = {20, 20, false}, .modulus = 5}, Behaviour{.window = {7, 30, false}, .modulus = 5}};
+  std::vector<Tuples> streams{steady_tuples(3000, 5)};
   streams[0].value[400] = 99;
   const auto expected = lab::test::chain_oracle(streams, 2, false);
-  for (const char* log : {"order", "scalegate"}) {
+  for (const char* log : lab::test::kLogs) {
     for (const std::int32_t readers : {0, 1}) {
       OplusOptions options = options_of(2, readers, log, 64);
       options.most_instances = 5;
@@ -261,7 +183,7 @@ void operators_of_a_chain_change_one_by_one() {
       options.log.rows_in_flight = 64;
       std::int64_t applied[3] = {};
       lab::test::gate.store(false, std::memory_order_release);  // pairs with the load in `hold_at`
-      OperatorRunCase run(streams, options, false, behind(2));
+      OperatorRunCase run(streams, options, false, 2);
       const auto answer = run.run([&](OplusRun& runtime) {
         const auto call = [&](int i) {
           const auto op = static_cast<std::size_t>(i % 3);
@@ -282,7 +204,7 @@ void operators_of_a_chain_change_one_by_one() {
         }
       });
       CHECK(sorted(answer) == expected);
-      CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
+      CHECK_EQ(run.runtime().events(), lab::test::events_in(streams));
       for (std::size_t op = 0; op < 3; ++op) {
         std::int32_t before = 2;
         for (const lab::Switch& one : run.runtime().switches(op)) {
@@ -297,10 +219,8 @@ void operators_of_a_chain_change_one_by_one() {
 }
 
 void a_run_that_fails_ends() {
-  behaviour = {.window = {5, 5, false}};
-  behaviour.buckets = 6;
-  behaviour.raises_at = 77;
-  std::vector<Tuples> streams{tuples(400, 3)};
+  behaviour = {.window = {5, 5, false}, .buckets = 6, .raises_at = 77};
+  std::vector<Tuples> streams{steady_tuples(400, 3)};
   streams[0].value[300] = 77;
   for_all_ways([&](const OplusOptions& options) {
     OperatorRunCase run(streams, options);
@@ -308,7 +228,7 @@ void a_run_that_fails_ends() {
   });
 }
 
-void what_is_wrong_is_refused() {
+void invalid_options_are_refused() {
   behaviour = {.window = {10, 10, false}};
   const std::vector<Tuples> streams(1);
   for (const std::int32_t readers : {-1, 65}) {
@@ -322,15 +242,13 @@ void what_is_wrong_is_refused() {
 
 int main() {
   readers_take_what_would_be_collected();
-  shared_nothing_readers_merge_queues_of_their_own();
-  under_a_load_each_output_has_one_latency();
-  an_instance_waits_for_readers_that_have_work_at_hand();
-  nobody_waits_for_readers_that_have_none();
-  instances_leave_with_what_waits_and_join_again();
-  who_joins_may_emit_at_the_time_that_readers_have_seen();
-  who_joins_makes_no_time_pass();
+  an_instance_waits_for_readers_with_work();
+  no_instance_waits_for_readers_without_work();
+  instances_leave_with_outputs_that_wait_and_join_again();
+  an_instance_that_joins_may_emit_at_the_time_that_readers_have_seen();
+  an_instance_that_joins_makes_no_time_pass();
   operators_of_a_chain_change_one_by_one();
   a_run_that_fails_ends();
-  what_is_wrong_is_refused();
+  invalid_options_are_refused();
   return 0;
 }

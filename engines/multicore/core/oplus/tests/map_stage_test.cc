@@ -31,35 +31,19 @@ class Rig {
  public:
   Rig(const std::vector<Texts>& streams, std::int32_t maps, std::vector<std::int32_t> mapping, std::int32_t instances,
       const char* log, bool bag = false, bool scheduled = false)
-      : read(static_cast<std::size_t>(instances)), owner_(std::move(mapping)) {
+      : read(static_cast<std::size_t>(instances)),
+        feeds(streams, nullptr, scheduled),
+        maps_(maps),
+        owner_(std::move(mapping)) {
     spec_.window = {10, 10, false};
     spec_.entry_bytes = lab::test::entry_bytes_of(spec_.window, 1);
     spec_.buckets = static_cast<std::int32_t>(behaviour.buckets);
     spec_.bag = bag;
-    for (const Texts& one : streams) {
-      views_.push_back(one.view());
-      views_.back().index = static_cast<std::int32_t>(views_.size()) - 1;
-      mapped_.push_back(lab::test::kMappedTexts);
-    }
-    for (const lab::StreamView& view : views_) {
-      streams_.push_back({&view, 0, nullptr, nullptr});
-      sources_.push_back(std::make_unique<lab::Source>(view, 1, 4096));
-      lab::Feed& feed = feeds_.emplace_back();
-      feed.source = sources_.back().get();
-      feed.reader = feed.source->ring.add_reader();
-      feed.pumped = !scheduled;
-    }
-    stage = std::make_unique<MapStage>(spec_, maps, log, lab::LogOptions{}, streams_, mapped_, feeds_);
+    mapped_.assign(streams.size(), lab::test::kMappedTexts);
+    stage = std::make_unique<MapStage>(spec_, maps, log, lab::LogOptions{}, feeds.streams, mapped_, feeds.feeds);
     stage->start(instances, instances);
     for (std::int32_t i = 0; i < instances; ++i)
       CHECK_EQ(stage->streams(i).size(), streams.size() * static_cast<std::size_t>(maps));
-    maps_ = maps;
-  }
-
-  // Makes the source hand over the rows due by then.
-  void say(std::size_t source, std::int64_t elapsed_ns) {
-    sources_[source]->notice(elapsed_ns);
-    while (sources_[source]->publish(0)) continue;
   }
 
   // Feeds and reads until no row moves; instances for which `stuck` holds do not read.
@@ -79,6 +63,7 @@ class Rig {
   }
 
   std::vector<std::vector<Arrived>> read;  // by instance
+  lab::test::TextFeeds feeds;
   std::unique_ptr<MapStage> stage;
 
  private:
@@ -104,13 +89,9 @@ class Rig {
   }
 
   lab::OperatorSpec spec_;
-  std::int32_t maps_ = 1;
+  std::int32_t maps_;
   std::vector<std::int32_t> owner_;
-  std::deque<lab::StreamView> views_;
-  std::vector<OperatorStream> streams_;
   std::vector<lab::MappedStream> mapped_;
-  std::vector<std::unique_ptr<lab::Source>> sources_;
-  std::deque<lab::Feed> feeds_;
   lab::Recorder recorder_{false};
 };
 
@@ -118,13 +99,8 @@ class Rig {
 // keys.
 std::vector<Arrived> expected(const std::vector<Texts>& streams, const std::vector<std::int32_t>& owner, std::int32_t i,
                               bool bag) {
-  std::vector<lab::test::Order> order;
-  for (std::size_t s = 0; s < streams.size(); ++s) {
-    for (std::size_t row = 0; row < streams[s].ts.size(); ++row) order.push_back({streams[s].ts[row], s, row});
-  }
-  std::sort(order.begin(), order.end());
   std::vector<Arrived> result;
-  for (const auto& [ts, s, row] : order) {
+  for (const auto& [ts, s, row] : lab::test::total_order(streams)) {
     const Texts& from = streams[s];
     std::vector<std::int32_t> words(from.words.begin() + from.begins[row], from.words.begin() + from.ends[row]);
     if (!words.empty()) words.push_back(words[0]);
@@ -136,12 +112,6 @@ std::vector<Arrived> expected(const std::vector<Texts>& streams, const std::vect
     }
   }
   return result;
-}
-
-std::int64_t tuples_in(const std::vector<Texts>& streams) {
-  std::int64_t total = 0;
-  for (const Texts& one : streams) total += std::ssize(one.ts);
-  return total;
 }
 
 void a_tuple_for_each_key_comes_in_the_order_of_the_streams() {
@@ -163,7 +133,7 @@ void a_tuple_for_each_key_comes_in_the_order_of_the_streams() {
         emitted += std::ssize(read);
       }
       CHECK(rig.ended());
-      CHECK_EQ(rig.stage->delivered(), tuples_in(streams));
+      CHECK_EQ(rig.stage->delivered(), lab::test::events_in(streams));
       CHECK_EQ(rig.stage->emitted(), emitted);
     }
   }
@@ -221,7 +191,7 @@ void a_tuple_is_read_as_soon_as_its_stream_has_passed_it() {
   for (const char* log : kLogs) {
     Rig rig(streams, 5, {0}, 1, log, false, true);
     for (std::int64_t i = 0; i < 6; ++i) {
-      rig.say(0, i);
+      rig.feeds.publish_due(0, i);
       rig.settle();
       CHECK(std::ssize(rig.read[0]) >= i);  // the last one may have ties to come
     }
@@ -245,13 +215,7 @@ void too_many_map_instances_are_refused() {
   std::vector<Texts> streams(2);
   behaviour.buckets = 1;
   for (const std::int32_t maps : {0, 33}) {
-    bool refused = false;
-    try {
-      Rig rig(streams, maps, {0}, 1, "order");
-    } catch (const std::invalid_argument& error) {
-      refused = std::string(error.what()).find("map instances of 2 streams") != std::string::npos;
-    }
-    CHECK(refused);
+    CHECK_THROWS(Rig(streams, maps, {0}, 1, "order"), std::invalid_argument);
   }
 }
 

@@ -1,9 +1,7 @@
 // Tests the marks of rows: the instances that they name, and the rows that instances skip because of them.
 #include "oplus/marks.h"
 
-#include "check.h"
-
-#include "oplus/tests/operator_run_case.h"
+#include "oplus/tests/oplus_rig.h"
 
 namespace {
 
@@ -17,12 +15,7 @@ constexpr std::int64_t kRows = 20'000;
 // A stream in which tuple i has `keys` keys from i on, one at each time.
 Tuples numbered(std::int64_t keys) {
   Tuples one;
-  for (std::int64_t i = 0; i < kRows; ++i) {
-    one.ts.push_back(i);
-    one.base.push_back(i);
-    one.count.push_back(keys);
-    one.value.push_back(1);
-  }
+  for (std::int64_t i = 0; i < kRows; ++i) one.add(i, i, keys);
   return one;
 }
 
@@ -37,8 +30,7 @@ std::int64_t counting_route(const std::int32_t* owner, const void* const* column
 // Marks of one stream, made as a log's feeder makes them.
 struct Marked {
   explicit Marked(const Tuples& one, std::int32_t instances, std::int64_t rows_in_flight = 1 << 16)
-      : view(OperatorRunCase::view(one, false)), owner(OperatorRunCase::owners(behaviour.buckets, instances)) {
-    view.columns.push_back(one.value.data());
+      : view(lab::test::view_of(one)), owner(lab::test::spread(behaviour.buckets, instances)) {
     streams.push_back({&view, 0, nullptr, &counting_route});
     marks = std::make_unique<RowMarks>(streams, std::span<const std::vector<lab::ColumnShape>>{}, rows_in_flight);
     feeds.emplace_back();
@@ -56,10 +48,8 @@ struct Marked {
   std::unique_ptr<RowMarks> marks;
 };
 
-void a_tuple_is_evaluated_by_whom_it_concerns_and_by_no_other_instance() {
-  behaviour = {};
-  behaviour.window = {10 * kRows, 10 * kRows, false};  // nothing expires meanwhile
-  behaviour.buckets = 64;
+void only_the_instances_that_a_tuple_concerns_evaluate_it() {
+  behaviour = {.window = {10 * kRows, 10 * kRows, false}, .buckets = 64};  // nothing expires meanwhile
   const std::vector<Tuples> streams = {numbered(1), numbered(1)};
   const auto expected = lab::test::keyed_oracle(streams, 20 * kRows);
   for (const std::int32_t instances : {1, 2, 4}) {
@@ -77,8 +67,7 @@ void a_tuple_is_evaluated_by_whom_it_concerns_and_by_no_other_instance() {
 }
 
 void a_mark_never_leaves_out_an_instance_that_a_row_concerns() {
-  behaviour = {};
-  behaviour.buckets = 64;
+  behaviour = {.buckets = 64};
   const Tuples one = numbered(2);
   for (const std::int32_t instances : {2, 3, 8, 9, 40, 64}) {
     Marked marked(one, instances, 256);
@@ -101,9 +90,8 @@ void a_mark_never_leaves_out_an_instance_that_a_row_concerns() {
   }
 }
 
-void rows_from_before_a_switch_are_not_known() {
-  behaviour = {};
-  behaviour.buckets = 8;
+void rows_before_a_switch_have_no_marks() {
+  behaviour = {.buckets = 8};
   const Tuples one = numbered(1);
   Marked marked(one, 2);
   CHECK(marked.hold(0));
@@ -115,9 +103,8 @@ void rows_from_before_a_switch_are_not_known() {
   CHECK(!marked.hold(kRows));
 }
 
-void keys_that_concern_everybody_are_not_evaluated_for_the_marks() {
-  behaviour = {};
-  behaviour.buckets = 64;
+void keys_that_concern_all_instances_are_not_evaluated_for_the_marks() {
+  behaviour = {.buckets = 64};
   const Tuples one = numbered(30);
   Marked marked(one, 2);
   for (std::int64_t row = 0; row < kRows; row += 100) marked.marks->mark(0, row, row + 100, marked.owner.data());
@@ -125,10 +112,8 @@ void keys_that_concern_everybody_are_not_evaluated_for_the_marks() {
   for (std::int64_t row = 0; row < kRows; ++row) CHECK(marked.concerns(row, 0) && marked.concerns(row, 1));
 }
 
-void a_row_whose_keys_raise_concerns_everybody() {
-  behaviour = {};
-  behaviour.buckets = 64;
-  behaviour.raises_at = 1;
+void a_row_whose_keys_raise_concerns_all_instances() {
+  behaviour = {.buckets = 64, .raises_at = 1};
   const Tuples one = numbered(1);
   Marked marked(one, 2);
   marked.marks->mark(0, 0, 10, marked.owner.data());
@@ -138,10 +123,10 @@ void a_row_whose_keys_raise_concerns_everybody() {
 }  // namespace
 
 int main() {
-  a_tuple_is_evaluated_by_whom_it_concerns_and_by_no_other_instance();
+  only_the_instances_that_a_tuple_concerns_evaluate_it();
   a_mark_never_leaves_out_an_instance_that_a_row_concerns();
-  rows_from_before_a_switch_are_not_known();
-  keys_that_concern_everybody_are_not_evaluated_for_the_marks();
-  a_row_whose_keys_raise_concerns_everybody();
+  rows_before_a_switch_have_no_marks();
+  keys_that_concern_all_instances_are_not_evaluated_for_the_marks();
+  a_row_whose_keys_raise_concerns_all_instances();
   return 0;
 }

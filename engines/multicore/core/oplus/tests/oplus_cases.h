@@ -3,21 +3,26 @@
 // Keyed: a tuple has `count` keys from `base` on, the first of them twice; its value is added to each. With `slides`,
 // single windows halve their sums when they advance, towards zero: then the key is removed.
 //
+// Links, the operators behind it, read records (ts, key, value) with the keys `key` and `key + 1` modulo `modulus`.
+// Their f_U emits the value instead of the sum, so that the order of ties does not matter.
+//
 // Join: tuples with values at most 2 apart make a pair, `max_outputs` records of it.
 #pragma once
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
-#include "check.h"
+#include "streams.h"
 
 #include "oplus/oplus_run.h"
 #include "run/clock.h"
@@ -26,22 +31,36 @@ namespace lab::test {
 
 using Record = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+constexpr const char* kLogs[] = {"order", "scalegate"};
+
 // The behaviour of an operator. The kernels have no argument for it; threads start after it is set.
 struct Behaviour {
-  WindowShape window;
-  std::int64_t buckets = 1;
+  WindowShape window{};
+  std::int64_t buckets = 7;
+  std::int64_t modulus = 0;  // of a link's keys; 0: this is the first operator
   std::int64_t max_outputs = 1;
   bool emits_on_update = false;
   bool expires = true;
   bool slides = false;
-  std::int64_t raises_at = -1;  // kernels fail at this value
+  std::int64_t raises_at = kNever;  // kernels fail at this value, or at this key of a link
   bool expire_raises = false;
   std::int64_t expire_takes_ns = 0;
-  std::int64_t holds_at = -1;  // kernels wait at this value until `gate` is open
+  std::int64_t holds_at = kNever;  // kernels wait at this value until `gate` is open
 };
+constexpr int kMostLinks = 2;
 inline Behaviour behaviour;
+inline std::array<Behaviour, kMostLinks> links;
 inline std::atomic<bool> gate{true};
 inline std::atomic<std::int64_t> evaluated{0};  // tuples whose keys a kernel has evaluated, over all instances
+
+template <int kOperator>
+const Behaviour& behaviour_of() {
+  if constexpr (kOperator == 0)
+    return behaviour;
+  else
+    return links[kOperator - 1];
+}
 
 inline void hold_at(std::int64_t value) {
   if (value != behaviour.holds_at) return;
@@ -49,10 +68,16 @@ inline void hold_at(std::int64_t value) {
   while (!gate.load(std::memory_order_acquire)) std::this_thread::yield();
 }
 
-struct Tuples {
+struct Tuples : Times {
   std::int32_t input = 0;
-  std::vector<std::int64_t> ts, base, count, value;
-  std::vector<std::int64_t> heartbeats, due, heartbeat_due;
+  std::vector<std::int64_t> base, count, value;
+
+  void add(std::int64_t time, std::int64_t first_key, std::int64_t keys, std::int64_t what = 1) {
+    ts.push_back(time);
+    base.push_back(first_key);
+    count.push_back(keys);
+    value.push_back(what);
+  }
 };
 
 struct Sums {
@@ -61,12 +86,12 @@ struct Sums {
   std::int64_t sum;
 };
 
-inline std::int64_t bucket_of(std::int64_t key) {
-  return static_cast<std::int64_t>(mix_key(key) % static_cast<std::uint64_t>(behaviour.buckets));
+inline std::int64_t bucket_of(std::int64_t key, const Behaviour& op = behaviour) {
+  return static_cast<std::int64_t>(mix_key(key) % static_cast<std::uint64_t>(op.buckets));
 }
 
-inline void add_key(KeySet& keys, std::int64_t key) {
-  const std::int64_t bucket = bucket_of(key);
+inline void add_key(KeySet& keys, std::int64_t key, const Behaviour& op = behaviour) {
+  const std::int64_t bucket = bucket_of(key, op);
   if (keys.owner[bucket] != keys.me) return;
   if (keys.count == keys.capacity) {
     ++keys.refused;
@@ -94,20 +119,24 @@ struct Place {
   const void* const* columns;
   std::size_t row;
 
-  template <typename T>
-  T of(std::size_t column) const noexcept {
-    return static_cast<const T*>(columns[column])[row];
-  }
+  std::int64_t of(std::size_t column) const noexcept { return static_cast<const std::int64_t*>(columns[column])[row]; }
 };
 
 inline Place place_of(const InstanceView* view, std::int64_t at) noexcept {
   return {view->streams[view->sources[at]], static_cast<std::size_t>(view->rows[at])};
 }
 
-// The keys of a tuple: base, base + 1, ...
-struct Told {
+struct Tuple {
   std::int64_t ts, base, count, value;
 };
+
+inline Tuple read_keyed(const Place& place) { return {place.of(0), place.of(1), place.of(2), place.of(3)}; }
+inline Tuple read_record(const Place& place) { return {place.of(0), place.of(1), 2, place.of(2)}; }
+
+// Key k of a tuple.
+inline std::int64_t key_of(const Behaviour& op, std::int64_t base, std::int64_t k) {
+  return op.modulus == 0 ? base + k : WindowShape::floor_mod(base + k, op.modulus);
+}
 
 inline std::int64_t entry_bytes_of(const WindowShape& window, std::int64_t inputs) {
   return 8 + window.places() * inputs * static_cast<std::int64_t>(sizeof(Sums));
@@ -115,8 +144,8 @@ inline std::int64_t entry_bytes_of(const WindowShape& window, std::int64_t input
 
 // The windows of a key that begin at `left`, one for each input.
 template <std::size_t kInputs>
-Sums* windows_at(void* found, const WindowShape& window, std::int64_t left) {
-  Sums* const at = static_cast<Sums*>(found) + static_cast<std::size_t>(window.place(left)) * kInputs;
+Sums* windows_at(void* entry, const WindowShape& window, std::int64_t left) {
+  Sums* const at = static_cast<Sums*>(entry) + static_cast<std::size_t>(window.place(left)) * kInputs;
   for (std::size_t n = 0; n < kInputs && at[0].left != left; ++n) at[kInputs - 1 - n] = {at[0].key, left, 0};
   return at;
 }
@@ -124,39 +153,41 @@ Sums* windows_at(void* found, const WindowShape& window, std::int64_t left) {
 enum class Outcome { kDone, kStopped, kFailed };
 
 // Processes the tuple at place i of those from `begin` on.
-template <int kInput>
-Outcome process_one(const InstanceView* view, std::int64_t begin, std::int64_t i, const Told& told, Emit* out) {
-  const WindowShape& window = behaviour.window;
+template <std::size_t kInputs>
+Outcome process_one(const Behaviour& op, std::size_t input, const InstanceView* view, std::int64_t begin,
+                    std::int64_t i, const Tuple& tuple, Emit* out) {
+  const WindowShape& window = op.window;
   KeySet& keys = *view->keys;
-  if (told.ts >= view->expire_at) return Outcome::kStopped;
-  if (told.value == behaviour.raises_at) return Outcome::kFailed;
-  hold_at(told.value);
+  if (tuple.ts >= view->expire_at) return Outcome::kStopped;
+  if ((op.modulus == 0 ? tuple.value : tuple.base) == op.raises_at) return Outcome::kFailed;
+  if (op.modulus == 0) hold_at(tuple.value);
   evaluated.fetch_add(1, std::memory_order_relaxed);  // relaxed: read after the run
   keys.count = keys.refused = 0;
-  for (std::int64_t k = 0; k < told.count; ++k) add_key(keys, told.base + k);
-  if (told.count != 0) add_key(keys, told.base);
+  for (std::int64_t k = 0; k < tuple.count; ++k) add_key(keys, key_of(op, tuple.base, k), op);
+  if (tuple.count != 0) add_key(keys, key_of(op, tuple.base, 0), op);
   if (keys.refused != 0) return Outcome::kStopped;
   view->own[0] = i;
   view->own[1] = keys.count;
-  const std::int64_t first = window.earliest(told.ts);
+  const std::int64_t first = window.earliest(tuple.ts);
   // Compiled kernels compute the earliest window this way, without a division.
-  const bool lazy = window.single && !behaviour.expires && !behaviour.slides;
+  const bool lazy = window.single && !op.expires && !op.slides;
   if (!lazy) CHECK_EQ(view->left, first);
-  const std::int64_t last = window.single ? first : window.latest(told.ts);
+  const std::int64_t last = window.single ? first : window.latest(tuple.ts);
   const std::int64_t windows = (last - first) / window.advance + 1;
-  if (behaviour.emits_on_update && out->capacity - out->count < keys.count * windows * behaviour.max_outputs) {
+  if (op.emits_on_update && out->capacity - out->count < keys.count * windows * op.max_outputs) {
     return Outcome::kStopped;
   }
   for (std::int64_t k = 0; k < keys.count; ++k) {
     const std::int64_t key = static_cast<std::int64_t*>(keys.columns[0])[k];
-    void* found = view->find(view->instance, key, bucket_of(key), first, view->stamp + i - begin);
-    if (found == nullptr) continue;
+    void* entry = view->find(view->instance, key, bucket_of(key, op), first, view->stamp + i - begin);
+    if (entry == nullptr) continue;
     for (std::int64_t left = first; left <= last; left += window.advance) {
-      Sums& sums = windows_at<2>(found, window, left)[kInput];
+      Sums& sums = windows_at<kInputs>(entry, window, left)[input];
       CHECK_EQ(sums.key, key);
-      sums.sum += told.value;
-      if (!behaviour.emits_on_update) continue;
-      for (std::int64_t n = 0; n < behaviour.max_outputs; ++n) append(out, left + window.size, key, sums.sum + n);
+      sums.sum += tuple.value;
+      if (!op.emits_on_update) continue;
+      const std::int64_t output = op.modulus == 0 ? sums.sum : tuple.value;
+      for (std::int64_t n = 0; n < op.max_outputs; ++n) append(out, left + window.size, key, output + n);
     }
   }
   return Outcome::kDone;
@@ -165,57 +196,66 @@ Outcome process_one(const InstanceView* view, std::int64_t begin, std::int64_t i
 inline std::int64_t route(const std::int32_t* owner, const void* const* columns, std::int64_t begin, std::int64_t end,
                           std::uint64_t* masks) {
   for (std::int64_t i = begin; i < end; ++i) {
-    const Place place{columns, static_cast<std::size_t>(i)};
-    const auto base = place.of<std::int64_t>(1);
-    if (place.of<std::int64_t>(3) == behaviour.raises_at) return 0;
+    const Tuple tuple = read_keyed({columns, static_cast<std::size_t>(i)});
+    if (tuple.value == behaviour.raises_at) return 0;
     masks[i - begin] = 0;
-    for (std::int64_t k = 0; k < place.of<std::int64_t>(2); ++k) {
-      masks[i - begin] |= std::uint64_t{1} << owner[bucket_of(base + k)];
+    for (std::int64_t k = 0; k < tuple.count; ++k) {
+      masks[i - begin] |= std::uint64_t{1} << owner[bucket_of(tuple.base + k)];
     }
   }
   return end + 1;
 }
 
-template <int kInput>
+// `kRead` reads a tuple from the columns of a stream.
+template <std::size_t kInput, Tuple (*kRead)(const Place&) = read_keyed, int kOperator = 0>
 std::int64_t process(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out) {
+  constexpr std::size_t kInputs = kOperator == 0 ? 2 : 1;
   for (std::int64_t i = begin; i < end; ++i) {
-    const Place place = place_of(view, i);
-    const Told told{place.of<std::int64_t>(0), place.of<std::int64_t>(1), place.of<std::int64_t>(2),
-                    place.of<std::int64_t>(3)};
-    const Outcome outcome = process_one<kInput>(view, begin, i, told, out);
+    const Tuple tuple = kRead(place_of(view, i));
+    const Outcome outcome = process_one<kInputs>(behaviour_of<kOperator>(), kInput, view, begin, i, tuple, out);
     if (outcome == Outcome::kFailed) return 0;
     if (outcome == Outcome::kStopped) return i + 1;
   }
   return end + 1;
 }
 
-// Entries of two inputs: the sum of each, the second's times 1000.
-inline std::int64_t expire(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left, Emit* out) {
+template <Tuple (*kRead)(const Place&) = read_keyed>
+ProcessKernel process_of(std::int32_t input) {
+  return input == 0 ? &process<0, kRead> : &process<1, kRead>;
+}
+
+// The sum of the first input, and the second's times 1000.
+template <int kOperator>
+std::int64_t expire(void* entries, std::int64_t begin, std::int64_t end, std::int64_t left, Emit* out) {
+  constexpr std::size_t kInputs = kOperator == 0 ? 2 : 1;
   struct Entry {
     std::int64_t stamp;
-    Sums sums[2];
+    Sums sums[kInputs];
   };
-  static_assert(sizeof(Entry) == 8 + 2 * sizeof(Sums));
-  if (behaviour.expire_raises) return 0;
-  if (behaviour.expire_takes_ns != 0) {
-    for (const std::int64_t until = now_ns() + behaviour.expire_takes_ns; now_ns() < until;) spin_pause();
+  static_assert(sizeof(Entry) == 8 + kInputs * sizeof(Sums));
+  const Behaviour& op = behaviour_of<kOperator>();
+  if (op.expire_raises) return 0;
+  if (op.expire_takes_ns != 0) {
+    for (const std::int64_t until = now_ns() + op.expire_takes_ns; now_ns() < until;) spin_pause();
   }
   auto* all = static_cast<std::byte*>(entries);
-  const std::int64_t stride = entry_bytes_of(behaviour.window, 2);
+  const std::int64_t stride = entry_bytes_of(op.window, kInputs);
   for (std::int64_t i = begin; i < end; ++i) {
-    if (out->capacity - out->count < behaviour.max_outputs) return i + 1;
+    if (out->capacity - out->count < op.max_outputs) return i + 1;
     Entry& entry = *reinterpret_cast<Entry*>(all + i * stride);
-    CHECK_EQ(entry.sums[0].left, left);
-    CHECK_EQ(entry.sums[1].left, left);
-    CHECK_EQ(entry.sums[0].key, entry.sums[1].key);
-    const std::int64_t sum = entry.sums[0].sum + 1000 * entry.sums[1].sum;
-    for (std::int64_t n = 0; behaviour.expires && n < behaviour.max_outputs; ++n) {
-      append(out, left + behaviour.window.size, entry.sums[0].key, sum + n);
+    std::int64_t sum = 0;
+    for (std::size_t n = 0; n < kInputs; ++n) {
+      CHECK_EQ(entry.sums[n].left, left);
+      CHECK_EQ(entry.sums[n].key, entry.sums[0].key);
+      sum += (n == 0 ? 1 : 1000) * entry.sums[n].sum;
     }
-    if (!behaviour.window.single) continue;
+    for (std::int64_t n = 0; op.expires && n < op.max_outputs; ++n) {
+      append(out, left + op.window.size, entry.sums[0].key, sum + n);
+    }
+    if (!op.window.single) continue;
     for (Sums& part : entry.sums) {
-      if (behaviour.slides) part.sum /= 2;
-      part.left = left + behaviour.window.advance;
+      if (op.slides) part.sum /= 2;
+      part.left = left + op.window.advance;
     }
   }
   return end + 1;
@@ -229,17 +269,17 @@ std::int64_t match(const void* const* probe, std::int64_t begin, std::int64_t en
                    std::int64_t first, std::int64_t last, Pair* pairs, std::int64_t capacity) {
   const auto* a = static_cast<const std::int64_t*>(probe[2]);
   const auto* b = static_cast<const std::int64_t*>(stored[2]);
-  std::int64_t found = 0;
+  std::int64_t matches = 0;
   for (std::int64_t i = begin; i < end; ++i) {
     if (a[i] == behaviour.raises_at) return 0;
     hold_at(a[i]);
     for (std::int64_t j = first; j < last; ++j) {
       if (!pairs_up(a[i], b[j])) continue;
-      if (found < capacity) pairs[found] = kByLeft ? Pair{i, j} : Pair{j, i};
-      ++found;
+      if (matches < capacity) pairs[matches] = kByLeft ? Pair{i, j} : Pair{j, i};
+      ++matches;
     }
   }
-  return found + 1;
+  return matches + 1;
 }
 
 inline std::int64_t emit_pairs(const void* const* left, const void* const* right, const Pair* pairs,
@@ -276,61 +316,32 @@ inline std::vector<Tuples> random_tuples(std::mt19937& random, int streams, int 
   return all;
 }
 
-// Draws a random behaviour of an operator.
-inline void choose(std::mt19937& random, bool join) {
-  const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
-  behaviour = {};
-  behaviour.buckets = pick(1, 16);
-  behaviour.max_outputs = pick(1, 2);
-  const std::int64_t advance = pick(1, 12);
-  if (join) {
-    behaviour.window = {1, pick(1, 60), true};
-    return;
-  }
-  behaviour.window = {advance, advance + pick(0, 2) * pick(0, 10), pick(0, 1) == 1};
-  behaviour.expires = pick(0, 3) != 0;
-  behaviour.slides = behaviour.window.single && pick(0, 1) == 1;
-  behaviour.emits_on_update =
-      (behaviour.window.single || behaviour.window.advance == behaviour.window.size) && pick(0, 1) == 1;
+// Tuple i has the time `i`, keys from 0 on, and the value 1.
+inline Tuples steady_tuples(std::int64_t n, std::int64_t keys) {
+  Tuples result;
+  for (std::int64_t i = 0; i < n; ++i) result.add(i, 0, keys);
+  return result;
 }
 
-struct Order {
+// Two streams of one input; four tuples have each time.
+inline std::vector<Tuples> dense_tuples(std::int64_t rows, std::int64_t keys) {
+  std::vector<Tuples> streams(2);
+  for (Tuples& one : streams) {
+    for (std::int64_t i = 0; i < rows; ++i) one.add(i / 4, i % 3, keys);
+  }
+  return streams;
+}
+
+struct KeyedEvent {
   std::int64_t ts;
-  std::size_t stream, row;
-  auto operator<=>(const Order&) const = default;
+  std::size_t input;
+  std::int64_t base, count, value;
 };
 
-inline std::vector<Order> total_order(const std::vector<Tuples>& streams) {
-  std::vector<Order> order;
-  for (std::size_t s = 0; s < streams.size(); ++s) {
-    for (std::size_t i = 0; i < streams[s].ts.size(); ++i) order.push_back({streams[s].ts[i], s, i});
-  }
-  std::sort(order.begin(), order.end());
-  return order;
-}
-
-// Gives tuples due times, `gap_ns` apart, with occasional promises, which reach beyond the last tuple.
-inline void schedule(std::vector<Tuples>& streams, std::int64_t gap_ns) {
-  const auto order = total_order(streams);
-  for (Tuples& one : streams) {
-    one.heartbeats.clear();
-    one.due.resize(one.ts.size());
-  }
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    streams[order[k].stream].due[order[k].row] = static_cast<std::int64_t>(k) * gap_ns;
-    if (k % 16 != 0) continue;
-    const bool last = k + 1 == order.size();
-    if (!last && order[k + 1].ts <= order[k].ts) continue;
-    for (Tuples& one : streams) {
-      one.heartbeats.push_back(last ? order[k].ts + 500 : order[k + 1].ts - 1);
-      one.heartbeat_due.push_back(static_cast<std::int64_t>(k) * gap_ns);
-    }
-  }
-}
-
-// A keyed operator's expected answer, sorted. `end`: the watermark reached after the last tuple.
-inline std::vector<Record> keyed_oracle(const std::vector<Tuples>& streams, std::optional<std::int64_t> end = {}) {
-  const WindowShape& window = behaviour.window;
+// An operator's expected answer to events in order of time, sorted. `end`: the watermark reached after the last event.
+inline std::vector<Record> window_oracle(const Behaviour& op, const std::vector<KeyedEvent>& events,
+                                         std::optional<std::int64_t> end) {
+  const WindowShape& window = op.window;
   std::vector<Record> out;
   std::map<std::int64_t, std::map<std::int64_t, std::array<std::int64_t, 2>>> open;  // left, key, sums
   const auto close = [&](std::int64_t watermark) {
@@ -338,13 +349,13 @@ inline std::vector<Record> keyed_oracle(const std::vector<Tuples>& streams, std:
       const auto [left, keys] = *open.begin();
       open.erase(open.begin());
       for (const auto& [key, sums] : keys) {
-        for (std::int64_t n = 0; behaviour.expires && n < behaviour.max_outputs; ++n) {
+        for (std::int64_t n = 0; op.expires && n < op.max_outputs; ++n) {
           out.emplace_back(left + window.size, key, sums[0] + 1000 * sums[1] + n);
         }
         if (!window.single) continue;
-        const std::array<std::int64_t, 2> kept =
-            behaviour.slides ? std::array<std::int64_t, 2>{sums[0] / 2, sums[1] / 2} : sums;
-        if (kept[0] != 0 || kept[1] != 0) open[left + window.advance][key] = kept;
+        const std::array<std::int64_t, 2> rest =
+            op.slides ? std::array<std::int64_t, 2>{sums[0] / 2, sums[1] / 2} : sums;
+        if (rest[0] != 0 || rest[1] != 0) open[left + window.advance][key] = rest;
       }
     }
   };
@@ -352,18 +363,20 @@ inline std::vector<Record> keyed_oracle(const std::vector<Tuples>& streams, std:
     std::int64_t left = ts / window.advance * window.advance;
     return left > ts ? left - window.advance : left;
   };
-  for (const auto& [ts, s, i] : total_order(streams)) {
-    close(ts);
+  for (const KeyedEvent& event : events) {
+    close(event.ts);
+    std::set<std::int64_t> keys;
+    for (std::int64_t k = 0; k < event.count; ++k) keys.insert(key_of(op, event.base, k));
     std::vector<std::int64_t> lefts;
-    for (std::int64_t left = floor_to(ts); left + window.size > ts; left -= window.advance) lefts.push_back(left);
+    for (std::int64_t left = floor_to(event.ts); left + window.size > event.ts; left -= window.advance) {
+      lefts.push_back(left);
+    }
     if (window.single) lefts = {lefts.back()};
     for (const std::int64_t left : lefts) {
-      for (std::int64_t k = 0; k < streams[s].count[i]; ++k) {
-        const std::int64_t key = streams[s].base[i] + k;
-        std::int64_t& sum = open[left][key][static_cast<std::size_t>(streams[s].input)];
-        sum += streams[s].value[i];
-        for (std::int64_t n = 0; behaviour.emits_on_update && n < behaviour.max_outputs; ++n) {
-          out.emplace_back(left + window.size, key, sum + n);
+      for (const std::int64_t key : keys) {
+        const std::int64_t sum = open[left][key][event.input] += event.value;
+        for (std::int64_t n = 0; op.emits_on_update && n < op.max_outputs; ++n) {
+          out.emplace_back(left + window.size, key, (op.modulus == 0 ? sum : event.value) + n);
         }
       }
     }
@@ -373,23 +386,39 @@ inline std::vector<Record> keyed_oracle(const std::vector<Tuples>& streams, std:
   return out;
 }
 
+inline std::vector<Record> keyed_oracle(const std::vector<Tuples>& streams, std::optional<std::int64_t> end = {}) {
+  std::vector<KeyedEvent> events;
+  for (const auto& [ts, s, i] : total_order(streams)) {
+    const Tuples& one = streams[s];
+    events.push_back({ts, static_cast<std::size_t>(one.input), one.base[i], one.count[i], one.value[i]});
+  }
+  return window_oracle(behaviour, events, end);
+}
+
 struct JoinAnswer {
   std::vector<Record> records;  // sorted
   std::int64_t compared = 0;
 };
 
-inline JoinAnswer join_oracle(const std::vector<Tuples>& streams) {
+// All pairs of the two inputs that are close in time; `by_key`: of those with equal bases.
+inline JoinAnswer join_oracle(const std::vector<Tuples>& streams, bool by_key = false) {
   JoinAnswer answer;
   const WindowShape& window = behaviour.window;
-  for (std::size_t i = 0; i < streams[0].ts.size(); ++i) {
-    for (std::size_t j = 0; j < streams[1].ts.size(); ++j) {
-      const std::int64_t a = streams[0].ts[i], b = streams[1].ts[j];
-      if (std::abs(a - b) > window.size) continue;
-      ++answer.compared;
-      if (!pairs_up(streams[0].value[i], streams[1].value[j])) continue;
-      const std::int64_t at = window.earliest(std::max(a, b)) + window.size;
-      for (std::int64_t n = 0; n < behaviour.max_outputs; ++n) {
-        answer.records.emplace_back(at, streams[0].base[i], streams[1].base[j]);
+  for (const Tuples& left : streams) {
+    for (const Tuples& right : streams) {
+      if (left.input != 0 || right.input != 1) continue;
+      for (std::size_t i = 0; i < left.ts.size(); ++i) {
+        for (std::size_t j = 0; j < right.ts.size(); ++j) {
+          const std::int64_t a = left.ts[i], b = right.ts[j];
+          if (std::abs(a - b) > window.size) continue;
+          if (by_key && left.base[i] != right.base[j]) continue;
+          ++answer.compared;
+          if (!pairs_up(left.value[i], right.value[j])) continue;
+          const std::int64_t at = window.earliest(std::max(a, b)) + window.size;
+          for (std::int64_t n = 0; n < behaviour.max_outputs; ++n) {
+            answer.records.emplace_back(at, left.base[i], right.base[j]);
+          }
+        }
       }
     }
   }
@@ -397,15 +426,24 @@ inline JoinAnswer join_oracle(const std::vector<Tuples>& streams) {
   return answer;
 }
 
-inline std::vector<Record> sorted(std::vector<Record> records) {
-  std::sort(records.begin(), records.end());
+// The expected answer of the first `count` links behind the operator.
+inline std::vector<Record> chain_oracle(const std::vector<Tuples>& streams, int count, bool join,
+                                        std::optional<std::int64_t> end = {}) {
+  std::vector<Record> records = join ? join_oracle(streams).records : keyed_oracle(streams, end);
+  std::optional<std::int64_t> watermark;
+  if (events_in(streams) != 0) watermark = end.value_or(total_order(streams).back().ts);
+  for (int k = 0; k < count; ++k) {
+    std::vector<KeyedEvent> events;
+    for (const auto& [ts, key, value] : records) events.push_back({ts, 0, key, 2, value});
+    if (!events.empty()) watermark = std::max(watermark.value_or(events.back().ts), events.back().ts);
+    records = window_oracle(links[static_cast<std::size_t>(k)], events, watermark);
+  }
   return records;
 }
 
-inline std::int64_t tuples_in(const std::vector<Tuples>& streams) {
-  std::int64_t total = 0;
-  for (const Tuples& one : streams) total += static_cast<std::int64_t>(one.ts.size());
-  return total;
+inline std::vector<Record> sorted(std::vector<Record> records) {
+  std::sort(records.begin(), records.end());
+  return records;
 }
 
 }  // namespace lab::test

@@ -1,32 +1,17 @@
 // Tests operators O+ with native kernels: the sequential answer for any number of instances, batch and log.
-#include <atomic>
-#include <chrono>
-#include <cstdio>
-
-#include "check.h"
-
-#include "oplus/tests/operator_run_case.h"
-#include "run/clock.h"
+#include "oplus/tests/oplus_rig.h"
 
 namespace {
 
 using lab::OplusOptions;
 using lab::test::Behaviour;
 using lab::test::behaviour;
+using lab::test::contains;
 using lab::test::OperatorRunCase;
+using lab::test::options_of;
 using lab::test::Record;
 using lab::test::sorted;
 using lab::test::Tuples;
-
-OplusOptions options_of(std::int32_t instances, std::int64_t batch, const char* log) {
-  OplusOptions options;
-  options.workers = instances;
-  options.batch = batch;
-  options.tuple_buffer = log;
-  options.core_count = 2;
-  options.ring_blocks = batch == 1 ? 4 : 64;
-  return options;
-}
 
 lab::test::Turns turns;
 
@@ -46,7 +31,7 @@ void keyed(const Behaviour& what, int seed, int most, int step) {
   behaviour.buckets = 13;
   std::mt19937 random(static_cast<unsigned>(seed));
   const auto streams = lab::test::random_tuples(random, 1 + seed % 4, 2, most, step);
-  const std::int64_t tuples = lab::test::tuples_in(streams);
+  const std::int64_t tuples = lab::test::events_in(streams);
   std::optional<std::int64_t> end;
   if (seed % 2 == 1 && tuples != 0) {
     const auto last = lab::test::total_order(streams).back();
@@ -87,16 +72,13 @@ void keyed_operators_give_the_sequential_answer() {
 }
 
 void a_tuple_may_have_more_keys_than_there_is_room_for_at_first() {
-  behaviour = {.window = {10, 20, false}};
-  behaviour.buckets = 3;
-  const std::vector<Tuples> streams{{.input = 0,
-                                     .ts = {0, 1, 2, 12, 50},
-                                     .base = {0, -5000, 7, 100, 0},
-                                     .count = {255, 6000, 257, 20'000, 1},
-                                     .value = {1, 2, 3, 4, 5},
-                                     .heartbeats = {},
-                                     .due = {},
-                                     .heartbeat_due = {}}};
+  behaviour = {.window = {10, 20, false}, .buckets = 3};
+  std::vector<Tuples> streams(1);
+  streams[0].add(0, 0, 255, 1);
+  streams[0].add(1, -5000, 6000, 2);
+  streams[0].add(2, 7, 257, 3);
+  streams[0].add(12, 100, 20'000, 4);
+  streams[0].add(50, 0, 1, 5);
   const auto expected = lab::test::keyed_oracle(streams);
   for_all_ways(
       [&](const OplusOptions& options) { CHECK(sorted(OperatorRunCase(streams, options).run()) == expected); });
@@ -105,20 +87,17 @@ void a_tuple_may_have_more_keys_than_there_is_room_for_at_first() {
 constexpr auto kRecordsOfAChunk = static_cast<std::int64_t>(lab::OutputBuffer::kChunkBytes / sizeof(Record));
 
 Tuples many_keys(std::int64_t keys) {
-  return {.input = 0,
-          .ts = {0, 1, 30},
-          .base = {0, 5, 0},
-          .count = {keys, keys, 1},
-          .value = {1, 2, 5},
-          .heartbeats = {},
-          .due = {},
-          .heartbeat_due = {}};
+  Tuples result;
+  result.add(0, 0, keys, 1);
+  result.add(1, 5, keys, 2);
+  result.add(30, 0, 1, 5);
+  return result;
 }
 
-void outputs_go_on_in_the_next_chunk() {
+void outputs_continue_in_the_next_chunk() {
   for (const bool emits : {false, true}) {
-    behaviour = {.window = {10, 10, false}, .max_outputs = 2, .emits_on_update = emits, .expires = !emits};
-    behaviour.buckets = 5;
+    behaviour = {
+        .window = {10, 10, false}, .buckets = 5, .max_outputs = 2, .emits_on_update = emits, .expires = !emits};
     const std::vector<Tuples> streams{many_keys(emits ? kRecordsOfAChunk / 3 : kRecordsOfAChunk * 8 / 7)};
     const auto expected = lab::test::keyed_oracle(streams);
     for (const std::int32_t instances : {1, 2}) {
@@ -127,23 +106,13 @@ void outputs_go_on_in_the_next_chunk() {
   }
 }
 
-std::string failure_of(OperatorRunCase& run) {
-  try {
-    run.run();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
 void a_tuple_that_emits_more_than_a_chunk_holds_is_an_error() {
   behaviour = {.window = {10, 10, false}, .max_outputs = 2, .emits_on_update = true, .expires = false};
   const std::vector<Tuples> streams{many_keys(kRecordsOfAChunk)};
   OperatorRunCase run(streams, options_of(1, 64, "order"));
-  const std::string said = "one tuple may emit " + std::to_string(2 * kRecordsOfAChunk + 2) + " records, a chunk holds";
-  CHECK(contains(failure_of(run), said.c_str()));
+  const std::string message =
+      "one tuple may emit " + std::to_string(2 * kRecordsOfAChunk + 2) + " records, a chunk holds";
+  CHECK(contains(run.failure(), message));
 }
 
 void a_kernel_that_fails_ends_the_run_with_an_error() {
@@ -154,47 +123,32 @@ void a_kernel_that_fails_ends_the_run_with_an_error() {
   streams[0].value[150] = 77;
   streams[0].count[150] = 4;
   for_all_ways([&](const OplusOptions& options) {
-    behaviour = {.window = {5, 20, false}, .raises_at = 77};
-    behaviour.buckets = 6;
+    behaviour = {.window = {5, 20, false}, .buckets = 6, .raises_at = 77};
     OperatorRunCase update(streams, options);
-    CHECK(contains(failure_of(update), "keys or update raised an exception"));
+    CHECK(contains(update.failure(), "keys or update raised an exception"));
     CHECK(!update.runtime().snapshot());
-    behaviour = {.window = {5, 20, false}, .expire_raises = true};
-    behaviour.buckets = 6;
+    behaviour = {.window = {5, 20, false}, .buckets = 6, .expire_raises = true};
     OperatorRunCase expiry(streams, options);
-    CHECK(contains(failure_of(expiry), "expire or slide raised an exception"));
-    behaviour = {.window = {5, 20, true}, .raises_at = 77};
-    behaviour.buckets = 6;
+    CHECK(contains(expiry.failure(), "expire or slide raised an exception"));
+    behaviour = {.window = {5, 20, true}, .buckets = 6, .raises_at = 77};
     OperatorRunCase join(streams, options, true);
-    CHECK(contains(failure_of(join), "match raised an exception"));
+    CHECK(contains(join.failure(), "match raised an exception"));
   });
 }
 
 // A thread waits for a switch that comes only after the failure.
-void a_failure_releases_who_waits_for_a_switch() {
-  behaviour = {.window = {5, 20, false}, .raises_at = 77};
-  behaviour.buckets = 2;
-  Tuples one{};
-  for (std::int64_t i = 0; i < 3000; ++i) {
-    one.ts.push_back(0);  // the switch would come at a later time: never
-    one.base.push_back(i);
-    one.count.push_back(1);
-    one.value.push_back(i == 2999 ? 77 : 1);
-  }
-  const std::vector<Tuples> streams{one};
-  OplusOptions options = options_of(2, 1, "order");
-  OperatorRunCase run(streams, options);
-  bool failed = false;
-  try {
-    run.run([](lab::OplusRun& runtime) {
-      lab::test::wait_for(runtime, 1);
-      const std::int64_t number = runtime.reconfigure(1, {0, 0});
-      if (number > 0) CHECK(!runtime.await(number));
-    });
-  } catch (const std::runtime_error&) {
-    failed = true;
-  }
-  CHECK(failed);
+void a_failure_releases_a_thread_that_waits_for_a_switch() {
+  behaviour = {.window = {5, 20, false}, .buckets = 2, .raises_at = 77};
+  std::vector<Tuples> streams(1);
+  // One time: the switch would come at a later one, which never comes.
+  for (std::int64_t i = 0; i < 3000; ++i) streams[0].add(0, i, 1, i == 2999 ? 77 : 1);
+  OperatorRunCase run(streams, options_of(2, 1, "order"));
+  const std::string message = run.failure([](lab::OplusRun& runtime) {
+    lab::test::wait_for(runtime, 1);
+    const std::int64_t number = runtime.reconfigure(1, {0, 0});
+    if (number > 0) CHECK(!runtime.await(number));
+  });
+  CHECK(contains(message, "raised an exception"));
 }
 
 void joins(int seed, int most, int step, const lab::WindowShape& window, std::int64_t max_outputs) {
@@ -212,7 +166,7 @@ void joins(int seed, int most, int step, const lab::WindowShape& window, std::in
     const std::vector<Record> answer = run.run();
     CHECK(sorted(answer) == expected.records);
     CHECK_EQ(run.runtime().compared(), expected.compared);
-    CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
+    CHECK_EQ(run.runtime().events(), lab::test::events_in(streams));
     if (options.workers != 1) return;
     if (first.empty()) first = answer;
     CHECK(first == answer);
@@ -231,16 +185,10 @@ void joins_give_the_answer_of_all_pairs() {
 }
 
 void a_join_may_find_more_pairs_than_its_scratch_holds() {
-  behaviour = {.window = {1, 1000, true}, .max_outputs = 2};
-  behaviour.buckets = 3;
+  behaviour = {.window = {1, 1000, true}, .buckets = 3, .max_outputs = 2};
   std::vector<Tuples> streams(2);
   for (std::int64_t i = 0; i < 400; ++i) {
-    for (std::size_t s = 0; s < 2; ++s) {
-      streams[s].ts.push_back(i / 3);
-      streams[s].base.push_back(i);
-      streams[s].count.push_back(0);
-      streams[s].value.push_back(i % 2);  // all match: several chunks of outputs
-    }
+    for (Tuples& one : streams) one.add(i / 3, i, 0, i % 2);  // all match: several chunks of outputs
   }
   streams[1].input = 1;
   const lab::test::JoinAnswer expected = lab::test::join_oracle(streams);
@@ -252,84 +200,19 @@ void a_join_may_find_more_pairs_than_its_scratch_holds() {
   }
 }
 
-// A schedule: event k of the total order is due at k * gap_ns.
-void schedule(std::vector<Tuples>& streams, std::int64_t gap_ns, std::size_t every) {
-  const auto order = lab::test::total_order(streams);
-  for (Tuples& one : streams) {
-    one.heartbeats.clear();
-    one.heartbeat_due.clear();
-    one.due.assign(one.ts.size(), 0);
-  }
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const std::int64_t due = static_cast<std::int64_t>(k) * gap_ns;
-    streams[order[k].stream].due[order[k].row] = due;
-    if (k % every != 0 || k + 1 == order.size() || order[k + 1].ts <= order[k].ts) continue;
-    for (Tuples& one : streams) {
-      one.heartbeats.push_back(order[k + 1].ts - 1);
-      one.heartbeat_due.push_back(due);
-    }
-  }
-}
+constexpr std::int64_t kMs = 1'000'000;
 
-void a_load_gives_the_same_answer_and_each_output_has_a_latency() {
-  for (int seed = 0; seed < 6; ++seed) {
-    behaviour = {.window = {10, 30, seed % 2 == 1}, .emits_on_update = seed % 3 == 1, .slides = seed % 2 == 1};
-    if (behaviour.emits_on_update && !behaviour.window.single) behaviour.window.size = 10;
-    behaviour.buckets = 7;
-    std::mt19937 random(static_cast<unsigned>(seed));
-    auto streams = lab::test::random_tuples(random, 3, 2, 300, 5);
-    schedule(streams, 2000, 20);
-    const bool join = seed == 5;
-    if (join) streams.resize(2), schedule(streams, 2000, 20);
-    const auto expected = join ? lab::test::join_oracle(streams).records : lab::test::keyed_oracle(streams);
-    for (const char* log : {"order", "scalegate"}) {
-      OplusOptions options = options_of(1 + seed % 4, seed % 2 == 0 ? 1 : 32, log);
-      options.load = lab::LoadOptions{0, 0, false};
-      options.ring_blocks = 1024;
-      OperatorRunCase run(streams, options, join);
-      CHECK(sorted(run.run()) == expected);
-      std::int64_t timed = 0;
-      for (const std::int64_t n : run.runtime().latency_counts()) timed += n;
-      CHECK_EQ(timed, static_cast<std::int64_t>(expected.size()));
-    }
-  }
-}
-
-// Two tuples of one window, then silence for a second; heartbeats state after 10 ms that the window is over.
+// Two tuples of one window, then silence; heartbeats state after 10 ms that the window is over.
 std::vector<Tuples> silence() {
-  constexpr std::int64_t kMs = 1'000'000;
   std::vector<Tuples> streams(2);
   for (std::size_t s = 0; s < 2; ++s) {
-    streams[s] = {.input = 0,
-                  .ts = {static_cast<std::int64_t>(s), 50},
-                  .base = {3, 4},
-                  .count = {1, 1},
-                  .value = {1, 1},
-                  .heartbeats = {15},
-                  .due = {0, 1000 * kMs},
-                  .heartbeat_due = {10 * kMs}};
+    streams[s].add(static_cast<std::int64_t>(s), 3, 1);
+    streams[s].add(50, 4, 1);
+    streams[s].due = {0, 100 * kMs};
+    streams[s].heartbeats = {15};
+    streams[s].heartbeat_due = {10 * kMs};
   }
   return streams;
-}
-
-void windows_close_while_sources_are_silent() {
-  behaviour = {.window = {10, 10, false}};
-  const auto streams = silence();
-  const auto expected = lab::test::keyed_oracle(streams);
-  CHECK_EQ(expected.size(), std::size_t{1});
-  for (const char* log : {"order", "scalegate"}) {
-    OplusOptions options = options_of(2, 1, log);
-    options.load = lab::LoadOptions{0, 0, false};
-    options.ring_blocks = 1024;
-    OperatorRunCase run(streams, options);
-    CHECK(run.run() == expected);
-    // The output comes long before the next tuple is due, and its latency shows it.
-    const auto progress = run.runtime().progress();
-    std::int64_t early = 0;
-    for (std::size_t step = 0; step < 9; ++step) early += progress.at(step).outputs;
-    CHECK_EQ(early, 1);
-    CHECK(run.runtime().latency_counts().size() < lab::Histogram::index_of(900'000'000));
-  }
 }
 
 // Heartbeats reach further than the last tuple. They expire no window: the answer ends with the tuples.
@@ -337,23 +220,20 @@ void promises_beyond_the_last_tuple_close_nothing() {
   for (const std::optional<std::int64_t> end : {std::optional<std::int64_t>{}, std::optional<std::int64_t>{25}}) {
     behaviour = {.window = {10, 10, false}};
     std::vector<Tuples> streams(2);
-    for (std::size_t s = 0; s < 2; ++s) {
-      streams[s] = {.input = 0,
-                    .ts = {1, 9, 19},
-                    .base = {3, 4, 5},
-                    .count = {1, 1, 1},
-                    .value = {1, 1, 1},
-                    .heartbeats = {19, 400},  // no more tuples at or before 19, or 400
-                    .due = {0, 0, 0},
-                    .heartbeat_due = {1000, 20'000'000}};
+    for (Tuples& one : streams) {
+      one.add(1, 3, 1);
+      one.add(9, 4, 1);
+      one.add(19, 5, 1);
+      one.due = {0, 0, 0};
+      one.heartbeats = {19, 400};  // no more tuples at or before 19, or 400
+      one.heartbeat_due = {1000, 20'000'000};
     }
     const auto expected = lab::test::keyed_oracle(streams, end);
     CHECK_EQ(expected.size(), end ? std::size_t{3} : std::size_t{2});
-    for (const char* log : {"order", "scalegate"}) {
+    for (const char* log : lab::test::kLogs) {
       OplusOptions options = options_of(2, 1, log);
-      options.load = lab::LoadOptions{0, 0, false};
+      lab::test::use_schedule(options);
       options.end_watermark = end;
-      options.ring_blocks = 1024;
       OperatorRunCase run(streams, options);
       CHECK(sorted(run.run()) == expected);
     }
@@ -362,13 +242,10 @@ void promises_beyond_the_last_tuple_close_nothing() {
 
 // Only heartbeats end the windows: no tuple is processed then.
 void the_time_of_expiry_counts_as_busy() {
-  constexpr std::int64_t kMs = 1'000'000;
   behaviour = {.window = {10, 10, false}, .expire_takes_ns = 30 * kMs};
-  auto streams = silence();
-  for (Tuples& one : streams) one.due[1] = 100 * kMs;
+  const auto streams = silence();
   OplusOptions options = options_of(1, 1, "order");
-  options.load = lab::LoadOptions{0, 0, false};
-  options.ring_blocks = 1024;
+  lab::test::use_schedule(options);
   OperatorRunCase run(streams, options);
   CHECK_EQ(run.run().size(), std::size_t{1});
   std::int64_t busy_ns = 0;
@@ -381,12 +258,7 @@ void the_time_of_expiry_counts_as_busy() {
 void tuples_are_counted_though_nothing_is_measured() {
   behaviour = {.window = {10, 10, false}, .holds_at = 77};
   std::vector<Tuples> streams(1);
-  for (std::int64_t i = 0; i < 100; ++i) {
-    streams[0].ts.push_back(i);
-    streams[0].base.push_back(i);
-    streams[0].count.push_back(1);
-    streams[0].value.push_back(i == 50 ? 77 : 1);
-  }
+  for (std::int64_t i = 0; i < 100; ++i) streams[0].add(i, i, 1, i == 50 ? 77 : 1);
   OplusOptions options = options_of(1, 1, "order");
   options.measure = false;
   options.log.rows_in_flight = 8;                           // so that rows are read piece by piece
@@ -405,7 +277,7 @@ void tuples_are_counted_though_nothing_is_measured() {
 }
 
 void options_out_of_range_are_refused() {
-  behaviour = {.window = {10, 10, false}};
+  behaviour = {.window = {10, 10, false}, .buckets = 1};
   const std::vector<Tuples> streams(1);
   void (*const wrong[])(OplusOptions&) = {
       [](OplusOptions& o) { o.workers = 0; },    [](OplusOptions& o) { o.most_instances = 65; },
@@ -432,14 +304,12 @@ void options_out_of_range_are_refused() {
 int main() {
   keyed_operators_give_the_sequential_answer();
   a_tuple_may_have_more_keys_than_there_is_room_for_at_first();
-  outputs_go_on_in_the_next_chunk();
+  outputs_continue_in_the_next_chunk();
   a_tuple_that_emits_more_than_a_chunk_holds_is_an_error();
   a_kernel_that_fails_ends_the_run_with_an_error();
-  a_failure_releases_who_waits_for_a_switch();
+  a_failure_releases_a_thread_that_waits_for_a_switch();
   joins_give_the_answer_of_all_pairs();
   a_join_may_find_more_pairs_than_its_scratch_holds();
-  a_load_gives_the_same_answer_and_each_output_has_a_latency();
-  windows_close_while_sources_are_silent();
   promises_beyond_the_last_tuple_close_nothing();
   the_time_of_expiry_counts_as_busy();
   tuples_are_counted_though_nothing_is_measured();

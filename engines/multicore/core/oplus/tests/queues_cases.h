@@ -2,23 +2,19 @@
 //
 // `behaviour` of oplus/tests/oplus_cases.h defines the operator and its answer.
 #pragma once
-#include <functional>
 #include <memory>
 #include <numeric>
 
-#include "check.h"
-
 #include "oplus/queues.h"
-#include "oplus/tests/operator_run_case.h"
+#include "oplus/tests/oplus_rig.h"
 
 namespace lab::test {
 
 // One stream; it must not change once it is viewed.
-struct Texts {
+struct Texts : Times {
   std::int32_t input = 0;
-  std::vector<std::int64_t> ts, begins, ends, value;
+  std::vector<std::int64_t> begins, ends, value;
   std::vector<std::int32_t> words;
-  std::vector<std::int64_t> heartbeats, due, heartbeat_due;
 
   void add(std::int64_t at, const std::vector<std::int32_t>& of, std::int64_t what = 1) {
     ts.push_back(at);
@@ -45,11 +41,8 @@ struct Texts {
 
   StreamView view() const {
     StreamView result;
-    result.ts = ts;
+    show_in(result);
     result.columns = {ts.data(), begins.data(), ends.data(), words.data(), value.data()};
-    result.heartbeats = heartbeats;
-    result.due = due;
-    result.heartbeat_due = heartbeat_due;
     return result;
   }
 };
@@ -89,87 +82,47 @@ inline std::int64_t map_texts(KeySet* keys, const void* const* columns, const st
 }
 inline const MappedStream kMappedTexts{&map_texts, {{4, 8}}};
 
-// As `process`, for tuples that map instances made of texts: one key, and the text's value.
-template <int kInput>
-std::int64_t process_mapped(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    const Place place = place_of(view, i);
-    const Told told{place.of<std::int64_t>(0), place.of<std::int64_t>(1), 1, place.of<std::int64_t>(2)};
-    const Outcome outcome = process_one<kInput>(view, begin, i, told, out);
-    if (outcome == Outcome::kFailed) return 0;
-    if (outcome == Outcome::kStopped) return i + 1;
-  }
-  return end + 1;
+// A tuple that map instances made of a text: one key, and the text's value.
+inline Tuple read_mapped(const Place& place) { return {place.of(0), place.of(1), 1, place.of(2)}; }
+
+// A text made by `Texts::of`: its words are consecutive, or the copy is damaged.
+inline Tuple read_text(const Place& place) {
+  const std::span<const std::int32_t> words = words_of(place.columns, static_cast<std::int64_t>(place.row));
+  const std::int64_t base = words.empty() ? 0 : words[0];
+  for (std::size_t k = 0; k < words.size(); ++k) CHECK_EQ(words[k], base + static_cast<std::int64_t>(k));
+  return {place.of(0), base, std::ssize(words), place.of(4)};
 }
 
-// As `process`, for texts made by `Texts::of`: their words are consecutive, or the copy is damaged.
-template <int kInput>
-std::int64_t process_texts(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    const Place place = place_of(view, i);
-    const std::span<const std::int32_t> words = words_of(place.columns, static_cast<std::int64_t>(place.row));
-    const std::int64_t base = words.empty() ? 0 : words[0];
-    const std::int64_t count = std::ssize(words);
-    for (std::int64_t k = 0; k < count; ++k) CHECK_EQ(words[static_cast<std::size_t>(k)], base + k);
-    const Told told{place.of<std::int64_t>(0), base, count, place.of<std::int64_t>(4)};
-    const Outcome outcome = process_one<kInput>(view, begin, i, told, out);
-    if (outcome == Outcome::kFailed) return 0;
-    if (outcome == Outcome::kStopped) return i + 1;
-  }
-  return end + 1;
-}
-
-// One run of the shared-nothing operator that `behaviour` describes, with threads. With a map stage if the options set
-// one; its map instances drop repeated keys unless it is for a `bag`.
-class SharedNothingRun {
+// The shared-nothing operator that `behaviour` describes. With a map stage if the options set one; its map instances
+// drop repeated keys unless it is for a `bag`.
+class SharedNothingRun : public OplusCase {
  public:
   SharedNothingRun(const std::vector<Tuples>& streams, OplusOptions options, bool bag = false)
-      : runtime_(with(options), spec(bag)) {
+      : OplusCase(shared_nothing(options), spec(bag)) {
     for (const Tuples& one : streams) texts_.push_back(Texts::of(one));
     for (const Texts& one : texts_) {
       if (options.map_instances != 0) {
-        runtime_.add_mapped_stream(one.view(), one.input, one.input == 0 ? &process_mapped<0> : &process_mapped<1>,
-                                   kMappedTexts);
-        continue;
+        runtime_.add_mapped_stream(one.view(), one.input, process_of<read_mapped>(one.input), kMappedTexts);
+      } else {
+        runtime_.add_stream(one.view(), one.input, process_of<read_text>(one.input), &route_texts, kTextShapes);
       }
-      runtime_.add_stream(one.view(), one.input, one.input == 0 ? &process_texts<0> : &process_texts<1>, &route_texts,
-                          kTextShapes);
     }
-    std::vector<std::int32_t> owner;
-    for (std::int32_t b = 0; b < behaviour.buckets; ++b) owner.push_back(b % options.workers);
-    runtime_.map(owner);
-    runtime_.start();
+    start();
   }
-
-  std::vector<Record> run(const std::function<void(OplusRun&)>& meanwhile = {}) {
-    return outputs_of(runtime_, meanwhile);
-  }
-
-  OplusRun& runtime() noexcept { return runtime_; }
 
  private:
-  static OplusOptions with(OplusOptions options) {
+  static OplusOptions shared_nothing(OplusOptions options) {
     options.shared_nothing = options.map_instances == 0;
-    options.output_itemsizes = {8, 8, 8};
-    options.grid_steps = 50;  // sanitizers pay for all of it
     return options;
   }
 
   static OperatorSpec spec(bool bag) {
-    OperatorSpec result;
+    OperatorSpec result = spec_of<0>();
     result.bag = bag;
-    result.window = behaviour.window;
-    result.inputs = 2;
-    result.entry_bytes = entry_bytes_of(behaviour.window, 2);
-    result.buckets = static_cast<std::int32_t>(behaviour.buckets);
-    result.max_outputs = behaviour.max_outputs;
-    result.emits_on_update = behaviour.emits_on_update;
-    if (behaviour.expires || behaviour.slides) result.expire = &expire;
     return result;
   }
 
   std::deque<Texts> texts_;  // deque, so that addresses are stable
-  OplusRun runtime_;
 };
 
 }  // namespace lab::test

@@ -5,7 +5,6 @@
 namespace lab::test {
 
 inline constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
-inline constexpr const char* kLogs[] = {"order", "scalegate"};
 
 struct Arrived {
   std::int64_t ts;
@@ -39,6 +38,39 @@ class Standing final : public OperatorInstance {
   std::int64_t settled = kLowest;
 };
 
+// Streams of texts, their sources, and the feeds that read them.
+class TextFeeds {
+ public:
+  // `scheduled`: sources hand over the rows that `publish_due` permits; else one tuple of each with every feed.
+  TextFeeds(const std::vector<Texts>& texts, RouteKernel route, bool scheduled) {
+    for (const Texts& one : texts) {
+      views_.push_back(one.view());
+      views_.back().index = static_cast<std::int32_t>(views_.size()) - 1;
+    }
+    for (const StreamView& view : views_) {
+      streams.push_back({&view, 0, nullptr, route});
+      sources_.push_back(std::make_unique<Source>(view, 1, 4096));
+      Feed& feed = feeds.emplace_back();
+      feed.source = sources_.back().get();
+      feed.reader = feed.source->ring.add_reader();
+      feed.pumped = !scheduled;
+    }
+  }
+
+  // Makes the source hand over the rows due by then.
+  void publish_due(std::size_t source, std::int64_t elapsed_ns) {
+    sources_[source]->notice(elapsed_ns);
+    while (sources_[source]->publish(0)) continue;
+  }
+
+  std::vector<OperatorStream> streams;
+  std::deque<Feed> feeds;
+
+ private:
+  std::deque<StreamView> views_;
+  std::vector<std::unique_ptr<Source>> sources_;
+};
+
 class Rig {
  public:
   // The rows that an instance has read.
@@ -48,37 +80,21 @@ class Rig {
     std::int64_t watermark = kLowest;
   };
 
-  // `scheduled`: sources hand over the rows that `say` permits; else one tuple of each with every `feed`.
   Rig(const std::vector<Texts>& streams, std::int32_t most, std::vector<std::int32_t> first_owner, std::int32_t active,
       const char* log, bool scheduled = false)
-      : owner(std::move(first_owner)), active_(active), readers_(static_cast<std::size_t>(most)) {
+      : owner(std::move(first_owner)),
+        feeds(streams, &route_and_count, scheduled),
+        active_(active),
+        readers_(static_cast<std::size_t>(most)) {
     spec_.window = behaviour.window;
     spec_.entry_bytes = entry_bytes_of(behaviour.window, 1);
     spec_.buckets = static_cast<std::int32_t>(behaviour.buckets);
-    for (const Texts& one : streams) {
-      views_.push_back(one.view());
-      views_.back().index = static_cast<std::int32_t>(views_.size()) - 1;
-      shapes_.push_back(kTextShapes);
-    }
-    for (const StreamView& view : views_) {
-      streams_.push_back({&view, 0, nullptr, &route_and_count});
-      sources_.push_back(std::make_unique<Source>(view, 1, 4096));
-      Feed& feed = feeds_.emplace_back();
-      feed.source = sources_.back().get();
-      feed.reader = feed.source->ring.add_reader();
-      feed.pumped = !scheduled;
-    }
-    queues_ = std::make_unique<Queues>(spec_, log, LogOptions{}, streams_, shapes_, feeds_);
+    shapes_.assign(streams.size(), kTextShapes);
+    queues_ = std::make_unique<Queues>(spec_, log, LogOptions{}, feeds.streams, shapes_, feeds.feeds);
     queues_->start(most, active);
     for (std::int32_t i = 0; i < most; ++i) {
-      standing_.emplace_back(i, spec_, queues_->streams(i), nowhere_, recorder_, stop_);
+      standing_.emplace_back(i, spec_, queues_->streams(i), outputs_, recorder_, stop_);
     }
-  }
-
-  // Makes the source hand over the rows due by then.
-  void say(std::size_t source, std::int64_t elapsed_ns) {
-    sources_[source]->notice(elapsed_ns);
-    while (sources_[source]->publish(0)) continue;
   }
 
   bool feed() { return queues_->feed(recorder_, owner.data(), active_); }
@@ -111,14 +127,14 @@ class Rig {
   }
 
   std::int64_t change(std::vector<std::int32_t> next, std::int32_t after) {
-    Change made;
-    made.before = active_;
-    made.after = after;
-    made.old_owner = &owner;
-    made.new_owner = &next;
+    Change plan;
+    plan.before = active_;
+    plan.after = after;
+    plan.old_owner = &owner;
+    plan.new_owner = &next;
     std::vector<OperatorInstance*> all;
     for (Standing& one : standing_) all.push_back(&one);
-    const std::int64_t moved = queues_->change(made, all);
+    const std::int64_t moved = queues_->change(plan, all);
     owner = std::move(next);
     active_ = after;
     return moved;
@@ -131,6 +147,7 @@ class Rig {
   std::int32_t instances() const { return active_; }
 
   std::vector<std::int32_t> owner;
+  TextFeeds feeds;
 
  private:
   void take(std::int32_t i, Reader& reader, LogRun part) {
@@ -155,13 +172,9 @@ class Rig {
   OperatorSpec spec_;
   std::int32_t active_;
   std::vector<Reader> readers_;
-  std::deque<StreamView> views_;
-  std::vector<OperatorStream> streams_;
   std::vector<std::vector<ColumnShape>> shapes_;
-  std::vector<std::unique_ptr<Source>> sources_;
-  std::deque<Feed> feeds_;
   Recorder recorder_{false};
-  OutputBuffer nowhere_{std::vector<std::int32_t>{8}};
+  OutputBuffer outputs_{std::vector<std::int32_t>{8}};
   const std::atomic<bool> stop_{false};
   std::deque<Standing> standing_;
   std::unique_ptr<Queues> queues_;
@@ -197,13 +210,8 @@ struct Era {
 
 // The tuples that instance `i` must read: those with one of its keys, in the total order.
 inline std::vector<Arrived> expected(const std::vector<Texts>& streams, const std::vector<Era>& eras, std::int32_t i) {
-  std::vector<Order> order;
-  for (std::size_t s = 0; s < streams.size(); ++s) {
-    for (std::size_t row = 0; row < streams[s].ts.size(); ++row) order.push_back({streams[s].ts[row], s, row});
-  }
-  std::sort(order.begin(), order.end());
   std::vector<Arrived> result;
-  for (const auto& [ts, s, row] : order) {
+  for (const auto& [ts, s, row] : total_order(streams)) {
     const Texts& from = streams[s];
     std::size_t era = 0;
     while (ts > eras[era].until) ++era;
@@ -216,12 +224,12 @@ inline std::vector<Arrived> expected(const std::vector<Texts>& streams, const st
   return result;
 }
 
-inline std::vector<std::int32_t> random_owner(std::mt19937& random, std::int32_t instances) {
-  std::vector<std::int32_t> owner;
-  for (std::int64_t b = 0; b < behaviour.buckets; ++b) {
-    owner.push_back(static_cast<std::int32_t>(random() % static_cast<unsigned>(instances)));
-  }
-  return owner;
+// Checks that instances [0, count) have read their rows.
+inline void check_rows(Rig& rig, const std::vector<Texts>& streams, const std::vector<Era>& eras, std::int32_t count) {
+  for (std::int32_t i = 0; i < count; ++i) CHECK(rig.of(i).rows == expected(streams, eras, i));
+}
+inline void check_rows(Rig& rig, const std::vector<Texts>& streams, std::int32_t count) {
+  check_rows(rig, streams, {{kEndOfTime, rig.owner}}, count);
 }
 
 }  // namespace lab::test

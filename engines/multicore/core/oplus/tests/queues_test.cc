@@ -5,7 +5,6 @@ namespace {
 
 using lab::Queues;
 using lab::test::behaviour;
-using lab::test::Era;
 using lab::test::kLogs;
 using lab::test::kLowest;
 using lab::test::Rig;
@@ -20,16 +19,11 @@ void each_responsible_instance_gets_one_copy_in_order() {
     for (const char* log : kLogs) {
       Rig rig(streams, instances + 1, lab::test::random_owner(random, instances), instances, log);
       rig.settle();
-      const std::vector<Era> all{{lab::kEndOfTime, rig.owner}};
-      for (std::int32_t i = 0; i < instances; ++i) {
-        CHECK(rig.of(i).rows == lab::test::expected(streams, all, i));
-        CHECK(rig.ended(i));
-      }
+      lab::test::check_rows(rig, streams, instances);
+      for (std::int32_t i = 0; i < instances; ++i) CHECK(rig.ended(i));
       rig.read(instances);
       CHECK(rig.ended(instances));  // an inactive instance finds the end there
-      std::int64_t tuples = 0;
-      for (const Texts& one : streams) tuples += std::ssize(one.ts);
-      CHECK_EQ(rig.queues().delivered(), tuples);
+      CHECK_EQ(rig.queues().delivered(), lab::test::events_in(streams));
     }
   }
 }
@@ -53,13 +47,12 @@ void a_tuple_that_does_not_fit_everywhere_waits() {
     rig.settle(0b10);  // now 1 does not
     CHECK_EQ(std::ssize(rig.of(0).rows), more + Queues::kRows);
     rig.settle();
-    const std::vector<Era> all{{lab::kEndOfTime, rig.owner}};
-    for (const std::int32_t i : {0, 1}) CHECK(rig.of(i).rows == lab::test::expected(streams, all, i));
+    lab::test::check_rows(rig, streams, 2);
     CHECK(rig.ended(0) && rig.ended(1));
   }
 }
 
-void what_a_full_queue_refused_is_not_evaluated_again() {
+void a_row_that_a_full_queue_refused_is_not_evaluated_again() {
   std::vector<Texts> streams(1);
   for (std::int64_t i = 0; i < Queues::kRows + 100; ++i) streams[0].add(i, {word_in(0)}, i);
   for (const char* log : kLogs) {
@@ -88,8 +81,7 @@ void long_lists_wait_for_room_too() {
     for (int i = 0; i < 100; ++i) rig.feed();
     CHECK(rig.queues().delivered() < 60);
     rig.settle();
-    const std::vector<Era> all{{lab::kEndOfTime, rig.owner}};
-    for (const std::int32_t i : {0, 1}) CHECK(rig.of(i).rows == lab::test::expected(streams, all, i));
+    lab::test::check_rows(rig, streams, 2);
   }
 }
 
@@ -110,8 +102,7 @@ void a_tuple_may_have_more_keys_than_there_is_room_for_at_first() {
       rig.read(1);
     }
     rig.settle();
-    const std::vector<Era> all{{lab::kEndOfTime, rig.owner}};
-    for (const std::int32_t i : {0, 1}) CHECK(rig.of(i).rows == lab::test::expected(streams, all, i));
+    lab::test::check_rows(rig, streams, 2);
   }
 }
 
@@ -128,7 +119,7 @@ void silent_sources_hold_back_until_they_promise_or_end() {
   for (const char* log : kLogs) {
     Rig rig(streams, 2, {0, 1}, 2, log, true);
     const auto until = [&](std::int64_t elapsed_ns, std::ptrdiff_t rows_0, std::ptrdiff_t rows_1) {
-      for (const std::size_t s : {0, 1, 2}) rig.say(s, elapsed_ns);
+      for (const std::size_t s : {0, 1, 2}) rig.feeds.publish_due(s, elapsed_ns);
       rig.settle();
       CHECK_EQ(std::ssize(rig.of(0).rows), rows_0);
       CHECK_EQ(std::ssize(rig.of(1).rows), rows_1);
@@ -144,7 +135,7 @@ void silent_sources_hold_back_until_they_promise_or_end() {
   }
 }
 
-void what_cannot_be_is_refused() {
+void invalid_queues_are_refused() {
   const std::vector<Texts> none;
   CHECK_THROWS(Rig(none, 64, {0}, 1, "order"), std::invalid_argument);
   lab::OperatorSpec join;
@@ -157,7 +148,7 @@ void what_cannot_be_is_refused() {
   Rig rig(streams, 1, std::vector<std::int32_t>(3, 0), 1, "order");
   CHECK_THROWS(rig.feed(), std::runtime_error);
   CHECK_THROWS(rig.feed(), std::runtime_error);  // the source's flag was released
-  behaviour.raises_at = -1;
+  behaviour.raises_at = lab::test::kNever;
 }
 
 }  // namespace
@@ -168,11 +159,11 @@ int main() {
   each_responsible_instance_gets_one_copy_in_order();
   behaviour.buckets = 2;
   a_tuple_that_does_not_fit_everywhere_waits();
-  what_a_full_queue_refused_is_not_evaluated_again();
+  a_row_that_a_full_queue_refused_is_not_evaluated_again();
   a_tuple_may_have_more_keys_than_there_is_room_for_at_first();
   silent_sources_hold_back_until_they_promise_or_end();
   behaviour.buckets = 3;
   long_lists_wait_for_room_too();
-  what_cannot_be_is_refused();
+  invalid_queues_are_refused();
   return 0;
 }

@@ -1,8 +1,6 @@
 // Tests reconfigurations of operators O+ at named places: before the first tuple, after the last, between tuples of one
 // time, over negative times.
-#include "check.h"
-
-#include "oplus/tests/operator_run_case.h"
+#include "oplus/tests/oplus_rig.h"
 
 namespace {
 
@@ -17,23 +15,17 @@ using lab::test::Tuples;
 constexpr std::int64_t kBuckets = 8;
 constexpr std::int64_t kHeld = 99;
 
-OplusOptions options_of(const char* log, std::int32_t instances) {
-  OplusOptions options;
-  options.workers = instances;
-  options.most_instances = 8;
-  options.core_count = 1;
-  options.batch = 1;
-  options.ring_blocks = 4;
-  options.log.rows_in_flight = 64;  // a requested switch comes at most 64 rows after the processed ones
-  options.batch_rows = 8;
-  options.tuple_buffer = log;
-  return options;
+std::vector<std::int32_t> spread(std::int32_t instances, std::int32_t first = 0) {
+  return lab::test::spread(kBuckets, instances, first);
 }
 
-std::vector<std::int32_t> spread(std::int32_t instances, std::int32_t first = 0) {
-  std::vector<std::int32_t> owner;
-  for (std::int32_t b = 0; b < kBuckets; ++b) owner.push_back((b + first) % instances);
-  return owner;
+OplusOptions options_of(const char* log, std::int32_t instances) {
+  OplusOptions options = lab::test::options_of(instances, 1, log);
+  options.most_instances = 8;
+  options.core_count = 1;
+  options.log.rows_in_flight = 64;  // a requested switch comes at most 64 rows after the processed ones
+  options.batch_rows = 8;
+  return options;
 }
 
 // `n` tuples, one at each time from `from` on, in each of two streams.
@@ -41,24 +33,9 @@ std::vector<Tuples> steps(std::int64_t n, std::int64_t from, std::int64_t step =
   std::vector<Tuples> streams(2);
   for (std::size_t s = 0; s < 2; ++s) {
     streams[s].input = static_cast<std::int32_t>(s);
-    for (std::int64_t i = 0; i < n; ++i) {
-      streams[s].ts.push_back(from + i * step);
-      streams[s].base.push_back(i % 11);
-      streams[s].count.push_back(3);
-      streams[s].value.push_back(1 + i % 5);
-    }
+    for (std::int64_t i = 0; i < n; ++i) streams[s].add(from + i * step, i % 11, 3, 1 + i % 5);
   }
   return streams;
-}
-
-void set_keyed() {
-  behaviour = {.window = {10, 30, false}};
-  behaviour.buckets = kBuckets;
-}
-
-void set_join() {
-  behaviour = {.window = {1, 20, true}};
-  behaviour.buckets = kBuckets;
 }
 
 std::vector<Record> oracle(const std::vector<Tuples>& streams, bool join) {
@@ -68,8 +45,9 @@ std::vector<Record> oracle(const std::vector<Tuples>& streams, bool join) {
 template <typename Each>
 void for_all_kinds(Each each) {
   for (const bool join : {false, true}) {
-    join ? set_join() : set_keyed();
-    for (const char* log : {"order", "scalegate"}) each(join, log);
+    behaviour = {.window = {10, 30, false}, .buckets = kBuckets};
+    if (join) behaviour.window = {1, 20, true};
+    for (const char* log : lab::test::kLogs) each(join, log);
   }
 }
 
@@ -110,7 +88,7 @@ void switches_take_place_at_negative_times() {
   });
 }
 
-void a_switch_called_at_the_end_never_happens_and_nobody_waits_for_it() {
+void a_switch_called_at_the_end_never_happens_and_no_thread_waits_for_it() {
   for_all_kinds([](bool join, const char* log) {
     // One time for all tuples: a switch requested after the first of them has no later tuple to precede.
     const auto streams = steps(300, 7, 0);
@@ -181,7 +159,7 @@ void instances_leave_and_join_again() {
 int main() {
   a_switch_called_before_the_run_happens_before_the_first_tuple();
   switches_take_place_at_negative_times();
-  a_switch_called_at_the_end_never_happens_and_nobody_waits_for_it();
+  a_switch_called_at_the_end_never_happens_and_no_thread_waits_for_it();
   a_later_switch_overtakes_an_earlier_one();
   instances_leave_and_join_again();
   return 0;

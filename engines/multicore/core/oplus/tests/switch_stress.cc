@@ -3,33 +3,26 @@
 // (tests/perturb.cc).
 #include <cstdio>
 
-#include "check.h"
-
-#include "oplus/tests/operator_run_case.h"
 #include "oplus/tests/queues_cases.h"
 
 namespace {
 
 using lab::test::behaviour;
 using lab::test::OperatorRunCase;
-using lab::test::Tuples;
 
 constexpr std::int32_t kMost = 6;
 constexpr std::int64_t kBuckets = 12;
 
 template <typename Case>
-std::int64_t round_of(unsigned seed, const char* log) {
-  behaviour = {.window = {5, 10, false}};
-  behaviour.buckets = kBuckets;
+std::int64_t run_round(unsigned seed, const char* log) {
+  behaviour = {.window = {5, 10, false}, .buckets = kBuckets};
   std::mt19937 random(seed);
   const auto streams = lab::test::random_tuples(random, 2, 2, 1500, 2);
-  lab::OplusOptions options;
-  options.workers = 1;
+  auto options = lab::test::short_run<lab::OplusOptions>(1);
   options.most_instances = kMost;
   options.batch = 4;
   options.batch_rows = 4;
   options.ring_blocks = 2;
-  options.core_count = 1;
   options.tuple_buffer = log;
   options.log.rows_in_flight = 16;
   Case run(streams, options);
@@ -37,15 +30,15 @@ std::int64_t round_of(unsigned seed, const char* log) {
   const auto answer = run.run([&](lab::OplusRun& runtime) {
     for (unsigned i = 0;; ++i) {
       const auto instances = i % 2 == 0 ? kMost : 1 + static_cast<std::int32_t>(random() % (kMost - 1));
-      const std::int64_t number = runtime.reconfigure(instances, OperatorRunCase::owners(kBuckets, instances));
+      const std::int64_t number = runtime.reconfigure(instances, lab::test::spread(kBuckets, instances));
       if (number < 0 || !runtime.await(number)) return;
       ++applied;
     }
   });
-  if (lab::test::sorted(answer) != lab::test::keyed_oracle(streams))
-    std::fprintf(stderr, "seed %u, log %s\n", seed, log);
-  CHECK(lab::test::sorted(answer) == lab::test::keyed_oracle(streams));
-  CHECK_EQ(run.runtime().events(), lab::test::tuples_in(streams));
+  const bool right = lab::test::sorted(answer) == lab::test::keyed_oracle(streams);
+  if (!right) std::fprintf(stderr, "seed %u, log %s\n", seed, log);
+  CHECK(right);
+  CHECK_EQ(run.runtime().events(), lab::test::events_in(streams));
   return applied;
 }
 
@@ -54,12 +47,12 @@ std::int64_t round_of(unsigned seed, const char* log) {
 int main() {
   const int least = lab::test::stress_rounds(20);
   std::int64_t applied = 0;
-  const auto round_of_all = [&](unsigned seed) {
-    for (const char* log : {"order", "scalegate"}) {
-      applied += round_of<OperatorRunCase>(seed, log) + round_of<lab::test::SharedNothingRun>(seed, log);
+  const auto run_all = [&](unsigned seed) {
+    for (const char* log : lab::test::kLogs) {
+      applied += run_round<OperatorRunCase>(seed, log) + run_round<lab::test::SharedNothingRun>(seed, log);
     }
   };
-  const int rounds = lab::test::rounds_until(least, round_of_all, [&] { return applied >= 4 * least; });
-  std::printf("%d rounds, %lld switches\n", rounds, static_cast<long long>(applied));
+  const int rounds = lab::test::rounds_until(least, run_all, [&] { return applied >= 4 * least; });
+  lab::test::print_totals(rounds, {{"switches", applied}});
   return 0;
 }

@@ -72,20 +72,20 @@ bool fits(TupleQueue& queue, std::int64_t row, std::int64_t consumed) {
 void copy(TupleQueue& queue, std::int64_t row) { queue.copy(std::array{row}); }
 
 // Rows that the reader still needs are unchanged, however far it lags.
-void a_ring_keeps_what_its_reader_is_not_done_with(std::int64_t rows, std::int64_t longest, unsigned seed) {
+void a_ring_keeps_the_rows_that_its_reader_needs(std::int64_t rows, std::int64_t longest, unsigned seed) {
   const Wide wide(500, longest, seed);
   TupleQueue queue(wide.stream, wide.shapes, rows);
   std::mt19937 random(seed);
   std::int64_t consumed = 0;
   std::int64_t waits = 0;
   for (std::int64_t next = 0; next < wide.size();) {
-    std::vector<std::int64_t> wanted(1 + random() % 5);
-    std::iota(wanted.begin(), wanted.end(), next);
-    wanted.resize(std::min(wanted.size(), static_cast<std::size_t>(wide.size() - next)));
-    const std::size_t fit = queue.fit(wanted, consumed);
-    CHECK(fit <= wanted.size());
+    std::vector<std::int64_t> rows_to_copy(1 + random() % 5);
+    std::iota(rows_to_copy.begin(), rows_to_copy.end(), next);
+    rows_to_copy.resize(std::min(rows_to_copy.size(), static_cast<std::size_t>(wide.size() - next)));
+    const std::size_t fit = queue.fit(rows_to_copy, consumed);
+    CHECK(fit <= rows_to_copy.size());
     if (fit != 0) {
-      queue.copy(std::span(wanted).first(fit));
+      queue.copy(std::span(rows_to_copy).first(fit));
       next += static_cast<std::int64_t>(fit);
       CHECK_EQ(queue.rows(), next);
     } else {
@@ -137,8 +137,8 @@ void a_ring_is_full_when_its_rows_or_its_elements_are() {
 
 int main() {
   for (unsigned seed = 0; seed < 6; ++seed) {
-    a_ring_keeps_what_its_reader_is_not_done_with(1 << (seed % 4), 4, seed);
-    a_ring_keeps_what_its_reader_is_not_done_with(256, 5000, seed);
+    a_ring_keeps_the_rows_that_its_reader_needs(1 << (seed % 4), 4, seed);
+    a_ring_keeps_the_rows_that_its_reader_needs(256, 5000, seed);
   }
   a_ring_is_full_when_its_rows_or_its_elements_are();
   return 0;

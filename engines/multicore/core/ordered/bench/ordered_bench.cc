@@ -1,29 +1,26 @@
-// ordered_bench KINDS WORKERS BATCH RECORDS [NAME=VALUE ...]: one run of an ordered pipeline with native operators.
+// ordered_bench KINDS WORKERS BATCH RECORDS: one run of an ordered pipeline with native operators.
 //
 // KINDS has a letter for each operator: l stateless, p partitioned, f stateful. Operators do as little as possible, so
-// that the bench shows the runtime's cost: they pass records on; with states they add to one. Names: scheduler,
-// worklist, reordering, window, slice_us, partitions, keys, spins (of each record in each operator), measure (0 or 1).
+// that the bench shows the runtime's cost: they pass records on; with states they add to one.
 //
 // Prints the wall time and the CPU time of all threads per input record in ns, and the scheduler's share of the latter
 // per record; fails when the outputs are not all records in order.
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <map>
 #include <numeric>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <time.h>
 #include <vector>
+
+#include "program.h"
 
 #include "ordered/ordered_run.h"
 
 namespace {
 
-std::int64_t keys = 1000;
-std::int64_t spins = 0;
+constexpr std::int64_t kKeys = 1000;
+constexpr std::int32_t kPartitions = 100;
 
 std::uint64_t partition_of(std::int64_t key, std::int64_t partitions) {
   return ((lab::mix_key(key) & 0xffffffffU) * static_cast<std::uint64_t>(partitions)) >> 32;
@@ -42,7 +39,6 @@ std::int64_t process(const lab::StageCall* call, std::int64_t begin, std::int64_
     }
     const std::int32_t k = call->order != nullptr ? call->order[i] : static_cast<std::int32_t>(i);
     const std::int64_t row = call->base + k;
-    for (volatile std::int64_t s = 0; s < spins;) s = s + 1;
     if (call->state != nullptr) {
       void* state = call->state;
       if (call->find != nullptr) {
@@ -68,13 +64,7 @@ std::int64_t partition(const void* const* columns, std::int64_t base, std::int64
   return records + 1;
 }
 
-std::int64_t cpu_ns() {
-  timespec spent{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
-  return spent.tv_sec * 1'000'000'000 + spent.tv_nsec;
-}
-
-int run(int count, char** arguments) {
+void run(char** arguments) {
   const std::string kinds = arguments[1];
   lab::OrderedOptions options;
   options.workers = std::stoi(arguments[2]);
@@ -84,37 +74,10 @@ int run(int count, char** arguments) {
   options.core_count = static_cast<std::int32_t>(std::thread::hardware_concurrency());
   const std::int64_t likely = std::min<std::int64_t>(8192 / options.batch, 1024);
   options.window = std::max<std::int64_t>({16, 4 * options.workers, likely});
-  std::int32_t partitions = 100;
-  for (int i = 5; i < count; ++i) {
-    const std::string_view given = arguments[i];
-    const auto at = given.find('=');
-    const std::string name(given.substr(0, at));
-    const std::string value(at == std::string_view::npos ? "" : given.substr(at + 1));
-    if (name == "scheduler")
-      options.scheduler = value;
-    else if (name == "worklist")
-      options.worklist = value;
-    else if (name == "reordering")
-      options.reordering = value;
-    else if (name == "window")
-      options.window = std::stoll(value);
-    else if (name == "slice_us")
-      options.slice_ns = std::stoll(value) * 1000;
-    else if (name == "partitions")
-      partitions = std::stoi(value);
-    else if (name == "keys")
-      keys = std::stoll(value);
-    else if (name == "spins")
-      spins = std::stoll(value);
-    else if (name == "measure")
-      options.measure = value != "0";
-    else
-      throw std::invalid_argument("there is no " + name);
-  }
   std::vector<std::int64_t> ts(static_cast<std::size_t>(records)), key(ts.size());
   std::iota(ts.begin(), ts.end(), 0);
   for (std::size_t i = 0; i < key.size(); ++i) {
-    key[i] = static_cast<std::int64_t>(lab::mix_key(ts[i]) % static_cast<std::uint64_t>(keys));
+    key[i] = static_cast<std::int64_t>(lab::mix_key(ts[i]) % std::uint64_t{kKeys});
   }
   lab::StreamView stream;
   stream.ts = ts;
@@ -131,15 +94,15 @@ int run(int count, char** arguments) {
     if (letter != 'l') spec.state_bytes = 8;
     if (spec.kind == Kind::kPartitioned) {
       spec.partition = &partition;
-      spec.partitions = partitions;
+      spec.partitions = kPartitions;
     }
     runtime.add_stage(spec);
   }
   runtime.add_stream(stream);
   runtime.start();
-  const std::int64_t cpu_start = cpu_ns();
+  const std::int64_t cpu_start = lab::bench::cpu_ns();
   const auto wall = static_cast<double>(runtime.run());
-  const auto cpu = static_cast<double>(cpu_ns() - cpu_start);
+  const auto cpu = static_cast<double>(lab::bench::cpu_ns() - cpu_start);
   if (runtime.rows() != records) throw std::logic_error("records are missing");
   std::vector<std::int64_t> out(ts.size()), out_key(ts.size());
   void* columns[] = {out.data(), out_key.data()};
@@ -148,20 +111,10 @@ int run(int count, char** arguments) {
   const auto each = static_cast<double>(records);
   const lab::OrderedCounts counts = runtime.counts();
   std::printf("%.2f %.2f %.2f\n", wall / each, cpu / each, static_cast<double>(counts.decision_ns) / each);
-  return 0;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 5) {
-    std::fputs("usage: ordered_bench KINDS WORKERS BATCH RECORDS [NAME=VALUE ...]\n", stderr);
-    return 2;
-  }
-  try {
-    return run(count, arguments);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "ordered_bench: %s\n", error.what());
-    return 1;
-  }
+  return lab::bench::run_program("ordered_bench", "KINDS WORKERS BATCH RECORDS", count, 4, 4, [&] { run(arguments); });
 }

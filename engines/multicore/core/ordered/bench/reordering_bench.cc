@@ -8,13 +8,12 @@
 // Prints the wall time and the CPU time of all threads per unit in ns; fails when the exit does not see all units in
 // order.
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <time.h>
 #include <vector>
+
+#include "program.h"
 
 #include "ordered/reorder.h"
 #include "ordered/unit.h"
@@ -118,20 +117,14 @@ class Bench {
   alignas(lab::kCacheLine) std::atomic<std::int64_t> next_{0};
 };
 
-std::int64_t cpu_ns() {
-  timespec spent{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
-  return spent.tv_sec * 1'000'000'000 + spent.tv_nsec;
-}
-
 void run(const Setting& setting) {
   Bench bench(setting);
   const std::int64_t wall_start = lab::now_ns();
-  const std::int64_t cpu_start = cpu_ns();
+  const std::int64_t cpu_start = lab::bench::cpu_ns();
   std::vector<std::thread> threads;
   for (int i = 0; i < setting.workers; ++i) threads.emplace_back([&bench, i] { bench.work(i); });
   for (std::thread& thread : threads) thread.join();
-  const auto cpu = static_cast<double>(cpu_ns() - cpu_start);
+  const auto cpu = static_cast<double>(lab::bench::cpu_ns() - cpu_start);
   const auto wall = static_cast<double>(lab::now_ns() - wall_start);
   bench.check();
   const auto each = static_cast<double>(setting.units);
@@ -141,11 +134,7 @@ void run(const Setting& setting) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 5 || count > 6) {
-    std::fputs("usage: reordering_bench SCHEME WORKERS UNITS SPINS [HOLD]\n", stderr);
-    return 2;
-  }
-  try {
+  return lab::bench::run_program("reordering_bench", "SCHEME WORKERS UNITS SPINS [HOLD]", count, 4, 5, [&] {
     Setting setting;
     setting.scheme = arguments[1];
     setting.workers = std::stoi(arguments[2]);
@@ -153,9 +142,5 @@ int main(int count, char** arguments) {
     setting.spins = std::stoll(arguments[4]);
     if (count == 6) setting.hold = std::stoll(arguments[5]);
     run(setting);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "reordering_bench: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -10,18 +10,13 @@
 
 #include "check.h"
 
-#include "ordered/unit.h"
-#include "ordered/worker.h"
+#include "ordered/tests/units.h"
 
 namespace {
 
 using lab::OrderedWorker;
 using lab::Unit;
-
-std::unique_ptr<OrderedWorker> a_worker(std::int32_t index = 0) {
-  static lab::Recorder silent(false);
-  return std::make_unique<OrderedWorker>(index, silent, 1);
-}
+using lab::test::make_worker;
 
 // Checks the order, that one thread is here at a time, and that an incompletely sent unit comes again.
 struct Door final : lab::BoundedExit {
@@ -53,7 +48,7 @@ void what_is_too_far_ahead_is_refused_until_its_slot_is_empty() {
   for (const char* name : {"nonblocking", "lock"}) {
     Door door;
     const auto order = lab::make_bounded(name, 3, door);  // four slots
-    const auto worker = a_worker();
+    const auto worker = make_worker();
     auto units = numbered(10);
     CHECK(!order->takes(4) && !order->send(units[4], *worker));
     CHECK(order->send(units[3], *worker) && order->send(units[1], *worker));
@@ -78,7 +73,7 @@ void an_exit_without_room_is_asked_again_by_who_looks_for_work() {
     Door door;
     door.room.store(1);
     const auto order = lab::make_bounded(name, 4, door);
-    const auto worker = a_worker();
+    const auto worker = make_worker();
     auto units = numbered(6);
     CHECK(!order->resume(*worker));  // no offer
     for (int i = 2; i >= 0; --i) CHECK(order->send(units[static_cast<std::size_t>(i)], *worker));
@@ -98,7 +93,7 @@ void an_exit_without_room_is_asked_again_by_who_looks_for_work() {
 // bit. A refused thread retries; a thread without units takes the offers. All units must then be out, in order.
 void all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room() {
   std::int64_t refused = 0;
-  const auto round_of = [&](unsigned round) {
+  const auto run_round = [&](unsigned round) {
     const std::int64_t slots = std::int64_t{1} << (round % 5);
     const int threads = 1 + static_cast<int>(round % 4);
     constexpr std::int64_t kTotal = 150;
@@ -111,7 +106,7 @@ void all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room() {
     std::vector<std::thread> adders;
     for (int i = 0; i < threads; ++i) {
       adders.emplace_back([&, i] {
-        const auto worker = a_worker(i);
+        const auto worker = make_worker(i);
         std::mt19937 random(round * 8 + static_cast<unsigned>(i));
         for (;;) {
           const std::int64_t mine = serial.fetch_add(1, std::memory_order_relaxed);
@@ -134,12 +129,12 @@ void all_is_sent_however_often_it_is_refused_and_the_exit_has_no_room() {
       for (auto k = random() % 4; k > 0; --k) std::this_thread::yield();
     }
     for (std::thread& adder : adders) adder.join();
-    const auto worker = a_worker();
+    const auto worker = make_worker();
     CHECK(!order->resume(*worker));
     CHECK_EQ(door.next, kTotal);
     refused += refusals.load();
   };
-  const int rounds = lab::test::rounds_until(lab::test::stress_rounds(20), round_of, [&] { return refused > 0; });
+  const int rounds = lab::test::rounds_until(lab::test::stress_rounds(20), run_round, [&] { return refused > 0; });
   std::printf("%d rounds, %lld refused\n", rounds, static_cast<long long>(refused));
 }
 

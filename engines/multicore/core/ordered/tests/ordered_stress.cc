@@ -2,10 +2,10 @@
 // execution, and always an end.
 #include <cstdio>
 
-#include "check.h"
-#include "counter.h"
+#include "streams.h"
 
-#include "ordered/tests/ordered_cases.h"
+#include "ordered/ordered_run.h"
+#include "stages/tests/stage_cases.h"
 
 namespace {
 
@@ -19,25 +19,16 @@ std::int64_t handed_over = 0;
 std::int64_t delegated = 0;
 std::int64_t splits = 0;
 std::int64_t refused = 0;
-std::int64_t put_aside = 0;
+std::int64_t deferrals = 0;
 
-void round_of(unsigned seed) {
+void run_round(unsigned seed) {
   std::mt19937 random(seed);
   const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
   const auto operators = static_cast<std::size_t>(pick(1, 4));
-  const bool keyed = pick(0, 3) == 0;                         // and homed, with windows so short that bundles split
-  const int many = pick(0, static_cast<int>(operators) - 1);  // the only operator that may forward many
-  for (std::size_t i = 0; i < operators; ++i) {
+  lab::test::draw_behaviours(random, operators);
+  const bool keyed = pick(0, 3) == 0;  // and homed, with windows so short that bundles split
+  for (std::size_t i = 0; keyed && i < operators; ++i) {
     Behaviour& how = behaviours[i];
-    how = {};
-    how.kind = std::array{Kind::kStateless, Kind::kPartitioned, Kind::kStateful}[static_cast<std::size_t>(pick(0, 2))];
-    how.keys = pick(0, 2) == 0 ? 1 : pick(1, 30);
-    how.partitions = pick(0, 2) == 0 ? 1 : pick(1, 40);
-    how.tenths = std::array{0, 3, 6, 10, 10, 10}[static_cast<std::size_t>(pick(0, 5))];
-    if (static_cast<int>(i) == many && pick(0, 1) == 1) how.copies = pick(2, 20);
-    how.max_outputs = how.copies + (pick(0, 1) == 1 ? pick(0, 9) : 0);
-    how.spins = pick(0, 2) == 0 ? pick(0, 200) : 0;
-    if (!keyed) continue;
     how.kind = Kind::kPartitioned;
     how.keys = pick(2, 30);
     how.partitions = pick(2, 40);
@@ -45,11 +36,8 @@ void round_of(unsigned seed) {
   }
   auto streams = lab::test::random_streams(random, pick(1, 4), 500, 40, pick(1, 6));
   lab::OrderedOptions options;
-  options.workers = pick(1, 8);
-  options.batch = pick(0, 1) == 1 ? 1 : pick(1, 64);
+  lab::test::draw_settings(random, options, streams);
   options.window = pick(0, 1) == 1 ? pick(1, 8) : pick(1, 300);
-  options.ring_blocks = static_cast<std::uint64_t>(pick(1, 8));
-  options.core_count = pick(0, 2) != 0 ? 1 : 64;
   const std::array schedulers{"ct", "ct_input", "lp", "et", "qst"};
   options.scheduler = schedulers[static_cast<std::size_t>(pick(0, 4))];
   options.worklist = std::array{"homed", "hybrid", "partitioned", "shared"}[static_cast<std::size_t>(pick(0, 3))];
@@ -66,24 +54,18 @@ void round_of(unsigned seed) {
     options.worklist = "homed";
     options.window_ns = 1'000;
   }
-  options.measure = pick(0, 3) != 0;
-  options.grid_steps = 100;
-  if (pick(0, 3) == 0) {
-    options.load = lab::LoadOptions{0, 0, pick(0, 1) == 1};
-    options.ring_blocks = 1024;
-    lab::test::schedule(streams, pick(0, 2000));
-  }
-  const auto runtime = lab::test::pipeline_of(options, streams, operators);
+  const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, operators);
   runtime->run();
   const auto answer = lab::test::collected(*runtime);
   const bool right = answer == lab::test::oracle(streams, operators);
   if (!right) std::fprintf(stderr, "seed %u\n", seed);
   CHECK(right);
-  CHECK_EQ(runtime->events(), lab::test::records_in(streams));
+  CHECK_EQ(runtime->events(), lab::test::events_in(streams));
+  CHECK_EQ(runtime->counts().adds, runtime->counts().sends);
+  CHECK_EQ(runtime->totals(0).rows, runtime->events());
+  for (std::size_t i = 1; i < operators; ++i) CHECK_EQ(runtime->totals(i).rows, runtime->totals(i - 1).outputs);
   if (options.load && options.measure) {
-    std::int64_t timed = 0;
-    for (const std::int64_t n : runtime->latency_counts()) timed += n;
-    CHECK_EQ(timed, static_cast<std::int64_t>(answer.size()));
+    CHECK_EQ(lab::test::total_of(runtime->latency_counts()), std::ssize(answer));
   }
   records += static_cast<std::int64_t>(answer.size());
   sleeps += lab::test::counter(*runtime, "sleeps");
@@ -91,7 +73,7 @@ void round_of(unsigned seed) {
   delegated += runtime->counts().delegated;
   splits += runtime->counts().splits;
   refused += runtime->counts().refused;
-  put_aside += runtime->counts().put_aside;
+  deferrals += runtime->counts().deferrals;
 }
 
 }  // namespace
@@ -99,13 +81,14 @@ void round_of(unsigned seed) {
 int main() {
   const int least = lab::test::stress_rounds(20) * 10;
   const int rounds = lab::test::rounds_until(
-      least, round_of, [&] { return splits > least / 20 && refused > least && put_aside > least / 20; });
-  std::printf(
-      "%d rounds, %lld records, %lld sleeps, %lld turns handed over, %lld groups delegated, %lld splits, %lld units "
-      "refused, %lld put aside\n",
-      rounds, static_cast<long long>(records), static_cast<long long>(sleeps), static_cast<long long>(handed_over),
-      static_cast<long long>(delegated), static_cast<long long>(splits), static_cast<long long>(refused),
-      static_cast<long long>(put_aside));
+      least, run_round, [&] { return splits > least / 20 && refused > least && deferrals > least / 20; });
+  lab::test::print_totals(rounds, {{"records", records},
+                                   {"sleeps", sleeps},
+                                   {"turns handed over", handed_over},
+                                   {"groups delegated", delegated},
+                                   {"splits", splits},
+                                   {"units refused", refused},
+                                   {"put aside", deferrals}});
   CHECK(records > 100 * rounds);
   return 0;
 }

@@ -6,9 +6,8 @@
 #include <sched.h>
 #endif
 
-#include "check.h"
-
-#include "ordered/tests/ordered_cases.h"
+#include "ordered/ordered_run.h"
+#include "stages/tests/stage_cases.h"
 
 namespace {
 
@@ -16,6 +15,7 @@ using lab::OrderedOptions;
 using lab::OrderedRun;
 using lab::test::Behaviour;
 using lab::test::behaviours;
+using lab::test::contains;
 using lab::test::Record;
 using lab::test::Rows;
 using Kind = lab::StageSpec::Kind;
@@ -36,25 +36,22 @@ const Queues kQueues[] = {{"source", "homed"},   {"source", "hybrid"},   {"sourc
 const char* const kReorderings[] = {"nonblocking", "lock"};
 
 OrderedOptions options_of(int workers, std::int64_t batch) {
-  OrderedOptions options;
-  options.workers = workers;
+  auto options = lab::test::short_run<OrderedOptions>(workers, 2);
   options.batch = batch;
   options.window = batch == 1 ? 64 : 8;
-  options.core_count = 2;
   options.slice_ns = 20'000;
-  options.grid_steps = 100;  // under a sanitizer, memory for an hour is most of a short run's cost
   return options;
 }
 
 // Runs the first `operators` behaviours and checks the answer. Returns its number of records.
 std::size_t check(const std::vector<Rows>& streams, std::size_t operators, const OrderedOptions& options) {
-  const auto runtime = lab::test::pipeline_of(options, streams, operators);
+  const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, operators);
   runtime->run();
   const std::vector<Record> expected = lab::test::oracle(streams, operators);
   const std::vector<Record> answer = lab::test::collected(*runtime);
   CHECK_EQ(answer.size(), expected.size());
   CHECK(answer == expected);
-  CHECK_EQ(runtime->events(), lab::test::records_in(streams));
+  CHECK_EQ(runtime->events(), lab::test::events_in(streams));
   const lab::OrderedCounts counts = runtime->counts();
   CHECK_EQ(counts.adds, counts.sends);
   CHECK_EQ(runtime->totals(0).rows, runtime->events());
@@ -66,27 +63,6 @@ std::size_t check(const std::vector<Rows>& streams, std::size_t operators, const
 std::vector<Rows> input(int seed, int streams, int most, std::int64_t keys = 20) {
   std::mt19937 random(static_cast<unsigned>(seed));
   return lab::test::random_streams(random, streams, most, keys, 3);
-}
-
-void every_kind_of_operator_gives_the_sequential_answer() {
-  const Kind kinds[] = {Kind::kStateless, Kind::kPartitioned, Kind::kStateful};
-  std::size_t records = 0;
-  lab::test::Turns turns;
-  for (int shape = 0; shape < 27; ++shape) {
-    behaviours = {};
-    behaviours[0].kind = kinds[shape % 3];
-    behaviours[1].kind = kinds[shape / 3 % 3];
-    behaviours[2].kind = kinds[shape / 9];
-    behaviours[1].tenths = 7;
-    const std::size_t operators = 1 + static_cast<std::size_t>(shape) % 3;
-    for (const int workers : {1, 2, 4}) {
-      for (const std::int64_t batch : {1, 64}) {
-        if (turns.next()) records += check(input(shape, 1, 900), operators, options_of(workers, batch));
-        if (turns.next()) records += check(input(shape, 3, 300), operators, options_of(workers, batch));
-      }
-    }
-  }
-  CHECK(records > static_cast<std::size_t>(50'000 / turns.most_left_out()));
 }
 
 void every_scheduler_worklist_and_reordering_gives_the_sequential_answer() {
@@ -114,31 +90,10 @@ void every_scheduler_worklist_and_reordering_gives_the_sequential_answer() {
   }
 }
 
-void any_selectivity_is_in_order() {
-  lab::test::Turns turns;
-  for (const Queues& queues : kQueues) {
-    for (const auto& [tenths, copies, most] :
-         {std::tuple{0, 1, 1}, {3, 1, 1}, {10, 1, 3}, {10, 50, 50}, {3, 50, 60}, {10, 4, 4}}) {
-      for (const Kind kind : {Kind::kStateless, Kind::kPartitioned, Kind::kStateful}) {
-        behaviours = {Behaviour{.kind = kind, .tenths = tenths, .copies = copies, .max_outputs = most},
-                      Behaviour{.kind = Kind::kPartitioned, .tenths = 5}, Behaviour{.kind = kind, .tenths = 2}};
-        for (const int workers : {1, 4}) {
-          for (const std::int64_t batch : {1, 64}) {
-            if (!turns.next()) continue;
-            OrderedOptions options = options_of(workers, batch);
-            queues.into(options);
-            check(input(tenths + 11, 2, 200), 3, options);
-          }
-        }
-      }
-    }
-  }
-}
-
 // An operator with keys that takes all the time is split, once for two workers of even keys; another is not. The clock
 // measures which operator delays others. On a busy machine the second worker may start after all work is done, or the
 // worker of the light operator may lose its core. So each outcome must be seen in one run.
-void only_an_operator_that_holds_others_up_comes_apart() {
+void only_an_operator_that_delays_others_is_split() {
   const auto streams = input(8, 3, 4000, 40);
   OrderedOptions options = options_of(2, 16);
   options.window_ns = 200'000;
@@ -146,7 +101,7 @@ void only_an_operator_that_holds_others_up_comes_apart() {
     behaviours = {Behaviour{.spins = heavy ? 0 : 2000},
                   Behaviour{.kind = Kind::kPartitioned, .keys = 40, .partitions = 4, .spins = heavy ? 2000 : 0}};
     for (bool seen = false; !seen;) {
-      const auto runtime = lab::test::pipeline_of(options, streams, 2);
+      const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, 2);
       runtime->run();
       CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
       seen = (runtime->counts().splits > 0) == heavy;
@@ -202,7 +157,7 @@ void a_small_window_does_not_block() {
 
 // With serials of operators, a partition's worker runs ahead of the reordering buffer and is refused. The next unit
 // lies in a partition without a worker, so the worker turns to other work.
-void a_worker_that_is_refused_turns_to_what_all_wait_for() {
+void a_refused_worker_turns_to_the_unit_that_all_wait_for() {
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 50, .copies = 3, .max_outputs = 3},
                 Behaviour{.kind = Kind::kPartitioned, .keys = 50, .partitions = 50}};
   for (const int workers : {1, 3}) {
@@ -211,12 +166,12 @@ void a_worker_that_is_refused_turns_to_what_all_wait_for() {
     Queues{"operator", "partitioned"}.into(options);
     const auto streams = input(4, 1, 2000, 50);
     for (bool refused = false; !refused;) {  // the first run has one worker, which runs ahead of itself
-      const auto runtime = lab::test::pipeline_of(options, streams, 2);
+      const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, 2);
       runtime->run();
       CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
       refused = runtime->counts().refused > 0;
       if (workers == 1) CHECK(refused);
-      if (workers == 1) CHECK_EQ(runtime->counts().put_aside, runtime->counts().refused);
+      if (workers == 1) CHECK_EQ(runtime->counts().deferrals, runtime->counts().refused);
     }
   }
 }
@@ -238,13 +193,13 @@ void inputs_may_be_empty_or_end_early() {
 }
 
 // Records of three streams that alternate one by one fill whole units; long runs become views.
-void records_of_several_streams_are_put_together() {
+void records_of_several_streams_share_units() {
   behaviours = {};
   std::vector<Rows> streams(3);
   for (std::int64_t i = 0; i < 960; ++i) streams[static_cast<std::size_t>(i % 3)].add({i, i, 0, i});
   for (std::int64_t i = 0; i < 640; ++i) streams[1].add({1000 + i, i, 0, i});
   OrderedOptions options = options_of(1, 64);
-  const auto runtime = lab::test::pipeline_of(options, streams, 1);
+  const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, 1);
   runtime->run();
   CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 1));
   CHECK(runtime->counts().adds < 2 * 1600 / 64);
@@ -262,27 +217,18 @@ void under_a_load_each_output_has_a_latency_and_every_record_is_counted() {
       options.load = lab::LoadOptions{0, 0, seed % 4 == 3};
       options.ring_blocks = 1024;
       kQueues[seed % 7].into(options);
-      const auto runtime = lab::test::pipeline_of(options, streams, 3);
+      const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, 3);
       runtime->run();
       const auto expected = lab::test::oracle(streams, 3);
       CHECK(lab::test::collected(*runtime) == expected);
-      std::int64_t timed = 0;
-      for (const std::int64_t n : runtime->latency_counts()) timed += n;
-      CHECK_EQ(timed, static_cast<std::int64_t>(expected.size()));
-      std::int64_t served = 0;
-      for (const std::int64_t n : runtime->service_counts()) served += n;
-      CHECK_EQ(served, timed);
-      std::int64_t consumed = 0, outputs = 0, emitted = 0;
-      for (const lab::Progress& step : runtime->progress()) {
-        consumed += step.consumed;
-        outputs += step.outputs;
-        emitted += step.emitted;
-      }
-      CHECK_EQ(consumed, lab::test::records_in(streams));
-      CHECK_EQ(emitted, lab::test::records_in(streams));
-      CHECK_EQ(outputs, timed);
+      CHECK_EQ(lab::test::total_of(runtime->latency_counts()), std::ssize(expected));
+      CHECK_EQ(lab::test::total_of(runtime->service_counts()), std::ssize(expected));
+      const lab::test::ProgressTotals progress = lab::test::progress_of(*runtime);
+      CHECK_EQ(progress.consumed, lab::test::events_in(streams));
+      CHECK_EQ(progress.emitted, lab::test::events_in(streams));
+      CHECK_EQ(progress.outputs, std::ssize(expected));
       options.measure = false;
-      const auto unmeasured = lab::test::pipeline_of(options, streams, 3);
+      const auto unmeasured = lab::test::run_of<lab::OrderedRun>(options, streams, 3);
       unmeasured->run();
       CHECK(lab::test::collected(*unmeasured) == expected);
     }
@@ -306,7 +252,7 @@ void heartbeats_of_a_silent_stream_let_others_pass() {
     OrderedOptions options = options_of(workers, 8);
     options.load = lab::LoadOptions{0, 0, false};
     options.ring_blocks = 1024;
-    const auto runtime = lab::test::pipeline_of(options, streams, 2);
+    const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, 2);
     runtime->run();
     CHECK(lab::test::collected(*runtime) == lab::test::oracle(streams, 2));
     const auto progress = runtime->progress();
@@ -318,7 +264,7 @@ void heartbeats_of_a_silent_stream_let_others_pass() {
 }
 
 // A latency counts from the due time of the record that caused the output, whatever else is in its unit.
-void a_latency_counts_from_the_record_that_the_output_came_from() {
+void a_latency_counts_from_the_record_that_caused_the_output() {
   constexpr std::int64_t kMs = 1'000'000;
   // The first record in the pipeline takes tens of ms and delays the others; they must count their wait.
   behaviours = {Behaviour{.kind = Kind::kPartitioned, .keys = 5}, Behaviour{.kind = Kind::kPartitioned, .keys = 3}};
@@ -330,7 +276,7 @@ void a_latency_counts_from_the_record_that_the_output_came_from() {
   OrderedOptions options = options_of(1, 8);
   options.load = lab::LoadOptions{0, 0, true};  // one unit of eight, complete after 200 ms
   options.ring_blocks = 1024;
-  const auto runtime = lab::test::pipeline_of(options, streams, 2);
+  const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, 2);
   runtime->run();
   std::int64_t waited = 0, at_once = 0;
   const auto counts = runtime->latency_counts();
@@ -342,13 +288,8 @@ void a_latency_counts_from_the_record_that_the_output_came_from() {
 }
 
 std::string failure_of(const std::vector<Rows>& streams, std::size_t operators, const OrderedOptions& options) {
-  const auto runtime = lab::test::pipeline_of(options, streams, operators);
-  try {
-    runtime->run();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
+  const auto runtime = lab::test::run_of<lab::OrderedRun>(options, streams, operators);
+  return lab::test::failure_of([&] { runtime->run(); });
 }
 
 void an_operator_that_fails_ends_the_run_and_is_named() {
@@ -365,19 +306,18 @@ void an_operator_that_fails_ends_the_run_and_is_named() {
           behaviours = {Behaviour{}, Behaviour{.kind = kind}, Behaviour{.kind = Kind::kPartitioned}};
           behaviours[1].raises_at = 5 * streams[0].value[streams[0].value.size() / 2];
           const std::string raised = failure_of(streams, 3, options);
-          CHECK(raised.find("operator number 1: its function ") != std::string::npos);
-          CHECK(raised.find("raised an exception") != std::string::npos);
+          CHECK(contains(raised, "operator number 1: its function "));
+          CHECK(contains(raised, "raised an exception"));
           behaviours[1].raises_at = std::numeric_limits<std::int64_t>::min();
           behaviours[1].copies = 3;
           behaviours[1].max_outputs = 2;
           const std::string emitted = failure_of(streams, 3, options);
-          CHECK(emitted.find("operator number 1: its function emitted ") != std::string::npos);
-          CHECK(emitted.find("beyond max_outputs") != std::string::npos);
+          CHECK(contains(emitted, "operator number 1: its function emitted "));
+          CHECK(contains(emitted, "beyond max_outputs"));
           behaviours[1].copies = 1;
           behaviours[2].key_raises = true;
           const std::string key = failure_of(streams, 3, options);
-          CHECK(key.find("operator number 2: ") != std::string::npos &&
-                key.find("its key function raised") != std::string::npos);
+          CHECK(contains(key, "operator number 2: ") && contains(key, "its key function raised"));
         }
       }
     }
@@ -400,9 +340,9 @@ void all_makes_progress_on_one_core() {
   for (const Queues& queues : kQueues) {
     for (const char* reordering : kReorderings) {
       for (const int workers : {4, 8}) {
-        for (const bool told : {false, true}) {  // whether the runtime knows that cores are few
+        for (const int core_count : {0, 1}) {  // 1: the runtime knows that cores are few
           OrderedOptions options = options_of(workers, workers == 4 ? 1 : 16);
-          options.core_count = told ? 1 : 0;
+          options.core_count = core_count;
           options.window_ns = 50'000;  // so that homed bundles split
           queues.into(options);
           options.reordering = reordering;
@@ -419,10 +359,10 @@ template <typename Change>
 void refused(const Change& change) {
   OrderedOptions options = options_of(2, 1);
   change(options);
-  CHECK_THROWS(lab::test::pipeline_of(options, std::vector<Rows>(1), 1), std::invalid_argument);
+  CHECK_THROWS(lab::test::run_of<lab::OrderedRun>(options, std::vector<Rows>(1), 1), std::invalid_argument);
 }
 
-void what_is_out_of_range_is_refused() {
+void options_out_of_range_are_refused() {
   behaviours = {};
   refused([](OrderedOptions& o) { o.workers = 0; });
   refused([](OrderedOptions& o) { o.workers = 65; });
@@ -444,7 +384,7 @@ void what_is_out_of_range_is_refused() {
   behaviours[0] = Behaviour{.max_outputs = 0};
   refused([](OrderedOptions&) {});
   behaviours = {};
-  const auto runtime = lab::test::pipeline_of(options_of(2, 1), std::vector<Rows>(1), 1);
+  const auto runtime = lab::test::run_of<lab::OrderedRun>(options_of(2, 1), std::vector<Rows>(1), 1);
   runtime->start();
   CHECK_THROWS(runtime->start(), std::logic_error);
   CHECK_THROWS(runtime->add_stage(lab::test::stage_of(0)), std::logic_error);
@@ -454,7 +394,7 @@ void what_is_out_of_range_is_refused() {
   bare.input_itemsizes = {8};
   OrderedRun none(bare);
   CHECK_THROWS(none.start(), std::logic_error);  // without an operator
-  const auto never_run = lab::test::pipeline_of(options_of(4, 1), std::vector<Rows>(1), 1);
+  const auto never_run = lab::test::run_of<lab::OrderedRun>(options_of(4, 1), std::vector<Rows>(1), 1);
   never_run->start();  // its threads end with it
 }
 
@@ -462,10 +402,9 @@ void a_processing_latency_is_measured_at_full_speed() {
   behaviours = {};
   const auto streams = input(2, 1, 5000);
   for (const std::int64_t batch : {1, 64, 256}) {
-    const auto runtime = lab::test::pipeline_of(options_of(2, batch), streams, 2);
+    const auto runtime = lab::test::run_of<lab::OrderedRun>(options_of(2, batch), streams, 2);
     runtime->run();
-    std::int64_t timed = 0;
-    for (const std::int64_t n : runtime->processing_counts()) timed += n;
+    const std::int64_t timed = lab::test::total_of(runtime->processing_counts());
     const std::int64_t units = (runtime->events() + batch - 1) / batch;
     const std::int64_t every = std::max<std::int64_t>(1, 64 / batch);
     CHECK_EQ(timed, (units + every - 1) / every);
@@ -475,22 +414,20 @@ void a_processing_latency_is_measured_at_full_speed() {
 }  // namespace
 
 int main() {
-  every_kind_of_operator_gives_the_sequential_answer();
   every_scheduler_worklist_and_reordering_gives_the_sequential_answer();
-  any_selectivity_is_in_order();
-  only_an_operator_that_holds_others_up_comes_apart();
+  only_an_operator_that_delays_others_is_split();
   a_single_partition_is_not_looked_for();
   one_key_may_have_everything();
   a_small_window_does_not_block();
-  a_worker_that_is_refused_turns_to_what_all_wait_for();
+  a_refused_worker_turns_to_the_unit_that_all_wait_for();
   inputs_may_be_empty_or_end_early();
-  records_of_several_streams_are_put_together();
+  records_of_several_streams_share_units();
   under_a_load_each_output_has_a_latency_and_every_record_is_counted();
   heartbeats_of_a_silent_stream_let_others_pass();
-  a_latency_counts_from_the_record_that_the_output_came_from();
+  a_latency_counts_from_the_record_that_caused_the_output();
   an_operator_that_fails_ends_the_run_and_is_named();
   all_makes_progress_on_one_core();
-  what_is_out_of_range_is_refused();
+  options_out_of_range_are_refused();
   a_processing_latency_is_measured_at_full_speed();
   return 0;
 }

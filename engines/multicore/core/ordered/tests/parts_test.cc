@@ -13,7 +13,6 @@
 
 #include "ordered/groups.h"
 #include "ordered/tests/units.h"
-#include "ordered/worker.h"
 #include "ordered/worklist.h"
 
 namespace {
@@ -21,12 +20,8 @@ namespace {
 using lab::Group;
 using lab::OrderedWorker;
 using lab::Unit;
+using lab::test::make_worker;
 using lab::test::Units;
-
-std::unique_ptr<OrderedWorker> a_worker(std::int32_t index = 0, std::size_t stages = 1) {
-  static lab::Recorder silent(false);
-  return std::make_unique<OrderedWorker>(index, silent, stages);
-}
 
 void push(lab::Worklist& list, Unit& unit) {
   Unit* one = &unit;
@@ -91,8 +86,15 @@ void a_ring_is_used_again_and_shows_nothing_before_it_is_published() {
   }
 }
 
+// For lists of groups.
+struct GroupOperate : lab::Operate {
+  void operate(Unit&, OrderedWorker&) override {}
+  void hand_over(OrderedWorker&) override {}
+  bool stopped() const noexcept override { return false; }
+};
+
 // Records the groups taken, and checks that no two of a partition run at once.
-class Watch final : public lab::Operate {
+class Watch final : public GroupOperate {
  public:
   explicit Watch(std::size_t partitions, int yields = 0) : inside_(partitions), seen(partitions), yields_(yields) {}
   void operate(Unit& unit, OrderedWorker&) override {
@@ -108,7 +110,6 @@ class Watch final : public lab::Operate {
     done.fetch_add(1, std::memory_order_relaxed);
   }
   void hand_over(OrderedWorker&) override { handed_over = true; }
-  bool stopped() const noexcept override { return false; }
 
  private:
   std::vector<std::atomic<int>> inside_;
@@ -146,7 +147,7 @@ void groups_of_a_partition_come_one_at_a_time_and_in_order() {
         std::vector<std::thread> workers;
         for (int i = 0; i < threads; ++i) {
           workers.emplace_back([&, i] {
-            const auto worker = a_worker(i);
+            const auto worker = make_worker(i);
             while (watch.done.load(std::memory_order_relaxed) < total) {
               if (list->work(1 + i * 7, watch, *worker) == 0) std::this_thread::yield();
             }
@@ -175,8 +176,7 @@ void groups_of_a_partition_come_one_at_a_time_and_in_order() {
 void bundles_split_and_the_keys_of_each_stay_in_order() {
   constexpr std::int32_t kKeys = 6;
   constexpr std::int64_t kUnits = 600;
-  struct Keys final : lab::Operate {
-    void operate(Unit&, OrderedWorker&) override {}
+  struct Keys final : GroupOperate {
     void operate_group(Group& group, OrderedWorker&) override {
       const Unit& unit = *group.unit;
       for (std::int32_t i = group.begin; i < group.end; ++i) {
@@ -188,8 +188,6 @@ void bundles_split_and_the_keys_of_each_stay_in_order() {
       }
       done.fetch_add(group.end - group.begin, std::memory_order_relaxed);
     }
-    void hand_over(OrderedWorker&) override {}
-    bool stopped() const noexcept override { return false; }
     std::array<std::atomic<int>, kKeys> inside{};
     std::array<std::vector<std::int64_t>, kKeys> seen;
     std::atomic<std::int64_t> done{0};
@@ -206,7 +204,7 @@ void bundles_split_and_the_keys_of_each_stay_in_order() {
       std::vector<std::thread> workers;
       for (int i = 0; i < threads; ++i) {
         workers.emplace_back([&, i] {
-          const auto worker = a_worker(i);
+          const auto worker = make_worker(i);
           for (;;) {
             const bool last = over.load(std::memory_order_acquire);
             if (list->work(1 + i * 7, keys, *worker) != 0) continue;
@@ -255,9 +253,9 @@ void bundles_split_and_the_keys_of_each_stay_in_order() {
   }
 }
 
-void a_list_of_one_worker_does_not_split_and_a_split_waits_for_the_one_before() {
+void a_list_of_one_worker_does_not_split_and_a_split_waits_for_the_last() {
   Watch watch(4);
-  const auto worker = a_worker(0);
+  const auto worker = make_worker(0);
   CHECK(!lab::make_group_list("homed", 4, 8, 1, 0)->split());
   CHECK(!lab::make_group_list("hybrid", 4, 8, 2, 0)->split());
   const auto list = lab::make_group_list("homed", 4, 8, 2, 0);
@@ -278,25 +276,22 @@ void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
   Units units({{0}, {0}, {1}});
   const auto list = lab::make_group_list("hybrid", 4, 2, 2, 0);
   for (Unit& unit : units.units) push(*list, unit);
-  struct Slow final : lab::Operate {
-    void operate(Unit&, OrderedWorker&) override {}
+  struct Slow final : GroupOperate {
     void operate_group(Group& group, OrderedWorker& worker) override {
       by[group.unit->serial] = worker.index;
       if (group.unit->serial != 0) return;
       inside.store(true, std::memory_order_release);
       while (!left.load(std::memory_order_acquire)) std::this_thread::yield();
     }
-    void hand_over(OrderedWorker&) override {}
-    bool stopped() const noexcept override { return false; }
     std::array<int, 3> by{-1, -1, -1};
     std::atomic<bool> inside{false}, left{false};
   } slow;
   std::thread first([&] {
-    const auto worker = a_worker(0);
+    const auto worker = make_worker(0);
     CHECK_EQ(list->work(1, slow, *worker), 2);  // its own group, and the one left to it
   });
   while (!slow.inside.load(std::memory_order_acquire)) std::this_thread::yield();
-  const auto worker = a_worker(1);
+  const auto worker = make_worker(1);
   CHECK_EQ(list->work(1, slow, *worker), 1);
   CHECK_EQ(worker->counts.delegated, 1);
   slow.left.store(true, std::memory_order_release);
@@ -304,13 +299,13 @@ void the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition() {
   CHECK(slow.by == (std::array<int, 3>{0, 0, 1}));
 }
 
-void with_homes_a_worker_takes_its_own_first_and_then_those_of_others() {
+void a_worker_takes_groups_of_its_home_first() {
   std::vector<std::vector<std::int32_t>> partition_of(6, {0, 1, 2});
   Units units(partition_of);
   const auto list = lab::make_group_list("homed", 8, 3, 2, 0);
   Watch watch(3);
-  const auto first = a_worker(0);
-  const auto second = a_worker(1);
+  const auto first = make_worker(0);
+  const auto second = make_worker(1);
   while (list->split()) {
     while (list->work(1, watch, *first) != 0) continue;
   }
@@ -330,14 +325,14 @@ void with_homes_a_worker_takes_its_own_first_and_then_those_of_others() {
   CHECK_EQ(list->queued(), 0);
 }
 
-void units_are_dealt_to_workers_and_taken_from_who_does_not_come() {
+void units_are_distributed_over_workers_and_taken_from_an_absent_one() {
   Units units(std::vector<std::vector<std::int32_t>>(32, {0}));
   lab::UnitList list(32, 2);
   std::vector<Unit*> all;
   for (Unit& unit : units.units) all.push_back(&unit);
   list.push(all);
   Watch watch(1);
-  const auto worker = a_worker(1);
+  const auto worker = make_worker(1);
   CHECK_EQ(list.work(1000, watch, *worker), 16);
   CHECK(std::all_of(watch.units.begin(), watch.units.end(), [](std::int64_t serial) { return serial / 8 % 2 == 1; }));
   CHECK(!list.empty());
@@ -347,7 +342,7 @@ void units_are_dealt_to_workers_and_taken_from_who_does_not_come() {
   CHECK_EQ(list.queued(), 0);
 }
 
-void a_list_that_would_be_too_large_is_refused() {
+void a_list_that_is_too_large_is_refused() {
   CHECK_THROWS(lab::make_group_list("hybrid", 1 << 12, 1 << 13, 1, 0), std::invalid_argument);
   CHECK_THROWS(lab::make_group_list("heap", 4, 4, 1, 0), std::invalid_argument);
 }
@@ -358,7 +353,7 @@ void whole_units_come_in_order() {
   for (Unit& unit : units.units) push(list, unit);
   CHECK_EQ(list.queued(), 60);
   Watch watch(1);
-  const auto worker = a_worker();
+  const auto worker = make_worker();
   CHECK_EQ(list.work(1, watch, *worker), 3);  // at least one
   while (list.work(10, watch, *worker) != 0) continue;
   CHECK_EQ(static_cast<int>(watch.units.size()), 20);
@@ -377,10 +372,10 @@ std::int64_t by_value(const void* const* columns, std::int64_t base, std::int64_
   return records + 1;
 }
 
-void what_groups_make_is_put_together_in_the_order_of_its_records() {
+void outputs_of_groups_are_joined_in_the_order_of_their_records() {
   const std::vector<std::int32_t> itemsizes{8, 1, 2, 4, 16};
   std::mt19937 random(1);
-  const auto worker = a_worker();
+  const auto worker = make_worker();
   Unit unit;  // reused, as in a pipeline
   for (int round = 0; round < 200; ++round) {
     const auto records = static_cast<std::int64_t>(1 + random() % 40);
@@ -422,9 +417,9 @@ void what_groups_make_is_put_together_in_the_order_of_its_records() {
       lab::RecordBuffer* into = &unit.buffers[Unit::parts];
       std::int64_t at = group.begin * unit.part_room;
       if (random() % 4 == 0) {
-        group.apart = std::make_unique<lab::RecordBuffer>();
-        group.apart->shape(itemsizes, 4 * records);
-        into = group.apart.get();
+        group.overflow = std::make_unique<lab::RecordBuffer>();
+        group.overflow->shape(itemsizes, 4 * records);
+        into = group.overflow.get();
         at = 0;
       }
       for (std::int32_t i = group.begin; i < group.end; ++i) {
@@ -460,7 +455,7 @@ void what_groups_make_is_put_together_in_the_order_of_its_records() {
   CHECK(!lab::make_groups(unit, {&by_value, 2, 2}, *worker));  // its kernel raised an error
 }
 
-void a_buffer_keeps_what_is_in_it_when_it_grows() {
+void a_buffer_keeps_its_records_when_it_grows() {
   const std::vector<std::int32_t> itemsizes{8, 2};
   lab::RecordBuffer buffer;
   buffer.shape(itemsizes, 3);
@@ -486,13 +481,13 @@ int main() {
   a_ring_is_used_again_and_shows_nothing_before_it_is_published();
   groups_of_a_partition_come_one_at_a_time_and_in_order();
   bundles_split_and_the_keys_of_each_stay_in_order();
-  a_list_of_one_worker_does_not_split_and_a_split_waits_for_the_one_before();
+  a_list_of_one_worker_does_not_split_and_a_split_waits_for_the_last();
   the_hybrid_list_leaves_a_group_to_the_worker_that_is_at_its_partition();
-  with_homes_a_worker_takes_its_own_first_and_then_those_of_others();
-  units_are_dealt_to_workers_and_taken_from_who_does_not_come();
-  a_list_that_would_be_too_large_is_refused();
+  a_worker_takes_groups_of_its_home_first();
+  units_are_distributed_over_workers_and_taken_from_an_absent_one();
+  a_list_that_is_too_large_is_refused();
   whole_units_come_in_order();
-  what_groups_make_is_put_together_in_the_order_of_its_records();
-  a_buffer_keeps_what_is_in_it_when_it_grows();
+  outputs_of_groups_are_joined_in_the_order_of_their_records();
+  a_buffer_keeps_its_records_when_it_grows();
   return 0;
 }

@@ -12,8 +12,7 @@
 
 #include "check.h"
 
-#include "ordered/unit.h"
-#include "ordered/worker.h"
+#include "ordered/tests/units.h"
 #include "run/parker.h"
 
 namespace {
@@ -21,15 +20,11 @@ namespace {
 using lab::OrderedWorker;
 using lab::Reordering;
 using lab::Unit;
+using lab::test::make_worker;
 
 void add(Reordering& order, Unit& unit, OrderedWorker& worker) {
   Unit* one = &unit;
   order.add({&one, 1}, worker);
-}
-
-std::unique_ptr<OrderedWorker> a_worker(std::int32_t index = 0) {
-  static lab::Recorder silent(false);
-  return std::make_unique<OrderedWorker>(index, silent, 1);
 }
 
 // Checks the order, and that one thread is here at a time.
@@ -57,7 +52,7 @@ void units_added_in_any_order_leave_in_order() {
       std::mt19937 random(5);
       Line line;
       const auto order = lab::make_reordering(name, window, line);
-      const auto worker = a_worker();
+      const auto worker = make_worker();
       std::vector<Unit> units(static_cast<std::size_t>(window));
       for (std::int64_t round = 0; round < 50; ++round) {
         std::vector<Unit*> pending;
@@ -84,7 +79,7 @@ void units_added_in_any_order_leave_in_order() {
 void a_turn_ends_and_the_rest_is_offered() {
   Line line;
   lab::NonBlockingReordering order(8, line, 3);
-  const auto worker = a_worker();
+  const auto worker = make_worker();
   std::vector<Unit> units(8);
   for (std::size_t i = 0; i < units.size(); ++i) units[i].serial = static_cast<std::int64_t>(i);
   for (std::size_t i = units.size(); i > 1; --i) add(order, units[i - 1], *worker);
@@ -118,7 +113,7 @@ void a_turn_ends_also_when_others_keep_adding() {
   lab::NonBlockingReordering order(128, exit, 10);
   exit.order = &order;
   for (std::size_t i = 0; i < exit.all.size(); ++i) exit.all[i].serial = static_cast<std::int64_t>(i);
-  const auto worker = a_worker();
+  const auto worker = make_worker();
   add(order, exit.all[0], *worker);
   CHECK_EQ(exit.sent, 10);
   CHECK_EQ(exit.offers, 1);
@@ -164,7 +159,7 @@ void no_unit_stays_behind_when_adders_have_gone() {
     std::int64_t left = 0;
     std::int64_t contended = 0;
     const auto adder = [&](std::int32_t me) {
-      const auto worker = a_worker(me);
+      const auto worker = make_worker(me);
       unsigned delay = static_cast<unsigned>(me) + 1;
       for (int round = 0; round < rounds; ++round) {
         Unit& unit = units[static_cast<std::size_t>(me)];
@@ -212,7 +207,7 @@ void all_is_sent_at_the_end_of_the_stream() {
     std::vector<std::thread> adders;
     for (int i = 0; i < threads; ++i) {
       adders.emplace_back([&, i] {
-        const auto worker = a_worker(i);
+        const auto worker = make_worker(i);
         std::mt19937 random(static_cast<unsigned>(round * 8 + i));
         for (;;) {
           // Up to three together; units held back while the window is full would keep it full.
@@ -236,7 +231,7 @@ void all_is_sent_at_the_end_of_the_stream() {
       });
     }
     for (std::thread& adder : adders) adder.join();
-    const auto worker = a_worker();
+    const auto worker = make_worker();
     CHECK(!order->resume(*worker));
     CHECK_EQ(line.next, total);
   }

@@ -34,7 +34,7 @@ OperatorLoad load_of(double queued, double cost_ns, double selectivity, double w
 }
 
 std::int32_t pick(const char* name, std::vector<OperatorLoad> loads, double slice_ns = 10, double capacity = 100) {
-  return lab::make_heuristic(name, {slice_ns, capacity})->pick(loads);
+  return lab::heuristic_of(name)(loads, {slice_ns, capacity});
 }
 
 void heuristics_follow_the_papers_formulas() {
@@ -71,17 +71,12 @@ void heuristics_follow_the_papers_formulas() {
 }
 
 void an_unknown_heuristic_is_an_error_that_lists_them() {
-  std::string message;
-  try {
-    lab::make_heuristic("fifo", {});
-  } catch (const std::invalid_argument& error) {
-    message = error.what();
-  }
+  const std::string message = lab::test::failure_of([] { lab::heuristic_of("fifo"); });
   CHECK_EQ(message, std::string("there is no scheduler fifo; there are ct, ct_input, lp, et, qst"));
 }
 
 void the_scheduler_measures_costs_and_keeps_to_limits() {
-  lab::OrderedScheduler scheduler(lab::make_heuristic("lp", {}), 1000, 1'000'000);
+  lab::OrderedScheduler scheduler(lab::heuristic_of("lp"), 8192, 1000, 1'000'000);
   lab::UnitList first(8, 1), second(8, 1);
   scheduler.add(first, 4);
   scheduler.add(second, 1);
@@ -122,9 +117,7 @@ void the_scheduler_measures_costs_and_keeps_to_limits() {
 }
 
 void a_heuristic_that_declines_is_overruled_before_a_worker_sleeps() {
-  lab::HeuristicOptions options;
-  options.capacity = 1;
-  lab::OrderedScheduler scheduler(lab::make_heuristic("qst", options), 1000, 1000);
+  lab::OrderedScheduler scheduler(lab::heuristic_of("qst"), 1, 1000, 1000);
   lab::UnitList first(8, 1), second(8, 1);
   scheduler.add(first, 4);
   scheduler.add(second, 1);

@@ -1,11 +1,18 @@
 // Units for tests of the parts of a pipeline.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ordered/unit.h"
+#include "ordered/worker.h"
 
 namespace lab::test {
+
+inline std::unique_ptr<OrderedWorker> make_worker(std::int32_t index = 0) {
+  static Recorder recorder(false);
+  return std::make_unique<OrderedWorker>(index, recorder, 1);
+}
 
 // Units of groups for a worklist; `partition_of[u]` lists the partitions of unit u's groups, one each.
 struct Units {

@@ -21,7 +21,7 @@ std::int64_t run(std::int64_t n) {
   measured([&] {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::int64_t due = time_of(i) - latency_of(i);
-      recorder.saw(time_of(i));
+      recorder.observe(time_of(i));
       recorder.consumed(kEvents);
       recorder.output(due, 1);
       recorder.served(due, due, 1);

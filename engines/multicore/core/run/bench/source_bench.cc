@@ -75,7 +75,7 @@ std::int64_t run_schedule(std::int64_t n) {
     std::int64_t sum = 0;
     std::uint64_t next = 0;
     for (std::int64_t now = 0; !source.exhausted(); now += kLookNs) {
-      const Source::Noticed noticed = source.notice(now);
+      const Source::DueEvents noticed = source.notice(now);
       sum += noticed.first_due_ns;
       while (source.publish(now)) {
       }

@@ -9,19 +9,18 @@
 #include <thread>
 #include <vector>
 
-#include "check.h"
+#include "streams.h"
 
 namespace {
 
-struct Scheduled {
-  std::vector<std::int64_t> ts, due, heartbeats, heartbeat_due;
-
+struct Scheduled : lab::test::Times {
+  void add(std::int64_t time, std::int64_t due_ns) {
+    ts.push_back(time);
+    due.push_back(due_ns);
+  }
   lab::StreamView view() const {
     lab::StreamView result;
-    result.ts = ts;
-    result.due = due;
-    result.heartbeats = heartbeats;
-    result.heartbeat_due = heartbeat_due;
+    show_in(result);
     return result;
   }
 };
@@ -41,8 +40,7 @@ Scheduled random_stream(std::mt19937& random, int events) {
     }
     if (jump) ts += static_cast<std::int64_t>(random() % 4);
     due += static_cast<std::int64_t>(random() % 5);
-    result.ts.push_back(ts);
-    result.due.push_back(due);
+    result.add(ts, due);
   }
   while (random() % 2 == 0) {  // other streams continue
     result.heartbeats.push_back(ts += 3);
@@ -104,7 +102,7 @@ void a_scheduled_source_keeps_its_laws() {
   }
 }
 
-void what_is_noticed_late_says_since_when() {
+void late_events_keep_their_due_time() {
   Scheduled stream;
   stream.ts = {1, 2, 3, 4};
   stream.due = {10, 20, 30, 400};
@@ -112,23 +110,20 @@ void what_is_noticed_late_says_since_when() {
   lab::Source source(view, 8, 8);
   CHECK_EQ(source.next_due(), 10);
   CHECK_EQ(source.notice(9).events, 0);
-  const lab::Source::Noticed noticed = source.notice(35);
+  const lab::Source::DueEvents noticed = source.notice(35);
   CHECK(noticed.events == 3 && noticed.first_due_ns == 10);
   CHECK_EQ(source.next_due(), 400);
   lab::Source units(view, 2, 8, true);
   CHECK_EQ(units.next_due(), 20);  // a unit is planned for its last event
   CHECK_EQ(units.notice(19).events, 0);
-  const lab::Source::Noticed unit = units.notice(35);
+  const lab::Source::DueEvents unit = units.notice(35);
   CHECK(unit.events == 2 && unit.first_due_ns == 20);
   CHECK_EQ(units.next_due(), 400);
 }
 
 void a_reader_that_never_reads_delays_nothing() {
   Scheduled stream;
-  for (int i = 0; i < 20'000; ++i) {
-    stream.ts.push_back(i);
-    stream.due.push_back(i * 1000);  // 20 ms
-  }
+  for (int i = 0; i < 20'000; ++i) stream.add(i, i * 1000);  // 20 ms
   const lab::StreamView view = stream.view();
   lab::Source source(view, 4, 2);  // the ring is full after 8 events
   const std::size_t reader = source.ring.add_reader();
@@ -176,10 +171,7 @@ std::int64_t cpu_ns(const rusage& used) {
 // machine. The kernel counts this time in ticks.
 bool sleeps_without_a_core_of_its_own() {
   Scheduled stream;
-  for (int i = 0; i < 20'000; ++i) {
-    stream.ts.push_back(i);
-    stream.due.push_back(i * 10'000);
-  }
+  for (int i = 0; i < 20'000; ++i) stream.add(i, i * 10'000);
   const lab::StreamView view = stream.view();
   lab::Source source(view, 64, 1);  // without readers: never full
   lab::LoadOptions options;
@@ -231,10 +223,7 @@ void a_generator_that_is_too_slow_says_so() {
 // due while these drained.
 void a_full_ring_is_not_the_generators_lag() {
   Scheduled stream;
-  for (int i = 0; i < 20; ++i) {
-    stream.ts.push_back(i);
-    stream.due.push_back(10 * i);
-  }
+  for (int i = 0; i < 20; ++i) stream.add(i, 10 * i);
   const lab::StreamView view = stream.view();
   lab::Source source(view, 1, 4);
   const std::size_t reader = source.ring.add_reader();
@@ -245,24 +234,27 @@ void a_full_ring_is_not_the_generators_lag() {
   };
   source.notice(70);  // 8 events are due
   CHECK_EQ(publish(2), 2);
-  lab::Source::Noticed handed = source.handed();
-  CHECK(handed.events == 2 && handed.first_due_ns == 0);  // the other events have not had their turn
-  CHECK_EQ(publish(16), 2);                               // full
-  handed = source.handed();
-  CHECK(handed.events == 6 && handed.first_due_ns == 20);
+  lab::Source::DueEvents count_handed_over = source.count_handed_over();
+  CHECK(count_handed_over.events == 2 &&
+        count_handed_over.first_due_ns == 0);  // the other events have not had their turn
+  CHECK_EQ(publish(16), 2);                    // full
+  count_handed_over = source.count_handed_over();
+  CHECK(count_handed_over.events == 6 && count_handed_over.first_due_ns == 20);
   source.notice(90);
   source.ring.advance(reader, 4);
   CHECK_EQ(publish(2), 2);
-  handed = source.handed();
-  CHECK(handed.events == 2 && handed.first_due_ns == 80);  // due after events that wait for the reader
+  count_handed_over = source.count_handed_over();
+  CHECK(count_handed_over.events == 2 &&
+        count_handed_over.first_due_ns == 80);  // due after events that wait for the reader
   source.ring.advance(reader, 6);
   CHECK_EQ(publish(2), 2);
-  CHECK_EQ(source.handed().events, 0);  // counted before
+  CHECK_EQ(source.count_handed_over().events, 0);  // counted before
   source.ring.advance(reader, 8);
   source.notice(190);
   CHECK_EQ(publish(3), 3);
-  handed = source.handed();
-  CHECK(handed.events == 1 && handed.first_due_ns == 100);  // events 8 and 9 were counted before; drained
+  count_handed_over = source.count_handed_over();
+  CHECK(count_handed_over.events == 1 &&
+        count_handed_over.first_due_ns == 100);  // events 8 and 9 were counted before; drained
 }
 
 // A promise waits, no event waits, and the next event is far away.
@@ -337,7 +329,7 @@ void a_batch_of_any_size_is_cut_to_the_stream() {
   }
 }
 
-void a_generator_stops_when_told() {
+void a_generator_stops_on_request() {
   Scheduled stream;
   stream.ts = {1};
   stream.due = {50'000'000};  // 50 ms: it must not wait for an hour
@@ -357,9 +349,7 @@ void a_generator_stops_when_told() {
 
 void the_null_engine_takes_everything() {
   const lab::GeneratorTrial trial = lab::try_generator(100'000, 64, 0);
-  std::int64_t events = 0;
-  for (const std::int64_t count : trial.lag_counts) events += count;
-  CHECK_EQ(events, 100'000);
+  CHECK_EQ(lab::test::total_of(trial.lag_counts), 100'000);
   CHECK(trial.duration_ns > 0);
 }
 
@@ -367,7 +357,7 @@ void the_null_engine_takes_everything() {
 
 int main() {
   a_scheduled_source_keeps_its_laws();
-  what_is_noticed_late_says_since_when();
+  late_events_keep_their_due_time();
   a_reader_that_never_reads_delays_nothing();
 #if defined(__linux__)
   a_generator_without_a_core_of_its_own_sleeps();
@@ -377,7 +367,7 @@ int main() {
   a_promise_that_finds_the_ring_full_is_not_forgotten();
   a_stream_ends_with_its_last_heartbeat();
   a_batch_of_any_size_is_cut_to_the_stream();
-  a_generator_stops_when_told();
+  a_generator_stops_on_request();
   the_null_engine_takes_everything();
   return 0;
 }

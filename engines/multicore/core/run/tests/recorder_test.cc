@@ -25,12 +25,12 @@ void counts_fall_into_the_step_of_the_last_clock_reading() {
   lab::Recorder recorder;
   recorder.begin(kStart, 0);
   recorder.consumed(3);
-  recorder.saw(kStart + kStep);
+  recorder.observe(kStart + kStep);
   recorder.consumed(5);
   recorder.emitted(7);
-  recorder.saw(kStart);  // an older reading changes nothing
+  recorder.observe(kStart);  // an older reading changes nothing
   recorder.output(kStart, 2);
-  recorder.saw(kStart + 9 * kStep + 1);
+  recorder.observe(kStart + 9 * kStep + 1);
   recorder.consumed(1);
   CHECK_EQ(recorder.used(), 10);
   CHECK(recorder.at(0).consumed == 3 && recorder.at(1).consumed == 5 && recorder.at(9).consumed == 1);
@@ -41,7 +41,7 @@ void counts_fall_into_the_step_of_the_last_clock_reading() {
 void outputs_of_the_warm_up_are_kept_apart() {
   lab::Recorder recorder;
   recorder.begin(kStart, 1000);
-  recorder.saw(kStart + 5000);
+  recorder.observe(kStart + 5000);
   recorder.output(kStart + 999, 4);
   recorder.served(kStart + 999, kStart + 4000, 4);
   recorder.output(kStart + 1000, 1);
@@ -58,9 +58,9 @@ void outputs_of_the_warm_up_are_kept_apart() {
 void time_beyond_the_grid_counts_for_its_last_step() {
   lab::Recorder recorder;
   recorder.begin(0, 0);
-  recorder.saw(lab::Recorder::kSteps * kStep + 12345);
+  recorder.observe(lab::Recorder::kSteps * kStep + 12345);
   recorder.consumed(2);
-  recorder.saw(lab::Recorder::kSteps * kStep + 2 * kStep);
+  recorder.observe(lab::Recorder::kSteps * kStep + 2 * kStep);
   recorder.consumed(2);
   CHECK_EQ(recorder.used(), lab::Recorder::kSteps);
   CHECK_EQ(recorder.at(lab::Recorder::kSteps - 1).consumed, 4.0);

@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "check.h"
-#include "counter.h"
+#include "streams.h"
 
 namespace {
 
@@ -119,25 +118,17 @@ void a_load_is_handed_over_by_the_generator() {
   run.add_stream(view);
   run.run();
   CHECK_EQ(run.events(), 5);
-  std::int64_t lags = 0;
-  for (const std::int64_t count : run.lag_counts()) lags += count;
-  CHECK_EQ(lags, 5);
+  CHECK_EQ(lab::test::total_of(run.lag_counts()), 5);
 }
 
-void a_failure_is_named_and_wakes_everybody() {
+void a_failure_is_named_and_wakes_all_threads() {
   Relay run(settings_of(1, 1));
   run.fails = true;
-  std::string said;
-  try {
-    run.run();
-  } catch (const std::runtime_error& error) {
-    said = error.what();
-  }
-  CHECK_EQ(said, std::string("worker 0: no"));
+  CHECK_EQ(lab::test::failure_of([&] { run.run(); }), std::string("worker 0: no"));
   CHECK_EQ(run.woken.load(), 1);
 }
 
-void what_is_borrowed_outlives_the_family() {
+void borrowed_data_outlives_the_family() {
   std::atomic<bool> there{true};
   {
     Relay run(settings_of(1, 1), &there);
@@ -179,8 +170,8 @@ void settings_out_of_range_are_refused() {
 int main() {
   a_run_answers_and_counts();
   a_load_is_handed_over_by_the_generator();
-  a_failure_is_named_and_wakes_everybody();
-  what_is_borrowed_outlives_the_family();
+  a_failure_is_named_and_wakes_all_threads();
+  borrowed_data_outlives_the_family();
   a_run_that_was_started_only_ends_without_the_family();
   settings_out_of_range_are_refused();
   return 0;

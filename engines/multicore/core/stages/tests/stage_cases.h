@@ -15,9 +15,8 @@
 #include <tuple>
 #include <vector>
 
-#include "check.h"
+#include "streams.h"
 
-#include "run/source.h"
 #include "stages/spec.h"
 
 namespace lab::test {
@@ -29,9 +28,12 @@ struct Record {
   std::int64_t value;
   friend bool operator==(const Record&, const Record&) = default;
 };
+inline bool before(const Record& a, const Record& b) {
+  return std::tie(a.ts, a.key, a.mark, a.value) < std::tie(b.ts, b.key, b.mark, b.value);
+}
 inline const std::vector<std::int32_t> kItemsizes{8, 8, 4, 8};
 
-struct Kept {  // a state
+struct KeyState {
   std::int64_t count;
   std::int64_t sum;
 };
@@ -70,14 +72,14 @@ inline std::int64_t wrapped(std::int64_t a, std::uint64_t factor, std::int64_t b
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * factor + static_cast<std::uint64_t>(b));
 }
 
-// Calls emit(record) for each output. `kept`: the state, or null.
+// Calls emit(record) for each output. `state`: null without one.
 template <typename Emit>
-void apply(const Behaviour& how, const Record& record, Kept* kept, Emit emit) {
+void apply(const Behaviour& how, const Record& record, KeyState* state, Emit emit) {
   std::int64_t seen = 0;
-  if (kept != nullptr) {
-    kept->count += 1;
-    kept->sum = wrapped(kept->sum, 3, record.value);  // not commutative: the order shows
-    seen = kept->sum ^ kept->count;
+  if (state != nullptr) {
+    state->count += 1;
+    state->sum = wrapped(state->sum, 3, record.value);  // not commutative: the order shows
+    seen = state->sum ^ state->count;
   }
   if (static_cast<std::int64_t>(mixed(record.value + 11) % 10) >= how.tenths) return;
   for (std::int64_t n = 0; n < how.copies; ++n) {
@@ -99,27 +101,27 @@ std::int64_t process(const StageCall* call, std::int64_t begin, std::int64_t end
     const std::int64_t row = call->base + k;
     const Record record{ts[row], key[row], mark[row], value[row]};
     if (record.value == how.raises_at) return 0;
-    void* state = call->state;
+    void* memory = call->state;
     if (how.kind == StageSpec::Kind::kPartitioned) {
       const std::int64_t mine = key_in(how, record);
       const std::uint64_t table = partition_of(mine, call->partitions);
       if (how.key_raises) return 0;
-      state = call->find(static_cast<KeyStates*>(state) + table, mine);
-      if (state == nullptr) return i + 1;
+      memory = call->find(static_cast<KeyStates*>(memory) + table, mine);
+      if (memory == nullptr) return i + 1;
     }
-    Kept* kept = static_cast<Kept*>(state);
+    KeyState* state = static_cast<KeyState*>(memory);
     volatile std::int64_t burnt = 0;
     for (std::int64_t s = 0; s < how.spins; ++s) burnt = burnt + s;
     std::int64_t emitted = 0;
-    apply(how, record, kept, [&](const Record& made) {
+    apply(how, record, state, [&](const Record& output) {
       if (++emitted > how.max_outputs || out->count == out->capacity) {
         ++out->refused;
         return;
       }
-      static_cast<std::int64_t*>(out->columns[0])[out->count] = made.ts;
-      static_cast<std::int64_t*>(out->columns[1])[out->count] = made.key;
-      static_cast<std::int32_t*>(out->columns[2])[out->count] = made.mark;
-      static_cast<std::int64_t*>(out->columns[3])[out->count] = made.value;
+      static_cast<std::int64_t*>(out->columns[0])[out->count] = output.ts;
+      static_cast<std::int64_t*>(out->columns[1])[out->count] = output.key;
+      static_cast<std::int32_t*>(out->columns[2])[out->count] = output.mark;
+      static_cast<std::int64_t*>(out->columns[3])[out->count] = output.value;
       call->sources[out->count] = k;
       ++out->count;
     });
@@ -153,7 +155,7 @@ inline StageSpec stage_of(std::size_t index) {
   spec.process = kProcess[index];
   spec.itemsizes = kItemsizes;
   spec.max_outputs = how.max_outputs;
-  if (how.kind != StageSpec::Kind::kStateless) spec.state_bytes = sizeof(Kept);
+  if (how.kind != StageSpec::Kind::kStateless) spec.state_bytes = sizeof(KeyState);
   if (how.kind == StageSpec::Kind::kPartitioned) {
     spec.partition = kPartition[index];
     spec.partitions = how.partitions;
@@ -162,10 +164,9 @@ inline StageSpec stage_of(std::size_t index) {
 }
 
 // One stream's columns.
-struct Rows {
-  std::vector<std::int64_t> ts, key, value;
+struct Rows : Times {
+  std::vector<std::int64_t> key, value;
   std::vector<std::int32_t> mark;
-  std::vector<std::int64_t> heartbeats, due, heartbeat_due;
 
   void add(const Record& record) {
     ts.push_back(record.ts);
@@ -174,6 +175,13 @@ struct Rows {
     value.push_back(record.value);
   }
   Record at(std::size_t i) const { return {ts[i], key[i], mark[i], value[i]}; }
+  // The columns must stay.
+  StreamView view() const {
+    StreamView result;
+    show_in(result);
+    result.columns = {ts.data(), key.data(), mark.data(), value.data()};
+    return result;
+  }
 };
 
 // Streams with many ties, of different lengths; keys below `keys`.
@@ -190,24 +198,9 @@ inline std::vector<Rows> random_streams(std::mt19937& random, int streams, int m
   return result;
 }
 
-struct Place {
-  std::size_t stream;
-  std::size_t row;
-};
-
-inline std::vector<Place> total_order(const std::vector<Rows>& streams) {
-  std::vector<Place> order;
-  for (std::size_t s = 0; s < streams.size(); ++s) {
-    for (std::size_t r = 0; r < streams[s].ts.size(); ++r) order.push_back({s, r});
-  }
-  const auto ts_of = [&](const Place& place) { return streams[place.stream].ts[place.row]; };
-  std::stable_sort(order.begin(), order.end(), [&](const Place& a, const Place& b) { return ts_of(a) < ts_of(b); });
-  return order;
-}
-
 // Sends each record through the whole pipeline before the next.
 inline std::vector<Record> oracle(const std::vector<Rows>& streams, std::size_t operators) {
-  std::array<std::map<std::int64_t, Kept>, kMostOperators> states;
+  std::array<std::map<std::int64_t, KeyState>, kMostOperators> states;
   std::vector<Record> answer;
   const auto push = [&](const auto& self, std::size_t at, const Record& record) -> void {
     if (at == operators) {
@@ -215,39 +208,31 @@ inline std::vector<Record> oracle(const std::vector<Rows>& streams, std::size_t 
       return;
     }
     const Behaviour& how = behaviours[at];
-    Kept* kept = nullptr;
-    if (how.kind == StageSpec::Kind::kStateful) kept = &states[at][0];
-    if (how.kind == StageSpec::Kind::kPartitioned) kept = &states[at][key_in(how, record)];
-    apply(how, record, kept, [&](const Record& made) { self(self, at + 1, made); });
+    KeyState* state = nullptr;
+    if (how.kind == StageSpec::Kind::kStateful) state = &states[at][0];
+    if (how.kind == StageSpec::Kind::kPartitioned) state = &states[at][key_in(how, record)];
+    apply(how, record, state, [&](const Record& output) { self(self, at + 1, output); });
   };
-  for (const Place& place : total_order(streams)) push(push, 0, streams[place.stream].at(place.row));
+  for (const Order& at : total_order(streams)) push(push, 0, streams[at.stream].at(at.row));
   return answer;
 }
 
-inline std::int64_t records_in(const std::vector<Rows>& streams) {
-  std::int64_t total = 0;
-  for (const Rows& rows : streams) total += static_cast<std::int64_t>(rows.ts.size());
-  return total;
-}
-
-// Event k of the total order is due at k * gap_ns; heartbeats now and then, in all streams.
-inline void schedule(std::vector<Rows>& streams, std::int64_t gap_ns) {
-  const auto order = total_order(streams);
-  for (Rows& rows : streams) {
-    rows.heartbeats.clear();
-    rows.heartbeat_due.clear();
-    rows.due.assign(rows.ts.size(), 0);
-  }
-  const auto ts_of = [&](const Place& place) { return streams[place.stream].ts[place.row]; };
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const auto due = static_cast<std::int64_t>(k) * gap_ns;
-    streams[order[k].stream].due[order[k].row] = due;
-    if (k % 20 != 0 || k + 1 == order.size() || ts_of(order[k + 1]) <= ts_of(order[k])) continue;
-    const std::int64_t promise = ts_of(order[k + 1]) - 1;
-    for (Rows& rows : streams) {
-      rows.heartbeats.push_back(promise);
-      rows.heartbeat_due.push_back(due);
-    }
+// Draws `operators` behaviours; at most one of them forwards many records.
+inline void draw_behaviours(std::mt19937& random, std::size_t operators) {
+  const auto pick = [&](int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); };
+  using Kind = StageSpec::Kind;
+  const auto many = static_cast<std::size_t>(pick(0, static_cast<int>(operators) - 1));
+  for (std::size_t i = 0; i < operators; ++i) {
+    Behaviour& how = behaviours[i];
+    how = {};
+    const std::array kinds{Kind::kStateless, Kind::kPartitioned, Kind::kPartitioned, Kind::kStateful};
+    how.kind = kinds[static_cast<std::size_t>(pick(0, 3))];
+    how.keys = pick(0, 2) == 0 ? 1 : pick(1, 30);
+    how.partitions = pick(0, 2) == 0 ? 1 : pick(1, 40);
+    how.tenths = std::array{0, 1, 3, 6, 10, 10}[static_cast<std::size_t>(pick(0, 5))];
+    if (i == many && pick(0, 1) == 1) how.copies = pick(2, 20);
+    how.max_outputs = how.copies + (pick(0, 1) == 1 ? pick(0, 9) : 0);
+    how.spins = pick(0, 2) == 0 ? pick(0, 200) : 0;
   }
 }
 
@@ -269,15 +254,7 @@ std::unique_ptr<Run> run_of(Options options, const std::vector<Rows>& streams, s
   options.input_itemsizes = kItemsizes;
   auto runtime = std::make_unique<Run>(std::move(options));
   for (std::size_t i = 0; i < operators; ++i) runtime->add_stage(stage_of(i));
-  for (const Rows& rows : streams) {
-    StreamView view;
-    view.ts = rows.ts;
-    view.columns = {rows.ts.data(), rows.key.data(), rows.mark.data(), rows.value.data()};
-    view.heartbeats = rows.heartbeats;
-    view.due = rows.due;
-    view.heartbeat_due = rows.heartbeat_due;
-    runtime->add_stream(view);
-  }
+  for (const Rows& rows : streams) runtime->add_stream(rows.view());
   return runtime;
 }
 

@@ -1,11 +1,9 @@
 // Replaces `std` in a product's header within a model: atomics are the machine's, the rest is the real `std`.
 //
-// A test includes every standard header that the product's header includes, then this file, then the product's header.
+// A product's header comes after this file.
 #pragma once
-#include <cstring>
-#include <type_traits>
-
 #include "model/machine.h"
+#include "model/standard.h"
 
 namespace lab_model_std {
 using namespace std;  // NOLINT: the purpose of this file

@@ -1,31 +1,5 @@
 // The bounded reordering buffer in every run of some threads: each unit is sent once, in order, by one thread at a
 // time, after any number of refusals. None stays behind, also where the exit had no room.
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <bit>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <deque>
-#include <limits>
-#include <memory>
-#include <mutex>
-#include <new>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <type_traits>
-#include <utility>
-#include <vector>
-#include <x86intrin.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include "model/mutants.h"
 
 #include "model/atomics.h"

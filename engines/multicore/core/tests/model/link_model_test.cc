@@ -1,31 +1,5 @@
 // A link of a dataflow graph in every run of its producer and its consumer: a consumer that sees a promise has seen the
 // rows before it. Rows and chunks are there when taken and not written meanwhile, and no thread sleeps forever.
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <bit>
-#include <chrono>
-#include <compare>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <deque>
-#include <limits>
-#include <memory>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <x86intrin.h>
-#endif
-
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "model/kernel.h"
 #include "model/mutants.h"
 
@@ -82,7 +56,7 @@ class Linked final : public lab::model::Program {
     const void* const columns[] = {ts};
     for (std::size_t at = 0; at < steps_.size(); ++at) {
       const Step& step = steps_[at];
-      await(producer_, [this] { return !link_.full(); });
+      lab::model::await(producer_, kMostLooks, [this] { return !link_.full(); });
       if (step.rows != 0) shown_[at].set(7);
       for (std::int64_t left = step.rows; left > 0;) {
         const std::int64_t rows = std::min(left, lab::FlowLinkProbe::rows_left_in_chunk(link_));
@@ -103,7 +77,7 @@ class Linked final : public lab::model::Program {
         return piece.rows != 0 || link_.passed(block);
       };
       if (sleeps_) {
-        await(consumer_, news);
+        lab::model::await(consumer_, kMostLooks, news);
       } else if (!news()) {
         lab::model::leave();
       }
@@ -134,19 +108,6 @@ class Linked final : public lab::model::Program {
       }
     }
     taken_ += piece.rows;
-  }
-
-  template <typename Condition>
-  static void await(lab::Parker& parker, Condition holds) {
-    for (int looks = 0; !holds(); ++looks) {
-      if (looks == kMostLooks) lab::model::leave();
-      const std::uint32_t ticket = parker.prepare();
-      if (holds()) {
-        parker.cancel();
-        return;
-      }
-      parker.commit(ticket);
-    }
   }
 
   void begin_chunk(const std::byte* memory) {

@@ -1,10 +1,4 @@
 // The merge flag in every run of some threads: all published items are merged, by one thread at a time.
-#include <algorithm>
-#include <atomic>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "model/mutants.h"
 
 #include "model/atomics.h"

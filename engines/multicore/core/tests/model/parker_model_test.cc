@@ -1,18 +1,4 @@
 // The parker in every run of a sleeper and its wakers: no thread sleeps forever, and the sleeper sees ready items.
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <thread>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <x86intrin.h>
-#endif
-
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "model/kernel.h"
 #include "model/mutants.h"
 
@@ -36,7 +22,8 @@ class Sleeper final : public lab::model::Program {
       return;
     }
     for (std::size_t i = 0; i < wakers_; ++i) {
-      await(wakers_made_[i].ready);
+      const std::atomic<bool>& ready = wakers_made_[i].ready;
+      lab::model::await(parker_, 3, [&] { return ready.load(std::memory_order_seq_cst); });
       lab::model::check(wakers_made_[i].data.get() == 7, "the sleeper does not see the data");
     }
   }
@@ -46,19 +33,6 @@ class Sleeper final : public lab::model::Program {
     lab::model::Plain<int> data;
     std::atomic<bool> ready{false};
   };
-  void await(const std::atomic<bool>& ready) {
-    for (int turns = 0; !ready.load(std::memory_order_seq_cst); ++turns) {
-      if (turns == kMostTurns) lab::model::leave();
-      const std::uint32_t ticket = parker_.prepare();
-      if (ready.load(std::memory_order_seq_cst)) {
-        parker_.cancel();
-        return;
-      }
-      parker_.commit(ticket);
-    }
-  }
-  static constexpr int kMostTurns = 3;
-
   const std::size_t wakers_;
   lab::Parker parker_;
   Waker wakers_made_[2];

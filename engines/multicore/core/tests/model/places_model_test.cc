@@ -1,22 +1,5 @@
 // The places of workers, in every run of the first worker and another. One of them at a time works at a place, neither
 // sleeps forever for one, and a worker that takes a place sees the work done there.
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <thread>
-#include <vector>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <x86intrin.h>
-#endif
-
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "model/kernel.h"
 #include "model/mutants.h"
 
@@ -36,13 +19,13 @@ class Gathering final : public lab::model::Program {
     if (thread == 0) {
       for (int i = 0; i < gatherings_; ++i) {
         places_.gather();
-        await(0, [this] { return places_.free(1); });
+        lab::model::await(parkers_[0], kMostLooks, [this] { return places_.free(1); });
         work();
         lab::model::check(places_.scatter(), "a place that is free is not given back");
       }
     } else {
       for (int i = 0; i < turns_; ++i) {
-        await(1, [this] { return places_.mine(1); });
+        lab::model::await(parkers_[1], kMostLooks, [this] { return places_.serves(1); });
         work();
       }
       places_.leave(1);
@@ -51,19 +34,6 @@ class Gathering final : public lab::model::Program {
   void finally() override { lab::model::check(done_.get() == turns_ + gatherings_, "work is lost"); }
 
  private:
-  template <typename Condition>
-  void await(std::size_t worker, Condition holds) {
-    lab::Parker& parker = parkers_[worker];
-    for (int looks = 0; !holds(); ++looks) {
-      if (looks == kMostLooks) lab::model::leave();
-      const std::uint32_t ticket = parker.prepare();
-      if (holds()) {
-        parker.cancel();
-        return;
-      }
-      parker.commit(ticket);
-    }
-  }
   void work() { done_.set(done_.get() + 1); }
 
   static constexpr int kMostLooks = 3;

@@ -1,31 +1,5 @@
 // The reordering buffer in every run of some threads: each unit is sent once, in order, by one thread at a time, and
 // none stays behind.
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <bit>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <deque>
-#include <limits>
-#include <memory>
-#include <mutex>
-#include <new>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <type_traits>
-#include <utility>
-#include <vector>
-#include <x86intrin.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include "model/mutants.h"
 
 #include "model/atomics.h"
@@ -117,8 +91,8 @@ int main() {
            "NonBlockingReordering::resume load 1 relaxed\n"
            "NonBlockingReordering::resume load 1 acquire-release\n"
            "NonBlockingReordering::resume exchange 1 relaxed\n"
-           "NonBlockingReordering::turn store 1 late\n"
-           "NonBlockingReordering::turn store 2 relaxed\n"
-           "NonBlockingReordering::turn store 2 acquire-release\n");
+           "NonBlockingReordering::take_turn store 1 late\n"
+           "NonBlockingReordering::take_turn store 2 relaxed\n"
+           "NonBlockingReordering::take_turn store 2 acquire-release\n");
   return 0;
 }

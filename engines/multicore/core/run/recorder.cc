@@ -1,4 +1,4 @@
-#include "run/sums.h"
+#include "run/recorder.h"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
   for (const Recorder* recorder : all) steps = std::max(steps, recorder->used());
   std::vector<Progress> result(static_cast<std::size_t>(steps));
   double consumed = 0;  // shares of events sum to whole events over the run, not in each step
-  std::int64_t told = 0;
+  std::int64_t reported = 0;
   for (std::int64_t i = 0; i < steps; ++i) {
     Progress& total = result[static_cast<std::size_t>(i)];
     std::array<std::int64_t, CoarseLatency::kBuckets> latency{};
@@ -41,8 +41,8 @@ std::vector<Progress> sum_progress(std::span<const Recorder* const> all) {
     // Not every output has a latency: a run at full speed may only count its outputs.
     const std::int64_t timed = std::accumulate(latency.begin(), latency.end(), std::int64_t{0});
     if (timed != 0) total.max_ns = largest;
-    total.consumed = std::llround(consumed) - told;
-    told += total.consumed;
+    total.consumed = std::llround(consumed) - reported;
+    reported += total.consumed;
     std::int64_t below = 0;
     for (int k = 0; k < CoarseLatency::kBuckets; ++k) {
       below += latency[static_cast<std::size_t>(k)];

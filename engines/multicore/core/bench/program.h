@@ -1,0 +1,33 @@
+// What the stand-alone benchmark programs share: CPU time, and errors as an exit status.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <time.h>
+
+namespace lab::bench {
+
+// CPU time of all threads of the process.
+inline std::int64_t cpu_ns() {
+  timespec spent{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return spent.tv_sec * 1'000'000'000 + spent.tv_nsec;
+}
+
+// Runs a program with `least` to `most` arguments. Returns its exit status: 2 for a wrong number, 1 after an error.
+template <typename Body>
+int run_program(const char* name, const char* usage, int count, int least, int most, Body body) {
+  if (count - 1 < least || count - 1 > most) {
+    std::fprintf(stderr, "usage: %s %s\n", name, usage);
+    return 2;
+  }
+  try {
+    body();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 1;
+  }
+}
+
+}  // namespace lab::bench

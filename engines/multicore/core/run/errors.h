@@ -1,0 +1,35 @@
+// What a thread of a run throws to end early, and when memory runs out.
+#pragma once
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <new>
+
+namespace lab {
+
+// A thread throws it to end early. It is no error: the run knows the reason.
+struct Stopped {};
+
+// `stop`: InstanceThreads::failure. Throws Stopped when it is set.
+inline void go_on_unless(const std::atomic<bool>& stop) {
+  // relaxed: the leaving thread reads no data of the thread that set the flag.
+  if (stop.load(std::memory_order_relaxed)) throw Stopped();
+}
+
+// Memory has run out. The message lives in the object, so reporting allocates nothing.
+class NoMemory final : public std::bad_alloc {
+ public:
+  // Formats as printf does; cuts off a message that is too long.
+  [[gnu::format(printf, 2, 3)]] explicit NoMemory(const char* format, ...) noexcept {
+    std::va_list values;
+    va_start(values, format);
+    std::vsnprintf(what_, sizeof what_, format, values);
+    va_end(values);
+  }
+  const char* what() const noexcept override { return what_; }
+
+ private:
+  char what_[512];
+};
+
+}  // namespace lab
