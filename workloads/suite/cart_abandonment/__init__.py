@@ -4,20 +4,13 @@ from functools import partial
 
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
-from streamlab.workloads.inputs.retail.schema import HOUR_MS
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.inputs.retail.parameters import SESSION_GAP
+from streamlab.workloads.model import Bound, Params
 from streamlab.workloads.model.streams.limits import count_limit
 from streamlab.workloads.suite.cart_abandonment.oracle import oracle
 from streamlab.workloads.suite.cart_abandonment.program import program
 
-QUERY = {
-    "gap_ms": Parameter(
-        default=HOUR_MS,
-        help="a session ends when its user is idle for longer (event time)",
-        minimum=0,
-        maximum=2**40,
-    ),
-}
+QUERY = {"gap_ms": SESSION_GAP}
 
 
 def bind(params: Params) -> Bound:

@@ -4,20 +4,15 @@ from functools import partial
 
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
+from streamlab.workloads.inputs.retail.parameters import SESSION_GAP
 from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
-from streamlab.workloads.inputs.retail.schema import HOUR_MS
 from streamlab.workloads.model import Bound, Parameter, Params
 from streamlab.workloads.suite.items_viewed_together.oracle import oracle
 from streamlab.workloads.suite.items_viewed_together.program import program
 
 QUERY = {
     "item": Parameter(default=10_001, help="the item that the others are viewed with", minimum=0),
-    "gap_ms": Parameter(
-        default=HOUR_MS,
-        help="a session ends when its user is idle for longer (event time)",
-        minimum=0,
-        maximum=2**40,
-    ),
+    "gap_ms": SESSION_GAP,
     **LIST_SO_FAR,
     "most_items": Parameter(
         default=32,

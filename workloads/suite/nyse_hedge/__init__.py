@@ -1,5 +1,6 @@
 """NYSE hedge: finds pairs of trades of different companies whose prices moved oppositely."""
 
+from streamlab.workloads.inputs.parameters import SHARES
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, ModelError, OutputType, Parameter, Params
 from streamlab.workloads.suite.nyse_hedge import generate
@@ -20,12 +21,7 @@ QUERY = {
         minimum=-_NO_BOUND,
         maximum=_NO_BOUND,
     ),
-    "shares": Parameter(
-        default=1000,
-        help="round-robin shares that store the tuples; does not change the answer",
-        minimum=1,
-        maximum=100_000,
-    ),
+    "shares": SHARES,
 }
 
 

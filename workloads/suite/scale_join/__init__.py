@@ -1,5 +1,6 @@
 """ScaleJoin's benchmark: a band join of two streams that compares every pair."""
 
+from streamlab.workloads.inputs.parameters import SHARES
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.model.streams.limits import Limit
@@ -14,12 +15,7 @@ QUERY = {
         minimum=1,
         maximum=2**40,
     ),
-    "shares": Parameter(
-        default=1000,
-        help="round-robin shares that store the tuples; does not change the answer",
-        minimum=1,
-        maximum=100_000,
-    ),
+    "shares": SHARES,
 }
 
 
