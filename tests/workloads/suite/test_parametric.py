@@ -14,7 +14,7 @@ from streamlab.workloads.model.pipeline.reference import answer
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.parametric.oracle import power
-from streamlab.workloads.suite.parametric.records import KEY_SPACE, MASK, MATRIX
+from streamlab.workloads.suite.parametric.settings import KEY_SPACE, MASK, MATRIX
 from tests.examples import examples
 from tests.workloads.suite.streams import generated, in_order, rows
 

@@ -16,7 +16,7 @@ from streamlab.workloads.datasets.cadence import one_key as keys
 from streamlab.workloads.datasets.random import Bits, below, draw
 from streamlab.workloads.inputs.parameters import streams_parameter
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
-from streamlab.workloads.suite.parametric.records import EVENT, KEY_SPACE, MASK, RECORD
+from streamlab.workloads.suite.parametric.settings import EVENT, KEY_SPACE, MASK, RECORD
 
 __all__ = ["PARAMETERS", "generate", "keys", "normal_bounds", "streams"]
 

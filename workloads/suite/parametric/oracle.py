@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.model.pipeline.program import PARTITIONED, STATEFUL
-from streamlab.workloads.suite.parametric.records import (
+from streamlab.workloads.suite.parametric.settings import (
     EVENT,
     FIRST_FACTOR,
     FIRST_SHIFT,
@@ -24,8 +24,8 @@ from streamlab.workloads.suite.parametric.records import (
     SALT,
     SECOND_FACTOR,
     SECOND_SHIFT,
+    Setting,
 )
-from streamlab.workloads.suite.parametric.settings import Setting
 
 IntArray = npt.NDArray[np.int64]
 Matrix = tuple[tuple[int, int], tuple[int, int]]

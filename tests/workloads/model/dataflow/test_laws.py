@@ -9,8 +9,7 @@ import pytest
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.model import Dataflow
 from streamlab.workloads.model.check import ConsistencyReport, Violation, check
-from streamlab.workloads.model.dataflow.rounding import close, near
-from streamlab.workloads.model.dataflow.traces import trace
+from streamlab.workloads.model.dataflow.traces import close, near, trace
 from streamlab.workloads.model.streams.records import record_type
 from streamlab.workloads.registry import names, workload
 from tests.examples import examples
