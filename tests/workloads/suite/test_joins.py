@@ -13,10 +13,10 @@ import streamlab.engines.multicore.kernels.library_functions  # noqa: F401  what
 from streamlab.workloads.model import Input, ModelError, Workload
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dgs.program import DGSProgram
-from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from tests.examples import examples
+from tests.workloads.model.queries import answer
 from tests.workloads.suite.streams import agreed, generated, in_order, rows
 
 WS_MS = 5

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.model import Input, ModelError
 from streamlab.workloads.model.check import check
-from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.parametric.oracle import power
@@ -36,7 +36,7 @@ WIDE = st.integers(-3, 3) | st.integers(-(2**40), 2**40)
 def test_the_program_gives_the_sequence_that_the_oracle_says(query: dict[str, Any], data):
     chosen = PARAMETRIC.bound(query)
     drawn = data.draw(inputs(chosen.program, values=WIDE))
-    assert rows(chosen, answer(chosen.program, drawn)) == rows(chosen, chosen.oracle(drawn))
+    assert rows(chosen, answer_of(chosen.program, drawn)) == rows(chosen, chosen.oracle(drawn))
 
 
 @pytest.mark.some(3)
@@ -45,7 +45,7 @@ def test_they_agree_on_generated_input(query: dict[str, Any]):
     chosen = PARAMETRIC.bound(query)
     data = generated(chosen, {"keys": 20, "streams": 3, "sigma": 0.3}, 1500, seed=3)
     expected = chosen.oracle(data)
-    assert rows(chosen, answer(chosen.program, data)) == rows(chosen, expected)
+    assert rows(chosen, answer_of(chosen.program, data)) == rows(chosen, expected)
     assert len(expected["ts"]) > 500
 
 

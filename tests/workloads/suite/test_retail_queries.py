@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streamlab.engines.conformance import ordinary_input
 from streamlab.workloads.inputs.retail.schema import AD, DAY_MS, DYNAMIC, ORDER
 from streamlab.workloads.model import Input, ModelError
-from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.suite.retail_inputs import click_inputs, clicks, sale_inputs, sales
@@ -26,7 +26,7 @@ def answered(name: str, query: dict[str, object], data: Input) -> list[tuple[Any
     """Return what oracle and pipeline say, which must be the same, row by row."""
     chosen = workload(name).bound(query)
     expected = rows(chosen, chosen.oracle(data))
-    assert rows(chosen, answer(chosen.program, data)) == expected
+    assert rows(chosen, answer_of(chosen.program, data)) == expected
     return expected
 
 

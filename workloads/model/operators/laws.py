@@ -116,11 +116,11 @@ def outputs_are_sorted(query: Query, draw: Draw) -> None:
 
 def laws_of(query: Query) -> list[Law]:
     """Return the laws of the operators, then those of the query."""
-    laws: list[Law] = [
-        ("keys", operator.name, partial(keys_are_pure, query, index))
-        for index, operator in enumerate(query.operators)
-    ]
-    return laws + [
+    return [
+        *(
+            ("keys", operator.name, partial(keys_are_pure, query, index))
+            for index, operator in enumerate(query.operators)
+        ),
         ("emits", query.name, partial(outputs_are_declared, query)),
         ("repeat", query.name, partial(runs_repeat, query)),
         ("split", query.name, partial(instances_do_not_matter, query)),
