@@ -254,18 +254,6 @@ def test_the_law_of_wires_is_about_outputs_as_well():
     assert "in sequence: window(sum=" in found["wires"].render()
 
 
-@pytest.mark.full
-def test_an_output_with_another_time_is_reported_with_event_and_value():
-    report = check(with_update(EVENT_WINDOW, update_at_zero), examples=ENOUGH)
-    (found,) = (violation for violation in report.violations if violation.condition == "time")
-    assert found.where == "window"
-    assert found.lines == (
-        "init: window(sum=0)",
-        "event barrier(ts=1, key=0, value=0)",
-        "  output with ts 0 instead of 1: (ts=0, sum=0)",
-    )
-
-
 @pytest.mark.parametrize("name", names())
 def test_the_oracle_of_a_cut_input_gives_the_cut_of_the_answer(name, tmp_path):
     found = workload(name)
