@@ -6,7 +6,13 @@ from functools import partial
 from streamlab.workloads.inputs.ads import generate
 from streamlab.workloads.inputs.ads.schema import INPUT, SECOND_MS
 from streamlab.workloads.inputs.ads.tables import unfit, with_full_tables_id
-from streamlab.workloads.inputs.query_workload import FORM, choose_form, declare_workload
+from streamlab.workloads.inputs.query_workload import (
+    FORM,
+    HANDCRAFTED,
+    TYPED,
+    choose_form,
+    declare_workload,
+)
 from streamlab.workloads.model import (
     Bound,
     Columns,
@@ -47,7 +53,7 @@ def declare_ads_workload(
     """
 
     def bind(values: Params) -> Bound:
-        program = choose_form(values, typed=typed, handcrafted=handcrafted)(values)
+        program = choose_form(values, {TYPED: typed, HANDCRAFTED: handcrafted})(values)
         return Bound(
             program=program,
             output=inferred_output(program),
