@@ -127,11 +127,11 @@ def bind_arguments(
     oracle: Callable[..., Columns],
     output: OutputType,
     arguments: Callable[[Params], Mapping[str, Any]] = parameters_without_form,
-    limits: Callable[..., tuple[Limit, ...]] = lambda **_: (),
+    limit: Callable[..., Limit] | None = None,
 ) -> Callable[[Params], Bound]:
     """Return a `bind` for a program and an oracle that take the same arguments, by name.
 
-    `arguments` makes them from the query parameters, and `limits` takes them too. A program with two
+    `arguments` makes them from the query parameters, and `limit` takes them too. A program with two
     forms is given as the functions that make it, by form.
     """
 
@@ -142,7 +142,7 @@ def bind_arguments(
             program=make(**values),
             output=output,
             oracle=partial(oracle, **values),
-            limits=limits(**values),
+            limits=() if limit is None else (limit(**values),),
         )
 
     return bind

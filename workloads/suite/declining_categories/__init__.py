@@ -30,7 +30,7 @@ def arguments(query: Params) -> dict[str, Any]:
     return {**query, "stores": stores, "first_day": day_number(str(query["first_day"]))}
 
 
-def _daily_sales(stores: Ids, first_day: int, days: int) -> tuple[Limit]:
+def _daily_sales(stores: Ids, first_day: int, days: int) -> Limit:
     """Return the limit on the sales of a category in a day.
 
     With x below `days` and n at most `days`, n sum(xy) and sum(x) sum(y) are each at most
@@ -46,7 +46,7 @@ def _daily_sales(stores: Ids, first_day: int, days: int) -> tuple[Limit]:
         counts = stores.mask(events.payload["store"]) & (day >= 0) & (day < days)
         return np.where(counts, events.payload["net_paid"], 0)
 
-    limit = Limit(
+    return Limit(
         field="net_paid",
         what="the sales of the category on that day",
         remedy="give net_paid in a coarser unit, or fewer days (query parameter)",
@@ -56,7 +56,6 @@ def _daily_sales(stores: Ids, first_day: int, days: int) -> tuple[Limit]:
         groups=days_of,
         terms=selected,
     )
-    return (limit,)
 
 
 WORKLOAD = declare_workload(
@@ -66,6 +65,6 @@ WORKLOAD = declare_workload(
     title="Categories with flat or declining sales in a store (TPCx-BB query 15)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 15",
     query=QUERY,
-    bind=bind_arguments(program, oracle, STRICT, arguments, limits=_daily_sales),
+    bind=bind_arguments(program, oracle, STRICT, arguments, limit=_daily_sales),
     small={"orders_per_hour": 1},
 )

@@ -13,7 +13,6 @@ from streamlab.workloads.inputs.query_workload import (
     output_per_key,
 )
 from streamlab.workloads.model import Parameter
-from streamlab.workloads.model.streams.limits import Limit
 from streamlab.workloads.suite.sensor_interpolation import handcrafted, typed
 from streamlab.workloads.suite.sensor_interpolation.oracle import oracle
 
@@ -28,15 +27,15 @@ FORMS: Forms = {TYPED: typed.program, HANDCRAFTED: handcrafted.program}
 OUTPUT = output_per_key("average", key_field="plug")
 
 
-def limits(longest_gap_s: int, most_watts: int, **_: int) -> tuple[Limit]:
-    """Return the limit on the watts of a plug."""
-    return (load_limit("plug", longest_gap_s, most_watts),)
-
-
 WORKLOAD = declare_power_workload(
     name="sensor_interpolation",
     title="The average load of each plug so far, over readings filled in by lines, every 10 s",
     paper="Data-Trace Types, section 2 and example 4.1",
     query=PARAMETERS,
-    bind=bind_arguments(FORMS, oracle, OUTPUT, limits=limits),
+    bind=bind_arguments(
+        FORMS,
+        oracle,
+        OUTPUT,
+        limit=lambda longest_gap_s, most_watts, **_: load_limit("plug", longest_gap_s, most_watts),
+    ),
 )

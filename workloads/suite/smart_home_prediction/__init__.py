@@ -16,7 +16,6 @@ from streamlab.workloads.inputs.query_workload import (
     parameters_without_form,
 )
 from streamlab.workloads.model import Parameter, Params
-from streamlab.workloads.model.streams.limits import Limit
 from streamlab.workloads.suite.smart_home_prediction import handcrafted, typed
 from streamlab.workloads.suite.smart_home_prediction.oracle import oracle
 from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, read_tree
@@ -44,15 +43,13 @@ def arguments(query: Params) -> dict[str, Any]:
     return {**parameters_without_form(query), "tree": read_tree()}
 
 
-def limits(**_: object) -> tuple[Limit]:
-    """Return the limit on the sum of one second; a minute adds only 60 averages."""
-    return (load_limit("device", 1),)
-
-
 WORKLOAD = declare_power_workload(
     name="smart_home_prediction",
     title="Consumption of types of devices in the next ten minutes, predicted for each second",
     paper="Data-Trace Types, section 6 and figure 5",
     query=PARAMETERS,
-    bind=bind_arguments(FORMS, oracle, OUTPUT, arguments, limits=limits),
+    # The sum of one second is limited; a minute adds only 60 averages.
+    bind=bind_arguments(
+        FORMS, oracle, OUTPUT, arguments, limit=lambda **_: load_limit("device", 1)
+    ),
 )
