@@ -208,11 +208,8 @@ def _rounded(
 ) -> int:
     """Return how many wrong rows differ in the last bits of floats only."""
     wrong = odd[replaced_by[replaced_by >= 0]]
-    pairs = ((expected[name][replaced], actual[name][wrong]) for name in expected)
-    near = np.ones(len(wrong), dtype=np.bool_)
-    for left, right in pairs:
-        near &= nearly(left, right)
-    return int(near.sum())
+    near = [nearly(expected[name][replaced], actual[name][wrong]) for name in expected]
+    return int(np.logical_and.reduce(near).sum())
 
 
 def nearly(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
