@@ -33,11 +33,11 @@ from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.dataflow.parts import LI, of_loads
 from tests.workloads.model.pipelines import TWICE, pipeline
+from tests.workloads.model.plans import PROGRAMS
 from tests.workloads.model.queries import forwarding
 
 ENOUGH = 40
 """Histories in which each of the faults here shows; `lab check` tries five times as many."""
-PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
 
 
 @pytest.mark.some(2)
