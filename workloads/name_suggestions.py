@@ -7,7 +7,7 @@ FEW = 4
 """The most names that a message lists; for more it names the command that lists them."""
 
 
-def suggest_names(given: str, known: Iterable[str], listed_by: str = "") -> str:
+def suggest_names(misspelt: str, known: Iterable[str], listed_by: str = "") -> str:
     """Return a remedy for an unknown name: the closest known names, or the command that lists all.
 
     Without a command and a close name, the remedy lists all names.
@@ -16,7 +16,7 @@ def suggest_names(given: str, known: Iterable[str], listed_by: str = "") -> str:
     if not names:
         return "none exist"
     by_folded = {name.lower(): name for name in names}
-    close = [by_folded[name] for name in get_close_matches(given.lower(), by_folded, n=3)]
+    close = [by_folded[name] for name in get_close_matches(misspelt.lower(), by_folded, n=3)]
     if close:
         suggestion = f"did you mean {' or '.join(close)}?"
         return f"{suggestion} `{listed_by}` shows all" if listed_by else suggestion

@@ -9,7 +9,7 @@ from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.model import Input, Query, Window
-from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from tests.engines.clock import FakeClock, load_of
 from tests.examples import examples
 from tests.workloads.model import naive
@@ -43,7 +43,7 @@ def test_catch_up_and_load_give_what_the_interpreter_says(drawn, paced):
         pacer=clock.pacer,
     )
     measured = prepared.run()
-    found, expected = prepared.answer(), answer(query, data)
+    found, expected = prepared.answer(), answer_of(query, data)
     # Without any tuple there is nobody whom the end of the input could be counted for.
     if ordered:
         assert {n: c.tolist() for n, c in found.items()} == {
@@ -85,9 +85,9 @@ def test_an_output_is_as_late_as_the_tuple_whose_processing_emitted_it():
 
 def test_what_the_end_of_the_input_lets_go_counts_for_the_last_tuple():
     query = naive.query(naive.counting(TUMBLING))
-    assert answer(query, at(0, 1, 10))["ts"].tolist() == [10]
-    assert answer(query, at(0, 1, 10, until_ts=20))["ts"].tolist() == [10]
-    assert answer(query, at(0, 1, 10, until_ts=21))["ts"].tolist() == [10, 20]
+    assert answer_of(query, at(0, 1, 10))["ts"].tolist() == [10]
+    assert answer_of(query, at(0, 1, 10, until_ts=20))["ts"].tolist() == [10]
+    assert answer_of(query, at(0, 1, 10, until_ts=21))["ts"].tolist() == [10, 20]
     assert latencies(query, at(0, 1, 10, until_ts=21), FakeClock()) == [0, 0]
 
 

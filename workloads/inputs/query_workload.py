@@ -4,11 +4,13 @@ A program may have two forms: a typed dataflow graph, or the same by hand in ano
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, Protocol
+from functools import partial
+from typing import Any, Protocol
 
 from streamlab.workloads.model import (
     Block,
     Bound,
+    Columns,
     ModelError,
     OutputType,
     Parameter,
@@ -17,6 +19,7 @@ from streamlab.workloads.model import (
     StreamSpec,
     Workload,
 )
+from streamlab.workloads.model.streams.limits import Limit
 
 
 class Generator(Protocol):
@@ -99,19 +102,47 @@ FORM = {
 }
 """Query parameter of workloads with two forms; both give the same answer."""
 
-Arguments = ParamSpec("Arguments")
+Forms = Mapping[str, Callable[..., Program]]
 
 
-def choose_form(
-    query: Params, *, typed: Callable[Arguments, Program], handcrafted: Callable[Arguments, Program]
-) -> Callable[Arguments, Program]:
+def choose_form(query: Params, forms: Forms) -> Callable[..., Program]:
     """Return the function that makes the program in the form that the query selects.
 
     Raises:
         ModelError: query parameter `form` has an unknown value.
     """
-    forms = {TYPED: typed, HANDCRAFTED: handcrafted}
     form = str(query["form"])
     if form not in forms:
         raise ModelError(f"query parameter form is {form!r}; give {' or '.join(forms)}")
     return forms[form]
+
+
+def parameters_without_form(query: Params) -> Mapping[str, Any]:
+    """Return the query parameters that a program and its oracle take."""
+    return {name: value for name, value in query.items() if name != "form"}
+
+
+def bind_arguments(
+    program: Callable[..., Program] | Forms,
+    oracle: Callable[..., Columns],
+    output: OutputType,
+    arguments: Callable[[Params], Mapping[str, Any]] = parameters_without_form,
+    limit: Callable[..., Limit] | None = None,
+) -> Callable[[Params], Bound]:
+    """Return a `bind` for a program and an oracle that take the same arguments, by name.
+
+    `arguments` makes them from the query parameters, and `limit` takes them too. A program with two
+    forms is given as the functions that make it, by form.
+    """
+
+    def bind(query: Params) -> Bound:
+        make = program if callable(program) else choose_form(query, program)
+        values = arguments(query)
+        return Bound(
+            program=make(**values),
+            output=output,
+            oracle=partial(oracle, **values),
+            limits=() if limit is None else (limit(**values),),
+        )
+
+    return bind

@@ -28,6 +28,7 @@ from streamlab.workloads.model.dataflow import laws as dataflow_laws
 from streamlab.workloads.model.dgs import cross_key_laws
 from streamlab.workloads.model.dgs.laws import (
     BrokenLawError,
+    Law,
     cut_commutes,
     events_commute,
     join_commutes,
@@ -42,7 +43,6 @@ from streamlab.workloads.model.errors import place_of
 from streamlab.workloads.model.operators import laws as query_laws
 from streamlab.workloads.model.operators.program import Query
 from streamlab.workloads.model.pipeline import laws as pipeline_laws
-from streamlab.workloads.model.pipeline.program import Pipeline
 from streamlab.workloads.model.workload import Program
 
 ROUNDS = (
@@ -58,9 +58,6 @@ _WORDS = {
     "commutative": "the combine of {where} does not commute",
 }
 """How rounding breaks each condition."""
-
-Law = tuple[str, str, Callable[[Draw], None]]
-"""A condition, the place where it must hold, and the function that tests it."""
 
 ROUNDED = "with numbers that round"
 """Follows the place of a law that is tested on floats whose sums round."""
@@ -133,77 +130,46 @@ class ConsistencyReport:
 
 def check(program: Program, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
     """Test a program against the laws of its model, each on `examples` histories drawn from `seed`."""
-    if isinstance(program, Query):
-        return check_query(program, examples=examples, seed=seed)
-    if isinstance(program, Pipeline):
-        return check_pipeline(program, examples=examples, seed=seed)
     if isinstance(program, Dataflow):
-        return check_dataflow(program, examples=examples, seed=seed)
-    return check_program(program, examples=examples, seed=seed)
+        return _check_dataflow(program, examples, seed)
+    if isinstance(program, DGSProgram):
+        return _check_dgs(program, examples, seed)
+    if isinstance(program, Query):
+        laws = query_laws.laws_of(program)
+    else:
+        laws = pipeline_laws.laws_of(program)
+    return _report(program.name, laws, (), examples, seed)
 
 
-def check_query(query: Query, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test that keys are pure and that answers do not depend on the number of instances."""
-    laws: list[Law] = [
-        ("keys", operator.name, partial(query_laws.keys_are_pure, query, index))
-        for index, operator in enumerate(query.operators)
-    ]
-    laws += [
-        (condition, query.name, partial(law, query)) for condition, law in query_laws.QUERY_LAWS
-    ]
-    return _report(query.name, laws, (), examples, seed)
-
-
-def check_pipeline(pipeline: Pipeline, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
-    """Test that operators depend only on their record and on the history of its key."""
-    laws: list[Law] = [
-        (condition, stage.name, partial(law, pipeline, index))
-        for index, stage in enumerate(pipeline.stages)
-        for condition, law in pipeline_laws.stage_laws(stage)
-    ]
-    laws += [
-        ("emits", pipeline.name, partial(pipeline_laws.outputs_are_declared, pipeline)),
-        ("repeat", pipeline.name, partial(pipeline_laws.runs_repeat, pipeline)),
-    ]
-    return _report(pipeline.name, laws, (), examples, seed)
-
-
-def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
+def _check_dataflow(flow: Dataflow, examples: int, seed: int) -> ConsistencyReport:
     """Test that vertices obey their templates, so that every deployment equals the graph."""
-    checked: list[str] = []
-    skipped: list[str] = []
-    violations: list[Violation] = []
+    report = ConsistencyReport(
+        program=flow.name, checked=(), skipped=(), violations=(), examples=examples
+    )
 
     def holds(condition: str, where: str, law: Callable[[Draw], None]) -> bool:
+        nonlocal report
         violation = _search(condition, where, law, examples, seed)
-        checked.append(f"{condition} for {where}")
-        violations.extend([] if violation is None else [violation])
+        report = _with_law(report, f"{condition} for {where}", violation)
         return violation is None
 
     failed: set[int] = set()
+    skipped: list[str] = []
     for index, vertex in enumerate(flow.vertices):
         if not failed.isdisjoint(vertex.inputs):
             # Its input would not be that of a correct graph.
             failed.add(index)
             skipped.append(f"laws of {vertex.name}: it reads a vertex that breaks its laws")
         elif vertex.operator is not None:
+            laws = dataflow_laws.vertex_laws(vertex.operator)
             # Only the first failure is informative; it makes the others fail too.
-            for condition, law in dataflow_laws.vertex_laws(vertex.operator):
-                if not holds(condition, vertex.name, partial(law, flow, index)):
-                    failed.add(index)
-                    break
+            if not all(holds(name, vertex.name, partial(law, flow, index)) for name, law in laws):
+                failed.add(index)
     if failed:
         skipped.append(f"laws of the whole {flow.name}: a vertex breaks its laws")
-    else:
-        for condition, of_flow in dataflow_laws.GRAPH_LAWS:
-            holds(condition, flow.name, partial(of_flow, flow))
-    report = ConsistencyReport(
-        program=flow.name,
-        checked=tuple(checked),
-        skipped=tuple(skipped),
-        violations=tuple(violations),
-        examples=examples,
-    )
+        return replace(report, skipped=tuple(skipped))
+    for condition, of_flow in dataflow_laws.GRAPH_LAWS:
+        holds(condition, flow.name, partial(of_flow, flow))
     if order_is_fixed(flow) or not report.ok:
         return report
     for index, vertex in enumerate(flow.vertices):
@@ -215,7 +181,7 @@ def check_dataflow(flow: Dataflow, *, examples: int = 200, seed: int = 0) -> Con
     return report
 
 
-def check_program(program: DGSProgram, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
+def _check_dgs(program: DGSProgram, examples: int, seed: int) -> ConsistencyReport:
     """Test C1 and C2 for every fork-join, C3 and time for every state type, wires and cut for the program.
 
     Events across keys are tested for the time and number of their outputs, and by whole plans.
@@ -272,11 +238,7 @@ def _but_for_rounding(
     place = f"{where}, {ROUNDED}"
     broken = _search(condition, place, partial(law, rounding=rounding), report.examples, seed)
     if broken is not None:
-        return replace(
-            report,
-            checked=(*report.checked, f"{condition} for {place}"),
-            violations=(*report.violations, broken),
-        )
+        return _with_law(report, f"{condition} for {place}", broken)
     if rounding.largest == 0:
         return report
     words = (
@@ -300,11 +262,14 @@ def check_also(
     inputs = max(1, report.examples // FEWER)
     name = f"{condition} for {report.program}"
     violation = _search(condition, report.program, law, inputs, seed)
-    return replace(
-        report,
-        checked=(*report.checked, name if violation else f"{name}: {inputs} inputs"),
-        violations=report.violations if violation is None else (*report.violations, violation),
-    )
+    return _with_law(report, name if violation else f"{name}: {inputs} inputs", violation)
+
+
+def _with_law(
+    report: ConsistencyReport, name: str, violation: Violation | None
+) -> ConsistencyReport:
+    violations = report.violations if violation is None else (*report.violations, violation)
+    return replace(report, checked=(*report.checked, name), violations=violations)
 
 
 def _report(

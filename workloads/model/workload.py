@@ -154,8 +154,7 @@ class Workload:
             engine.
         generator_version, oracle_version: Raised when their results change.
         query: Parameters of the computation that do not affect the input, such as a window size.
-        bind: Makes the program, output and oracle for complete query parameters; None without any. It
-            must be a module-level function, because the oracle cache locates its source by it.
+        bind: Makes the program, output and oracle for complete query parameters; None without any.
         query_params: The values for which `program`, `output` and `oracle` were made.
         input: Name of its input, under which datasets are stored; None means its own name. All
             workloads of one input have the same parameters, generator, kinds and streams.

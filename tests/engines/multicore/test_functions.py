@@ -20,7 +20,7 @@ from streamlab.workloads.model import (
     join,
 )
 from streamlab.workloads.model.operators.program import SINGLE
-from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.streams.strategies import inputs
 from tests.engines.inputs import input_of, sorted_rows
 from tests.engines.multicore.native_runs import make_run, run_native
@@ -132,7 +132,7 @@ def test_constructions_compile_and_answer_as_the_interpreter(name):
     @given(data=st.data())
     def check(data):
         drawn = data.draw(inputs(query, layouts=[layout]))
-        wanted = sorted_rows(answer(query, drawn))
+        wanted = sorted_rows(answer_of(query, drawn))
         forms = [("operator10", False), ("operator10", True)]
         if operator.join is not None:
             forms.append(("fused", False))
@@ -217,7 +217,7 @@ def turning(update=add_up, slide=turn, state=FLOATS):
 def test_a_key_whose_states_are_minus_zero_is_removed(shared_nothing):
     query = turning()
     data = numbers((0, 2.0), (1, -2.0), (2, 0.0), (55, 1.0))
-    wanted = sorted_rows(answer(query, data))
+    wanted = sorted_rows(answer_of(query, data))
     # The keys 0 and 10 have come to zero by the first slide: they are shown once.
     assert [row[:2] for row in wanted if row[1] in (0, 10)] == [(10, 0), (10, 10)]
     assert native(query, data, workers=2, shared_nothing=shared_nothing) == wanted
@@ -235,7 +235,7 @@ def test_keys_go_when_the_interpreter_lets_them_go(query):
     @given(st.lists(st.tuples(st.integers(0, 60), value), max_size=12))
     def check(tuples):
         data = numbers(*sorted(tuples, key=lambda t: t[0]))
-        got, wanted = native(query, data, workers=2), sorted_rows(answer(query, data))
+        got, wanted = native(query, data, workers=2), sorted_rows(answer_of(query, data))
         assert [row[:2] for row in got] == [row[:2] for row in wanted]  # sums may be no numbers
 
     check()

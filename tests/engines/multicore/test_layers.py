@@ -14,7 +14,7 @@ from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPER
 from streamlab.engines.multicore.layers.run import check_ties
 from streamlab.workloads.model import ListColumn
 from streamlab.workloads.model.answers.trace import compare
-from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import head, input_of
 from tests.engines.multicore.native_runs import even_load, run_native
@@ -47,7 +47,7 @@ run = partial(run_native, "layers", ring_blocks=1 << 12)
 
 def check_graph(asked, output, data, **how):
     measured, got = run(asked, data, **how)
-    assert_equal(answer(asked, data), got, output)
+    assert_equal(answer_of(asked, data), got, output)
     return measured, got
 
 
@@ -80,7 +80,7 @@ def test_without_determinism_the_comparison_says_what_went_wrong():
     data = side_by_side(20_000)
     for name, fault in (("stateless", "out_of_order"), ("keys first", "wrong")):
         asked, output = GRAPHS[name]
-        wanted = answer(asked, data)
+        wanted = answer_of(asked, data)
         how = {"workers": 2, "batch": 16, "channel_rows": 256}
         measured, got = run(asked, data, determinism=NONE, **how)
         assert len(got["ts"]) == len(wanted["ts"])

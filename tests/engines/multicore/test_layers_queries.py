@@ -13,7 +13,7 @@ from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPER
 from streamlab.engines.multicore.layers.run import check_graph
 from streamlab.engines.registry import engine
 from streamlab.workloads.model import ListColumn, Query, Window
-from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of, sorted_rows
 from tests.engines.multicore.chains import QUERIES as CHAINS
@@ -33,7 +33,7 @@ run = partial(run_native, "layers", ring_blocks=1 << 12)
 def check_query(asked, data, **how):
     """Run a query as a graph, compare it with the interpreter; return what was measured."""
     measured, got = run(asked, data, **how)
-    assert sorted_rows(got) == sorted_rows(answer(asked, data))
+    assert sorted_rows(got) == sorted_rows(answer_of(asked, data))
     assert (np.diff(got["ts"]) >= 0).all()
     return measured
 
@@ -104,7 +104,7 @@ def test_without_determinism_the_comparison_says_what_went_wrong():
     asked, data = RANDOM["tumbling"], two_streams(20_000, apart=0)
     how = {"workers": 2, "batch": 16, "channel_rows": 256}
     measured, got = run(asked, data, determinism=NONE, **how)
-    assert sorted_rows(got) != sorted_rows(answer(asked, data))
+    assert sorted_rows(got) != sorted_rows(answer_of(asked, data))
     assert measured.counters["logs"] == measured.counters["mergers"] == 0
     for determinism in LAYERS:
         check_query(asked, data, determinism=determinism, **how)

@@ -15,7 +15,7 @@ from streamlab.engines.multicore.oplus.refusal import check_query
 from streamlab.engines.registry import engine
 from streamlab.workloads.model import ListColumn, Operator, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
-from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of, sorted_rows
 from tests.engines.multicore.chains import QUERIES as CHAINS
@@ -188,7 +188,7 @@ def refuse(w, t, out):
 @pytest.mark.parametrize("name", ["aggregate thrice", "emit twice then aggregate"])
 def test_one_number_of_instances_gives_one_sequence_of_a_chain(name, instances):
     asked, data = CHAINS[name], readings(400, 2, 3)
-    wanted = sorted_rows(answer(asked, data))
+    wanted = sorted_rows(answer_of(asked, data))
     assert len(wanted) > 100
     seen = set()
     for repeat in range(8):
@@ -285,7 +285,7 @@ def texts(*streams, until_ts=None):
 def test_windows_close_on_every_instance(data):
     asked = counting(Window(advance=10, size=10))
     _, got = run_native("sn", asked, data, workers=2, batch=3, ring_blocks=8)
-    assert sorted_rows(got) == sorted_rows(answer(asked, data)) == [(10, 0, 1, 0), (10, 1, 1, 0)]
+    assert sorted_rows(got) == sorted_rows(answer_of(asked, data)) == [(10, 0, 1, 0), (10, 1, 1, 0)]
 
 
 def rare_ids(rng, tuples, streams, span):
@@ -310,7 +310,7 @@ def test_state_moves_while_tuples_wait(single):
         if turn >= 6 and switches > 0:  # whether a call comes in time is the scheduler's to say
             break
         data = rare_ids(rng, 4000, 2, 5000)
-        expected = sorted_rows(answer(asked, data))
+        expected = sorted_rows(answer_of(asked, data))
         how = {"workers": 2, "batch": 8, "ring_blocks": 8, "max_instances": 4}
         native = make_run("sn", asked, data, **how)
         moves = [(int(n), rng.integers(0, n, BUCKETS)) for n in rng.integers(1, 5, 40)]

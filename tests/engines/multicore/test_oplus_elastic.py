@@ -10,7 +10,7 @@ from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.oplus.options import check_downstream
-from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import sorted_rows
 from tests.engines.multicore.chains import QUERIES, readings
@@ -129,7 +129,7 @@ def test_all_operators_of_a_chain_change(name, readers):
         measured = run.run()
         switches = [run.switches(op) for op in range(len(query.operators))]
         got = run.answer()
-    assert sorted_rows(got) == sorted_rows(answer(query, data))
+    assert sorted_rows(got) == sorted_rows(answer_of(query, data))
     changes = measured.elasticity.reconfigurations
     assert [(change.before, change.after) for change in changes] == CHANGES
     for of_operator in switches:

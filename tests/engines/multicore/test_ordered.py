@@ -9,7 +9,7 @@ from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
 from streamlab.engines.multicore.ordered.options import OrderedOptions
 from streamlab.workloads.model import stateless
-from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of
 from tests.engines.multicore.native_runs import even_load, make_run, run_native
@@ -62,7 +62,7 @@ def check_sequence(asked, data, wanted=None, **how):
     """Run a pipeline, compare it with the interpreter by columns; return what was measured."""
     how = {"ring_blocks": 16 if how.get("load") is None else 1 << 14, "pin": False, **how}
     measured, got = run_native("ordered", asked, data, **how)
-    wanted = answer(asked, data) if wanted is None else wanted
+    wanted = answer_of(asked, data) if wanted is None else wanted
     assert {n: c.dtype for n, c in got.items()} == {n: c.dtype for n, c in wanted.items()}
     for name, column in wanted.items():
         np.testing.assert_array_equal(got[name], column, err_msg=name)
@@ -77,7 +77,7 @@ def test_tables_beyond_the_caches_keep_the_state_of_every_key(bounds):
     asked = pipeline("many keys", keyed(remember, by_itself, **partitions), TOTALLING)
     x = np.random.default_rng(8).integers(-4000, 5000, 30_000).astype(np.int32)
     data = input_of(("reading",), (0, np.arange(30_000), {"x": x, "y": np.zeros(30_000)}))
-    wanted = answer(asked, data)
+    wanted = answer_of(asked, data)
     for workers, batch, count in ((1, 64, None), (1, 100, 3), (2, 64, 3)):
         check_sequence(asked, data, wanted, workers=workers, batch=batch, partitions=count)
 
@@ -88,7 +88,7 @@ def test_tables_beyond_the_caches_keep_the_state_of_every_key(bounds):
 @pytest.mark.parametrize("name", ["a filter, keys, a total", "fifty of each", "keys first"])
 def test_repeats_give_one_sequence(name, loaded, workers):
     asked, data = SEQUENCES[name], readings(600, 2, 3)
-    wanted = answer(asked, data)
+    wanted = answer_of(asked, data)
     assert len(wanted["ts"]) > 100
     for repeat in range(8):
         check_sequence(

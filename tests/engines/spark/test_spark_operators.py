@@ -13,7 +13,7 @@ from streamlab.engines.spark.operators.run import OperatorQuery
 from streamlab.engines.spark.workloads import OPERATORS as FORMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.model import ListColumn, ModelError, Query
-from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import names, workload
 from tests.engines.inputs import head, input_of, without_events
 from tests.engines.spark.tasks import VARIANTS, assert_right, micro_batches, spark_task
@@ -157,7 +157,7 @@ def test_event_times_that_the_model_refuses_are_refused_as_by_the_reference(name
     given = far(name, 2**62 - 1, tmp_path / "late")
     reason = SparkEngine().unsupported(given)
     with pytest.raises(ModelError) as error:
-        answer(given.workload.program, given.dataset.load())
+        answer_of(given.workload.program, given.dataset.load())
     assert reason == str(error.value)
     assert f"stream stream-0 with times up to {2**62 - 1} from 0" in reason
     early = far(name, -(2**62), tmp_path / "early")

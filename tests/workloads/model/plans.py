@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from streamlab.engines.reference.adapter import PreparedReference
-from streamlab.workloads.model import (
-    Columns,
-    DGSProgram,
-    Input,
-    OutputType,
-)
+from streamlab.workloads.model import DGSProgram, OutputType
 from streamlab.workloads.model.dgs.plan import PlanNode
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
@@ -27,9 +21,3 @@ def stream(program: DGSProgram, name: str, kinds: tuple[int, ...], counts: objec
 
 def leaves(node: PlanNode) -> list[PlanNode]:
     return [below for below in node.walk() if not below.children]
-
-
-def sequential(program: DGSProgram, data: Input) -> Columns:
-    prepared = PreparedReference(program, data)
-    prepared.run()
-    return prepared.answer()

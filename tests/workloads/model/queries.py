@@ -14,12 +14,25 @@ from streamlab.workloads.model import (
     Window,
     join,
 )
-from streamlab.workloads.model.operators.reference import answer
+from streamlab.workloads.model.operators.reference import QueryRun
+from streamlab.workloads.model.streams.records import rows_to_columns
+from streamlab.workloads.model.streams.stream import Columns
+from streamlab.workloads.model.streams.total_order import merge
 from tests.workloads.model import naive
 from tests.workloads.model.naive import TOTALS, Row
 
 PAIRS = np.dtype([("ts", np.int64), ("l", np.int64), ("r", np.int64)])
 SHARES = 5
+
+
+def answer(query: Query, data: Input, **how: Any) -> Columns:
+    """The answer in output order; the options are those of `QueryRun`."""
+    outputs: list[Row] = []
+    run = QueryRun(query, outputs.append, **how)
+    for t in merge(data, query).events(query):
+        run.process(t)
+    run.finish(data.until_ts)
+    return rows_to_columns(outputs, query.output)
 
 
 def rows(query: Query, data: Input, **how: Any) -> list[Row]:

@@ -33,11 +33,11 @@ from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.dataflow.parts import LI, of_loads
 from tests.workloads.model.pipelines import TWICE, pipeline
+from tests.workloads.model.plans import PROGRAMS
 from tests.workloads.model.queries import forwarding
 
 ENOUGH = 40
 """Histories in which each of the faults here shows; `lab check` tries five times as many."""
-PROGRAMS = (EVENT_WINDOW, FRAUD_DETECTION, KEYED_COUNTER, PAGE_VIEW_JOIN)
 
 
 @pytest.mark.some(2)
@@ -252,18 +252,6 @@ def test_the_law_of_wires_is_about_outputs_as_well():
     report = check(with_update(EVENT_WINDOW, emits_itself), examples=ENOUGH)
     found = {violation.condition: violation for violation in report.violations}
     assert "in sequence: window(sum=" in found["wires"].render()
-
-
-@pytest.mark.full
-def test_an_output_with_another_time_is_reported_with_event_and_value():
-    report = check(with_update(EVENT_WINDOW, update_at_zero), examples=ENOUGH)
-    (found,) = (violation for violation in report.violations if violation.condition == "time")
-    assert found.where == "window"
-    assert found.lines == (
-        "init: window(sum=0)",
-        "event barrier(ts=1, key=0, value=0)",
-        "  output with ts 0 instead of 1: (ts=0, sum=0)",
-    )
 
 
 @pytest.mark.parametrize("name", names())

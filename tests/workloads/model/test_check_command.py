@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.workloads.model import ForkJoin, ProgramError
+from streamlab.workloads.model import ForkJoin, ProgramError, Window
 from streamlab.workloads.model.code.functions import require_plain
 from streamlab.workloads.model.operators.program import Join
 from streamlab.workloads.registry import workload
+from tests.workloads.model import naive, pipelines
+from tests.workloads.model.dataflow.parts import LI, averages, of_loads
 
 NOT_IMPORTED = {
     "syntax": ("def broken(:\n", "SyntaxError"),
@@ -93,6 +95,26 @@ def test_functions_whose_call_does_nothing_are_refused_wherever_they_stand(bad: 
         for role in roles:
             with pytest.raises(ProgramError, match=f"{role} is .*{kind}"):
                 replace(subject, **{role: bad})
+
+
+GRAPH = averages()
+BROKEN_GRAPH = of_loads(replace(LI, max_outputs=3))
+BROKEN_PIPELINE = pipelines.pipeline(replace(pipelines.TWICE, max_outputs=1))
+OPERATOR = naive.counting(Window(advance=2, size=4))
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("GRAPH", EXIT_OK, "holds  associative for avg"),
+        ("BROKEN_GRAPH", EXIT_USER_ERROR, "FAILS  emits for li"),
+        ("BROKEN_PIPELINE", EXIT_USER_ERROR, "FAILS  emits for small"),
+        ("OPERATOR", EXIT_OK, "holds  keys for counting"),
+    ],
+)
+def test_the_command_checks_a_program_by_module_and_attribute(capsys, name, code, said):
+    assert call(["check", f"{__name__}:{name}", "--examples", "20"]) == code
+    assert said in capsys.readouterr().out
 
 
 def test_plain_functions_of_any_form_are_taken():

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.cli.commands.check import find_program
+from streamlab.lab.cli import EXIT_OK, call
 from streamlab.workloads.model import Pipeline, Stage
 from streamlab.workloads.model.check import ConsistencyReport, check
 from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS
@@ -141,19 +140,6 @@ def test_the_laws_hold_for_what_reaches_an_operator_behind_others():
     report = check(pipeline(TWICE, replace(BY_KEY, apply=apply), OF_ALL), examples=100)
     assert ("emits", "small") in conditions(report)
     assert "operator by_key: 2147483648 does not fit its output's int32" in report.render()
-
-
-BROKEN = pipeline(replace(TWICE, max_outputs=1))
-
-
-def test_the_command_checks_a_pipeline_by_module_and_attribute(capsys):
-    assert find_program("tests.workloads.model.pipelines:ALL_KINDS") is ALL_KINDS
-    good = ["check", "tests.workloads.model.pipelines:ALL_KINDS", "--examples", "20"]
-    assert call(good) == EXIT_OK
-    assert "holds  apart for by_key" in capsys.readouterr().out
-    bad = ["check", "tests.workloads.model.test_check_pipeline:BROKEN", "--examples", "20"]
-    assert call(bad) == EXIT_USER_ERROR
-    assert "FAILS  emits for small" in capsys.readouterr().out
 
 
 def test_the_list_of_workloads_shows_the_operators(capsys):

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from streamlab.lab.cli.commands.check import find_program
 from streamlab.workloads.model import Operator, Query, Window
 from streamlab.workloads.model.check import ConsistencyReport, check
 from streamlab.workloads.model.operators.program import SINGLE
@@ -148,15 +147,6 @@ def test_outputs_out_of_order_are_caught():
     report = check(naive.query(operator), examples=ENOUGH)
     assert "sorted" in conditions(report)
     assert "an output is timed before an earlier one" in report.render()
-
-
-OPERATOR = naive.counting(WINDOW)
-
-
-def test_an_operator_is_found_by_module_and_attribute():
-    found = find_program("tests.workloads.model.test_check_query:OPERATOR")
-    assert isinstance(found, Query)
-    assert found.operators[0].name == "counting"
 
 
 def test_what_the_model_raises_at_a_call_is_placed_at_the_call():

@@ -17,6 +17,7 @@ from streamlab.workloads.model.dataflow.drawing import deployment_text
 from streamlab.workloads.model.dataflow.plan import deploy
 from streamlab.workloads.model.reference import answer_of
 from tests.examples import examples
+from tests.workloads.model.dataflow.parts import rows
 
 TEXT = (Path(__file__).parents[3] / "docs" / "model.md").read_text()
 ACROSS, QUERIES = "### Events across keys", "### Several operators"
@@ -44,10 +45,6 @@ def one_stream(kinds: tuple[str, ...], ts: Any, *, tag: Any = None, keys: int = 
         payload=payload,
     )
     return Input(alphabet=Alphabet(kinds=kinds, keys=keys), streams=(stream,))
-
-
-def rows(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.tolist() for column in answer.values()), strict=True))
 
 
 def test_a_household_is_billed_for_its_plugs():

@@ -16,7 +16,7 @@ from streamlab.workloads.model.streams.strategies import records, tuples
 from streamlab.workloads.registry import workload
 from tests.examples import examples
 from tests.workloads.model import naive, pipelines
-from tests.workloads.model.dataflow.drawn import sequences
+from tests.workloads.model.dataflow.graphs import sequences
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, LOADS, ORDERED_LOADS, READINGS
 
 

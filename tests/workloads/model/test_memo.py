@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from streamlab.workloads.model.check import check
-from streamlab.workloads.model.code.memo import memo
+from streamlab.workloads.model.code.functions import memo
 from streamlab.workloads.registry import workload
 
 

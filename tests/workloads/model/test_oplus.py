@@ -16,13 +16,14 @@ from streamlab.workloads.model import (
     Window,
 )
 from streamlab.workloads.model.operators.program import MULTI, SINGLE
-from streamlab.workloads.model.operators.reference import QueryRun, answer
+from streamlab.workloads.model.operators.reference import QueryRun
 from streamlab.workloads.model.streams.records import tuple_type
 from streamlab.workloads.model.streams.total_order import merge
 from tests.examples import examples
 from tests.workloads.model import naive
 from tests.workloads.model.naive import KEYS, VALUE, Row, Tuple
 from tests.workloads.model.queries import (
+    answer,
     chain,
     forwarding,
     joined,

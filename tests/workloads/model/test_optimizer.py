@@ -19,10 +19,11 @@ from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
 from streamlab.workloads.model.dgs.plan_interpreter import run_plan
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
 from streamlab.workloads.model.dgs.validity import check_plan
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.suite.event_window.program import PROGRAM as EVENT_WINDOW
 from streamlab.workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 from tests.across import PLUGS
-from tests.workloads.model.plans import leaves, sequential, stream
+from tests.workloads.model.plans import leaves, stream
 
 
 def plan_of(program: DGSProgram, streams: list[StreamProfile], workers: int) -> Plan:
@@ -208,4 +209,4 @@ def test_a_wrong_join_gives_a_wrong_answer_under_some_plan():
     )
     plan = choose_plan(program, data.alphabet, profile(data), 2)
     assert run_plan(plan, data, random.Random(0))["sum"].tolist() == [1]
-    assert sequential(program, data)["sum"].tolist() == [2]
+    assert answer_of(program, data)["sum"].tolist() == [2]

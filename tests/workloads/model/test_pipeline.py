@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from streamlab.workloads.model import (
     Alphabet,
     Input,
+    ModelError,
     Pipeline,
     ProgramError,
     Stream,
@@ -19,7 +20,7 @@ from streamlab.workloads.model import (
     stateless,
 )
 from streamlab.workloads.model.code.constants import constants
-from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.streams.strategies import inputs, records
 from tests.examples import examples
 from tests.workloads.model.pipelines import (
@@ -36,7 +37,7 @@ from tests.workloads.suite.streams import in_order
 
 
 def rows(program: Pipeline, data: Input) -> list[tuple[int, ...]]:
-    found = answer(program, data)
+    found = answer_of(program, data)
     assert {name: column.dtype for name, column in found.items()} == {
         name: program.output[name] for name in program.output.names or ()
     }
@@ -174,13 +175,13 @@ def one(v: int) -> Input:
 
 
 def test_errors_name_the_operator():
-    with pytest.raises(ProgramError, match="operator twice forwards more than 1 records"):
-        answer(pipeline(replace(TWICE, max_outputs=1)), one(1))
-    with pytest.raises(ProgramError, match=r"operator few: out.emit got 1 fields \(1,\)"):
-        answer(pipeline(replace(TWICE, name="few", apply=lambda t, out: out.emit(1))), one(1))
+    with pytest.raises(ModelError, match="operator twice forwards more than 1 records"):
+        answer_of(pipeline(replace(TWICE, max_outputs=1)), one(1))
+    with pytest.raises(ModelError, match=r"operator few: out.emit got 1 fields \(1,\)"):
+        answer_of(pipeline(replace(TWICE, name="few", apply=lambda t, out: out.emit(1))), one(1))
     wide = replace(TWICE, name="wide", apply=lambda t, out: out.emit(2**31, 0))
-    with pytest.raises(ProgramError, match=r"operator wide: 2147483648 does not fit .* int32"):
-        answer(pipeline(wide, BY_KEY), one(1))
+    with pytest.raises(ModelError, match=r"operator wide: 2147483648 does not fit .* int32"):
+        answer_of(pipeline(wide, BY_KEY), one(1))
 
 
 def test_elements_of_a_states_array_do_not_wrap():
@@ -191,8 +192,8 @@ def test_elements_of_a_states_array_do_not_wrap():
         out.emit(s.sums[0], 0)
 
     first = stateful(name="sums", output=PAIR, state=state, apply=apply)
-    with pytest.raises(ProgramError, match=r"operator sums: .*1099511627776.* does not fit"):
-        answer(pipeline(first, BY_KEY), one(1))
+    with pytest.raises(ModelError, match=r"operator sums: .*1099511627776.* does not fit"):
+        answer_of(pipeline(first, BY_KEY), one(1))
 
 
 def test_what_is_forwarded_takes_the_width_of_its_field():
@@ -206,7 +207,7 @@ def test_what_is_forwarded_takes_the_width_of_its_field():
         output=np.dtype([("ts", np.int64), ("v", np.float64)]),
         apply=lambda t, out: out.emit(t.v),
     )
-    assert answer(pipeline(half, kept), one(1))["v"].tolist() == [float(np.float32(0.1))]
+    assert answer_of(pipeline(half, kept), one(1))["v"].tolist() == [float(np.float32(0.1))]
 
 
 def test_states_start_zeroed_for_each_key():
@@ -218,4 +219,4 @@ def test_states_start_zeroed_for_each_key():
         s.last[0] = 8
 
     stage = partitioned(name="keep", output=PAIR, key=lambda t: t.k, state=state, apply=apply)
-    assert answer(pipeline(stage, replace(BY_KEY, state=SUM)), one(1))["v"].tolist() == [0]
+    assert answer_of(pipeline(stage, replace(BY_KEY, state=SUM)), one(1))["v"].tolist() == [0]

@@ -114,12 +114,6 @@ NUMBER = 3
 """
 
 
-def test_lab_check_accepts_a_workload():
-    result = CliRunner().invoke(check, ["keyed_counter", "--examples", "20"], standalone_mode=False)
-    assert result.return_value == 0
-    assert "holds  C1 for counter -> (counter, counter)" in result.output
-
-
 def test_lab_check_prints_the_counterexample_of_a_program_in_the_current_directory(
     tmp_path, monkeypatch
 ):
@@ -138,7 +132,6 @@ def test_lab_check_prints_the_counterexample_of_a_program_in_the_current_directo
     ("name", "message"),
     [
         ("no_such_workload", "or by package.module:ATTRIBUTE"),
-        ("no_such_module:PROGRAM", "No module named 'no_such_module'"),
         ("streamlab.workloads.suite.event_window.program:VALUE", "is a int, not a DGSProgram"),
     ],
 )

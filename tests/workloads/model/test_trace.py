@@ -99,36 +99,27 @@ def test_a_swap_of_adjacent_rows_matters_exactly_when_they_depend_and_differ(out
 BASE: list[Row] = [(t, int(t % 4 == 3), 5 + t % 2, 0) for t in range(20)]
 
 
-def test_a_lost_row_is_missing():
-    difference = compare(columns(BASE), columns(BASE[:7] + BASE[8:]), KEYED)
-    assert (difference.missing, difference.duplicate, difference.wrong) == (1, 0, 0)
+@pytest.mark.parametrize(
+    ("actual", "faults", "text"),
+    [
+        (BASE[:7] + BASE[8:], (1, 0, 0), "expected row 7: (ts=7, kind=1, key=6, value=0.0)"),
+        ([*BASE, BASE[2]], (0, 1, 0), "row 20"),
+        (
+            [*BASE[:4], (4, 0, 5, 9), *BASE[5:]],
+            (0, 0, 1),
+            "value=9.0), expected (ts=4, kind=0, key=5, value=0.0)",
+        ),
+        ([*BASE, (99, 0, 5, 1)], (0, 0, 1), "nothing expected at that time"),
+        # A kind that does not exist is wrong, and no crash.
+        ([*BASE[:4], (4, 77, 5, 0), *BASE[5:]], (1, 0, 1), "kind=77"),
+    ],
+    ids=["missing", "duplicate", "changed", "unasked", "unknown kind"],
+)
+def test_a_fault_is_counted_and_shown(actual: list[Row], faults: tuple[int, ...], text: str):
+    difference = compare(columns(BASE), columns(actual), KEYED)
+    assert (difference.missing, difference.duplicate, difference.wrong) == faults
     assert difference.out_of_order == 0
-    assert "expected row 7: (ts=7, kind=1, key=6, value=0.0)" in difference.render()
-
-
-def test_a_repeated_row_is_duplicate():
-    difference = compare(columns(BASE), columns([*BASE, BASE[2]]), KEYED)
-    assert (difference.missing, difference.duplicate, difference.wrong) == (0, 1, 0)
-    assert "row 20" in difference.render()
-
-
-def test_a_changed_row_is_wrong_and_shown_beside_the_expected_one():
-    bad = [*BASE[:4], (4, 0, 5, 9), *BASE[5:]]
-    difference = compare(columns(BASE), columns(bad), KEYED)
-    assert (difference.missing, difference.duplicate, difference.wrong) == (0, 0, 1)
-    assert "value=9.0), expected (ts=4, kind=0, key=5, value=0.0)" in difference.render()
-
-
-def test_a_row_that_nothing_asked_for_is_wrong():
-    difference = compare(columns(BASE), columns([*BASE, (99, 0, 5, 1)]), KEYED)
-    assert difference.wrong == 1
-    assert "nothing expected at that time" in difference.render()
-
-
-def test_a_kind_that_does_not_exist_is_wrong_rather_than_a_crash():
-    bad = [*BASE[:4], (4, 77, 5, 0), *BASE[5:]]
-    difference = compare(columns(BASE), columns(bad), KEYED)
-    assert (difference.missing, difference.wrong) == (1, 1)
+    assert text in difference.render()
 
 
 def test_several_faults_are_told_apart_and_none_hides_another():

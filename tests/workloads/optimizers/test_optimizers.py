@@ -14,6 +14,7 @@ from streamlab.workloads.model.dgs.plan_interpreter import run_plan
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
 from streamlab.workloads.model.dgs.validity import check_plan
 from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.optimizers import Choice, Costs, PlanRequest, choose, names
 from streamlab.workloads.optimizers.cost import plan_workers
@@ -23,7 +24,7 @@ from streamlab.workloads.suite.keyed_counter.program import PROGRAM as KEYED_COU
 from streamlab.workloads.suite.page_view_join.program import PROGRAM as PAGE_VIEW_JOIN
 from tests.across import PLUGS
 from tests.examples import examples
-from tests.workloads.model.plans import BAG, PROGRAMS, leaves, sequential, stream
+from tests.workloads.model.plans import BAG, PROGRAMS, leaves, stream
 
 COSTS = Costs(
     update_ns=1,
@@ -86,7 +87,7 @@ def test_plans_are_valid_and_give_the_sequential_answer(name, program):
             costs=lambda: free,
         )
         plan = choose(name, asked).plan
-        difference = compare(sequential(program, data), run_plan(plan, data, rng), BAG)
+        difference = compare(answer_of(program, data), run_plan(plan, data, rng), BAG)
         assert difference.equal, difference.render()
 
     holds()

@@ -160,11 +160,6 @@ def test_the_code_of_a_program_is_the_same_in_another_process(of: System):
     assert workload("campaign_views").bound({"lookup": of.name}).code() == other
 
 
-def test_a_place_that_there_is_not_is_refused():
-    with pytest.raises(ModelError, match="lookup is 'oracle'; give memory, sqlite or duckdb"):
-        workload("campaign_views").bound({"ads": 4, "campaigns": 3, "lookup": "oracle"})
-
-
 @pytest.mark.parametrize("of", SYSTEMS)
 def test_a_database_that_is_missing_is_made_again(of: System, root: Path):
     database(of, root).unlink()

@@ -1,4 +1,7 @@
-"""What all generators promise: any rows alone, the declared columns, and rows that never change."""
+"""What all generators promise: any rows alone, the declared columns, and rows that never change.
+
+Also the parameters, of generators and queries, that workloads refuse.
+"""
 
 from collections import Counter
 from typing import Any
@@ -8,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.datasets.cadence import rows_per_stream
 from streamlab.workloads.model import Columns, ListColumn, ModelError
 from streamlab.workloads.registry import workload
 from tests.examples import examples
-from tests.workloads.suite.streams import generated
+from tests.workloads.suite.ads_queries import SMALL as ADS
+from tests.workloads.suite.streams import generated, in_order
 
 FEW = st.integers(1, 5)
 SYNCHRONIZED = {
@@ -106,6 +111,49 @@ def test_seeds_make_different_data(name: str):
     assert one != two
 
 
+@pytest.mark.parametrize("name", ["forward", "parametric"])
+def test_ids_are_different_in_all_streams(name: str):
+    data = generated(workload(name), {"streams": 3}, 1000, seed=1)
+    ids = np.concatenate([stream.payload["id"] for stream in data.streams])
+    assert len(set(ids.tolist())) == len(ids) == 1000
+
+
+@pytest.mark.parametrize("name", SYNCHRONIZED)
+def test_between_two_syncs_every_stream_has_exactly_one_period(name: str):
+    data = generated(workload(name), {SYNCHRONIZED[name]: 7, "streams": 2}, 200, seed=3)
+    since, syncs = 0, 0
+    for _, kind, _, _ in in_order(data):
+        if kind == 1:
+            assert since == 14
+            since, syncs = 0, syncs + 1
+        else:
+            since += 1
+    assert syncs == 200 // 15
+
+
+@pytest.mark.parametrize(("name", "key"), [("page_view_join", "pages"), ("keyed_counter", "keys")])
+def test_one_key_needs_no_tag_and_several_do(name: str, key: str):
+    chosen = workload(name)
+    for keys, tagged in ((1, False), (5, True)):
+        params = chosen.params({key: keys})
+        specs = chosen.streams(params, 100)
+        for index in range(len(specs)):
+            columns = chosen.generate(params, 1, specs, index, 0, specs[index].events)
+            assert ("tag" in columns) is tagged
+
+
+@given(st.integers(0, 10**6), st.integers(1, 64), st.integers(1, 10**5))
+def test_sizes_are_the_smallest_that_reach_the_events_asked_for(
+    events: int, streams: int, period: int
+):
+    def total(rows: int) -> int:
+        return streams * rows + rows // period
+
+    found = rows_per_stream(events, streams, period)
+    assert total(found) >= events
+    assert found == 0 or total(found - 1) < events
+
+
 @pytest.mark.parametrize(
     ("name", "params", "most"),
     [
@@ -194,6 +242,74 @@ def test_known_rows_stay_what_they_are(known: str):
         ("smart_home", {"slice_s": 7000}, "slice_s is 7000, which does not divide a day"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(name: str, params, message: str):
+def test_parameters_of_generators_that_make_no_sense_are_refused(name: str, params, message: str):
     with pytest.raises(ModelError, match=message):
         workload(name).streams(workload(name).params(params), 1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "message"),
+    [
+        (
+            "items_sold_together",
+            {"stores": "1;2"},
+            "stores is '1;2'; give ids such as 1,2,3, or all",
+        ),
+        ("items_sold_together", {"most_items": 1}, "most_items: must be at least 2"),
+        ("last_views_before_purchase", {"categories": ""}, "categories is ''"),
+        (
+            "declining_categories",
+            {"first_day": "2001"},
+            "first_day is '2001'; give a day such as 2001-09-02",
+        ),
+        ("nyse_hedge", {"lower": 2.0, "upper": 1.0}, "lower is 2.0 and upper 1.0"),
+        ("wordcount", {"counting": "list"}, "counting is 'list'; give set or bag"),
+        ("wordcount", {"wa_ms": 10, "ws_ms": 5}, "1 <= advance <= size"),
+        ("smart_home", {"slice_s": 7000}, "slice_s is 7000, which does not divide a day"),
+        *(
+            (name, {"form": "fast"}, "form is 'fast'; give typed or handcrafted")
+            for name in (*ADS, "sensor_interpolation", "smart_home_prediction")
+        ),
+        *(
+            (name, query, "must be a multiple of markers_ms")
+            for name, query in (
+                ("campaign_views", {"markers_ms": 1000, "window_ms": 1500}),
+                ("campaign_views", {"markers_ms": 1, "window_ms": 10_001}),
+                ("campaign_views_tumbling", {"markers_ms": 20_000}),
+                ("user_clusters", {"period_ms": 999}),
+            )
+        ),
+        (
+            "campaign_views",
+            {"ads": 4, "campaigns": 3, "lookup": "oracle"},
+            "lookup is 'oracle'; give memory, sqlite or duckdb",
+        ),
+        (
+            "user_activity",
+            {"persist": "oracle"},
+            "persist is 'oracle'; give none, sqlite or duckdb",
+        ),
+        *(
+            ("parametric", query, message)
+            for query, message in (
+                ({"operators": "sl,xx"}, "operators is 'sl,xx'; give one or more of sl, ps, sf"),
+                ({"operators": ""}, "operators is ''"),
+                ({"iterations": "1,2,3"}, "iterations is '1,2,3', with 3 entries for 2 operators"),
+                (
+                    {"iterations": "many"},
+                    "iterations is 'many': 'many' is not a whole number below",
+                ),
+                ({"selectivity": "0"}, "'0' is neither a whole number above 0 nor a share between"),
+                ({"selectivity": "1.5"}, "'1.5' is neither"),
+                ({"selectivity": "2000"}, "4000000 copies of a record; the maximum is 1048576"),
+                ({"state_bytes": "12"}, "12 is not a multiple of 8 from 8 to 65536"),
+                ({"tuple_bytes": 36}, "tuple_bytes is 36; give a multiple of 8"),
+                ({"tuple_bytes": 24}, "must be at least 32"),
+                ({"partitioning": "key"}, "partitioning is 'key'; give range or hash"),
+            )
+        ),
+    ],
+)
+def test_query_parameters_that_make_no_sense_are_refused(name: str, query, message: str):
+    with pytest.raises(ModelError, match=message):
+        workload(name).bound(query)

@@ -21,13 +21,6 @@ def rows(name: str, seed: int, stream: int, begin: int, end: int, **more: object
     return chosen.generate(params, seed, chosen.streams(params, 2 * end), stream, begin, end)
 
 
-def test_ids_of_forward_are_unique_over_all_streams():
-    data = generated(workload("forward"), PARAMS["forward"], 1000, seed=1)
-    ids = np.concatenate([stream.payload["id"] for stream in data.streams])
-    assert sorted(ids.tolist()) == sorted(set(ids.tolist()))
-    assert len(ids) == 1000
-
-
 def test_the_sides_of_scale_join_have_their_rates_and_change_together():
     data = generated(workload("scale_join"), PARAMS["scale_join"], 2400, seed=1)
     for kind, rate in ((0, 700), (1, 300)):

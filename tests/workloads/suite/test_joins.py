@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from numba import njit
 
 import streamlab.engines.multicore.kernels.library_functions  # noqa: F401  what int32 means to the compiler
-from streamlab.workloads.model import Input, ModelError, Workload
+from streamlab.workloads.model import Input, Workload
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dgs.program import DGSProgram
-from streamlab.workloads.model.operators.reference import answer
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from tests.examples import examples
+from tests.workloads.model.queries import answer
 from tests.workloads.suite.streams import agreed, generated, in_order, rows
 
 WS_MS = 5
@@ -155,11 +155,6 @@ def test_the_compiled_predicate_decides_as_the_oracle_does(name: str):
         return count
 
     assert matches(*sides) == len(chosen.oracle(data)["ts"]) > 1000
-
-
-def test_bounds_with_nothing_between_are_refused():
-    with pytest.raises(ModelError, match=r"lower is 2.0 and upper 1.0"):
-        workload("nyse_hedge").bound({"lower": 2.0, "upper": 1.0})
 
 
 def test_a_pair_as_far_apart_as_the_window_matches_and_one_further_does_not():

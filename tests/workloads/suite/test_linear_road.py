@@ -19,7 +19,7 @@ from streamlab.workloads.inputs.linear_road.schema import (
 )
 from streamlab.workloads.model import Columns, Input, Workload
 from streamlab.workloads.model.answers.trace import compare
-from streamlab.workloads.model.pipeline.reference import answer
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.registry import workload
 from tests.examples import examples
@@ -88,14 +88,14 @@ def test_who_enters_a_crowded_segment_pays():
 @given(data=st.data())
 def test_the_program_gives_the_sequence_that_the_oracle_says(chosen: Workload, data):
     drawn = data.draw(inputs(chosen.program, values=FEW))
-    assert rows(chosen, answer(chosen.program, drawn)) == rows(chosen, chosen.oracle(drawn))
+    assert rows(chosen, answer_of(chosen.program, drawn)) == rows(chosen, chosen.oracle(drawn))
 
 
 @pytest.mark.parametrize("chosen", ALL, ids=lambda chosen: chosen.name)
 def test_programs_and_oracles_agree_on_generated_input(chosen: Workload):
     data = generated(chosen, {"vehicles": 50, "streams": 3, "requests": 0.1}, 20_000, seed=5)
     expected = chosen.oracle(data)
-    found = answer(chosen.program, data)
+    found = answer_of(chosen.program, data)
     assert rows(chosen, found) == rows(chosen, expected)
     assert len(expected["ts"]) > 5000
 

@@ -5,7 +5,7 @@ from streamlab.workloads.inputs.power_readings.schema import (
     PLUGS_PER_UNIT,
     UNITS_PER_BUILDING,
 )
-from streamlab.workloads.model import Columns, Input, ModelError
+from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.power_inputs import FORMS, input_of
 from tests.workloads.suite.streams import agreed, columns_of, generated
@@ -20,12 +20,10 @@ def million() -> Input:
 
 
 @pytest.mark.parametrize("name", ["sensor_interpolation", "smart_home_prediction"])
-def test_an_empty_input_has_no_answer_and_an_unknown_form_is_refused(name: str):
+def test_an_empty_input_has_no_answer(name: str):
     for form in FORMS:
         chosen = workload(name).bound({"form": form})
         assert agreed(chosen, input_of([])) == []
-    with pytest.raises(ModelError, match="form is 'manual'; give typed or handcrafted"):
-        workload(name).bound({"form": "manual"})
 
 
 def by_plug(data: Input) -> Columns:

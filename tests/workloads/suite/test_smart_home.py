@@ -20,7 +20,7 @@ from streamlab.workloads.inputs.homes import (
     SLICE_END,
     unfit,
 )
-from streamlab.workloads.model import Alphabet, Input, ModelError, Stream
+from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.power_inputs import half_up
 from tests.workloads.suite.streams import agreed, generated, in_order
@@ -232,11 +232,6 @@ def test_streams_have_whole_houses_and_slices_end_behind_their_loads(ends: str):
     assert (last.tag // len(KINDS)).tolist() == [*range(each)] * 4
     found = SMART_HOME.oracle(data)
     assert len(found["ts"]) == 4 * 5 * (16 + 4 + 1)
-
-
-def test_a_query_on_slices_that_do_not_divide_a_day_is_refused():
-    with pytest.raises(ModelError, match="slice_s is 7000, which does not divide a day"):
-        SMART_HOME.bound({"slice_s": 7000})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.inputs.tweets import windows
-from streamlab.workloads.model import Alphabet, Input, ModelError
+from streamlab.workloads.model import Alphabet, Input
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.streams import agreed, generated, rows
 from tests.workloads.suite.tweet_inputs import tweet_inputs, tweet_stream, tweets
@@ -118,16 +118,6 @@ def test_windows_are_the_same_however_many_tweets_are_expanded_at_once(
     assert len(whole) > 100
     monkeypatch.setattr(windows, "BATCH_TWEETS", batch)
     assert agreed(chosen, data) == whole
-
-
-def test_keys_are_a_set_or_a_bag():
-    with pytest.raises(ModelError, match="counting is 'list'; give set or bag"):
-        workload("wordcount").bound({"counting": "list"})
-
-
-def test_an_advance_above_the_size_is_refused():
-    with pytest.raises(ModelError, match="1 <= advance <= size"):
-        workload("wordcount").bound({"wa_ms": 10, "ws_ms": 5})
 
 
 def test_generated_tweets_are_like_the_real_ones_they_were_fitted_to():

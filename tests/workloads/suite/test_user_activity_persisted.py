@@ -95,9 +95,7 @@ def test_counts_that_cannot_be_kept_are_missing_in_the_answer(system: str):
     assert len(found.oracle(data)["ts"]) > 0
 
 
-def test_a_place_that_there_is_not_is_refused(root: Path):
-    with pytest.raises(ModelError, match="persist is 'oracle'; give none, sqlite or duckdb"):
-        workload("user_activity").bound({"persist": "oracle"})
+def test_a_folder_that_cannot_be_written_is_refused(root: Path):
     root.write_text("a file where the catalogue is to be")
     with pytest.raises(ModelError, match=r"cannot be made: .* give query parameter persist=none"):
         persisting("typed", "sqlite")

@@ -1,12 +1,18 @@
 """Declares the common parts of workloads on ads: input, markers and the two forms of a program."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from streamlab.workloads.inputs.ads import generate
 from streamlab.workloads.inputs.ads.schema import INPUT, SECOND_MS
 from streamlab.workloads.inputs.ads.tables import unfit, with_full_tables_id
-from streamlab.workloads.inputs.query_workload import choose_form, declare_workload
+from streamlab.workloads.inputs.query_workload import (
+    FORM,
+    HANDCRAFTED,
+    TYPED,
+    choose_form,
+    declare_workload,
+)
 from streamlab.workloads.model import (
     Bound,
     Columns,
@@ -16,8 +22,10 @@ from streamlab.workloads.model import (
     Params,
     Pipeline,
     Query,
+    Workload,
 )
 from streamlab.workloads.model.answers.output_order import inferred_output
+from streamlab.workloads.model.streams.limits import Limit
 
 MARKERS = {
     "markers_ms": Parameter(
@@ -27,33 +35,43 @@ MARKERS = {
 """Query parameter of workloads that emit at markers."""
 
 
-def bind_form(
-    query: Params,
+def declare_ads_workload(
     *,
+    name: str,
+    title: str,
+    paper: str,
+    query: Mapping[str, Parameter],
     typed: Callable[[Params], Dataflow],
     handcrafted: Callable[[Params], Query | Pipeline],
     oracle: Callable[..., Columns],
-) -> Bound:
-    """Return the program in the form that the query selects, with its oracle.
+    limits: tuple[Limit, ...] = (),
+) -> Workload:
+    """Return a workload on events of ads, with a program in two forms.
 
     The oracle gets the full dataset id of its tables. Stored answers are identified by the oracle's
     arguments, and a prefix of an id may later match another dataset.
-
-    Raises:
-        ModelError: the form is unknown, or the tables do not exist.
     """
-    program = choose_form(query, typed=typed, handcrafted=handcrafted)(query)
-    return Bound(
-        program=program,
-        output=inferred_output(program),
-        oracle=partial(oracle, query=with_full_tables_id(query)),
+
+    def bind(values: Params) -> Bound:
+        program = choose_form(values, {TYPED: typed, HANDCRAFTED: handcrafted})(values)
+        return Bound(
+            program=program,
+            output=inferred_output(program),
+            oracle=partial(oracle, query=with_full_tables_id(values)),
+            limits=limits,
+        )
+
+    return declare_workload(
+        generate,
+        name=name,
+        title=title,
+        paper=paper,
+        query={**query, **FORM},
+        bind=bind,
+        input=INPUT,
+        unfit=unfit,
+        small={"rate": 50},
     )
-
-
-declare_ads_workload = partial(
-    declare_workload, generate, input=INPUT, unfit=unfit, small={"rate": 50}
-)
-"""Declares a workload on events of ads."""
 
 
 WINDOW = {

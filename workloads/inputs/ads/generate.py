@@ -18,6 +18,7 @@ from streamlab.workloads.datasets.cadence import (
 )
 from streamlab.workloads.datasets.random import below, below_each, draw_at, zipf
 from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS, TYPES
+from streamlab.workloads.inputs.parameters import skew_parameter, streams_parameter
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
 _ALL = 0  # events of all streams draw as one stream
@@ -26,9 +27,7 @@ _USER, _PAGE, _CAMPAIGN, _AD, _TYPE = range(5)  # lanes
 MAX_ID = 2**31 - 1
 
 PARAMETERS = {
-    "streams": Parameter(
-        default=2, help="physical streams; events are assigned in turn", minimum=1, maximum=1024
-    ),
+    "streams": streams_parameter("events", 2, most=1024),
     "rate": Parameter(
         default=100_000,
         help="events of all streams in a second of event time",
@@ -41,12 +40,7 @@ PARAMETERS = {
     ),
     "users": Parameter(default=1000, help="number of users, uniform", minimum=1, maximum=MAX_ID),
     "pages": Parameter(default=100, help="number of pages, uniform", minimum=1, maximum=MAX_ID),
-    "skew": Parameter(
-        default=0.0,
-        help="Zipf exponent of campaigns; 0 is uniform",
-        minimum=0.0,
-        maximum=10.0,
-    ),
+    "skew": skew_parameter("campaigns"),
 }
 
 keys = one_key

@@ -204,14 +204,14 @@ def unfit(query: Params, dataset: Dataset) -> str:
     if "tables" not in query:  # the query has no look-ups
         return ""
     selected = str(query["tables"])
-    own = {dictionary.name for dictionary in dataset.dictionaries} & {ADS, USERS}
-    if own and not (selected and dataset.id.startswith(selected)):
+    tables = {dictionary.name for dictionary in dataset.dictionaries} & {ADS, USERS}
+    if tables and not (selected and dataset.id.startswith(selected)):
         actual = f"those of {selected}" if selected else "generated tables"
         return (
             f"dataset {dataset.id[:8]} has its own tables, but the query uses {actual}; give it "
             f"query parameter tables={dataset.id[:8]}"
         )
-    if own:
+    if tables:
         return ""
     if ADS in query:
         missing = _missing_id(dataset, "ad", len(campaign_of_ad(query).values))

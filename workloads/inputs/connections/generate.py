@@ -9,36 +9,27 @@ values of its profile, but every second continuous feature lies far from all cen
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.cadence import (
-    numbered_specs,
-    one_key,
-    rows_per_stream,
-    sync_ticks,
-    ticks,
-)
+from streamlab.workloads.datasets.cadence import one_key as keys
 from streamlab.workloads.datasets.random import below, draw, draw_at, zipf
 from streamlab.workloads.inputs.connections.schema import (
     CATEGORICAL,
     COMBINATIONS,
-    CONNECTION,
     CONTINUOUS,
     FIELDS,
     KINDS,
     NORMAL,
 )
+from streamlab.workloads.inputs.synchronized import Layout
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
+
+__all__ = ["PARAMETERS", "PLANTED", "generate", "keys", "streams"]
 
 PLANTED = NORMAL + 1
 """Label of planted outliers."""
 
+LAYOUT = Layout(kind=KINDS[0], sync=KINDS[1], period="connections_per_check", fields=FIELDS)
 PARAMETERS = {
-    "streams": Parameter(default=2, help="number of connection streams", minimum=1, maximum=1024),
-    "connections_per_check": Parameter(
-        default=10_000,
-        help="connections of each connection stream between two checks",
-        minimum=1,
-        maximum=2**31,
-    ),
+    **LAYOUT.parameters(10_000, "checks"),
     "profiles": Parameter(default=40, help="number of profiles", minimum=1, maximum=COMBINATIONS),
     "skew": Parameter(default=0.0, help="Zipf exponent of profiles", minimum=0.0, maximum=10.0),
     "outliers": Parameter(
@@ -58,26 +49,16 @@ _VALUES = (3, 16, 8, 2, 2, 2, 2)
 _RANGE, _SPREAD, _FAR = 2000, 40, 3000
 """Centres are below `_RANGE`, so a feature `_FAR` away lies outside every mixture of them."""
 
-keys = one_key
-
-
-def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
-    """Return the streams of connections, then the stream of checks."""
-    count, period = int(params["streams"]), int(params["connections_per_check"])
-    rows = rows_per_stream(events, count, period)
-    return (
-        *numbered_specs("connection", KINDS[CONNECTION], FIELDS, [rows] * count),
-        StreamSpec(name="check", kinds=KINDS[1:], fields=np.dtype([]), events=rows // period),
-    )
+streams = LAYOUT.streams
 
 
 def generate(
     params: Params, seed: int, specs: tuple[StreamSpec, ...], index: int, begin: int, end: int
 ) -> Columns:
     """Return rows [begin, end) of one stream."""
-    if specs[index].name == "check":
-        return {"ts": sync_ticks(begin, end, int(params["connections_per_check"]))}
-    ts = ticks(begin, end)
+    ts = LAYOUT.times(params, index, begin, end)
+    if LAYOUT.is_sync(params, index):
+        return {"ts": ts}
     profile = zipf(
         draw(seed, index, _PROFILE, begin, end), int(params["profiles"]), float(params["skew"])
     )

@@ -43,6 +43,7 @@ from streamlab.workloads.inputs.linear_road.schema import (
     TRAVEL_LANES,
     TYPES,
 )
+from streamlab.workloads.inputs.parameters import streams_parameter
 from streamlab.workloads.inputs.query_workload import output_per_key
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec, Workload
 
@@ -64,9 +65,7 @@ PARAMETERS = {
         maximum=10**7,
     ),
     "expressways": Parameter(default=2, help="number of expressways", minimum=1, maximum=1000),
-    "streams": Parameter(
-        default=2, help="physical streams; vehicles are assigned in turn", minimum=1, maximum=512
-    ),
+    "streams": streams_parameter("vehicles", 2),
     "trip_reports": Parameter(
         default=40,
         help="records of a trip; the vehicle then enters elsewhere",

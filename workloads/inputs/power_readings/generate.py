@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.cadence import numbered_specs, one_key, rows_of, typed_columns
 from streamlab.workloads.datasets.random import below, draw_at
+from streamlab.workloads.inputs.parameters import streams_parameter
 from streamlab.workloads.inputs.power_readings.schema import (
     FIELDS,
     PLUGS_PER_UNIT,
@@ -50,9 +51,7 @@ PARAMETERS = {
     "device_types": Parameter(
         default=20, help="types of devices", minimum=1, maximum=2**15
     ),
-    "streams": Parameter(
-        default=2, help="physical streams; plugs are assigned in turn", minimum=1, maximum=512
-    ),
+    "streams": streams_parameter("plugs", 2),
     "period_s": Parameter(
         default=2, help="mean time between two readings of a plug", minimum=1, maximum=3600
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.inputs.retail.schema import DAY_MS
+from streamlab.workloads.inputs.retail.schema import DAY_MS, HOUR_MS
 from streamlab.workloads.model import ModelError, OutputType, Parameter
 
 FIRST_DAY = "2001-09-02"
@@ -38,6 +38,14 @@ def midnight_ms(text: str) -> int:
     """
     return day_number(text) * DAY_MS
 
+
+SESSION_GAP = Parameter(
+    default=HOUR_MS,
+    help="a session ends when its user is idle for longer (event time)",
+    minimum=0,
+    maximum=2**40,
+)
+"""A query parameter of queries over sessions of clicks."""
 
 ALL = "all"
 

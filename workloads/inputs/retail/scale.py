@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.cadence import numbered_specs, rows_of
 from streamlab.workloads.datasets.random import Bits, below, choose, thresholds
+from streamlab.workloads.inputs.parameters import streams_parameter
 from streamlab.workloads.inputs.retail.parameters import FIRST_DAY_PARAMETER, midnight_ms
 from streamlab.workloads.model import ModelError, Parameter, Params, StreamSpec
 
@@ -135,12 +136,7 @@ def parameters(unit: str) -> dict[str, Parameter]:
     return {
         **PARAMETERS,
         "first_day": FIRST_DAY_PARAMETER,
-        "streams": Parameter(
-            default=1,
-            help=f"physical streams; {unit} are assigned in turn",
-            minimum=1,
-            maximum=512,
-        ),
+        "streams": streams_parameter(unit),
     }
 
 

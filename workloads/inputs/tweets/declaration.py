@@ -1,6 +1,7 @@
 """Declares the common parts of workloads on tweets: windows and ways of counting."""
 
 from functools import partial
+from typing import Any
 
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.tweets import generate
@@ -38,6 +39,12 @@ def counts_bag(query: Params) -> bool:
     if counting not in COUNTINGS:
         raise ModelError(f"query parameter counting is {counting!r}; give {' or '.join(COUNTINGS)}")
     return counting == BAG
+
+
+def counting_arguments(query: Params) -> dict[str, Any]:
+    """Return the query parameters with `bag` in place of `counting`."""
+    values = {name: value for name, value in query.items() if name != "counting"}
+    return {**values, "bag": counts_bag(query)}
 
 
 declare_tweets_workload = partial(declare_workload, generate, input=INPUT)

@@ -9,7 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.model.answers.float_match import Deviation
-from streamlab.workloads.model.answers.foata import CHUNK, HashArray, Relation, levels, row_hashes
+from streamlab.workloads.model.answers.foata import (
+    CHUNK,
+    HashArray,
+    Relation,
+    levels,
+    row_hashes,
+    same,
+)
 from streamlab.workloads.model.streams.stream import Columns, IntArray
 
 Fault = Literal["missing", "duplicate", "out of order", "wrong"]
@@ -112,37 +119,29 @@ def classify(
     place_right = _places(actual, relation, odd)
     replaced_by = _pair(place_left, place_right)
     missing = left_only[replaced_by < 0]
-    examples = [
-        Example(
-            fault="missing",
-            text=f"expected row {first_row + row}: {in_words(expected, row)}",
-            position=first_row + row,
-        )
-        for row in missing[:limit].tolist()
-    ]
-    examples += [
-        Example(
-            fault="duplicate",
-            text=f"row {first_row + row}: {in_words(actual, row)}",
-            position=first_row + row,
-        )
-        for row in np.flatnonzero(duplicate)[:limit].tolist()
-    ]
+    examples: list[Example] = []
+
+    def add(fault: Fault, row: int, more: str = "") -> None:
+        text = f"row {first_row + row}: {in_words(actual, row)}{more}"
+        examples.append(Example(fault=fault, text=text, position=first_row + row))
+
+    for row in missing[:limit].tolist():
+        text = f"expected row {first_row + row}: {in_words(expected, row)}"
+        examples.append(Example(fault="missing", text=text, position=first_row + row))
+    for row in np.flatnonzero(duplicate)[:limit].tolist():
+        add("duplicate", row)
     replaced = {int(odd[j]): int(left_only[i]) for i, j in enumerate(replaced_by) if j >= 0}
     for row in odd[:limit].tolist():
-        text = f"row {first_row + row}: {in_words(actual, row)}"
+        more = ", nothing expected at that time and tag"
         if row in replaced:
-            text += f", expected {in_words(expected, replaced[row])}"
-            text += in_last_bits(expected, replaced[row], actual, row)
-        else:
-            text += ", nothing expected at that time and tag"
-        examples.append(Example(fault="wrong", text=text, position=first_row + row))
+            more = f", expected {in_words(expected, replaced[row])}"
+            more += in_last_bits(expected, replaced[row], actual, row)
+        add("wrong", row, more)
     common_left = np.delete(np.arange(len(left)), left_only)
     common_right = np.delete(np.arange(len(right)), right_only)
     moved, moved_from = _displaced(expected, actual, relation, common_left, common_right)
     for row, home in zip(moved[:limit].tolist(), moved_from[:limit].tolist(), strict=True):
-        text = f"row {first_row + row}: {in_words(actual, row)}, expected as row {first_row + home}"
-        examples.append(Example(fault="out of order", text=text, position=first_row + row))
+        add("out of order", row, f", expected as row {first_row + home}")
     return Difference(
         expected_rows=len(left) + common,
         actual_rows=len(right) + common,
@@ -209,24 +208,20 @@ def _rounded(
 ) -> int:
     """Return how many wrong rows differ in the last bits of floats only."""
     wrong = odd[replaced_by[replaced_by >= 0]]
-    pairs = ((expected[name][replaced], actual[name][wrong]) for name in expected)
-    near = np.ones(len(wrong), dtype=np.bool_)
-    for left, right in pairs:
-        near &= nearly(left, right)
-    return int(near.sum())
+    near = [nearly(expected[name][replaced], actual[name][wrong]) for name in expected]
+    return int(np.logical_and.reduce(near).sum())
 
 
 def nearly(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return which values are equal, or are floats that agree in half of their digits."""
-    same = left == right
+    near = same(left, right)
     if left.dtype.kind == "f":
         with np.errstate(invalid="ignore", over="ignore"):
             size = np.maximum(np.abs(left), np.abs(right))
-            same |= np.isfinite(size) & (
+            near |= np.isfinite(size) & (
                 np.abs(left - right) <= np.sqrt(np.finfo(left.dtype).eps) * size
             )
-            same |= np.isnan(left) & np.isnan(right)
-    return np.asarray(same, dtype=np.bool_)
+    return near
 
 
 def in_last_bits(expected: Columns, row: int, actual: Columns, other: int) -> str:

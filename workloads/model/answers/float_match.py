@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.model.answers.floats import HALF_OF_THE_DIGITS, Tolerance, Tolerances
-from streamlab.workloads.model.answers.foata import CHUNK, HashArray, Relation, levels, row_hashes
+from streamlab.workloads.model.answers.foata import (
+    CHUNK,
+    HashArray,
+    Relation,
+    levels,
+    row_hashes,
+    same,
+)
 from streamlab.workloads.model.streams.stream import Columns, IntArray
 
 Bools = npt.NDArray[np.bool_]
@@ -90,7 +97,7 @@ class _Matcher:
         for begin in range(0, rows, CHUNK):
             part = slice(begin, begin + CHUNK)
             for name in self._rest:
-                if not _same(self._expected[name][part], self._actual[name][part]).all():
+                if not same(self._expected[name][part], self._actual[name][part]).all():
                     return False
         chunks = [np.arange(begin, min(begin + CHUNK, rows)) for begin in range(0, rows, CHUNK)]
         if not all(self._within(chunk, chunk).all() for chunk in chunks):
@@ -146,7 +153,7 @@ class _Matcher:
         """Make pairs of rows partners."""
         self._partner[right] = left
         for name, deviation in self.deviations.items():
-            some = ~_same(self._expected[name][left], self._actual[name][right])
+            some = ~same(self._expected[name][left], self._actual[name][right])
             if some.any():
                 deviation.take(*self._compared(name, left[some], right[some]))
 
@@ -167,12 +174,12 @@ class _Matcher:
         result = np.ones(len(left), dtype=np.bool_)
         for name in self._loose:
             expected, actual = self._expected[name][left], self._actual[name][right]
-            same = _same(expected, actual)
-            if not same.all():
+            within = same(expected, actual)
+            if not within.all():
                 difference, _, allowed = self._compared(name, left, right)
                 with np.errstate(invalid="ignore"):
-                    same |= np.isfinite(expected) & np.isfinite(actual) & (difference <= allowed)
-            result &= same
+                    within |= np.isfinite(expected) & np.isfinite(actual) & (difference <= allowed)
+            result &= within
         return result
 
     def _compared(
@@ -219,10 +226,3 @@ class _Matcher:
             rest = {name: chunk[name] for name in self._rest}
             parts.append(row_hashes({**rest, "level": level})[0])
         return np.concatenate(parts)
-
-
-def _same(left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> Bools:
-    same: Bools = np.equal(left, right)
-    if left.dtype.kind == "f":
-        same |= np.isnan(left) & np.isnan(right)
-    return same

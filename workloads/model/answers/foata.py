@@ -163,6 +163,14 @@ def row_hashes(columns: Columns) -> tuple[HashArray, HashArray]:
     return low, high
 
 
+def same(left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Return which values are equal; NaN equals NaN."""
+    equal: npt.NDArray[np.bool_] = np.equal(left, right)
+    if left.dtype.kind == "f":
+        equal |= np.isnan(left) & np.isnan(right)
+    return equal
+
+
 def bits(column: npt.NDArray[np.generic]) -> HashArray:
     """Return each value as 64 bits; equal values, and all NaNs, have equal bits."""
     if column.dtype.kind == "f":

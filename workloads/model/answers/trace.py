@@ -21,7 +21,7 @@ from streamlab.workloads.model.answers.difference import (
 )
 from streamlab.workloads.model.answers.float_match import FloatMatch, match_floats
 from streamlab.workloads.model.answers.floats import Tolerances
-from streamlab.workloads.model.answers.foata import CHUNK, Relation, fingerprint
+from streamlab.workloads.model.answers.foata import CHUNK, Relation, fingerprint, same
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.streams.stream import Columns
 from streamlab.workloads.model.workload import OutputType
@@ -82,8 +82,9 @@ def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int)
     if begin == rows == total:
         return Difference(expected_rows=rows, actual_rows=rows)
     # Traces cancel: x u y and x v y are the same trace if and only if u and v are.
-    end = _common_suffix(expected, actual, min(rows, total) - begin)
-    left, right = _slice(expected, begin, end), _slice(actual, begin, end)
+    left, right = _slice(expected, begin, 0), _slice(actual, begin, 0)
+    end = _common_prefix(_reversed(left), _reversed(right))
+    left, right = _slice(left, 0, end), _slice(right, 0, end)
     relation = Relation.of(output, left, right)
     if fingerprint(left, relation) == fingerprint(right, relation):
         return Difference(expected_rows=rows, actual_rows=total)
@@ -94,6 +95,10 @@ def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int)
 
 def _slice(columns: Columns, begin: int, end: int) -> Columns:
     return {name: column[begin : len(column) - end] for name, column in columns.items()}
+
+
+def _reversed(columns: Columns) -> Columns:
+    return {name: column[::-1] for name, column in columns.items()}
 
 
 def _check_columns(expected: Columns, actual: Columns, output: OutputType) -> None:
@@ -125,41 +130,10 @@ def _check_columns(expected: Columns, actual: Columns, output: OutputType) -> No
 def _common_prefix(expected: Columns, actual: Columns) -> int:
     n = min(len(expected["ts"]), len(actual["ts"]))
     for begin in range(0, n, CHUNK):
-        end = min(begin + CHUNK, n)
-        differs = _differs(
-            {name: column[begin:end] for name, column in expected.items()},
-            {name: column[begin:end] for name, column in actual.items()},
+        part = slice(begin, min(begin + CHUNK, n))
+        equal = np.logical_and.reduce(
+            [same(column[part], actual[name][part]) for name, column in expected.items()]
         )
-        if differs.any():
-            return begin + int(np.argmax(differs))
+        if not equal.all():
+            return begin + int(np.argmin(equal))
     return n
-
-
-def _common_suffix(expected: Columns, actual: Columns, most: int) -> int:
-    """Return the number of equal last rows, at most `most`."""
-    done = 0
-    while done < most:
-        size = min(CHUNK, most - done)
-        parts = [
-            {
-                name: column[len(column) - done - size : len(column) - done]
-                for name, column in side.items()
-            }
-            for side in (expected, actual)
-        ]
-        differs = _differs(*parts)
-        if differs.any():
-            return done + int(np.argmax(differs[::-1]))
-        done += size
-    return done
-
-
-def _differs(left: Columns, right: Columns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    result = np.zeros(len(next(iter(left.values()))), dtype=np.bool_)
-    for name, column in left.items():
-        other = right[name]
-        differs = column != other
-        if column.dtype.kind == "f":
-            differs &= ~(np.isnan(column) & np.isnan(other))
-        result |= differs
-    return result

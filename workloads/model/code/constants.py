@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.model.code.memo import memo
+from streamlab.workloads.model.code.fingerprint import names_of
+from streamlab.workloads.model.code.functions import memo
 from streamlab.workloads.model.dataflow import Dataflow
 from streamlab.workloads.model.pipeline.program import Pipeline
 
@@ -55,7 +56,7 @@ def _of_value(value: Any, visited: set[int]) -> Iterator[int]:
         yield from _of_value(value.__defaults__ or (), visited)
         for cell in value.__closure__ or ():
             yield from _of_value(cell.cell_contents, visited)
-        for name in _names(value.__code__):
+        for name in names_of(value.__code__):
             yield from _of_value(value.__globals__.get(name), visited)
         yield from _of_code(value.__code__)
 
@@ -66,8 +67,3 @@ def _of_code(code: CodeType) -> Iterator[int]:
             yield from _of_code(constant)
         else:
             yield from _of_value(constant, set())
-
-
-def _names(code: CodeType) -> set[str]:
-    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
-    return set(code.co_names).union(*(_names(part) for part in inner))

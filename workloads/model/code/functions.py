@@ -1,4 +1,4 @@
-"""Checks that a program's functions are plain functions, which do their work when called.
+"""Checks that a program's functions are plain functions, and caches the results of others.
 
 Calling a coroutine or generator function does nothing yet: every law would hold for a program of such
 functions, and every answer would be empty.
@@ -6,9 +6,13 @@ functions, and every answer would be empty.
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from streamlab.workloads.model.errors import ProgramError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
     (inspect.iscoroutinefunction, "a coroutine function (async def)"),
@@ -40,3 +44,26 @@ def require_plain(where: str, **functions: object) -> None:
                     f"{where}: {role} is {name}, {kind}; calling it does nothing: make it a plain "
                     "def that emits with out.emit(...)"
                 )
+
+
+def memo(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator like `lru_cache(most)` that does not cache calls with unhashable arguments.
+
+    Mostly for Hypothesis strategies: validating a new strategy takes longer than drawing from it.
+    Programs may validly hold unhashable values, such as a list in place of a tuple.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        cached = lru_cache(maxsize=most)(function)
+
+        @wraps(function)
+        def call(*args: P.args, **named: P.kwargs) -> R:
+            try:
+                hash((args, tuple(named.values())))
+            except TypeError:
+                return function(*args, **named)
+            return cached(*args, **named)  # type: ignore[arg-type]  # they are hashable
+
+        return call
+
+    return decorate

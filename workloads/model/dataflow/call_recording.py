@@ -6,7 +6,7 @@ from typing import Any
 
 from streamlab.workloads.model.dataflow.operators import Function, OpKeyedOrdered, OpKeyedUnordered
 from streamlab.workloads.model.dataflow.program import Vertex
-from streamlab.workloads.model.dataflow.rounding import near
+from streamlab.workloads.model.dataflow.traces import near
 from streamlab.workloads.model.dgs.laws import BrokenLawError
 from streamlab.workloads.model.streams.records import RecordType
 

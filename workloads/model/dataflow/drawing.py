@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import graphviz
+
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.plan import Deployment, Part
 from streamlab.workloads.model.dataflow.program import Dataflow
@@ -150,8 +152,6 @@ def _rows(picture: Picture) -> Iterator[str]:
 
 def deployment_dot(deployment: Deployment) -> str:
     """Return a graph and its deployment as Graphviz source."""
-    import graphviz
-
     graph = graphviz.Digraph(
         deployment.flow.name,
         graph_attr={"rankdir": "LR"},

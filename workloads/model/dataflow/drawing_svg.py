@@ -3,14 +3,15 @@
 The graph is on the left and its deployment on the right; boxes are below those that they read.
 """
 
-from io import StringIO
 from typing import TYPE_CHECKING
 
 from streamlab.workloads.model.dataflow.drawing import Picture, deployment_picture, graph_picture
 from streamlab.workloads.model.dataflow.plan import Deployment
+from streamlab.workloads.model.svg import CENTERED, draw_box, svg_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LETTER_IN = 0.075
 """Width of a letter at 8 points, in inches."""
@@ -25,29 +26,20 @@ Spot = tuple[float, float]
 
 def deployment_svg(deployment: Deployment) -> str:
     """Return both pictures as SVG text; the same deployment gives the same text."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
     pictures = graph_picture(deployment.flow), deployment_picture(deployment)
     placed = [_Placed(picture) for picture in pictures]
     width = sum(picture.width for picture in placed)
     height = max(picture.height for picture in placed)
-    # Without a fixed salt, matplotlib names clip paths at random.
-    with mpl.rc_context({"svg.hashsalt": "plan", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(width, height))
-        FigureCanvasSVG(figure)
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
+
+    def draw(_: "Figure", axes: "Axes") -> None:
         axes.set_xlim(0, width)
         axes.set_ylim(height, 0)
         left = 0.0
         for picture in placed:
             picture.draw(axes, left)
             left += picture.width
-        buffer = StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+
+    return svg_page(width, height, draw)
 
 
 class _Placed:
@@ -83,7 +75,7 @@ class _Placed:
     def draw(self, axes: "Axes", left: float) -> None:
         """Draw the picture with its left side at `left`."""
         middle = left + self.width / 2
-        axes.text(middle, 0.2, self._picture.title, ha="center", va="center", fontsize=10)
+        axes.text(middle, 0.2, self._picture.title, **CENTERED, fontsize=10)
         for arrow in self._picture.arrows:
             boxes = self._picture.boxes
             far = boxes[arrow.target].level - boxes[arrow.source].level > 1
@@ -94,22 +86,9 @@ class _Placed:
         for answer in self._picture.answers:
             ends = self.spots[answer], (x, end + self._half)
             self._arrow(axes, left, ends, (self._picture.answer,), far=False)
-        axes.text(left + x, end + 0.12, "answer", ha="center", va="center", fontsize=8)
+        axes.text(left + x, end + 0.12, "answer", **CENTERED, fontsize=8)
         for (x, y), box in zip(self.spots, self._picture.boxes, strict=True):
-            axes.text(
-                left + x,
-                y,
-                "\n".join(box.lines),
-                ha="center",
-                va="center",
-                fontsize=8,
-                zorder=3,
-                bbox={
-                    "boxstyle": "round,pad=0.4" if box.is_source else "square,pad=0.4",
-                    "facecolor": "#e3eefb" if box.is_source else "#fdf1dc",
-                    "edgecolor": "#555555",
-                },
-            )
+            draw_box(axes, left + x, y, "\n".join(box.lines), rounded=box.is_source, pad=0.4)
 
     def _arrow(
         self,
@@ -141,8 +120,7 @@ class _Placed:
             left + (x + to_x) / 2 - aside,
             (y + to_y) / 2,
             "\n".join(lines),
-            ha="center",
-            va="center",
+            **CENTERED,
             fontsize=7,
             color="#444444",
             zorder=2,

@@ -25,12 +25,13 @@ from streamlab.workloads.model.dataflow.plan import deploy
 from streamlab.workloads.model.dataflow.plan_interpreter import outputs
 from streamlab.workloads.model.dataflow.program import Dataflow, Vertex
 from streamlab.workloads.model.dataflow.reference import GraphRun
-from streamlab.workloads.model.dataflow.rounding import close, near
 from streamlab.workloads.model.dataflow.traces import (
     Element,
     Transduction,
+    close,
     element_words,
     item_words,
+    near,
     of_graph,
     of_vertex,
     sources,

@@ -59,9 +59,9 @@ class PartialRun(VertexRun):
         so_far = self._block.get(key)
         if so_far is None:
             so_far = new_record(self._type, self._operator.identity)
-        taken, both = self._type.zeroed(), self._type.zeroed()
-        self._operator.take(taken, key, value)
-        self._operator.combine(so_far, taken, both)
+        term, both = self._type.zeroed(), self._type.zeroed()
+        self._operator.take(term, key, value)
+        self._operator.combine(so_far, term, both)
         self._block[key] = both
 
     def marker(self, m: Marker) -> None:

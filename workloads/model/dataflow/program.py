@@ -14,7 +14,7 @@ Streams are in order of time, so a block is complete when its marker comes. The 
 at its end.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -266,13 +266,7 @@ class Flow:
         order.append(vertex)
         place = {old: new for new, old in enumerate(order)}
         vertices = tuple(
-            Vertex(
-                name=v.name,
-                type=v.type,
-                inputs=tuple(place[i] for i in v.inputs),
-                operator=v.operator,
-                degree=v.degree,
-            )
+            replace(v, inputs=tuple(place[i] for i in v.inputs))
             for v in (self._vertices[i] for i in order)
         )
         return Dataflow(name=self._name, markers=self._markers, vertices=vertices)

@@ -6,6 +6,11 @@ graphs.
 A *sequence* is a list of items `(key, value)` and markers. Two sequences are equivalent if swaps of
 independent neighbours turn one into the other; a *data trace* is a class of equivalent sequences. Its
 normal form has, between two markers, a bag of items for U(K, V) and a sequence per key for O(K, V).
+
+The laws of monoids hold for real numbers, but floating-point addition rounds and so depends on its
+order. `near` and `close` therefore count two floats as equal if they differ by at most a billionth of
+the larger; a sum of a million terms rounds by less. Integers and booleans must be equal exactly. If a
+program compares a sum to a threshold, rounding may still appear as a violation.
 """
 
 import math
@@ -25,10 +30,14 @@ from streamlab.workloads.model.dataflow.vertex_reference import (
     by_numbers,
     start,
 )
+from streamlab.workloads.model.dgs.rounding import integers_first, relative_difference
 
 Element = Item | Marker
 Block = tuple[tuple[int, tuple[Any, ...]], ...]
 """Keys in ascending order, each with its values: ascending in U(K, V), in order of arrival in O(K, V)."""
+
+RELATIVE = 1e-9
+"""Largest relative difference of two floats that count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +167,29 @@ def item_words(link: TraceType, item: Item) -> str:
 def element_words(link: TraceType, element: Element) -> str:
     """Return an item or a marker in words."""
     return f"# {element.ts}" if isinstance(element, Marker) else item_words(link, element)
+
+
+def near(a: Any, b: Any) -> bool:
+    """Return whether two values, or tuples of values, are equal up to rounding; NaN equals NaN."""
+    return relative_difference(a, b) <= RELATIVE
+
+
+def close(a: Trace, b: Trace) -> bool:
+    """Return whether two traces are equal up to rounding.
+
+    Unordered values are paired by their integers, then by their floats, so rounding may pair values
+    wrongly and report a difference.
+    """
+    return a == b or (a.markers == b.markers and near(_in_order(a), _in_order(b)))
+
+
+def _in_order(data: Trace) -> tuple[Any, ...]:
+    if data.type.ordered:
+        return data.blocks
+    return tuple(
+        tuple((key, tuple(sorted(map(tuple, values), key=integers_first))) for key, values in block)
+        for block in data.blocks
+    )
 
 
 def _items(give: Step) -> Take:

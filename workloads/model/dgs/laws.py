@@ -3,6 +3,7 @@
 Each law is a function that draws a history and raises a counterexample if the history breaks the law.
 """
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from hypothesis import assume
@@ -18,6 +19,9 @@ from streamlab.workloads.model.dgs.wires import (
     draw_updates,
     draw_wire,
 )
+
+Law = tuple[str, str, Callable[[Draw], None]]
+"""A condition, the place where it must hold, and the function that tests it."""
 
 
 class BrokenLawError(Exception):

@@ -4,14 +4,15 @@ Leaves are side by side, every parent is above the middle of its children, and t
 """
 
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING
 
 from streamlab.workloads.model.dgs.plan import Plan, PlanNode
 from streamlab.workloads.model.dgs.plan_text import across_lines, heading, node_label, select_trees
+from streamlab.workloads.model.svg import CENTERED, draw_box, svg_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SLOT_IN = 2.2
 """Width of one leaf, in inches: a line of some 28 characters at 8 points."""
@@ -33,10 +34,6 @@ class _Placed:
 
 def plan_svg(plan: Plan) -> str:
     """Return the plan as SVG text; the same plan gives the same text."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
     trees, rest = select_trees(plan)
     head = "\n".join([heading(plan), *across_lines(plan)])
     left, placed = 0.0, []
@@ -44,29 +41,21 @@ def plan_svg(plan: Plan) -> str:
         placed.append((tree.title, _place(tree.root, left, 0)))
         left += _leaves(tree.root) + GAP
     levels = max(_depth(tree.root) for tree in trees)
-    width, height = (
-        max((left - GAP) * SLOT_IN, 5.0),
-        levels * LEVEL_IN + 0.9 + 0.17 * head.count("\n"),
-    )
-    # Without a fixed salt, matplotlib names clip paths at random.
-    with mpl.rc_context({"svg.hashsalt": "plan", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(width, height))
-        FigureCanvasSVG(figure)
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        axes.set_axis_off()
-        middle = (left - GAP) / 2
-        half = width / SLOT_IN / 2
+    width = max((left - GAP) * SLOT_IN, 5.0)
+    height = levels * LEVEL_IN + 0.9 + 0.17 * head.count("\n")
+
+    def draw(figure: "Figure", axes: "Axes") -> None:
+        middle, half = (left - GAP) / 2, width / SLOT_IN / 2
         axes.set_xlim(middle - half, middle + half)
         axes.set_ylim(-levels + 0.5, 0.5 + 0.9 / LEVEL_IN)
         figure.text(0.5, 1 - 0.12 / height, head, ha="center", va="top", fontsize=10)
         if rest:
             figure.text(0.5, 0.05 / height, rest, ha="center", va="bottom", fontsize=8)
         for title, root in placed:
-            axes.text(root.x, 0.55, title, ha="center", va="center", fontsize=9, color="#555555")
+            axes.text(root.x, 0.55, title, **CENTERED, fontsize=9, color="#555555")
             _draw(plan, root, axes)
-        buffer = StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()
+
+    return svg_page(width, height, draw)
 
 
 def _leaves(node: PlanNode) -> int:
@@ -91,18 +80,5 @@ def _draw(plan: Plan, placed: _Placed, axes: "Axes") -> None:
     for child in placed.children:
         axes.plot([placed.x, child.x], [-placed.level, -child.level], color="#888888", lw=1)
         _draw(plan, child, axes)
-    inner = bool(placed.children)
-    axes.text(
-        placed.x,
-        -placed.level,
-        node_label(plan, placed.node),
-        ha="center",
-        va="center",
-        fontsize=8,
-        zorder=3,
-        bbox={
-            "boxstyle": "square,pad=0.5" if inner else "round,pad=0.5",
-            "facecolor": "#fdf1dc" if inner else "#e3eefb",
-            "edgecolor": "#555555",
-        },
-    )
+    label, is_leaf = node_label(plan, placed.node), not placed.children
+    draw_box(axes, placed.x, -placed.level, label, rounded=is_leaf, pad=0.5)

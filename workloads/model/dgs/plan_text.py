@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import graphviz
+
 from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
 
 MAX_TREES = 6
@@ -108,8 +110,6 @@ def node_label(plan: Plan, node: PlanNode) -> str:
 
 def plan_dot(plan: Plan) -> str:
     """Return the plan as Graphviz source."""
-    import graphviz
-
     trees, rest = select_trees(plan)
     head = "\n".join([heading(plan), *across_lines(plan)])
     graph = graphviz.Digraph(
@@ -126,10 +126,7 @@ def plan_dot(plan: Plan) -> str:
     return source
 
 
-def _dot(plan: Plan, node: PlanNode, name: str, graph: object) -> None:
-    import graphviz
-
-    assert isinstance(graph, graphviz.Digraph)
+def _dot(plan: Plan, node: PlanNode, name: str, graph: graphviz.Digraph) -> None:
     style = "" if node.children else "rounded"
     graph.node(name, label=graphviz.escape(node_label(plan, node)), style=style)
     for index, child in enumerate(node.children):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from streamlab.workloads.model.code.memo import memo
+from streamlab.workloads.model.code.functions import memo
 from streamlab.workloads.model.dgs.program import DGSProgram, ForkJoin, Record
 from streamlab.workloads.model.dgs.rounding import TENTHS, Rounding, integers_first
 from streamlab.workloads.model.errors import ProgramError

@@ -130,12 +130,8 @@ def store(w: Any, t: Any, out: Any) -> None:
     w[t.input].tuples.append(t)
 
 
-def _update_output(operator: Operator, out: _WindowOutput) -> Any:
-    return out if operator.emits_on_update else _Silent(operator.name)
-
-
-class _MultiInstance:
-    """Implements an instance with window instances for every window of every key (WT = multi)."""
+class _Windows:
+    """Holds the functions of an operator that keeps window instances."""
 
     def __init__(self, operator: Operator, forward: Forward, owns: Owns | None) -> None:
         self._window = operator.window
@@ -144,7 +140,14 @@ class _MultiInstance:
         self._update = operator.update or store
         self._expire = operator.expire
         self._out = _WindowOutput(operator, forward)
-        self._update_out = _update_output(operator, self._out)
+        self._update_out: Any = self._out if operator.emits_on_update else _Silent(operator.name)
+
+
+class _MultiInstance(_Windows):
+    """Implements an instance with window instances for every window of every key (WT = multi)."""
+
+    def __init__(self, operator: Operator, forward: Forward, owns: Owns | None) -> None:
+        super().__init__(operator, forward, owns)
         # Window instances by left. New lefts are never lower: tuples come in order, and each opens
         # all windows that contain it.
         self._open: dict[int, dict[int, tuple[Any, ...]]] = {}
@@ -193,23 +196,17 @@ class _MultiInstance:
         self._due = self._lefts[0] + self._window.size if saved else math.inf
 
 
-class _SingleInstance:
+class _SingleInstance(_Windows):
     """Implements an instance with one advancing set of window instances for every key (WT = single).
 
     All keys are at the same window: the earliest that the watermark has not passed.
     """
 
     def __init__(self, operator: Operator, forward: Forward, owns: Owns | None) -> None:
-        self._window = operator.window
+        super().__init__(operator, forward, owns)
         self._fields = operator.state.names or ()
         self._stores = operator.stores
-        self._selector = _KeySelector(operator, owns)
-        self._make = window_maker(operator)
-        self._update = operator.update or store
-        self._expire = operator.expire
         self._slide = operator.slide
-        self._out = _WindowOutput(operator, forward)
-        self._update_out = _update_output(operator, self._out)
         # Without functions to call at each step, many steps can be taken as one; purging is the same.
         self._leaps = self._expire is None and self._slide in (None, keep)
         self._instances: dict[int, tuple[Any, ...]] = {}

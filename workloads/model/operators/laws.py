@@ -7,13 +7,14 @@ does not hold. Engines rely on these laws, because the mapping of keys to instan
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from hypothesis import strategies as st
 
-from streamlab.workloads.model.code.memo import memo
-from streamlab.workloads.model.dgs.laws import BrokenLawError
+from streamlab.workloads.model.code.functions import memo
+from streamlab.workloads.model.dgs.laws import BrokenLawError, Law
 from streamlab.workloads.model.dgs.wires import Draw
 from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.operators.program import Join, Operator, Query
@@ -113,13 +114,18 @@ def outputs_are_sorted(query: Query, draw: Draw) -> None:
             raise BrokenLawError("an output is timed before an earlier one", tuple(lines))
 
 
-QUERY_LAWS: tuple[tuple[str, Callable[[Query, Draw], None]], ...] = (
-    ("emits", outputs_are_declared),
-    ("repeat", runs_repeat),
-    ("split", instances_do_not_matter),
-    ("sorted", outputs_are_sorted),
-)
-"""The laws of whole queries."""
+def laws_of(query: Query) -> list[Law]:
+    """Return the laws of the operators, then those of the query."""
+    return [
+        *(
+            ("keys", operator.name, partial(keys_are_pure, query, index))
+            for index, operator in enumerate(query.operators)
+        ),
+        ("emits", query.name, partial(outputs_are_declared, query)),
+        ("repeat", query.name, partial(runs_repeat, query)),
+        ("split", query.name, partial(instances_do_not_matter, query)),
+        ("sorted", query.name, partial(outputs_are_sorted, query)),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

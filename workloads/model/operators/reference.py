@@ -16,29 +16,10 @@ from streamlab.workloads.model.operators.instance import Forward, Instance, Owns
 from streamlab.workloads.model.operators.key_buckets import bucket_of
 from streamlab.workloads.model.operators.program import Operator, Query
 from streamlab.workloads.model.pipeline.reference import fit_output
-from streamlab.workloads.model.streams.records import rows_to_columns, tuple_type
-from streamlab.workloads.model.streams.stream import Columns, Input
-from streamlab.workloads.model.streams.total_order import merge
+from streamlab.workloads.model.streams.records import tuple_type
 
 Owner = Callable[[int], int]
 """f_mu: returns the instance that owns a bucket."""
-
-
-def answer(
-    query: Query,
-    data: Input,
-    *,
-    instances: int = 1,
-    owner: Owner | None = None,
-    direct: bool = True,
-) -> Columns:
-    """Return the answer of a query to an input, in output order; the options are those of `QueryRun`."""
-    rows: list[Row] = []
-    run = QueryRun(query, rows.append, instances=instances, owner=owner, direct=direct)
-    for t in merge(data, query).events(query):
-        run.process(t)
-    run.finish(data.until_ts)
-    return rows_to_columns(rows, query.output)
 
 
 class QueryRun:

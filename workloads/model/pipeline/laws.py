@@ -6,13 +6,13 @@ records at once in any order, and partitioned operators on several keys at once.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from streamlab.workloads.model.dgs.laws import BrokenLawError
+from streamlab.workloads.model.dgs.laws import BrokenLawError, Law
 from streamlab.workloads.model.dgs.wires import Draw
 from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS, Pipeline, Stage
 from streamlab.workloads.model.pipeline.reference import PipelineRun, fit_output, narrow
@@ -120,15 +120,20 @@ def ties_commute(pipeline: Pipeline, index: int, draw: Draw) -> None:
     _require_equal_outputs(pipeline, index, data, order, law)
 
 
-def stage_laws(stage: Stage) -> Iterator[tuple[str, Callable[[Pipeline, int, Draw], None]]]:
-    """Yield the laws of an operator."""
-    if stage.kind == PARTITIONED:
-        yield "keys", keys_are_pure
-        yield "apart", keys_are_apart
-        if stage.ties_commute:
-            yield "ties", ties_commute
-    elif stage.kind == STATELESS:
-        yield "order", order_does_not_matter
+def laws_of(pipeline: Pipeline) -> list[Law]:
+    """Return the laws of the operators, then those of the pipeline."""
+    laws: list[Law] = []
+    for index, stage in enumerate(pipeline.stages):
+        if stage.kind == PARTITIONED:
+            laws.append(("keys", stage.name, partial(keys_are_pure, pipeline, index)))
+            laws.append(("apart", stage.name, partial(keys_are_apart, pipeline, index)))
+            if stage.ties_commute:
+                laws.append(("ties", stage.name, partial(ties_commute, pipeline, index)))
+        elif stage.kind == STATELESS:
+            laws.append(("order", stage.name, partial(order_does_not_matter, pipeline, index)))
+    laws.append(("emits", pipeline.name, partial(outputs_are_declared, pipeline)))
+    laws.append(("repeat", pipeline.name, partial(runs_repeat, pipeline)))
+    return laws
 
 
 def _require_equal_outputs(

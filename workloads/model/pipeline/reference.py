@@ -7,21 +7,10 @@ import numpy as np
 
 from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.pipeline.program import Pipeline, Stage
-from streamlab.workloads.model.streams.records import RecordType, record_type, rows_to_columns
-from streamlab.workloads.model.streams.stream import Columns, Input
-from streamlab.workloads.model.streams.total_order import merge
+from streamlab.workloads.model.streams.records import RecordType, record_type
 
 Row = tuple[Any, ...]
 Forward = Callable[[Row], None]
-
-
-def answer(pipeline: Pipeline, data: Input) -> Columns:
-    """Return the answer of a pipeline to an input, in order."""
-    rows: list[Row] = []
-    run = PipelineRun(pipeline, rows.append)
-    for t in merge(data, pipeline).events(pipeline):
-        run.process(t)
-    return rows_to_columns(rows, pipeline.output)
 
 
 class PipelineRun:

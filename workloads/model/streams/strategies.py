@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from streamlab.workloads.model.code.constants import constants
-from streamlab.workloads.model.code.memo import memo
+from streamlab.workloads.model.code.functions import memo
 from streamlab.workloads.model.dataflow import Dataflow, TraceType
 from streamlab.workloads.model.dataflow.reference import first_marker
 from streamlab.workloads.model.dataflow.traces import Element

@@ -1,34 +1,13 @@
 """TPCx-BB query 4: averages the pages of sessions whose shopping cart was abandoned."""
 
-from functools import partial
-
-from streamlab.workloads.inputs.query_workload import declare_workload
+from streamlab.workloads.inputs.query_workload import bind_arguments, declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
-from streamlab.workloads.inputs.retail.schema import HOUR_MS
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.inputs.retail.parameters import SESSION_GAP
 from streamlab.workloads.model.streams.limits import count_limit
 from streamlab.workloads.suite.cart_abandonment.oracle import oracle
 from streamlab.workloads.suite.cart_abandonment.program import program
 
-QUERY = {
-    "gap_ms": Parameter(
-        default=HOUR_MS,
-        help="a session ends when its user is idle for longer (event time)",
-        minimum=0,
-        maximum=2**40,
-    ),
-}
-
-
-def bind(params: Params) -> Bound:
-    """Return the pipeline and its oracle for query parameters."""
-    gap_ms = int(params["gap_ms"])
-    return Bound(
-        program=program(gap_ms),
-        output=STRICT,
-        oracle=partial(oracle, gap_ms=gap_ms),
-        limits=(count_limit("clicks of a user", by="user"),),
-    )
+QUERY = {"gap_ms": SESSION_GAP}
 
 
 WORKLOAD = declare_workload(
@@ -38,6 +17,8 @@ WORKLOAD = declare_workload(
     title="Pages in sessions whose shopping cart was abandoned, on average (TPCx-BB query 4)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 4",
     query=QUERY,
-    bind=bind,
+    bind=bind_arguments(
+        program, oracle, STRICT, limit=lambda **_: count_limit("clicks of a user", by="user")
+    ),
     small={"visits_per_hour": 10},
 )

@@ -1,15 +1,14 @@
 """TPCx-BB query 15: finds categories of items with flat or declining sales in a store."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.query_workload import declare_workload
+from streamlab.workloads.inputs.query_workload import bind_arguments, declare_workload
 from streamlab.workloads.inputs.retail import STRICT, store_sales
 from streamlab.workloads.inputs.retail.parameters import FIRST_DAY, Ids, day_number, parse_ids
 from streamlab.workloads.inputs.retail.schema import DAY_MS
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.model import Parameter, Params
 from streamlab.workloads.model.streams.limits import INT64, IntArray, Limit
 from streamlab.workloads.suite.declining_categories.oracle import oracle
 from streamlab.workloads.suite.declining_categories.program import program
@@ -21,20 +20,14 @@ QUERY = {
 }
 
 
-def bind(params: Params) -> Bound:
-    """Return the pipeline and its oracle for query parameters.
+def arguments(query: Params) -> dict[str, Any]:
+    """Return the arguments of the program and its oracle.
 
     Raises:
         ModelError: `stores` is not a list of ids, or `first_day` is not a day.
     """
-    stores = parse_ids("stores", str(params["stores"]))
-    first_day, days = day_number(str(params["first_day"])), int(params["days"])
-    return Bound(
-        program=program(stores, first_day, days),
-        output=STRICT,
-        oracle=partial(oracle, stores=stores, first_day=first_day, days=days),
-        limits=(_daily_sales(stores, first_day, days),),
-    )
+    stores = parse_ids("stores", str(query["stores"]))
+    return {**query, "stores": stores, "first_day": day_number(str(query["first_day"]))}
 
 
 def _daily_sales(stores: Ids, first_day: int, days: int) -> Limit:
@@ -72,6 +65,6 @@ WORKLOAD = declare_workload(
     title="Categories with flat or declining sales in a store (TPCx-BB query 15)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 15",
     query=QUERY,
-    bind=bind,
+    bind=bind_arguments(program, oracle, STRICT, arguments, limit=_daily_sales),
     small={"orders_per_hour": 1},
 )

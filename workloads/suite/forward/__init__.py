@@ -1,7 +1,7 @@
 """Forward: forwards each tuple of two streams once for each key, to measure sharing and sorting."""
 
-from streamlab.workloads.inputs.query_workload import declare_workload
-from streamlab.workloads.model import Bound, OutputType, Parameter, Params
+from streamlab.workloads.inputs.query_workload import bind_arguments, declare_workload
+from streamlab.workloads.model import OutputType, Parameter
 from streamlab.workloads.suite.forward import generate
 from streamlab.workloads.suite.forward.oracle import oracle
 from streamlab.workloads.suite.forward.program import program
@@ -16,15 +16,8 @@ QUERY = {
 }
 
 
-def bind(params: Params) -> Bound:
-    """Return the query and its oracle for a number of copies."""
-    copies = int(params["copies"])
-    return Bound(
-        program=program(copies),
-        # The time of an output is 1 ms after its tuple.
-        output=OutputType(kinds=("tuple",), depends=lambda a, b: False, sorted=True, delay=1),
-        oracle=oracle(copies),
-    )
+# The time of an output is 1 ms after its tuple.
+OUTPUT = OutputType(kinds=("tuple",), depends=lambda a, b: False, sorted=True, delay=1)
 
 
 WORKLOAD = declare_workload(
@@ -33,5 +26,5 @@ WORKLOAD = declare_workload(
     title="Tuples of two streams, forwarded once for each key",
     paper="STRETCH, 8.2, Operator 15",
     query=QUERY,
-    bind=bind,
+    bind=bind_arguments(program, oracle, OUTPUT),
 )

@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from streamlab.workloads.datasets.cadence import rows_of, shares_of, tuples_of
+from streamlab.workloads.datasets.cadence import numbered_specs, rows_of, shares_of, tuples_of
+from streamlab.workloads.datasets.cadence import one_key as keys
 from streamlab.workloads.datasets.random import below, draw
 from streamlab.workloads.datasets.rate_script import STEADY, parse_rates
+from streamlab.workloads.inputs.parameters import streams_parameter
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
+
+__all__ = ["FIELDS", "KINDS", "PARAMETERS", "generate", "keys", "streams"]
 
 KINDS = ("left", "right")
 FIELDS = np.dtype([("id", np.int64), ("value", np.int32)])
@@ -17,30 +21,18 @@ PARAMETERS = {
         minimum=1,
         maximum=10**9,
     ),
-    "streams": Parameter(
-        default=1,
-        help="physical streams of each side; tuples are assigned in turn",
-        minimum=1,
-        maximum=512,
-    ),
+    "streams": streams_parameter("tuples", each=" of each side"),
 }
-
-
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams of the left side, then of the right side."""
     count = int(params["streams"])
-    return tuple(
-        StreamSpec(
-            name=f"{kind}-{index}", kinds=(kind,), fields=FIELDS, events=rows_of(side, index, count)
-        )
+    left, right = (
+        numbered_specs(kind, kind, FIELDS, (rows_of(side, index, count) for index in range(count)))
         for kind, side in zip(KINDS, shares_of(events, (1, 1)), strict=True)
-        for index in range(count)
     )
+    return left + right
 
 
 def generate(

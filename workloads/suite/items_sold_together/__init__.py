@@ -1,12 +1,12 @@
 """TPCx-BB query 1: finds the pairs of items sold together most often in stores, every hour."""
 
-from functools import partial
+from typing import Any
 
-from streamlab.workloads.inputs.query_workload import declare_workload
+from streamlab.workloads.inputs.query_workload import bind_arguments, declare_workload
 from streamlab.workloads.inputs.retail import STRICT, store_sales
 from streamlab.workloads.inputs.retail.parameters import parse_ids
 from streamlab.workloads.inputs.retail.schema import HOUR_MS
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.model import Parameter, Params
 from streamlab.workloads.suite.items_sold_together.oracle import oracle
 from streamlab.workloads.suite.items_sold_together.program import program
 
@@ -35,23 +35,16 @@ QUERY = {
         maximum=2**40,
     ),
 }
-_LIMITS = ("more_than", "top", "hour_ms", "most_items", "open_tickets")
 
 
-def bind(params: Params) -> Bound:
-    """Return the pipeline and its oracle for query parameters.
+def arguments(query: Params) -> dict[str, Any]:
+    """Return the arguments of the program and its oracle.
 
     Raises:
         ModelError: `stores` or `categories` is not a list of ids.
     """
-    stores = parse_ids("stores", str(params["stores"]))
-    categories = parse_ids("categories", str(params["categories"]))
-    limits = {name: int(params[name]) for name in _LIMITS}
-    return Bound(
-        program=program(stores, categories, **limits),
-        output=STRICT,
-        oracle=partial(oracle, stores=stores, categories=categories, **limits),
-    )
+    lists = {name: parse_ids(name, str(query[name])) for name in ("stores", "categories")}
+    return {**query, **lists}
 
 
 WORKLOAD = declare_workload(
@@ -61,7 +54,7 @@ WORKLOAD = declare_workload(
     title="Pairs of items sold together most often in stores, every hour (TPCx-BB query 1)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 1",
     query=QUERY,
-    bind=bind,
+    bind=bind_arguments(program, oracle, STRICT, arguments),
     # With few rows an hour, pairs must be more frequent.
     small={"orders_per_hour": 1600, "fixed_percent": 90, "popular_percent": 0},
     small_events=30_000,

@@ -1,23 +1,16 @@
 """TPCx-BB query 2: finds the items viewed most often together with one item."""
 
-from functools import partial
-
-from streamlab.workloads.inputs.query_workload import declare_workload
+from streamlab.workloads.inputs.query_workload import bind_arguments, declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
+from streamlab.workloads.inputs.retail.parameters import SESSION_GAP
 from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
-from streamlab.workloads.inputs.retail.schema import HOUR_MS
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.model import Parameter
 from streamlab.workloads.suite.items_viewed_together.oracle import oracle
 from streamlab.workloads.suite.items_viewed_together.program import program
 
 QUERY = {
     "item": Parameter(default=10_001, help="the item that the others are viewed with", minimum=0),
-    "gap_ms": Parameter(
-        default=HOUR_MS,
-        help="a session ends when its user is idle for longer (event time)",
-        minimum=0,
-        maximum=2**40,
-    ),
+    "gap_ms": SESSION_GAP,
     **LIST_SO_FAR,
     "most_items": Parameter(
         default=32,
@@ -28,12 +21,6 @@ QUERY = {
 }
 
 
-def bind(params: Params) -> Bound:
-    """Return the pipeline and its oracle for query parameters."""
-    arguments = {name: int(params[name]) for name in QUERY}
-    return Bound(program=program(**arguments), output=STRICT, oracle=partial(oracle, **arguments))
-
-
 WORKLOAD = declare_workload(
     web_clickstreams,
     input=web_clickstreams.INPUT,
@@ -41,6 +28,6 @@ WORKLOAD = declare_workload(
     title="Items viewed most often in one session with a given one (TPCx-BB query 2)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 2",
     query=QUERY,
-    bind=bind,
+    bind=bind_arguments(program, oracle, STRICT),
     small={"visits_per_hour": 2, "fixed_percent": 60, "popular_percent": 0},
 )

@@ -1,13 +1,13 @@
 """TPCx-BB query 3: finds the items viewed last before a given item is bought."""
 
-from functools import partial
+from typing import Any
 
-from streamlab.workloads.inputs.query_workload import declare_workload
+from streamlab.workloads.inputs.query_workload import bind_arguments, declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
 from streamlab.workloads.inputs.retail.parameters import parse_ids
 from streamlab.workloads.inputs.retail.ranking import LIST_SO_FAR
 from streamlab.workloads.inputs.retail.schema import DAY_MS
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.model import Parameter, Params
 from streamlab.workloads.suite.last_views_before_purchase.oracle import oracle
 from streamlab.workloads.suite.last_views_before_purchase.program import program
 
@@ -25,22 +25,15 @@ QUERY = {
     ),
     **LIST_SO_FAR,
 }
-_LIMITS = ("item", "views", "within_ms", "top", "hour_ms")
 
 
-def bind(params: Params) -> Bound:
-    """Return the pipeline and its oracle for query parameters.
+def arguments(query: Params) -> dict[str, Any]:
+    """Return the arguments of the program and its oracle.
 
     Raises:
         ModelError: `categories` is not a list of ids.
     """
-    categories = parse_ids("categories", str(params["categories"]))
-    limits = {name: int(params[name]) for name in _LIMITS}
-    return Bound(
-        program=program(categories=categories, **limits),
-        output=STRICT,
-        oracle=partial(oracle, categories=categories, **limits),
-    )
+    return {**query, "categories": parse_ids("categories", str(query["categories"]))}
 
 
 WORKLOAD = declare_workload(
@@ -50,6 +43,6 @@ WORKLOAD = declare_workload(
     title="Items viewed last before a given one was bought (TPCx-BB query 3)",
     paper="Scaling Ordered Stream Processing on Shared-Memory Multicores, table 1, query 3",
     query=QUERY,
-    bind=bind,
+    bind=bind_arguments(program, oracle, STRICT, arguments),
     small={"visits_per_hour": 10, "fixed_percent": 40, "popular_percent": 0},
 )

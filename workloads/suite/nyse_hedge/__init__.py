@@ -1,5 +1,8 @@
 """NYSE hedge: finds pairs of trades of different companies whose prices moved oppositely."""
 
+from functools import partial
+
+from streamlab.workloads.inputs.parameters import SHARES
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, ModelError, OutputType, Parameter, Params
 from streamlab.workloads.suite.nyse_hedge import generate
@@ -20,12 +23,7 @@ QUERY = {
         minimum=-_NO_BOUND,
         maximum=_NO_BOUND,
     ),
-    "shares": Parameter(
-        default=1000,
-        help="round-robin shares that store the tuples; does not change the answer",
-        minimum=1,
-        maximum=100_000,
-    ),
+    "shares": SHARES,
 }
 
 
@@ -44,7 +42,7 @@ def bind(params: Params) -> Bound:
         program=program(ws_ms, lower, upper, int(params["shares"])),
         # The time of a pair is 1 ms after the later of its trades.
         output=OutputType(kinds=("hedge",), depends=lambda a, b: False, sorted=True, delay=1),
-        oracle=oracle(ws_ms, lower, upper),
+        oracle=partial(oracle, ws_ms=ws_ms, lower=lower, upper=upper),
     )
 
 

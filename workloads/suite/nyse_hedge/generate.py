@@ -12,7 +12,9 @@ about one pair in four thousand matches by default.
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets.cadence import one_key as keys
 from streamlab.workloads.datasets.random import below, draw, zipf
+from streamlab.workloads.inputs.parameters import skew_parameter
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 from streamlab.workloads.suite.nyse_hedge.day import (
     UNIT_BITS,
@@ -22,6 +24,8 @@ from streamlab.workloads.suite.nyse_hedge.day import (
     side,
     trades_until,
 )
+
+__all__ = ["DAY_MS", "KINDS", "OPENING_MS", "PARAMETERS", "TRADE", "generate", "keys", "streams"]
 
 KINDS = ("left", "right")
 TRADE = np.dtype([("id", np.int32), ("price", np.int32), ("average", np.int32)])
@@ -47,12 +51,7 @@ PARAMETERS = {
         default=7_600, help="trades in the peak second", minimum=1, maximum=1_000_000
     ),
     "companies": Parameter(default=10, help="number of companies", minimum=2, maximum=1000),
-    "skew": Parameter(
-        default=0.5,
-        help="Zipf exponent of the trades over the companies; 0 is uniform",
-        minimum=0.0,
-        maximum=10.0,
-    ),
+    "skew": skew_parameter("the trades over the companies", default=0.5),
     "gap": Parameter(
         default=0.01,
         help="distance of prices from the average of the day before, as a share of the average",
@@ -66,11 +65,6 @@ PARAMETERS = {
         maximum=1.0,
     ),
 }
-
-
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
 
 
 def session_of(params: Params) -> Session:

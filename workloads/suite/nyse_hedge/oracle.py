@@ -5,8 +5,6 @@ It processes the left side in chunks, so memory is bounded by the trades of a wi
 pairs, and the answer.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -27,37 +25,32 @@ _MARGIN = 1e-9
 Floats = npt.NDArray[np.float64]
 
 
-def oracle(ws_ms: int, lower: float, upper: float) -> Callable[[Input], Columns]:
-    """Return the oracle for a window size and bounds of the ratio."""
-
-    def hedges(data: Input) -> Columns:
-        """Return (ts, l_id, l_price, r_id, r_price) of all hedges in the window, by time."""
-        events = total_order(data, TRADE)
-        sides = []
-        for kind in range(2):
-            # ND is undefined if the average is 0. A left trade needs an ND other than 0.
-            rows = (events.kind == kind) & (events.payload["average"] != 0)
-            if kind == 0:
-                rows &= events.payload["price"] != events.payload["average"]
-            sides.append(
-                _Side(events.ts[rows], *(events.payload[name][rows] for name in TRADE.names or ()))
-            )
-        left, right = sides
-        parts = chunks(left.ts, right.ts, ws_ms)
-        query = ws_ms, lower, upper
-        first, second = concatenate_pairs(_hedges(left, right, query, part) for part in parts)
-        ts = np.maximum(left.ts[first], right.ts[second]) + 1
-        order = np.argsort(ts, kind="stable")
-        first, second = first[order], second[order]
-        return {
-            "ts": ts[order],
-            "l_id": left.id[first],
-            "l_price": left.price[first],
-            "r_id": right.id[second],
-            "r_price": right.price[second],
-        }
-
-    return hedges
+def oracle(data: Input, ws_ms: int, lower: float, upper: float) -> Columns:
+    """Return (ts, l_id, l_price, r_id, r_price) of all hedges in the window, by time."""
+    events = total_order(data, TRADE)
+    sides = []
+    for kind in range(2):
+        # ND is undefined if the average is 0. A left trade needs an ND other than 0.
+        rows = (events.kind == kind) & (events.payload["average"] != 0)
+        if kind == 0:
+            rows &= events.payload["price"] != events.payload["average"]
+        sides.append(
+            _Side(events.ts[rows], *(events.payload[name][rows] for name in TRADE.names or ()))
+        )
+    left, right = sides
+    parts = chunks(left.ts, right.ts, ws_ms)
+    query = ws_ms, lower, upper
+    first, second = concatenate_pairs(_hedges(left, right, query, part) for part in parts)
+    ts = np.maximum(left.ts[first], right.ts[second]) + 1
+    order = np.argsort(ts, kind="stable")
+    first, second = first[order], second[order]
+    return {
+        "ts": ts[order],
+        "l_id": left.id[first],
+        "l_price": left.price[first],
+        "r_id": right.id[second],
+        "r_price": right.price[second],
+    }
 
 
 class _Side:

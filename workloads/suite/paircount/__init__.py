@@ -1,15 +1,13 @@
 """Paircount: counts pairs of nearby words in tweets over sliding windows."""
 
-from functools import partial
-
-from streamlab.workloads.inputs.query_workload import output_per_key
+from streamlab.workloads.inputs.query_workload import bind_arguments, output_per_key
 from streamlab.workloads.inputs.tweets.declaration import (
     COUNTING,
-    counts_bag,
+    counting_arguments,
     declare_tweets_workload,
     window_parameters,
 )
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.model import Parameter
 from streamlab.workloads.suite.paircount.oracle import oracle
 from streamlab.workloads.suite.paircount.program import program
 
@@ -26,21 +24,10 @@ QUERY = window_parameters(60_000, 120_000) | {
 OUTPUT = output_per_key("count", key_field="pair")
 
 
-def bind(query: Params) -> Bound:
-    """Return the query and its oracle for query parameters."""
-    wa_ms, ws_ms, distance = (int(query[name]) for name in ("wa_ms", "ws_ms", "distance"))
-    bag = counts_bag(query)
-    return Bound(
-        program=program(wa_ms, ws_ms, distance, bag=bag),
-        output=OUTPUT,
-        oracle=partial(oracle, wa_ms=wa_ms, ws_ms=ws_ms, distance=distance, bag=bag),
-    )
-
-
 WORKLOAD = declare_tweets_workload(
     name="paircount",
     title="How many tweets hold each pair of nearby words, over sliding windows",
     paper="STRETCH, section 8.1, Operator 14; counting = bag: Algorithm 13",
     query=QUERY,
-    bind=bind,
+    bind=bind_arguments(program, oracle, OUTPUT, counting_arguments),
 )

@@ -2,30 +2,26 @@
 
 from math import prod
 
-from streamlab.workloads.inputs.query_workload import declare_workload
-from streamlab.workloads.model import Bound, OutputType, Params
+from streamlab.workloads.inputs.query_workload import bind_arguments, declare_workload
+from streamlab.workloads.model import OutputType, Params
 from streamlab.workloads.model.streams.limits import INT64, Limit
 from streamlab.workloads.suite.parametric import generate
 from streamlab.workloads.suite.parametric.oracle import oracle
 from streamlab.workloads.suite.parametric.program import program
-from streamlab.workloads.suite.parametric.settings import QUERY, settings_of
+from streamlab.workloads.suite.parametric.settings import QUERY, Setting, settings_of
+
+# A strict sequence: every record depends on every other.
+OUTPUT = OutputType(kinds=("record",), depends=lambda a, b: True)
 
 
-def bind(params: Params) -> Bound:
-    """Return the pipeline and its oracle for query parameters."""
-    operators = settings_of(params)
-    return Bound(
-        program=program(operators),
-        # A strict sequence: every record depends on every other.
-        output=OutputType(kinds=("record",), depends=lambda a, b: True),
-        oracle=oracle(operators),
-        limits=(_ids(prod(setting.copies for setting in operators)),),
-    )
+def arguments(query: Params) -> dict[str, tuple[Setting, ...]]:
+    """Return the arguments of the program and its oracle."""
+    return {"settings": settings_of(query)}
 
 
-def _ids(copies: int) -> Limit:
-    """Return the limit on ids: each id becomes `copies` ids."""
-    most = INT64[1] // copies - 1
+def ids_limit(settings: tuple[Setting, ...]) -> Limit:
+    """Return the limit on ids: each id becomes as many ids as it is copied."""
+    most = INT64[1] // prod(setting.copies for setting in settings) - 1
     return Limit(
         field="id",
         what="the id",
@@ -41,6 +37,6 @@ WORKLOAD = declare_workload(
     title="Operators of chosen cost, state, selectivity and skew, in a row",
     paper="Scaling Ordered Stream Processing, 7.2 and 7.3",
     query=QUERY,
-    bind=bind,
+    bind=bind_arguments(program, oracle, OUTPUT, arguments, limit=ids_limit),
     small={"keys": 40},
 )

@@ -11,10 +11,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from streamlab.workloads.datasets.cadence import rows_of, tuples_of
+from streamlab.workloads.datasets.cadence import numbered_specs, rows_of, tuples_of
+from streamlab.workloads.datasets.cadence import one_key as keys
 from streamlab.workloads.datasets.random import Bits, below, draw
+from streamlab.workloads.inputs.parameters import streams_parameter
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
-from streamlab.workloads.suite.parametric.records import EVENT, KEY_SPACE, MASK, RECORD
+from streamlab.workloads.suite.parametric.settings import EVENT, KEY_SPACE, MASK, RECORD
+
+__all__ = ["PARAMETERS", "generate", "keys", "normal_bounds", "streams"]
 
 _KEY, _WORD = range(2)  # lanes
 _RESOLUTION_BITS = 63
@@ -30,28 +34,15 @@ PARAMETERS = {
     "rate_eps": Parameter(
         default=100_000, help="records in a second of event time", minimum=1, maximum=10**9
     ),
-    "streams": Parameter(
-        default=1, help="physical streams; records are assigned in turn", minimum=1, maximum=512
-    ),
+    "streams": streams_parameter("records"),
 }
-
-
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, with `events` records in all."""
     count = int(params["streams"])
-    return tuple(
-        StreamSpec(
-            name=f"record-{index}",
-            kinds=(RECORD,),
-            fields=EVENT,
-            events=rows_of(events, index, count),
-        )
-        for index in range(count)
+    return numbered_specs(
+        RECORD, RECORD, EVENT, (rows_of(events, index, count) for index in range(count))
     )
 
 

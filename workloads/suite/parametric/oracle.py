@@ -5,15 +5,13 @@
   the words is n^2 times that sum.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.model.pipeline.program import PARTITIONED, STATEFUL
-from streamlab.workloads.suite.parametric.records import (
+from streamlab.workloads.suite.parametric.settings import (
     EVENT,
     FIRST_FACTOR,
     FIRST_SHIFT,
@@ -24,27 +22,22 @@ from streamlab.workloads.suite.parametric.records import (
     SALT,
     SECOND_FACTOR,
     SECOND_SHIFT,
+    Setting,
 )
-from streamlab.workloads.suite.parametric.settings import Setting
 
 IntArray = npt.NDArray[np.int64]
 Matrix = tuple[tuple[int, int], tuple[int, int]]
 
 
-def oracle(settings: tuple[Setting, ...]) -> Callable[[Input], Columns]:
-    """Return the oracle for a pipeline of these operators."""
-
-    def expected(data: Input) -> Columns:
-        """Return (ts, id, key, words) in total order."""
-        events = total_order(data, EVENT)
-        head = {"ts": events.ts, "id": events.payload["id"], "key": events.payload["key"]}
-        columns = {name: values.astype(np.int64) for name, values in head.items()}
-        words = [events.payload["x0"].astype(np.int64)]
-        for setting in settings:
-            columns, words = _apply(setting, columns, words)
-        return {**columns, **{f"x{k}": word for k, word in enumerate(words)}}
-
-    return expected
+def oracle(data: Input, settings: tuple[Setting, ...]) -> Columns:
+    """Return (ts, id, key, words) in total order."""
+    events = total_order(data, EVENT)
+    head = {"ts": events.ts, "id": events.payload["id"], "key": events.payload["key"]}
+    columns = {name: values.astype(np.int64) for name, values in head.items()}
+    words = [events.payload["x0"].astype(np.int64)]
+    for setting in settings:
+        columns, words = _apply(setting, columns, words)
+    return {**columns, **{f"x{k}": word for k, word in enumerate(words)}}
 
 
 def _apply(

@@ -22,7 +22,7 @@ import numpy as np
 
 from streamlab.workloads.model import Pipeline, Stage
 from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS
-from streamlab.workloads.suite.parametric.records import (
+from streamlab.workloads.suite.parametric.settings import (
     EVENT,
     FIRST_FACTOR,
     FIRST_SHIFT,
@@ -35,9 +35,9 @@ from streamlab.workloads.suite.parametric.records import (
     SALT,
     SECOND_FACTOR,
     SECOND_SHIFT,
+    Setting,
     output,
 )
-from streamlab.workloads.suite.parametric.settings import Setting
 
 (M00, M01), (M10, M11) = MATRIX
 

@@ -1,12 +1,38 @@
-"""Parses the query parameters that describe the operators of the parametric pipeline."""
+"""Defines the records of the parametric pipeline, and the query parameters that describe its operators.
+
+All words of payload are below 2^30. Products of two words, and sums of two such products, therefore
+fit 64 bits, and plain Python, NumPy and compiled code compute the same.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
 
+import numpy as np
+
 from streamlab.workloads.model import ModelError, Parameter, Params
 from streamlab.workloads.model.pipeline.program import PARTITIONED, STATEFUL, STATELESS
+
+RECORD = "record"
+
+EVENT = np.dtype([("id", np.int64), ("key", np.int64), ("x0", np.int64)])
+"""Input record: a unique id, a key, and one word of payload."""
+
+KEY_SPACE = 1 << 16
+"""Keys are in [0, KEY_SPACE)."""
+
+MASK = (1 << 30) - 1
+
+MATRIX = ((0x1B873593, 0x2545F490), (0x19D699A5, 0x2127599B))
+"""The matrix by which a record's vector is multiplied. Its determinant is odd, so it is invertible
+modulo 2^30 and no information is lost."""
+
+ID_MASK = (1 << 31) - 1
+HASH_MASK = (1 << 32) - 1
+SALT, FIRST_FACTOR, SECOND_FACTOR = 0x9E37, 0x9E3779B1, 0x45D9F3B
+FIRST_SHIFT, SECOND_SHIFT = 15, 16
+"""Constants of the hash by which an operator drops records."""
 
 KINDS = {"sl": STATELESS, "ps": PARTITIONED, "sf": STATEFUL}
 """Abbreviations, as in table 1 of the paper."""
@@ -89,6 +115,12 @@ class Setting:
     tuple_words: int
     partitions: int
     by_range: bool
+
+
+def output(words: int) -> np.dtype[np.void]:
+    """Return the dtype of forwarded records with `words` words of payload, at least 1."""
+    payload = [(f"x{word}", np.int64) for word in range(words)]
+    return np.dtype([("ts", np.int64), ("id", np.int64), ("key", np.int64), *payload])
 
 
 def settings_of(params: Params) -> tuple[Setting, ...]:

@@ -1,5 +1,8 @@
 """ScaleJoin's benchmark: a band join of two streams that compares every pair."""
 
+from functools import partial
+
+from streamlab.workloads.inputs.parameters import SHARES
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.model import Bound, OutputType, Parameter, Params
 from streamlab.workloads.model.streams.limits import Limit
@@ -14,12 +17,7 @@ QUERY = {
         minimum=1,
         maximum=2**40,
     ),
-    "shares": Parameter(
-        default=1000,
-        help="round-robin shares that store the tuples; does not change the answer",
-        minimum=1,
-        maximum=100_000,
-    ),
+    "shares": SHARES,
 }
 
 
@@ -30,7 +28,7 @@ def bind(params: Params) -> Bound:
         program=program(ws_ms, int(params["shares"])),
         # The time of a pair is 1 ms after the later of its tuples.
         output=OutputType(kinds=("pair",), depends=lambda a, b: False, sorted=True, delay=1),
-        oracle=oracle(ws_ms),
+        oracle=partial(oracle, ws_ms=ws_ms),
         limits=tuple(_attribute(name) for name in ("x", "a")),
     )
 

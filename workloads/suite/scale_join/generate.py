@@ -9,10 +9,14 @@ decides whether a pair matches.
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.cadence import rows_of, shares_of, tuples_of
+from streamlab.workloads.datasets.cadence import numbered_specs, rows_of, shares_of, tuples_of
+from streamlab.workloads.datasets.cadence import one_key as keys
 from streamlab.workloads.datasets.random import Bits, below, draw
 from streamlab.workloads.datasets.rate_script import FORMS, STEADY, RateScript, parse_rates
+from streamlab.workloads.inputs.parameters import streams_parameter
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
+
+__all__ = ["LEFT", "PARAMETERS", "RIGHT", "generate", "keys", "streams"]
 
 KINDS = ("left", "right")
 LEFT = np.dtype([("x", np.int32), ("y", np.float32)])
@@ -34,12 +38,7 @@ PARAMETERS = {
         default=STEADY,
         help=f"change of both sides' rates over event time: {FORMS}",
     ),
-    "streams": Parameter(
-        default=1,
-        help="physical streams of each side; tuples are assigned in turn",
-        minimum=1,
-        maximum=512,
-    ),
+    "streams": streams_parameter("tuples", each=" of each side"),
     "lowest": Parameter(
         default=1, help="lowest value of x, y, a and b", minimum=-(2**23), maximum=2**23
     ),
@@ -56,11 +55,6 @@ PARAMETERS = {
         maximum=16,
     ),
 }
-
-
-def keys(params: Params) -> int:
-    """Return 1: tags carry no key."""
-    return 1
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
@@ -86,17 +80,11 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
         )
     count = int(params["streams"])
     rates = int(params["left_eps"]), int(params["right_eps"])
-    sides = zip(KINDS, (LEFT, RIGHT), shares_of(events, rates), strict=True)
-    return tuple(
-        StreamSpec(
-            name=f"{kind}-{index}",
-            kinds=(kind,),
-            fields=fields,
-            events=rows_of(side, index, count),
-        )
-        for kind, fields, side in sides
-        for index in range(count)
+    left, right = (
+        numbered_specs(kind, kind, fields, (rows_of(side, index, count) for index in range(count)))
+        for kind, fields, side in zip(KINDS, (LEFT, RIGHT), shares_of(events, rates), strict=True)
     )
+    return left + right
 
 
 def generate(

@@ -6,7 +6,6 @@ processes the left side in chunks, so memory is bounded by the window, a block o
 answer.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,26 +28,21 @@ BAND = 10
 Side = dict[str, npt.NDArray[Any]]
 
 
-def oracle(ws_ms: int) -> Callable[[Input], Columns]:
-    """Return the oracle for a window size."""
-
-    def pairs(data: Input) -> Columns:
-        """Return (ts, x, y, a, b, c, d) of all pairs at most `ws_ms` apart, by time."""
-        events = total_order(data, np.dtype([*LEFT.descr, *RIGHT.descr]))
-        left = _side(events.payload, events.ts, events.kind == 0, LEFT)
-        right = _side(events.payload, events.ts, events.kind == 1, RIGHT)
-        parts = chunks(left["ts"], right["ts"], ws_ms)
-        first, second = concatenate_pairs(_matches(left, right, ws_ms, part) for part in parts)
-        ts = np.maximum(left["ts"][first], right["ts"][second]) + 1
-        order = np.argsort(ts, kind="stable")
-        first, second = first[order], second[order]
-        return {
-            "ts": ts[order],
-            **{name: left[name][first] for name in LEFT.names or ()},
-            **{name: right[name][second] for name in RIGHT.names or ()},
-        }
-
-    return pairs
+def oracle(data: Input, ws_ms: int) -> Columns:
+    """Return (ts, x, y, a, b, c, d) of all pairs at most `ws_ms` apart, by time."""
+    events = total_order(data, np.dtype([*LEFT.descr, *RIGHT.descr]))
+    left = _side(events.payload, events.ts, events.kind == 0, LEFT)
+    right = _side(events.payload, events.ts, events.kind == 1, RIGHT)
+    parts = chunks(left["ts"], right["ts"], ws_ms)
+    first, second = concatenate_pairs(_matches(left, right, ws_ms, part) for part in parts)
+    ts = np.maximum(left["ts"][first], right["ts"][second]) + 1
+    order = np.argsort(ts, kind="stable")
+    first, second = first[order], second[order]
+    return {
+        "ts": ts[order],
+        **{name: left[name][first] for name in LEFT.names or ()},
+        **{name: right[name][second] for name in RIGHT.names or ()},
+    }
 
 
 def _side(

@@ -1,14 +1,18 @@
 """Sensor interpolation: averages each plug's load so far, every 10 s, with interpolated readings."""
 
-from functools import partial
-
 from streamlab.workloads.inputs.power_readings.declaration import (
     QUERY,
     declare_power_workload,
     load_limit,
 )
-from streamlab.workloads.inputs.query_workload import choose_form, output_per_key
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.inputs.query_workload import (
+    HANDCRAFTED,
+    TYPED,
+    Forms,
+    bind_arguments,
+    output_per_key,
+)
+from streamlab.workloads.model import Parameter
 from streamlab.workloads.suite.sensor_interpolation import handcrafted, typed
 from streamlab.workloads.suite.sensor_interpolation.oracle import oracle
 
@@ -19,22 +23,8 @@ PARAMETERS = QUERY | {
         minimum=0,
     ),
 }
-ARGUMENTS = ("markers_s", "longest_gap_s", "most_watts")
+FORMS: Forms = {TYPED: typed.program, HANDCRAFTED: handcrafted.program}
 OUTPUT = output_per_key("average", key_field="plug")
-
-
-def bind(query: Params) -> Bound:
-    """Return the program and its oracle for query parameters."""
-    markers_s, longest_gap_s, most_watts = (int(query[name]) for name in ARGUMENTS)
-    make = choose_form(query, typed=typed.program, handcrafted=handcrafted.program)
-    return Bound(
-        program=make(markers_s, longest_gap_s, most_watts),
-        output=OUTPUT,
-        oracle=partial(
-            oracle, markers_s=markers_s, longest_gap_s=longest_gap_s, most_watts=most_watts
-        ),
-        limits=(load_limit("plug", longest_gap_s, most_watts),),
-    )
 
 
 WORKLOAD = declare_power_workload(
@@ -42,5 +32,10 @@ WORKLOAD = declare_power_workload(
     title="The average load of each plug so far, over readings filled in by lines, every 10 s",
     paper="Data-Trace Types, section 2 and example 4.1",
     query=PARAMETERS,
-    bind=bind,
+    bind=bind_arguments(
+        FORMS,
+        oracle,
+        OUTPUT,
+        limit=lambda longest_gap_s, most_watts, **_: load_limit("plug", longest_gap_s, most_watts),
+    ),
 )

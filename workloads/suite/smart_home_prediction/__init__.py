@@ -1,14 +1,21 @@
 """Smart-home prediction: predicts the next ten minutes' consumption of device types by a tree."""
 
-from functools import partial
+from typing import Any
 
 from streamlab.workloads.inputs.power_readings.declaration import (
     QUERY,
     declare_power_workload,
     load_limit,
 )
-from streamlab.workloads.inputs.query_workload import choose_form, output_per_key
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.inputs.query_workload import (
+    HANDCRAFTED,
+    TYPED,
+    Forms,
+    bind_arguments,
+    output_per_key,
+    parameters_without_form,
+)
+from streamlab.workloads.model import Parameter, Params
 from streamlab.workloads.suite.smart_home_prediction import handcrafted, typed
 from streamlab.workloads.suite.smart_home_prediction.oracle import oracle
 from streamlab.workloads.suite.smart_home_prediction.tree import DEEPEST, read_tree
@@ -27,28 +34,13 @@ PARAMETERS = QUERY | {
         maximum=DEEPEST,
     ),
 }
-ARGUMENTS = ("markers_s", "longest_gap_s", "device_types", "depth")
+FORMS: Forms = {TYPED: typed.program, HANDCRAFTED: handcrafted.program}
 OUTPUT = output_per_key("prediction", key_field="device")
 
 
-def bind(query: Params) -> Bound:
-    """Return the program and its oracle for query parameters."""
-    markers_s, longest_gap_s, device_types, depth = (int(query[name]) for name in ARGUMENTS)
-    tree = read_tree()
-    make = choose_form(query, typed=typed.program, handcrafted=handcrafted.program)
-    return Bound(
-        program=make(markers_s, longest_gap_s, device_types, tree, depth),
-        output=OUTPUT,
-        oracle=partial(
-            oracle,
-            markers_s=markers_s,
-            longest_gap_s=longest_gap_s,
-            device_types=device_types,
-            tree=tree,
-            depth=depth,
-        ),
-        limits=(load_limit("device", 1),),  # a sum of one second; a minute adds only 60 averages
-    )
+def arguments(query: Params) -> dict[str, Any]:
+    """Return the arguments of the program and its oracle."""
+    return {**parameters_without_form(query), "tree": read_tree()}
 
 
 WORKLOAD = declare_power_workload(
@@ -56,5 +48,8 @@ WORKLOAD = declare_power_workload(
     title="Consumption of types of devices in the next ten minutes, predicted for each second",
     paper="Data-Trace Types, section 6 and figure 5",
     query=PARAMETERS,
-    bind=bind,
+    # The sum of one second is limited; a minute adds only 60 averages.
+    bind=bind_arguments(
+        FORMS, oracle, OUTPUT, arguments, limit=lambda **_: load_limit("device", 1)
+    ),
 )

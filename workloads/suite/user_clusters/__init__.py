@@ -1,11 +1,8 @@
 """User clusters: clusters each location's users by their actions (Yahoo query VI)."""
 
-from dataclasses import replace
-
-from streamlab.workloads.inputs.ads.declaration import MARKERS, bind_form, declare_ads_workload
+from streamlab.workloads.inputs.ads.declaration import MARKERS, declare_ads_workload
 from streamlab.workloads.inputs.ads.tables import USER_TABLE_PARAMETERS
-from streamlab.workloads.inputs.query_workload import FORM
-from streamlab.workloads.model import Bound, Parameter, Params
+from streamlab.workloads.model import Parameter
 from streamlab.workloads.model.streams.limits import Limit, group_by_field
 from streamlab.workloads.suite.user_clusters import handcrafted, typed
 from streamlab.workloads.suite.user_clusters.oracle import oracle
@@ -21,7 +18,6 @@ QUERY = {
     ),
     "clusters": Parameter(default=4, help="clusters of each location (k)", minimum=1, maximum=1000),
     "iterations": Parameter(default=8, help="iterations of k-means", minimum=1, maximum=1000),
-    **FORM,
 }
 
 
@@ -35,16 +31,13 @@ ACTIVITY = Limit(
 )
 
 
-def bind(query: Params) -> Bound:
-    """Return the program and its oracle for query parameters."""
-    bound = bind_form(query, typed=typed.program, handcrafted=handcrafted.program, oracle=oracle)
-    return replace(bound, limits=(ACTIVITY,))
-
-
 WORKLOAD = declare_ads_workload(
     name="user_clusters",
     title="Clusters of each location's users by what they have done (a look-up each, k-means)",
     paper="Data-Trace Types, section 6, query VI",
     query=QUERY,
-    bind=bind,
+    typed=typed.program,
+    handcrafted=handcrafted.program,
+    oracle=oracle,
+    limits=(ACTIVITY,),
 )

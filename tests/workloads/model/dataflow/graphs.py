@@ -1,4 +1,4 @@
-"""Random graphs of all templates, with their degrees, for tests of what deployments mean."""
+"""Random graphs of all templates with their degrees, and random sequences of U(K, V) and O(K, V)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +14,12 @@ from streamlab.workloads.model.dataflow import (
     OpKeyedOrdered,
     OpKeyedUnordered,
     OpStateless,
+    TraceType,
     U,
 )
+from streamlab.workloads.model.dataflow.traces import Element
+from streamlab.workloads.model.dataflow.vertex_reference import Marker
+from streamlab.workloads.model.streams.records import record_type
 
 FIELDS = np.dtype([("v", np.int64)])
 VALUE = np.dtype([("ts", np.int64), ("v", np.int64)])
@@ -24,6 +28,7 @@ LAST = np.dtype([("last", np.int64), ("n", np.int64)])
 SUM = np.dtype([("sum", np.int64), ("most", np.int64)])
 M = 1000
 """Values stay below this."""
+PERIOD = 4
 
 
 def keyed(name: str, shift: int) -> OpStateless:
@@ -187,3 +192,34 @@ def _grow_sorted(
         unread[:] = [vertex for vertex in unread if vertex not in inputs]
         inputs = [made]
     grow(operator, *inputs)
+
+
+@st.composite
+def sequences(
+    draw: st.DrawFn,
+    of: TraceType,
+    *,
+    min_blocks: int = 1,
+    max_blocks: int = 4,
+    max_items: int = 5,
+    max_keys: int = 3,
+) -> list[Element]:
+    """Draw a sequence: ties, bursts, empty blocks, keys that are silent for blocks."""
+    make = record_type(of.fields[1:])._make
+    keys = st.just(0) if of.key is None else st.integers(0, max_keys - 1)
+    found: list[Element] = []
+    blocks = draw(st.integers(min_blocks, max_blocks))
+    for block in range(blocks):
+        if block:
+            found.append(Marker(block * PERIOD))
+        times = st.integers(block * PERIOD, (block + 1) * PERIOD - 1)
+        fields = [times] + [field(of, name) for name in of.fields[1:]]
+        at_least = draw(st.sampled_from([0, 1, min(3, max_items)]))
+        items = st.tuples(keys, st.tuples(*fields).map(make))
+        found += draw(st.lists(items, min_size=at_least, max_size=max_items))
+    return found
+
+
+def field(of: TraceType, name: str) -> st.SearchStrategy[Any]:
+    small = st.integers(-2, 5)
+    return small.map(float) if of.value[name].kind == "f" else small

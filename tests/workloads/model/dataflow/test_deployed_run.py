@@ -22,8 +22,7 @@ from streamlab.workloads.model.dataflow.traces import Element, of_graph, sources
 from streamlab.workloads.model.dataflow.vertex_reference import Marker
 from streamlab.workloads.model.streams.records import record_type
 from tests.examples import examples
-from tests.workloads.model.dataflow.drawn import sequences
-from tests.workloads.model.dataflow.graphs import graphs
+from tests.workloads.model.dataflow.graphs import graphs, sequences
 from tests.workloads.model.dataflow.parts import JFM, LI, READING, averages
 
 SETTINGS = settings(

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.model import Dataflow
 from streamlab.workloads.model.check import ConsistencyReport, Violation, check
-from streamlab.workloads.model.dataflow.rounding import close, near
-from streamlab.workloads.model.dataflow.traces import trace
+from streamlab.workloads.model.dataflow.traces import close, near, trace
 from streamlab.workloads.model.streams.records import record_type
 from streamlab.workloads.registry import names, workload
 from tests.examples import examples
@@ -282,28 +280,3 @@ def test_a_vertex_behind_one_that_fails_is_not_blamed():
         "laws of avg: it reads a vertex that breaks its laws",
         "laws of the whole row: a vertex breaks its laws",
     )
-
-
-def test_state_that_is_kept_outside_is_caught_though_a_call_repeats_at_once():
-    seen: dict[int, int] = {}
-
-    def numbered(key: Any, value: Any, out: Any) -> None:
-        out.emit(1, value.ts, seen.setdefault(value.load, len(seen)))
-
-    def forgetting(m: Any, out: Any) -> None:
-        seen.clear()
-
-    broken = of_readings(replace(JFM, on_item=numbered, on_marker=forgetting))
-    assert not check(broken, examples=40).ok
-
-
-GOOD = averages()
-BROKEN = of_loads(replace(LI, max_outputs=3))
-
-
-def test_the_command_checks_a_graph_by_module_and_attribute(capsys):
-    here = "tests.workloads.model.dataflow.test_laws"
-    assert call(["check", f"{here}:GOOD", "--examples", "4"]) == EXIT_OK
-    assert "holds  associative for avg" in capsys.readouterr().out
-    assert call(["check", f"{here}:BROKEN", "--examples", "20"]) == EXIT_USER_ERROR
-    assert "FAILS  emits for li" in capsys.readouterr().out

@@ -18,8 +18,14 @@ from streamlab.workloads.model.dataflow.traces import Element, Trace, trace
 from streamlab.workloads.model.dataflow.vertex_reference import Marker, start
 from streamlab.workloads.model.streams.records import record_type
 from tests.examples import examples
-from tests.workloads.model.dataflow.drawn import sequences
-from tests.workloads.model.dataflow.graphs import BAG, SEQUENCES, ordered, stateless, unordered
+from tests.workloads.model.dataflow.graphs import (
+    BAG,
+    SEQUENCES,
+    ordered,
+    sequences,
+    stateless,
+    unordered,
+)
 
 Begin = Callable[[Any], Any]
 LAW = settings(max_examples=examples(200))

@@ -81,31 +81,30 @@ def test_the_pipeline_of_the_paper():
     ]
 
 
-def test_markers_come_after_the_first_event_and_before_the_event_that_reaches_them():
-    assert markers(readings((3, 0, 0), (9, 0, 0), (10, 0, 0), (19, 0, 0))) == [10]
-    assert markers(readings((10, 0, 0), (19, 0, 0))) == []
-    assert markers(readings((10, 0, 0), (20, 0, 0))) == [20]
+@pytest.mark.parametrize(
+    ("times", "until_ts", "expected"),
+    [
+        # After the first event, and before the event that reaches them.
+        ([3, 9, 10, 19], None, [10]),
+        ([10, 19], None, []),
+        ([10, 20], None, [20]),
+        ([3, 47], None, [10, 20, 30, 40]),
+        ([-25, -20, 1], None, [-20, -10, 0]),
+        # An input that is cut has the markers before its end.
+        ([3], 10, []),
+        ([3], 11, [10]),
+        ([3], 31, [10, 20, 30]),
+        ([], None, []),
+        ([], 100, []),
+    ],
+)
+def test_markers_are_those_after_the_first_event_and_before_the_end(times, until_ts, expected):
+    assert markers(readings(*((ts, 0, 0) for ts in times), until_ts=until_ts)) == expected
 
 
-def test_a_gap_has_all_its_markers():
-    assert markers(readings((3, 0, 0), (47, 0, 0))) == [10, 20, 30, 40]
-
-
-def test_times_before_zero_have_markers_too():
-    assert markers(readings((-25, 0, 0), (-20, 0, 0), (1, 0, 0))) == [-20, -10, 0]
+def test_the_first_marker_is_after_the_first_event():
     assert first_marker(-1, 10) == 0
     assert first_marker(0, 10) == 10
-
-
-def test_an_input_that_is_cut_has_the_markers_before_its_end():
-    assert markers(readings((3, 0, 0), until_ts=10)) == []
-    assert markers(readings((3, 0, 0), until_ts=11)) == [10]
-    assert markers(readings((3, 0, 0), until_ts=31)) == [10, 20, 30]
-
-
-def test_an_input_without_events_has_no_markers():
-    assert markers(readings()) == []
-    assert markers(readings(until_ts=100)) == []
 
 
 def test_the_last_block_has_no_marker_behind_it():

@@ -27,7 +27,7 @@ from streamlab.workloads.model.dataflow.vertex_reference import Marker
 from streamlab.workloads.model.streams.records import record_type
 from streamlab.workloads.model.streams.strategies import equivalents
 from tests.examples import examples
-from tests.workloads.model.dataflow.drawn import sequences
+from tests.workloads.model.dataflow.graphs import sequences
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages
 from tests.workloads.model.naive import swaps
 

@@ -1,0 +1,31 @@
+"""Declares parameters that several generators and queries have."""
+
+from streamlab.workloads.model import Parameter
+
+
+def skew_parameter(over: str, default: float = 0.0) -> Parameter:
+    """Return the exponent of a Zipf distribution."""
+    return Parameter(
+        default=default, help=f"Zipf exponent of {over}; 0 is uniform", minimum=0.0, maximum=10.0
+    )
+
+
+def streams_parameter(
+    units: str, default: int = 1, *, each: str = "", most: int = 512
+) -> Parameter:
+    """Return the number of physical streams (of `each` side) over which generated units are spread."""
+    return Parameter(
+        default=default,
+        help=f"physical streams{each}; {units} are assigned in turn",
+        minimum=1,
+        maximum=most,
+    )
+
+
+SHARES = Parameter(
+    default=1000,
+    help="round-robin shares that store the tuples; does not change the answer",
+    minimum=1,
+    maximum=100_000,
+)
+"""A query parameter of joins that compare all pairs."""
