@@ -77,10 +77,7 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
     ]
     distance_ns = machine.core_to_core()
     if since is not None:
-        warnings += [
-            _stolen(since.ticks, ticks),
-            _heat(since.throttled, throttled),
-        ]
+        warnings += [_stolen(since.ticks, ticks), _heat(since.throttled, throttled)]
     current = Look(
         loadavg=load,
         warnings=tuple(text for text in warnings if text is not None),
@@ -163,11 +160,7 @@ def _load(machine: Machine, usable: int, load: float | None) -> str | None:
 
 
 def _swap(machine: Machine) -> str | None:
-    sizes: dict[str, int] = {}
-    for line in (machine.text("/proc/meminfo") or "").splitlines():
-        words = line.replace(":", " ").split()
-        if len(words) >= 2 and words[0].startswith("Swap") and words[1].isdigit():
-            sizes[words[0]] = int(words[1]) * 1024
+    sizes = processor.memory_fields(machine)
     used = sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0)
     return f"{used / _MIB:.0f} MiB of swap in use" if used >= _MIB else None
 

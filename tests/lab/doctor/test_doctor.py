@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from streamlab.lab.cli.doctor import doctor
-from streamlab.lab.doctor import cpu, energy, memory, programs, virtual
+from streamlab.lab.doctor import energy, hardware, programs
 from streamlab.lab.doctor.checkup import PROBES, examine
 from streamlab.lab.doctor.finding import Finding, State, ok
 from streamlab.lab.host.machine import Machine
@@ -97,51 +97,56 @@ OK, WARN = State.OK, State.WARN
     ("probe", "files", "state", "words"),
     [
         (
-            cpu.cores,
+            hardware.cores,
             {f"{CPU}/cpu{i}/online": "1" for i in range(8)}
             | {"proc/cpuinfo": "model name\t: Quick 9"},
             OK,
             "4 of 8 usable, Quick 9",
         ),
-        (cpu.cores, QUOTA, WARN, "1.5 cores"),
-        (cpu.smt, {f"{CPU}/cpu0/topology/thread_siblings_list": "0,4"}, WARN, "by the topology"),
-        (cpu.smt, {f"{CPU}/cpu0/topology/thread_siblings_list": "0"}, OK, "off"),
+        (hardware.cores, QUOTA, WARN, "1.5 cores"),
         (
-            cpu.smt,
+            hardware.smt,
+            {f"{CPU}/cpu0/topology/thread_siblings_list": "0,4"},
+            WARN,
+            "by the topology",
+        ),
+        (hardware.smt, {f"{CPU}/cpu0/topology/thread_siblings_list": "0"}, OK, "off"),
+        (
+            hardware.smt,
             {f"{CPU}/smt/active": "1", f"{CPU}/smt/control": "on"},
             WARN,
             "-> echo off | sudo tee /sys/devices/system/cpu/smt/control",
         ),
-        (cpu.governor, GOVERNOR, OK, "performance"),
-        (cpu.governor, GOVERNOR | SLOWER, WARN, "performance, powersave"),
+        (hardware.governor, GOVERNOR, OK, "performance"),
+        (hardware.governor, GOVERNOR | SLOWER, WARN, "performance, powersave"),
         # The turbo files of Intel and AMD mean opposite things.
-        (cpu.turbo, {f"{CPU}/intel_pstate/no_turbo": "1"}, OK, "off"),
+        (hardware.turbo, {f"{CPU}/intel_pstate/no_turbo": "1"}, OK, "off"),
         (
-            cpu.turbo,
+            hardware.turbo,
             {f"{CPU}/intel_pstate/no_turbo": "0"},
             WARN,
             f"-> echo 1 | sudo tee /{CPU}/intel_pstate/no_turbo",
         ),
-        (cpu.turbo, {f"{CPU}/cpufreq/boost": "0"}, OK, "off"),
+        (hardware.turbo, {f"{CPU}/cpufreq/boost": "0"}, OK, "off"),
         (
-            cpu.turbo,
+            hardware.turbo,
             {f"{CPU}/cpufreq/boost": "1"},
             WARN,
             f"-> echo 0 | sudo tee /{CPU}/cpufreq/boost",
         ),
-        (cpu.clock, HPET | {f"{CLOCK}/available_clocksource": "hpet tsc"}, WARN, "echo tsc"),
-        (cpu.clock, HPET | {f"{CLOCK}/available_clocksource": "hpet"}, WARN, "tsc=reliable"),
-        (cpu.clock, {f"{CLOCK}/current_clocksource": "tsc"}, OK, "tsc"),
-        (cpu.load, {"proc/loadavg": "0.5 0 0"}, OK, "0.50"),
-        (cpu.load, {"proc/loadavg": "3.0 0 0"}, WARN, "3.00"),
-        (memory.memory, MEMORY, OK, "32.0 GiB, 16.0 GiB available"),
+        (hardware.clock, HPET | {f"{CLOCK}/available_clocksource": "hpet tsc"}, WARN, "echo tsc"),
+        (hardware.clock, HPET | {f"{CLOCK}/available_clocksource": "hpet"}, WARN, "tsc=reliable"),
+        (hardware.clock, {f"{CLOCK}/current_clocksource": "tsc"}, OK, "tsc"),
+        (hardware.load, {"proc/loadavg": "0.5 0 0"}, OK, "0.50"),
+        (hardware.load, {"proc/loadavg": "3.0 0 0"}, WARN, "3.00"),
+        (hardware.memory, MEMORY, OK, "32.0 GiB, 16.0 GiB available"),
         (
-            memory.memory,
+            hardware.memory,
             MEMORY | {"proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": "2147483648"},
             WARN,
             "limited to 2.0 GiB",
         ),
-        (virtual.virtualised, CLOUD, OK, "no: "),
+        (hardware.virtualised, CLOUD, OK, "no: "),
         (
             energy.powercap,
             {f"{RAPL}/energy_uj": "7", f"{RAPL}/name": "package-0"},
@@ -194,7 +199,7 @@ def test_a_version_1_quota_that_does_not_limit_is_no_quota(tmp_path, quota):
     [(None, State.OK), (38.0, State.OK), (250.0, State.WARN), (math.inf, State.WARN)],
 )
 def test_cores_that_are_far_apart_are_seen(tmp_path, apart_ns, state):
-    found = cpu.core_to_core(machine(tmp_path, core_to_core=lambda: apart_ns))
+    found = hardware.core_to_core(machine(tmp_path, core_to_core=lambda: apart_ns))
     assert found.state is state
     assert apart_ns in (None, math.inf) or f"{apart_ns:.0f} ns" in found.seen
 
@@ -234,7 +239,7 @@ def test_every_sign_of_a_hypervisor_is_named(tmp_path):
         "run/systemd/container": "podman",
     }
     seams = {"which": lambda name: f"/usr/bin/{name}", "run": lambda command: "kvm"}
-    found = virtual.virtualised(machine(tmp_path, files, **seams))
+    found = hardware.virtualised(machine(tmp_path, files, **seams))
     assert found.state is State.WARN
     for sign in ("/proc/cpuinfo", "DMI says QEMU", "systemd-detect-virt says kvm", "podman"):
         assert sign in found.seen
