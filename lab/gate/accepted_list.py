@@ -54,11 +54,7 @@ def read_accepted(path: Path) -> tuple[Acceptance, ...]:
 
 
 def check_accepted(accepted: Sequence[Acceptance], cells: Sequence[str]) -> None:
-    """Check before measuring that each entry matches a cell of the matrix.
-
-    Raises:
-        GateError: an entry matches no cell.
-    """
+    """Refuse a list with an entry that matches no cell of the matrix, before anything is measured."""
     for unused in _unused_entries(accepted, cells):
         names = ", ".join(dict.fromkeys(cells))
         raise GateError(f"{unused}; the matrix has {names}; remove the entry")

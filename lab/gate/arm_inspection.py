@@ -11,7 +11,7 @@ import pickle
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +67,9 @@ class Code:
         loaded: files of the arm's modules that were imported for the cells.
     """
 
-    places: Mapping[str, Sequence[Place]] = field(default_factory=dict)
-    absent: Mapping[str, str] = field(default_factory=dict)
-    loaded: Sequence[Path] = ()
+    places: Mapping[str, Sequence[Place]]
+    absent: Mapping[str, str]
+    loaded: Sequence[Path]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,26 +104,14 @@ class CodeRequest:
 
 
 def inspect_arm(arm: Arm, request: PlanRequest | CodeRequest, *, log: Path) -> Any:
-    """Run a request in an arm's process and return the answer.
-
-    Raises:
-        GateError: the process gives no answer; the message has the reason.
-    """
+    """Run a request in an arm's process and return the answer, or raise the process's error."""
     with tempfile.TemporaryDirectory(prefix="lab-gate-") as name:
         folder = Path(name)
         question, answer = folder / "request", folder / "answer"
         question.write_bytes(pickle.dumps(request))
+        module = "streamlab.lab.gate.arm_inspection"
         outcome = run_isolated(
-            [
-                str(word)
-                for word in (
-                    arm.python,
-                    "-m",
-                    "streamlab.lab.gate.arm_inspection",
-                    question,
-                    answer,
-                )
-            ],
+            [str(arm.python), "-m", module, str(question), str(answer)],
             log=log,
             timeout_s=ORACLE_TIMEOUT_S,
             env=arm.environment(),

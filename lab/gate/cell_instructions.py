@@ -31,11 +31,7 @@ _TOTALS = re.compile(r"^totals: (\d+)", re.MULTILINE)
 
 
 def check_valgrind() -> None:
-    """Check that this machine can count instructions.
-
-    Raises:
-        GateError: the architecture is wrong, or valgrind is missing.
-    """
+    """Refuse a machine that cannot count instructions: another architecture, or no valgrind."""
     if platform.machine() != MACHINE:
         raise GateError(
             f"instructions of a repository can be counted on {MACHINE} only, and this machine is "
@@ -49,11 +45,7 @@ def check_valgrind() -> None:
 
 
 def check_catch_up(works: Mapping[str, Work]) -> None:
-    """Refuse cells with an offered load, because their instructions depend on the clock.
-
-    Raises:
-        GateError: a cell has an offered load.
-    """
+    """Refuse cells with an offered load, because their instructions depend on the clock."""
     for cell, work in works.items():
         if work.job.load is not None:
             raise GateError(
@@ -63,11 +55,7 @@ def check_catch_up(works: Mapping[str, Work]) -> None:
 
 
 def count_arms(bench: Bench, old: Arm, new: Arm, say: Say) -> GateReport:
-    """Count the instructions of a bench's cells in two built arms and return the report.
-
-    Raises:
-        GateError: a cell has an offered load, or an oracle failed.
-    """
+    """Count the instructions of a bench's cells in two built arms and return the report."""
     check_catch_up(bench.works)
     for arm in (old, new):
         bench.make_oracles(arm, say)

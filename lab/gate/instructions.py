@@ -4,12 +4,13 @@ A count depends only on source, compiler, flags and libraries, so one run per ar
 Changes below the floor are ignored. Counts miss caches, stalls and contention (docs/gates.md).
 """
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+
+import msgspec
 
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.metrics import INSTRUCTIONS
@@ -34,27 +35,17 @@ class Counts:
 
 
 def read_counts(path: Path) -> Counts:
-    """Read a file of counts.
-
-    Raises:
-        GateError: the file is missing or damaged.
-    """
+    """Read a file of counts; refuse a missing or damaged one."""
     # An existing file may be anything, so the remedy must not overwrite it.
     remedy = "give a file that `python -m benchmarks.instructions` wrote"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        counts = Counts(
-            compiler=str(content["compiler"]),
-            flags=str(content["flags"]),
-            valgrind=str(content["valgrind"]),
-            counts={str(name): int(count) for name, count in content["counts"].items()},
-        )
+        counts = msgspec.json.decode(path.read_bytes(), type=Counts)
     except FileNotFoundError as error:
         raise GateError(
             f"{path}: the file of instruction counts is missing; make it with "
             f"`python -m benchmarks.instructions --out {path}`"
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError) as error:
         raise GateError(f"{path}: not a file of instruction counts: {error!r}; {remedy}") from error
     for name, count in counts.counts.items():
         if count <= 0:
@@ -85,16 +76,15 @@ def compare_counts(old: Counts, new: Counts) -> tuple[Line, ...]:
             "one (--against REV), or make a new baseline"
         )
     lines = []
-    for name in [*old.counts, *(name for name in new.counts if name not in old.counts)]:
+    for name in dict.fromkeys((*old.counts, *new.counts)):
         if name not in new.counts:
             note = "missing in the new arm; if it was removed on purpose, make a new baseline"
             lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.BROKEN, note=note))
-            continue
-        if name not in old.counts:
+        elif name not in old.counts:
             note = f"new: {new.counts[name]:,} instructions"
             lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.ADDED, note=note))
-            continue
-        lines.append(count_line(name, [old.counts[name]], [new.counts[name]]))
+        else:
+            lines.append(count_line(name, [old.counts[name]], [new.counts[name]]))
     return tuple(lines)
 
 
@@ -126,11 +116,7 @@ def _format_counts(counts: Sequence[int]) -> str:
 
 
 def report_counts(old: Counts, new: Counts, *, names: tuple[str, str]) -> GateReport:
-    """Return the comparison as a gate's report.
-
-    Raises:
-        GateError: as for `compare_counts`.
-    """
+    """Return the comparison as a gate's report; errors as for `compare_counts`."""
     return GateReport(
         old=names[0],
         new=names[1],

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
-from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.metrics import Metric
+from streamlab.lab.gate.metrics import Metric, Pair
 from streamlab.lab.gate.outcome import GateReport, Headline, Word
 from streamlab.lab.gate.status import STATUS
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE
@@ -20,7 +19,7 @@ def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
     cells = [
         cell
         for cell, pair in pairs.items()
-        if any(row.get("checked_by") == REFERENCE for row in (*pair.old, *pair.new))
+        if any(row.checked_by == REFERENCE for row in (*pair.old, *pair.new))
     ]
     if cells:
         yield f"{BY_REFERENCE}: {', '.join(cells)}"
@@ -86,9 +85,9 @@ def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> It
     quantiles = [(m.name, m.quantile) for m in metrics if m.quantile is not None]
     for cell, pair in first.items():
         trials = [*pair.old, *pair.new]
-        if not all(trial.get("offered_eps") for trial in trials):
+        if not all(trial.offered_eps for trial in trials):
             continue
-        outputs = min(trial.get("latency_count") or 0 for trial in trials)
+        outputs = min(trial.latency_count or 0 for trial in trials)
         for name, quantile in quantiles:
             needed = outputs_needed(quantile)
             words = (

@@ -40,11 +40,7 @@ class Revision:
 
 
 def find_checkout() -> Path:
-    """Return the root of the checkout that this lab runs from.
-
-    Raises:
-        GateError: the lab runs from no checkout, or the current folder is in another repository.
-    """
+    """Return the root of the checkout that this lab runs from; refuse a call from another repository."""
     try:
         git(SOURCE, "ls-files", "--error-unmatch", "lab/runner/provenance.py")
     except GitError as error:
@@ -66,11 +62,7 @@ def find_checkout() -> Path:
 
 
 def resolve(repository: Path, name: str) -> Revision:
-    """Return the commit of a revision's name.
-
-    Raises:
-        GateError: git finds no such commit.
-    """
+    """Return the commit of a revision's name; refuse an unknown name."""
     try:
         commit = git(repository, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
     except GitError as error:

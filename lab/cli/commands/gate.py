@@ -21,16 +21,20 @@ from streamlab.lab.gate.accepted_list import (
     check_accepted,
     read_accepted,
 )
-from streamlab.lab.gate.against import describe_rule, gate_instructions, gate_revisions
-from streamlab.lab.gate.against_repository import Subject, gate_repository
 from streamlab.lab.gate.arm_inspection import PlanRequest
+from streamlab.lab.gate.comparison import (
+    Subject,
+    describe_rule,
+    gate_instructions,
+    gate_repository,
+    gate_revisions,
+)
 from streamlab.lab.gate.decision import GateCriteria, decide_gate
 from streamlab.lab.gate.instructions import read_counts, report_counts
 from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE, METRICS
 from streamlab.lab.gate.outcome import GateReport, Headline, make_encodable
-from streamlab.lab.gate.page import write_page
 from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
-from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
+from streamlab.lab.gate.render import FORMS, as_text, write_report
 from streamlab.lab.gate.report_notes import doubt_notes, reference_notes
 from streamlab.lab.gate.repository import Recipe, find_repository
 from streamlab.lab.gate.self_test import run_self_test
@@ -70,13 +74,7 @@ def gate(**options: Any) -> int:
         return EXIT_OK
     # Check all files before measuring.
     accepted = () if options["accept"] is None else read_accepted(options["accept"])
-    writers = {
-        "json": write_json,
-        "junit": write_junit,
-        "markdown": write_markdown,
-        "page": write_page,
-    }
-    files = [(name, options[name]) for name in writers if options[name] is not None]
+    files = [(name, options[name]) for name in FORMS if options[name] is not None]
     for name, path in files:
         check_file(path, f"--{name}")
     report = apply_accepted(_report(options, accepted), accepted, datetime.now(UTC).date())
@@ -87,7 +85,7 @@ def gate(**options: Any) -> int:
     echo(as_text(report))
     for name, path in files:
         with writing(f"--{name}", path):
-            writers[name](report, path)
+            write_report(report, name, path)
     if report.headline is Headline.INCONCLUSIVE and not options["allow_inconclusive"]:
         return EXIT_INCONCLUSIVE
     return EXIT_GATE if report.failed else EXIT_OK

@@ -7,8 +7,8 @@ import pytest
 
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.recording import OpenRun, measured
-from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
-from streamlab.lab.gate.metrics import METRICS
+from streamlab.lab.gate.decision import GateCriteria, decide_gate
+from streamlab.lab.gate.metrics import METRICS, Pair, TrialResult
 from streamlab.lab.gate.outcome import Word
 from streamlab.lab.measure.latency import percentiles
 from streamlab.results.stats.decision import TWO_STAGE
@@ -37,7 +37,7 @@ def trial(rng, *, sleeps, busy):
     run = OpenRun(due_ns=DUE_NS, taken_ns=DUE_NS, done_ns=done, made_by=np.arange(EVENTS))
     latency = percentiles(measured(run, LOAD).latency)
     times = {"events": EVENTS, "duration_s": float(rng.normal(2.0, 0.005))}
-    return {"status": "ok", "latency_p99_ns": latency.p99_ns, **times}
+    return TrialResult(status="ok", latency_p99_ns=latency.p99_ns, **times)
 
 
 def gated(rng, *, sleeps, busy):

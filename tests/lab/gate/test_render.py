@@ -5,11 +5,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.metrics import METRICS
+from streamlab.lab.gate.metrics import METRICS, Pair, TrialResult
 from streamlab.lab.gate.outcome import GateReport, Headline, Line, Word
-from streamlab.lab.gate.page import as_page
-from streamlab.lab.gate.render import as_markdown, as_text, write_junit, write_markdown
+from streamlab.lab.gate.render import as_markdown, as_page, as_text, write_report
 from streamlab.lab.gate.report_notes import describe_outputs, doubt_notes, outputs_needed
 from streamlab.results.stats.intervals import Interval
 
@@ -109,7 +107,7 @@ def test_a_passing_gate_says_so():
 
 def test_junit_counts_failures_and_skips_and_escapes_words(tmp_path):
     path = tmp_path / "deep" / "gate.xml"
-    write_junit(REPORT, path)
+    write_report(REPORT, "junit", path)
     suite = ElementTree.parse(path).getroot()
     assert suite.tag == "testsuite"
     assert {k: suite.get(k) for k in ("tests", "failures", "skipped", "errors")} == {
@@ -128,7 +126,7 @@ def test_junit_counts_failures_and_skips_and_escapes_words(tmp_path):
 def test_a_summary_is_appended_to_what_is_there(tmp_path):
     path = tmp_path / "summary.md"
     path.write_text("# Job\n")
-    write_markdown(REPORT, path)
+    write_report(REPORT, "markdown", path)
     text = path.read_text()
     assert text.startswith("# Job\n### Gate FAILED")
     assert "| a/b " in text
@@ -155,8 +153,8 @@ def test_with_as_many_outputs_chance_moves_the_tail_by_a_tenth(quantile, needed)
 
 
 def told(*, outputs, offered=1000.0):
-    trial = {"latency_count": outputs, "offered_eps": offered}
-    pair = Pair(old=[trial], new=[{**trial, "latency_count": outputs + 1}])
+    trials = [TrialResult(latency_count=n, offered_eps=offered) for n in (outputs, outputs + 1)]
+    pair = Pair(old=trials[:1], new=trials[1:])
     return list(describe_outputs({"a/cell": pair}, [METRICS["wall"], METRICS["p99"]]))
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.errors import GateError
-from streamlab.lab.gate.against import revision_notes
+from streamlab.lab.gate.comparison import revision_notes
 from streamlab.lab.gate.repository import Recipe, build_arms, check_lab, find_repository
 from streamlab.lab.gate.source import check_out, commit_working_tree, resolve
 from tests.lab.gate.user_repository import PERSON, git

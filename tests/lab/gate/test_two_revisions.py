@@ -10,9 +10,9 @@ import pytest
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.errors import GateError
-from streamlab.lab.gate.against import gate_arms
 from streamlab.lab.gate.arm import site_arm
 from streamlab.lab.gate.build import build_arm, toolchain
+from streamlab.lab.gate.comparison import gate_arms
 from streamlab.lab.gate.decision import GateCriteria
 from streamlab.lab.gate.metrics import METRICS
 from streamlab.lab.gate.outcome import Word
@@ -110,7 +110,7 @@ def test_a_build_is_made_once_and_again_when_the_tools_change(clone, built, monk
 @pytest.mark.full
 def test_trials_of_a_built_revision_are_verified(built, bench):
     result = bench.run(built, next(iter(bench.works)))
-    assert result["status"] in VERIFIED, result
+    assert result.status in VERIFIED, result
 
 
 # test_repository.py has a commit that fails, and below is a plant that reaches its trial.
@@ -159,8 +159,8 @@ def test_a_field_that_a_revision_does_not_know_is_a_crash_that_names_it(arm, ben
     old = site_arm(name="old", revision="older", folder=site, tree=arm.tree)
     bench = replace(bench, planted={"old": {"planted_slowdown": 0.5}})
     result = bench.run(old, next(iter(bench.works)))
-    assert result["status"] == "crash"
-    assert "has no field planted_slowdown" in result["reason"]
+    assert result.status == "crash"
+    assert "has no field planted_slowdown" in result.reason
 
 
 def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(clone):
