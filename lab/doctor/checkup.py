@@ -23,7 +23,7 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("powercap", energy.powercap),
     ("pyRAPL", energy.pyrapl),
     ("perf power", energy.perf),
-    ("energy", energy.chosen),
+    ("energy", energy.provider),
     ("java", programs.java),
     ("compiler", programs.compiler),
     ("container engine", programs.container_engine),

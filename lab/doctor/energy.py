@@ -26,7 +26,7 @@ def perf(machine: Machine) -> Finding:
     return _probe(_perf(machine), machine)
 
 
-def chosen(machine: Machine) -> Finding:
+def provider(machine: Machine) -> Finding:
     """Report the provider that a run would use."""
     providers = (
         PyRapl(),
@@ -44,8 +44,8 @@ def chosen(machine: Machine) -> Finding:
     return warn(seen, remedies[0] if remedies else BARE_METAL)
 
 
-def _files(provider: FileProvider, machine: Machine) -> Provider:
-    return replace(provider, root=machine.path(str(provider.root)), read=machine.read)
+def _files(family: FileProvider, machine: Machine) -> Provider:
+    return replace(family, root=machine.path(str(family.root)), read=machine.read)
 
 
 def _perf(machine: Machine) -> Provider:
@@ -53,8 +53,8 @@ def _perf(machine: Machine) -> Provider:
     return Perf(root=machine.root, which=machine.which, start_timeout_s=1.0)
 
 
-def _probe(provider: Provider, machine: Machine) -> Finding:
-    report = probe(provider, pause=machine.pause)
+def _probe(candidate: Provider, machine: Machine) -> Finding:
+    report = probe(candidate, pause=machine.pause)
     if report.reason is not None:
         return warn(report.reason, report.remedy or BARE_METAL)
     still = f" (not changing: {', '.join(report.still)})" if report.still else ""

@@ -47,11 +47,11 @@ def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
         tools = toolchain()
         stamp = root / "built.json"
         if _read(stamp) != tools:
-            say(f"building {revision.shown} in {root}")
+            say(f"building {revision.label} in {root}")
             stamp.unlink(missing_ok=True)  # or an interrupted build would look complete
             _build(revision, root)
             stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
-    return site_arm(name=name, revision=revision.shown, folder=root / "site", tree=tree)
+    return site_arm(name=name, revision=revision.label, folder=root / "site", tree=tree)
 
 
 @contextmanager
@@ -139,11 +139,11 @@ def _build(revision: Revision, root: Path) -> None:
     log.write_text("", encoding="utf-8")
     outcome = run_build(command, log=log, timeout_s=BUILD_TIMEOUT_S)
     if outcome.timed_out:
-        raise GateError(f"{revision.shown} did not build in {BUILD_TIMEOUT_S} s: {log}")
+        raise GateError(f"{revision.label} did not build in {BUILD_TIMEOUT_S} s: {log}")
     if outcome.returncode != 0:
         last = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()][-3:]
         raise GateError(
-            f"{revision.shown} does not build (log: {log}): {' | '.join(last)}; the gate needs a "
+            f"{revision.label} does not build (log: {log}): {' | '.join(last)}; the gate needs a "
             "compiler and the packages of `make setup`"
         )
 

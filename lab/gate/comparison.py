@@ -1,11 +1,12 @@
 """Compares two revisions, of the lab or of another repository: builds both alike and measures them in turn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.arm_inspection import Code, CodeRequest, Plan, PlanRequest, inspect_arm
+from streamlab.lab.gate.arm_inspection import Code, Plan, inspect_arm, locate_code
 from streamlab.lab.gate.build import Say, build_arm, compiler_version, lock_revision, source_tree
 from streamlab.lab.gate.cell_instructions import check_valgrind, count_arms
 from streamlab.lab.gate.code_location import check_arm, check_built_packages
@@ -124,9 +125,9 @@ def gate_instructions(checkout: Path, revisions: tuple[Revision, Revision], say:
     for revision in revisions:
         with lock_revision(checkout, revision):
             tree = source_tree(checkout, revision)
-        say(f"counting the instructions of {revision.shown}")
+        say(f"counting the instructions of {revision.label}")
         counts.append(count_tree(checkout, tree, tree.parent / "instructions.json"))
-    names = (revisions[0].shown, revisions[1].shown)
+    names = (revisions[0].label, revisions[1].label)
     return report_counts(counts[0], counts[1], names=names)
 
 
@@ -152,7 +153,7 @@ class Subject:
 
 def gate_repository(
     subject: Subject,
-    matrix: PlanRequest,
+    make_plan: Callable[[], Plan],
     criteria: GateCriteria | None,
     *,
     plant: float,
@@ -175,7 +176,7 @@ def gate_repository(
         new,
     ):
         say("reading the matrix and preparing its inputs in the new arm")
-        plan: Plan = inspect_arm(new, matrix, log=logs / "plan.log")
+        plan = inspect_arm(new, make_plan, log=logs / "plan.log")
         for words in plan.messages:
             say(words)
         codes = [_check_code(arm, plan.works, subject.root, logs) for arm in (new, old)]
@@ -233,13 +234,14 @@ def _check_code(arm: Arm, works: Mapping[str, Work], root: Path, logs: Path) -> 
         )
         for cell, work in works.items()
     }
-    request = CodeRequest(
+    request = partial(
+        locate_code,
         parts=parts,
         checkout=root,
         projects=find_projects(arm.tree) | find_projects(root),
         folder=arm.tree.parent,
     )
-    code: Code = inspect_arm(arm, request, log=logs / f"code-{arm.name}.log")
+    code = inspect_arm(arm, request, log=logs / f"code-{arm.name}.log")
     check_arm(arm, code.places)
     check_installed(arm, code.loaded)
     return code

@@ -78,7 +78,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     site.mkdir(parents=True)
     check_out(root, revision.commit, source)
     if recipe.command is not None:
-        say(f"building {revision.shown}: {recipe.command}")
+        say(f"building {revision.label}: {recipe.command}")
         _build(root, revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
         write_entry_points(source, site)
@@ -87,7 +87,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     arm = Arm(
         name=folder.name,
-        revision=revision.shown,
+        revision=revision.label,
         python=Path(sys.executable),
         path=(site, source / "src", source, *lab, *map(Path, inherited)),
         tree=source,
@@ -116,7 +116,7 @@ def _build(
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     output = "\n  ".join(["", *lines[-_LAST_LINES:]]) if lines else " (no output)"
     lacks = "".join(f"\n{gap}" for gap in find_gaps(source, root))
-    raise GateError(f"{revision.shown} {wrong}: {recipe.command}{output}{lacks}\nfull log: {log}")
+    raise GateError(f"{revision.label} {wrong}: {recipe.command}{output}{lacks}\nfull log: {log}")
 
 
 def check_lab(arm: Arm) -> None:

@@ -33,7 +33,7 @@ from streamlab.lab.isolate.engine import (
     remove,
 )
 from streamlab.lab.isolate.isolation import Isolation
-from streamlab.lab.isolate.process import Outcome, guarded, oom_kills
+from streamlab.lab.isolate.process import Outcome, oom_kills, supervised
 from streamlab.workloads.default_folders import cache_folder
 
 # Stops a fork bomb, but not an engine: a Java virtual machine has some hundred threads.
@@ -91,27 +91,22 @@ def run_contained(
     oom_before = oom_kills()
     client = connect()
     try:
-        with guarded(
-            folder,
-            [sys.executable, "-m", "streamlab.lab.isolate.container", name],
-            {"PYTHONPATH": os.pathsep.join([str(IMPORT_ROOT), *sys.path])},
+        with supervised(
+            folder=folder,
+            on_death=[sys.executable, "-m", "streamlab.lab.isolate.container", name],
+            env={"PYTHONPATH": os.pathsep.join([str(IMPORT_ROOT), *sys.path])},
         ):
+            shell = ["/bin/sh", "-c", _SHELL, "lab", *command]
             code, timed_out, _ = _run(
-                client,
-                name,
-                isolation,
-                ["/bin/sh", "-c", _SHELL, "lab", *command],
-                mounts,
-                deadline,
-                hidden=hidden,
+                client, name, isolation, shell, mounts, deadline, hidden=hidden
             )
     finally:
         client.close()
     return Outcome(
-        returncode=_as_process(code),
+        # From a shell's exit code to that of `subprocess`, where a signal is negative.
+        returncode=128 - code if 128 < code <= 128 + 64 else code,
         timed_out=timed_out,
         oom_kills=0 if timed_out else oom_kills() - oom_before,
-        left=(),
     )
 
 
@@ -125,10 +120,7 @@ def run_in(client: DockerClient, isolation: Isolation, command: Sequence[str]) -
 
 
 def _options(
-    client: DockerClient,
-    isolation: Isolation,
-    mounts: Sequence[Mount],
-    hidden: Sequence[str] = (),
+    client: DockerClient, isolation: Isolation, mounts: Sequence[Mount], hidden: Sequence[str]
 ) -> Mapping[str, Any]:
     """Return the limits of a trial's container as options of the Docker SDK."""
     limits: dict[str, Any] = {
@@ -223,11 +215,6 @@ def _ends(container: Container, deadline: float) -> bool:
             if time.monotonic() - began < wait_s / 2:
                 time.sleep(0.1)  # The connection was lost before the timeout.
     return False
-
-
-def _as_process(code: int) -> int:
-    """Convert a shell's exit code to that of `subprocess`, where a signal is negative."""
-    return 128 - code if 128 < code <= 128 + 64 else code
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from streamlab.lab.gate.accepted_list import (
     check_accepted,
     read_accepted,
 )
-from streamlab.lab.gate.arm_inspection import PlanRequest
+from streamlab.lab.gate.arm_inspection import make_plan
 from streamlab.lab.gate.comparison import (
     Subject,
     describe_rule,
@@ -170,11 +171,14 @@ def _repository(options: dict[str, Any]) -> GateReport:
         revisions=(resolve(root, options["against"]), commit_working_tree(root)),
         recipe=Recipe(command=options["build"], timeout_s=options["build_timeout"]),
     )
-    matrix = PlanRequest(
-        matrix=options["matrix"].absolute(), only=options["only"], master=options["master"]
+    plan = partial(
+        make_plan,
+        matrix=options["matrix"].absolute(),
+        only=options["only"],
+        master=options["master"],
     )
     plant = options["plant"] / 100
-    return gate_repository(subject, matrix, criteria, plant=plant, logs=_new_logs(), say=_say)
+    return gate_repository(subject, plan, criteria, plant=plant, logs=_new_logs(), say=_say)
 
 
 def _new_logs() -> Path:

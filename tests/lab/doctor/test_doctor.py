@@ -270,19 +270,6 @@ def test_a_counter_that_wraps_between_the_samples_still_counts(tmp_path):
     assert energy.powercap(fake) == ok("counting: package-0")
 
 
-def test_a_counter_that_only_root_may_read_names_the_command_that_opens_it(tmp_path):
-    def denied(path: Path) -> str:
-        if path.name == "energy_uj":
-            raise PermissionError(13, "Permission denied", str(path))
-        return path.read_text()
-
-    files = {f"{RAPL}/energy_uj": "7", f"{RAPL}/name": "package-0"}
-    found = energy.powercap(machine(tmp_path, files, read=denied))
-    assert found.state is State.WARN
-    assert "permission denied" in found.seen
-    assert found.remedy.startswith("sudo chmod a+r /sys/class/powercap")
-
-
 def test_the_doctor_names_the_provider_that_a_run_would_use(tmp_path, monkeypatch):
     monkeypatch.setattr(energy, "PyRapl", NoCounters)
     files = {
@@ -291,8 +278,8 @@ def test_the_doctor_names_the_provider_that_a_run_would_use(tmp_path, monkeypatc
         f"{RAPL}/max_energy_range_uj": "262143328850",
     }
     counts = machine(tmp_path, files, read=counting([5, 5, 1000]))
-    assert energy.chosen(counts) == ok("powercap: package-0")
-    still = energy.chosen(machine(tmp_path, files, read=counting([5, 5, 5])))
+    assert energy.provider(counts) == ok("powercap: package-0")
+    still = energy.provider(machine(tmp_path, files, read=counting([5, 5, 5])))
     assert still.state is State.WARN
     assert "columns stay empty" in still.seen
 

@@ -109,6 +109,7 @@ def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, caps
         (["--instructions", "none.json"], "the file of instruction counts is missing"),
         (["--against", "HEAD", "--metric", "instructions", "--metric", "cpu"], "alone"),
         (["--against", "HEAD", "m.toml", "--repetitions", "3"], "use 4 or more per arm"),
+        (["--against", "HEAD", "m.toml", "--build", "make"], "--build requires --repo"),
     ],
 )
 def test_what_cannot_be_gated_is_a_user_error(arguments, told, capsys):

@@ -7,7 +7,6 @@ import pytest
 from streamlab.lab.cli import EXIT_INCONCLUSIVE, call
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
-from streamlab.lab.gate.repository import Recipe, build_arms
 from streamlab.lab.gate.source import check_out, commit_working_tree
 from tests.lab.gate.user_repository import git
 
@@ -132,11 +131,9 @@ def test_pointers_of_lfs_are_counted_and_named(repo, tmp_path):
 def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
     add_submodule(repo, part)
     git(repo.folder, "clone", "-q", str(part), "nested")
-    revision = commit_working_tree(repo.folder)
-    recipe = Recipe(command="test -e part/__init__.py")
     with (
         pytest.raises(GateError, match="does not build") as error,
-        build_arms(repo.folder, (revision, revision), recipe, logs=tmp_path, say=print),
+        repo.arms(tmp_path, "test -e part/__init__.py"),
     ):
         pass
     assert "the submodule part is not checked out: let --build start" in str(error.value)

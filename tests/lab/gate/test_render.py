@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -87,22 +86,11 @@ def test_a_failure_counts_more_than_a_doubt_and_a_doubt_more_than_the_rest(words
     assert GateReport(old="a", new="b", rule="r", lines=lines).headline is Headline(headline)
 
 
-def test_a_doubt_about_an_advisory_metric_is_none():
-    lines = [replace(LINES[1], word=Word.UNSTABLE, advisory=True), LINES[1]]
-    assert GateReport(old="a", new="b", rule="r", lines=lines).headline is Headline.PASSED
-
-
 def test_a_gate_that_compared_nothing_says_so_with_a_remedy():
     report = GateReport(old="a", new="b", rule="r", lines=[])
     (said,) = doubt_notes(report, one_stage=False)
     assert "nothing was compared" in said and "select cells" in said
     assert as_text(report).startswith("Gate INCONCLUSIVE: nothing was compared")
-
-
-def test_a_passing_gate_says_so():
-    assert as_text(GateReport(old="a", new="b", rule="r", lines=LINES[1:2])).startswith(
-        "Gate passed"
-    )
 
 
 def test_junit_counts_failures_and_skips_and_escapes_words(tmp_path):

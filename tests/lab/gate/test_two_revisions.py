@@ -171,7 +171,7 @@ def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(c
         (clone / "lab" / "new_file.py").write_text("NEW = 1\n")
         first, second = commit_working_tree(clone), commit_working_tree(clone)
         assert first == second and first.commit != head
-        assert "with changes" in first.shown
+        assert "with changes" in first.label
         assert git(clone, "show", f"{first.commit}:lab/new_file.py") == "NEW = 1"
         assert git(clone, "rev-parse", "HEAD") == head
         assert git(clone, "diff", "--cached", "--name-only") == ""
@@ -180,8 +180,3 @@ def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(c
         git(clone, "checkout", "--", "README.md")
         (clone / "lab" / "new_file.py").unlink()
     assert commit_working_tree(clone).commit == head
-
-
-def test_an_unknown_revision_is_an_error_that_names_it(clone):
-    with pytest.raises(GateError, match="'no-such-branch' is not a revision"):
-        resolve(clone, "no-such-branch")
