@@ -21,7 +21,7 @@ from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.code_location import Place, find_loaded_files, find_places, find_strays
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.trials import ORACLE_TIMEOUT_S, Work, check_cells, find_inputs, make_works
-from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import read_matrix
 from streamlab.lab.runner.datasets import check_entries
@@ -29,8 +29,6 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.model import ModelError
 
 Answer = TypeVar("Answer")
-
-_LAST_LINES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +110,9 @@ def inspect_arm(arm: Arm, request: Callable[[], Answer], *, log: Path) -> Answer
         lacks = "; ".join(["", *find_gaps(arm.tree, arm.checkout)])
         raise GateError(f"{arm.name} arm, {arm.revision}: {result}{lacks}")
     if result is None:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        last = " | ".join(line.strip() for line in lines[-_LAST_LINES:])
         raise GateError(
             f"{arm.name} arm, {arm.revision}: the inspection of its cells ended with code "
-            f"{outcome.returncode}: {last} ({log})"
+            f"{outcome.returncode}: {' | '.join(last_lines(log, 5))} ({log})"
         )
     return result
 

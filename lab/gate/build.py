@@ -28,7 +28,7 @@ from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm, site_arm
 from streamlab.lab.gate.source import Revision, check_out
 from streamlab.lab.host.git import GitError, git
-from streamlab.lab.isolate.process import Outcome, run_isolated
+from streamlab.lab.isolate.process import Outcome, last_lines, run_isolated
 
 Say = Callable[[str], None]
 
@@ -141,10 +141,9 @@ def _build(revision: Revision, root: Path) -> None:
     if outcome.timed_out:
         raise GateError(f"{revision.label} did not build in {BUILD_TIMEOUT_S} s: {log}")
     if outcome.returncode != 0:
-        last = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()][-3:]
         raise GateError(
-            f"{revision.label} does not build (log: {log}): {' | '.join(last)}; the gate needs a "
-            "compiler and the packages of `make setup`"
+            f"{revision.label} does not build (log: {log}): {' | '.join(last_lines(log, 3))}; the "
+            "gate needs a compiler and the packages of `make setup`"
         )
 
 

@@ -21,7 +21,7 @@ from streamlab.lab.gate.outcome import GateReport, Line, Word
 from streamlab.lab.gate.report_notes import reference_notes
 from streamlab.lab.gate.status import fault_line
 from streamlab.lab.gate.trials import Bench, Work, warm_up
-from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.lab.trial.spec import EngineTrial, write_job
 
 COUNTS = 2
@@ -116,6 +116,6 @@ def count(job: EngineTrial, arm: Arm, *, log: Path) -> int | str:
         )
     total = sum(int(number) for text in texts for number in _TOTALS.findall(text))
     if outcome.returncode != 0 or total == 0:
-        last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-        return f"it ended with code {outcome.returncode} under valgrind: {' | '.join(last)}"
+        last = " | ".join(last_lines(log, 5))
+        return f"it ended with code {outcome.returncode} under valgrind: {last}"
     return total

@@ -15,7 +15,7 @@ import msgspec
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.metrics import INSTRUCTIONS
 from streamlab.lab.gate.outcome import GateReport, Line, Word
-from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.results.stats.noise import UNSTABLE_ABOVE
 
 FLOOR = 0.01
@@ -152,8 +152,6 @@ def count_tree(
     if outcome.timed_out:
         raise GateError(f"counting {tree} took more than {COUNT_TIMEOUT_S:.0f} s: {log}")
     if outcome.returncode != 0:
-        output = "\n".join(
-            log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-        )
+        output = "\n".join(last_lines(log, 5))
         raise GateError(f"the instructions of {tree} cannot be counted: {output}")
     return read_counts(out)

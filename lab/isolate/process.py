@@ -123,6 +123,12 @@ def run_isolated(
     )
 
 
+def last_lines(log: Path, count: int) -> list[str]:
+    """Return the last lines of a command's log that are not blank."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [line.strip() for line in lines if line.strip()][-count:]
+
+
 @contextmanager
 def supervised(
     *,

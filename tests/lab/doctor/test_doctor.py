@@ -169,31 +169,6 @@ def test_a_finding_has_its_state_what_was_seen_and_the_remedy(tmp_path, probe, f
     assert words in f"{found.seen} -> {found.remedy}"
 
 
-# Cores and control groups.
-
-
-def test_a_version_1_quota_is_seen_where_a_container_mounts_it(tmp_path):
-    files = {
-        "proc/self/cgroup": "4:cpu,cpuacct:/docker/abc\n3:memory:/docker/abc",
-        "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "200000",
-        "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
-        "sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824",
-    }
-    fake = machine(tmp_path, files)
-    assert control_group.cores(fake.text) == 2.0
-    assert control_group.memory_bytes(fake.text) == 1 << 30
-
-
-@pytest.mark.parametrize("quota", ["-1", "garbage", "0"])
-def test_a_version_1_quota_that_does_not_limit_is_no_quota(tmp_path, quota):
-    files = {
-        "proc/self/cgroup": "4:cpu:/",
-        "sys/fs/cgroup/cpu/cpu.cfs_quota_us": quota,
-        "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000" if quota != "0" else "0",
-    }
-    assert control_group.cores(machine(tmp_path, files).text) is None
-
-
 @pytest.mark.parametrize(
     ("apart_ns", "state"),
     [(None, State.OK), (38.0, State.OK), (250.0, State.WARN), (math.inf, State.WARN)],
