@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from streamlab.lab.errors import GateError
-from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.gate.outcome import GateReport, Line, Verdict
 from streamlab.lab.matrix.toml_table import REQUIRED, TomlTable, is_finite, parse_toml, read_text
 
 
@@ -78,7 +78,7 @@ def apply_accepted(report: GateReport, accepted: Sequence[Acceptance], today: da
 
 
 def _apply(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[str]) -> Line:
-    if line.word is not Word.REGRESSION or line.ratio is None:
+    if line.word is not Verdict.REGRESSION or line.ratio is None:
         return line
     for entry in accepted:
         if not entry.covers(line):
@@ -90,7 +90,7 @@ def _apply(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[
             notes.append(f"worse than accepted, {entry.until_ratio:g}: {summary}")
         else:
             notes.append(f"accepted up to {entry.until_ratio:g}: {summary}")
-            return replace(line, word=Word.ACCEPTED, note=entry.reason)
+            return replace(line, word=Verdict.ACCEPTED, note=entry.reason)
     return line
 
 

@@ -17,7 +17,7 @@ from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.counted_run import MACHINE
 from streamlab.lab.gate.instructions import COUNT_TIMEOUT_S, FLOOR, count_line
 from streamlab.lab.gate.metrics import INSTRUCTIONS
-from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.gate.outcome import GateReport, Line, Verdict
 from streamlab.lab.gate.report_notes import reference_notes
 from streamlab.lab.gate.status import fault_line
 from streamlab.lab.gate.trials import Bench, Work, warm_up
@@ -83,7 +83,7 @@ def _line(bench: Bench, old: Arm, new: Arm, cell: str, say: Say) -> Line:
             result = count(bench.trial(arm, cell), arm, log=log)
             if isinstance(result, str):
                 note = f"{side}: {result} ({log})"
-                return Line(cell=cell, metric=INSTRUCTIONS, word=Word.NO_NUMBER, note=note)
+                return Line(cell=cell, metric=INSTRUCTIONS, word=Verdict.NO_NUMBER, note=note)
             counts[side].append(result)
             say(f"{cell}: {side}, count {number + 1} of {COUNTS}: {result:,} instructions")
     return count_line(cell, counts["old"], counts["new"])

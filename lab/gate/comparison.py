@@ -15,7 +15,7 @@ from streamlab.lab.gate.installed_code import check_different, check_installed
 from streamlab.lab.gate.instructions import count_tree, report_counts
 from streamlab.lab.gate.metrics import METRICS, Pair
 from streamlab.lab.gate.missing_files import find_gaps
-from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.gate.outcome import GateReport, Line, Verdict
 from streamlab.lab.gate.projects import find_projects
 from streamlab.lab.gate.report_notes import describe_outputs, reference_notes
 from streamlab.lab.gate.repository import Recipe, build_arms
@@ -202,8 +202,10 @@ def gate_repository(
 def _absent_line(cell: str, old: str, new: str | None) -> Line:
     """Return the line of a cell that the old arm, and perhaps also the new one, cannot load."""
     if new is None:
-        return Line(cell=cell, metric="", word=Word.ADDED, note=f"old: {old}")
-    return Line(cell=cell, metric="", word=Word.NO_NUMBER, note=f"neither arm has it; new: {new}")
+        return Line(cell=cell, metric="", word=Verdict.ADDED, note=f"old: {old}")
+    return Line(
+        cell=cell, metric="", word=Verdict.NO_NUMBER, note=f"neither arm has it; new: {new}"
+    )
 
 
 def _gaps(lines: Sequence[Line], arms: Sequence[Arm]) -> Sequence[str]:

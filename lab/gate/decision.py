@@ -7,7 +7,7 @@ from statistics import median
 import numpy as np
 
 from streamlab.lab.gate.metrics import Metric, Pair, TrialResult
-from streamlab.lab.gate.outcome import Line, Word
+from streamlab.lab.gate.outcome import Line, Verdict
 from streamlab.lab.gate.status import (
     StatusFinding,
     fault_line,
@@ -116,7 +116,7 @@ def _statuses(cell: str, first: StatusFinding, measured: Pair | None, rule: Rule
     second = None
     if measured is not None:
         fault = fault_line(cell, measured)
-        if fault is not None and fault.word is Word.BROKEN:
+        if fault is not None and fault.word is Verdict.BROKEN:
             return [fault]
         if first.test.worse:
             second = find_status(measured, rule.alpha)
@@ -170,11 +170,11 @@ def _without_number(
         note = f"a trial has no {metric.name}: {metric.about}"
     else:
         note = f"a trial has no verified answer: {unverified.status}"
-    word = Word.NO_NUMBER
+    word = Verdict.NO_NUMBER
     if metric.name in criteria.if_repeatable:
         if all(metric.cost(result) is None for result in trials):
             return []
-        word = Word.NOT_GATED
+        word = Verdict.NOT_GATED
     advisory = metric.name in criteria.advisory
     return [Line(cell=cell, metric=metric.name, word=word, advisory=advisory, note=note)]
 
@@ -185,7 +185,7 @@ def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.
     line = Line(
         cell=cell,
         metric=metric,
-        word=Word(finding.verdict.value),
+        word=Verdict(finding.verdict.value),
         advisory=metric in criteria.advisory,
         n=min(stage.n_old, stage.n_new),
         paired=arms.method is PAIRED,
@@ -198,9 +198,9 @@ def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.
     )
     if line.paired:
         line = replace(line, note=_difference(arms))
-    if metric in criteria.if_repeatable and line.word in (Word.UNSTABLE, Word.TOO_FEW):
+    if metric in criteria.if_repeatable and line.word in (Verdict.UNSTABLE, Verdict.TOO_FEW):
         why = _does_not_repeat(line, criteria.rule)
-        return replace(line, word=Word.NOT_GATED, note="; ".join(filter(None, (why, line.note))))
+        return replace(line, word=Verdict.NOT_GATED, note="; ".join(filter(None, (why, line.note))))
     return line
 
 
@@ -217,7 +217,7 @@ def _difference(arms: Arms) -> str:
 
 def _does_not_repeat(line: Line, rule: Rule) -> str:
     """Return why a metric cannot be gated in a cell."""
-    if line.word is Word.TOO_FEW:
+    if line.word is Verdict.TOO_FEW:
         return f"not gated: {line.n} trials per arm are too few for a decision"
     change = f"{rule.unstable_above:.0%}"
     return (

@@ -14,7 +14,7 @@ import msgspec
 
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.metrics import INSTRUCTIONS
-from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.gate.outcome import GateReport, Line, Verdict
 from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.results.stats.noise import UNSTABLE_ABOVE
 
@@ -79,10 +79,10 @@ def compare_counts(old: Counts, new: Counts) -> tuple[Line, ...]:
     for name in dict.fromkeys((*old.counts, *new.counts)):
         if name not in new.counts:
             note = "missing in the new arm; if it was removed on purpose, make a new baseline"
-            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.BROKEN, note=note))
+            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Verdict.BROKEN, note=note))
         elif name not in old.counts:
             note = f"new: {new.counts[name]:,} instructions"
-            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.ADDED, note=note))
+            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Verdict.ADDED, note=note))
         else:
             lines.append(count_line(name, [old.counts[name]], [new.counts[name]]))
     return tuple(lines)
@@ -95,11 +95,11 @@ def count_line(name: str, old: Sequence[int], new: Sequence[int]) -> Line:
     """
     low, high = min(new) / max(old), max(new) / min(old)
     if low > 1 + FLOOR:
-        word = Word.REGRESSION
+        word = Verdict.REGRESSION
     elif high < 1 / (1 + FLOOR):
-        word = Word.IMPROVED
+        word = Verdict.IMPROVED
     else:
-        word = Word.UNCHANGED if high <= 1 + max(FLOOR, UNSTABLE_ABOVE) else Word.UNSTABLE
+        word = Verdict.UNCHANGED if high <= 1 + max(FLOOR, UNSTABLE_ABOVE) else Verdict.UNSTABLE
     return Line(
         cell=name,
         metric=INSTRUCTIONS,

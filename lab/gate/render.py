@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from streamlab.lab.gate.outcome import WORDS, GateReport, Headline, Line, Word
+from streamlab.lab.gate.outcome import GateReport, Headline, Line, Verdict
 
 _HEAD = ("cell", "metric", "new / old", "95 %", "first", "n", "p", "floor", "A/A 95 %", "verdict")
 
@@ -46,7 +46,7 @@ def table_of(report: GateReport) -> list[list[str]]:
 def meanings(report: GateReport) -> list[tuple[str, str]]:
     """Return the verdicts of a report, with their meanings."""
     verdicts = {line.word for line in report.lines}
-    return [(str(word), meaning) for word, meaning in WORDS.items() if word in verdicts]
+    return [(str(word), word.meaning) for word in Verdict if word in verdicts]
 
 
 def as_markdown(report: GateReport) -> str:
@@ -113,7 +113,7 @@ def as_junit(report: GateReport) -> str:
         if line.fails:
             counts["failures"] += 1
             failure = ElementTree.SubElement(case, "failure", message=f"{line.word}: {values}")
-            failure.text = line.note or WORDS[line.word]
+            failure.text = line.note or line.word.meaning
         elif line.advisory or line.word in _SKIPPED:
             counts["skipped"] += 1
             ElementTree.SubElement(case, "skipped", message=f"{values}; {line.note}".rstrip("; "))
@@ -141,13 +141,13 @@ def write_report(report: GateReport, form: str, path: Path) -> None:
 
 _SKIPPED = frozenset(
     {
-        Word.NO_NUMBER,
-        Word.TOO_FEW,
-        Word.NOT_GATED,
-        Word.UNSTABLE,
-        Word.ACCEPTED,
-        Word.ADDED,
-        Word.UNSUPPORTED,
+        Verdict.NO_NUMBER,
+        Verdict.TOO_FEW,
+        Verdict.NOT_GATED,
+        Verdict.UNSTABLE,
+        Verdict.ACCEPTED,
+        Verdict.ADDED,
+        Verdict.UNSUPPORTED,
     }
 )
 

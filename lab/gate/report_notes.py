@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from streamlab.lab.gate.metrics import Metric, Pair
-from streamlab.lab.gate.outcome import GateReport, Headline, Word
+from streamlab.lab.gate.outcome import GateReport, Headline, Verdict
 from streamlab.lab.gate.status import STATUS
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
@@ -35,11 +35,11 @@ def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     doubts = [line.word for line in report.lines if line.doubtful and line.metric != STATUS]
     statuses = sum(line.doubtful and line.metric == STATUS for line in report.lines)
     few, unstable, none = (
-        doubts.count(word) for word in (Word.TOO_FEW, Word.UNSTABLE, Word.NO_NUMBER)
+        doubts.count(word) for word in (Verdict.TOO_FEW, Verdict.UNSTABLE, Verdict.NO_NUMBER)
     )
     if few:
         rule, tests = ONE_STAGE if one_stage else TWO_STAGE, report.tests
-        in_pairs = any(line.paired for line in report.lines if line.word is Word.TOO_FEW)
+        in_pairs = any(line.paired for line in report.lines if line.word is Verdict.TOO_FEW)
         method = PAIRED if in_pairs else INDEPENDENT
         needed = values_needed(tests, rule, method)
         remedy = (

@@ -24,7 +24,7 @@ from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.instructions import Counts, compare_counts, count_tree
 from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS, TrialResult
-from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.outcome import Verdict
 from streamlab.lab.gate.power import Block, Values, cost_gate, rate, status_gate
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.status import STATUS, is_fault, is_verified
@@ -332,7 +332,9 @@ def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
 
 
 def _regressions(old: Counts, new: Counts) -> frozenset[str]:
-    return frozenset(line.cell for line in compare_counts(old, new) if line.word is Word.REGRESSION)
+    return frozenset(
+        line.cell for line in compare_counts(old, new) if line.word is Verdict.REGRESSION
+    )
 
 
 def _share(count: int, total: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from streamlab.lab.gate.metrics import Pair, TrialResult
-from streamlab.lab.gate.outcome import Line, Word
+from streamlab.lab.gate.outcome import Line, Verdict
 from streamlab.results import schema
 from streamlab.results.stats.statuses import FAULTS, ORDER, StatusTest, compare_statuses, level
 
@@ -39,13 +39,13 @@ def fault_line(cell: str, pair: Pair) -> Line | None:
     if old is None and new is None:
         return None
     if old is None:
-        word, note = Word.BROKEN, f"new: {new}"
+        word, note = Verdict.BROKEN, f"new: {new}"
     elif new is None:
-        word, note = Word.FIXED, f"old: {old}"
+        word, note = Verdict.FIXED, f"old: {old}"
     elif all(any(r.status == schema.UNSUPPORTED for r in arm) for arm in (pair.old, pair.new)):
-        word, note = Word.UNSUPPORTED, f"new: {new}"
+        word, note = Verdict.UNSUPPORTED, f"new: {new}"
     else:
-        word, note = Word.NO_NUMBER, f"not verified in either arm; new: {new}"
+        word, note = Verdict.NO_NUMBER, f"not verified in either arm; new: {new}"
     return Line(cell=cell, metric="", word=word, note=note)
 
 
@@ -78,11 +78,11 @@ def status_line(cell: str, first: StatusFinding, second: StatusFinding | None) -
     if not first.test.differs:
         return None
     if last.test.worse:
-        word = Word.REGRESSION
+        word = Verdict.REGRESSION
     elif not last.test.excludes:
-        word = Word.UNSTABLE
+        word = Verdict.UNSTABLE
     else:
-        word = Word.UNCHANGED if second is None else Word.UNCONFIRMED
+        word = Verdict.UNCHANGED if second is None else Verdict.UNCONFIRMED
     note = first.counts if second is None else f"{second.counts}; first stage: {first.counts}"
     return Line(cell=cell, metric=STATUS, word=word, p=last.test.p, note=note)
 

@@ -15,7 +15,7 @@ from streamlab.lab.gate.build import build_arm, toolchain
 from streamlab.lab.gate.comparison import gate_arms
 from streamlab.lab.gate.decision import GateCriteria
 from streamlab.lab.gate.metrics import METRICS
-from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.outcome import Verdict
 from streamlab.lab.gate.source import commit_working_tree, resolve
 from streamlab.lab.gate.trials import Bench, make_works
 from streamlab.lab.host.git import git
@@ -122,7 +122,7 @@ def test_a_revision_against_itself_with_work_planted_fails(arm, bench, small):
     # The input is so small that noise could hide less than twenty times the work.
     report = held(replace(bench, planted={"new": {"planted_slowdown": 20.0}}), arm, new)
     (line,) = report.lines
-    assert line.word is Word.REGRESSION and report.failed
+    assert line.word is Verdict.REGRESSION and report.failed
     assert line.ratio > 2 and line.first_ratio > 2
 
 
@@ -139,7 +139,7 @@ def test_a_revision_whose_answer_is_wrong_fails_and_is_not_timed(arm, bench, tmp
     new = site_arm(name="new", revision="damaged", folder=site, tree=arm.tree)
     report = held(bench, arm, new)
     (line,) = report.lines
-    assert line.word is Word.BROKEN and report.failed
+    assert line.word is Verdict.BROKEN and report.failed
     assert "wrong_output" in line.note and "missing" in line.note
     assert (line.ratio, line.n) == (None, None)
 
