@@ -17,7 +17,7 @@ from benchmarks import core_programs, keyed_operators
 from benchmarks.figures import LISTS, Evidence, Target
 from benchmarks.turns import Numbers, run_lab, run_program
 from streamlab.lab.gate.instructions import compare_counts, count_tree
-from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.outcome import Verdict
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.matrix import read_matrix
 from streamlab.results.schema import VERIFIED, TrialRow
@@ -82,8 +82,8 @@ def _gate_on_counts() -> Numbers:
         first = count_tree(ROOT, ROOT, out)
         again = [count_tree(ROOT, ROOT, out) for _ in range(SUITES)]
         planted = count_tree(ROOT, ROOT, out, plants=[(n, PLANT_PERCENT) for n in first.counts])
-    alarms = [[line.word is Word.REGRESSION for line in compare_counts(first, c)] for c in again]
-    hits = [line.word is Word.REGRESSION for line in compare_counts(first, planted)]
+    alarms = [[line.word is Verdict.REGRESSION for line in compare_counts(first, c)] for c in again]
+    hits = [line.word is Verdict.REGRESSION for line in compare_counts(first, planted)]
     return {"false_alarms": sum(map(any, alarms)) / SUITES, "power": sum(hits) / len(hits)}
 
 

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from streamlab.engines.conformance import CASES, Case, CaseResult, Setting, run_case
+from streamlab.engines.conformance import CASES, Case, Setting, run_case
 from streamlab.engines.conformance_load import LOAD_CASES, LoadCase, run_load_case
 from streamlab.engines.environment import activate
 from streamlab.engines.protocol import Engine
@@ -61,7 +61,11 @@ def _run_group(
         try:
             for count in workers:
                 setting = Setting(variant=variant, workers=count)
-                result = _run(engine, workload, case, setting, folder / f"{number}-{count}")
+                place = folder / f"{number}-{count}"
+                if isinstance(case, LoadCase):
+                    result = run_load_case(engine, workload, case, setting, place)
+                else:
+                    result = run_case(engine, workload, case, setting, place)
                 if result.unsupported is None:
                     workers = (count,)
                     break
@@ -69,14 +73,6 @@ def _run_group(
         except Exception as error:
             traceback.print_exc()
             report_line(case=case.name, crash=f"{type(error).__name__}: {error}")
-
-
-def _run(
-    engine: Engine, workload: Workload, case: Case | LoadCase, setting: Setting, folder: Path
-) -> CaseResult:
-    if isinstance(case, LoadCase):
-        return run_load_case(engine, workload, case, setting, folder)
-    return run_case(engine, workload, case, setting, folder)
 
 
 if __name__ == "__main__":

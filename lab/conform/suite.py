@@ -13,7 +13,7 @@ from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.conform.child import GROUPS
 from streamlab.lab.errors import LabError
 from streamlab.lab.host.installation import python_path
-from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import workload as find_workload
 
@@ -135,7 +135,7 @@ def _group(
             if running is None:
                 yield _parse_outcome(line)
         if outcome.returncode or outcome.timed_out:
-            last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
+            last = last_lines(log, 3)
             how = f"its process ended with code {outcome.returncode}"
             how = f"not done after {timeout_s:g} s" if outcome.timed_out else how
             why = f"{how}: {' | '.join(last) or 'no output'}"

@@ -4,26 +4,26 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from streamlab.lab.doctor import cpu, energy, memory, places, programs, virtual
+from streamlab.lab.doctor import energy, hardware, places, programs
 from streamlab.lab.doctor.finding import Finding, warn
 from streamlab.lab.host.machine import Machine
 
 Probe = Callable[[Machine], Finding]
 
 PROBES: tuple[tuple[str, Probe], ...] = (
-    ("cores", cpu.cores),
-    ("core to core", cpu.core_to_core),
-    ("smt", cpu.smt),
-    ("governor", cpu.governor),
-    ("turbo", cpu.turbo),
-    ("clock", cpu.clock),
-    ("load", cpu.load),
-    ("virtualised", virtual.virtualised),
-    ("memory", memory.memory),
+    ("cores", hardware.cores),
+    ("core to core", hardware.core_to_core),
+    ("smt", hardware.smt),
+    ("governor", hardware.governor),
+    ("turbo", hardware.turbo),
+    ("clock", hardware.clock),
+    ("load", hardware.load),
+    ("virtualised", hardware.virtualised),
+    ("memory", hardware.memory),
     ("powercap", energy.powercap),
     ("pyRAPL", energy.pyrapl),
     ("perf power", energy.perf),
-    ("energy", energy.chosen),
+    ("energy", energy.provider),
     ("java", programs.java),
     ("compiler", programs.compiler),
     ("container engine", programs.container_engine),

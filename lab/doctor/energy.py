@@ -1,40 +1,39 @@
 """Probes the energy counters of this machine, by the providers that measurements use."""
 
+from dataclasses import replace
+
 from streamlab.lab.doctor.finding import Finding, ok, warn
 from streamlab.lab.host.machine import Machine
-from streamlab.lab.measure.energy.choose import NONE, ProviderStatus, choose, probe
-from streamlab.lab.measure.energy.hwmon import ROOT as HWMON_ROOT
-from streamlab.lab.measure.energy.hwmon import Hwmon
+from streamlab.lab.measure.energy.choose import NONE, choose, probe
+from streamlab.lab.measure.energy.counter_files import HWMON, POWERCAP, FileProvider
 from streamlab.lab.measure.energy.perf import Perf
-from streamlab.lab.measure.energy.powercap import ROOT as POWERCAP_ROOT
-from streamlab.lab.measure.energy.powercap import Powercap
 from streamlab.lab.measure.energy.provider import BARE_METAL, Provider
 from streamlab.lab.measure.energy.pyrapl import PyRapl
 
 
 def powercap(machine: Machine) -> Finding:
     """Report the powercap (RAPL) zones: absent, denied, not changing, or counting."""
-    return _finding(probe(_powercap(machine), pause=machine.pause))
+    return _probe(_files(POWERCAP, machine), machine)
 
 
 def pyrapl(machine: Machine) -> Finding:
     """Report whether pyRAPL can use a counter; it ignores `machine`'s root."""
-    return _finding(probe(PyRapl(), pause=machine.pause))
+    return _probe(PyRapl(), machine)
 
 
 def perf(machine: Machine) -> Finding:
     """Report whether perf's power events exist and may be counted."""
-    return _finding(probe(_perf(machine), pause=machine.pause))
+    return _probe(_perf(machine), machine)
 
 
-def chosen(machine: Machine) -> Finding:
+def provider(machine: Machine) -> Finding:
     """Report the provider that a run would use."""
-    providers = {
-        "pyrapl": PyRapl,
-        "powercap": lambda: _powercap(machine),
-        "hwmon": lambda: Hwmon(root=machine.path(str(HWMON_ROOT)), read=machine.read),
-        "perf": lambda: _perf(machine),
-    }
+    providers = (
+        PyRapl(),
+        _files(POWERCAP, machine),
+        _files(HWMON, machine),
+        _perf(machine),
+    )
     choice = choose(providers=providers, pause=machine.pause)
     if choice.name != NONE:
         (report,) = [report for report in choice.reports if report.name == choice.name]
@@ -45,8 +44,8 @@ def chosen(machine: Machine) -> Finding:
     return warn(seen, remedies[0] if remedies else BARE_METAL)
 
 
-def _powercap(machine: Machine) -> Provider:
-    return Powercap(root=machine.path(str(POWERCAP_ROOT)), read=machine.read)
+def _files(family: FileProvider, machine: Machine) -> Provider:
+    return replace(family, root=machine.path(str(family.root)), read=machine.read)
 
 
 def _perf(machine: Machine) -> Provider:
@@ -54,7 +53,8 @@ def _perf(machine: Machine) -> Provider:
     return Perf(root=machine.root, which=machine.which, start_timeout_s=1.0)
 
 
-def _finding(report: ProviderStatus) -> Finding:
+def _probe(candidate: Provider, machine: Machine) -> Finding:
+    report = probe(candidate, pause=machine.pause)
     if report.reason is not None:
         return warn(report.reason, report.remedy or BARE_METAL)
     still = f" (not changing: {', '.join(report.still)})" if report.still else ""

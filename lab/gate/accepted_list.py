@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from streamlab.lab.errors import GateError
-from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.gate.outcome import GateReport, Line, Verdict
 from streamlab.lab.matrix.toml_table import REQUIRED, TomlTable, is_finite, parse_toml, read_text
 
 
@@ -54,11 +54,7 @@ def read_accepted(path: Path) -> tuple[Acceptance, ...]:
 
 
 def check_accepted(accepted: Sequence[Acceptance], cells: Sequence[str]) -> None:
-    """Check before measuring that each entry matches a cell of the matrix.
-
-    Raises:
-        GateError: an entry matches no cell.
-    """
+    """Refuse a list with an entry that matches no cell of the matrix, before anything is measured."""
     for unused in _unused_entries(accepted, cells):
         names = ", ".join(dict.fromkeys(cells))
         raise GateError(f"{unused}; the matrix has {names}; remove the entry")
@@ -82,7 +78,7 @@ def apply_accepted(report: GateReport, accepted: Sequence[Acceptance], today: da
 
 
 def _apply(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[str]) -> Line:
-    if line.word is not Word.REGRESSION or line.ratio is None:
+    if line.word is not Verdict.REGRESSION or line.ratio is None:
         return line
     for entry in accepted:
         if not entry.covers(line):
@@ -94,7 +90,7 @@ def _apply(line: Line, accepted: Iterable[Acceptance], today: date, notes: list[
             notes.append(f"worse than accepted, {entry.until_ratio:g}: {summary}")
         else:
             notes.append(f"accepted up to {entry.until_ratio:g}: {summary}")
-            return replace(line, word=Word.ACCEPTED, note=entry.reason)
+            return replace(line, word=Verdict.ACCEPTED, note=entry.reason)
     return line
 
 

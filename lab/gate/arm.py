@@ -29,14 +29,8 @@ from streamlab.workloads.references import file_of
 
 Result = dict[str, Any]
 
-LAB_MODULES = (
-    "streamlab.engines.multicore._core",
-    "streamlab",
-    "streamlab.lab.trial",
-    "streamlab.results.schema",
-    "streamlab.workloads",
-)
-"""Modules of this lab to check: one of each package, and the compiled core."""
+LAB_MODULES = ("streamlab", "streamlab.lab.trial", "streamlab.results.schema")
+"""Modules of this lab to check in each arm."""
 
 _PROBE = """
 import importlib, json, sys
@@ -89,11 +83,7 @@ class Arm:
 
 
 def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
-    """Return the arm of a folder made by `pip install --target`, after a check of its imports.
-
-    Raises:
-        GateError: the lab does not import, or is imported from another place.
-    """
+    """Return the arm of a folder by `pip install --target`; refuse one that imports the lab from elsewhere."""
     if not (folder / "streamlab").is_dir():
         raise GateError(
             f"{revision} has no package `streamlab`: it is too old for this gate; run that "
@@ -109,7 +99,8 @@ def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
         tree=tree,
         cache=folder.parent / "cache",
     )
-    for file in find_module_files(arm, LAB_MODULES):
+    core = "streamlab.engines.multicore._core"
+    for file in find_module_files(arm, (core, *LAB_MODULES, "streamlab.workloads")):
         if not file.is_relative_to(folder):
             raise GateError(
                 f"{revision}: trials would import {file}, which is not in {folder}; install the lab "
@@ -119,11 +110,7 @@ def site_arm(*, name: str, revision: str, folder: Path, tree: Path) -> Arm:
 
 
 def find_module_files(arm: Arm, modules: Sequence[str]) -> tuple[Path, ...]:
-    """Return the files from which an arm's processes import modules.
-
-    Raises:
-        GateError: a module cannot be imported.
-    """
+    """Return the files from which an arm's processes import modules; refuse an arm that cannot."""
     where = f"{arm.revision}: its build in {arm.path[0]}"
     try:
         probe = subprocess.run(

@@ -18,7 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,7 +28,7 @@ from streamlab.lab.errors import GateError
 from streamlab.lab.gate.arm import Arm, site_arm
 from streamlab.lab.gate.source import Revision, check_out
 from streamlab.lab.host.git import GitError, git
-from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.isolate.process import Outcome, last_lines, run_isolated
 
 Say = Callable[[str], None]
 
@@ -40,22 +40,18 @@ _TOOLS = ("scikit-build-core", "nanobind", "cmake", "ninja")
 
 
 def build_arm(repository: Path, revision: Revision, name: str, say: Say) -> Arm:
-    """Return a revision as an arm; builds it unless an earlier build used the same tools.
-
-    Raises:
-        GateError: the revision does not build; the message names the log.
-    """
+    """Return a revision as an arm; builds it unless an earlier build used the same tools."""
     with lock_revision(repository, revision):
         tree = source_tree(repository, revision)
         root = tree.parent
         tools = toolchain()
         stamp = root / "built.json"
         if _read(stamp) != tools:
-            say(f"building {revision.shown} in {root}")
+            say(f"building {revision.label} in {root}")
             stamp.unlink(missing_ok=True)  # or an interrupted build would look complete
             _build(revision, root)
             stamp.write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
-    return site_arm(name=name, revision=revision.shown, folder=root / "site", tree=tree)
+    return site_arm(name=name, revision=revision.label, folder=root / "site", tree=tree)
 
 
 @contextmanager
@@ -69,11 +65,7 @@ def lock_revision(repository: Path, revision: Revision) -> Iterator[None]:
 
 
 def source_tree(repository: Path, revision: Revision) -> Path:
-    """Return the checkout of a revision; makes it if it is missing or incomplete.
-
-    Raises:
-        GateError: git cannot make the checkout.
-    """
+    """Return the checkout of a revision; makes it if it is missing or incomplete."""
     tree = repository / "build" / "gate" / revision.commit / "tree"
     if not _is_complete(tree):
         if tree.parent.exists():
@@ -107,11 +99,7 @@ def toolchain() -> dict[str, Any]:
 
 
 def compiler_version() -> str:
-    """Return the first line of the C++ compiler's --version.
-
-    Raises:
-        GateError: no compiler was found.
-    """
+    """Return the first line of the C++ compiler's --version; refuse a machine without a compiler."""
     compiler = os.environ.get("CXX") or "c++"
     # Split as CMake does: `CXX="ccache g++"` is two words.
     command = [*shlex.split(compiler), "--version"]
@@ -132,6 +120,12 @@ def build_path() -> str:
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
+def run_build(command: Sequence[str], *, log: Path, timeout_s: float) -> Outcome:
+    """Run a build; isolated, so that an interrupt also ends compilers, to which tools do not pass it."""
+    env = {"PATH": build_path(), "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return run_isolated(command, log=log, timeout_s=timeout_s, env=env)
+
+
 def _build(revision: Revision, root: Path) -> None:
     for part in ("site", "cmake", "cache"):
         if (root / part).exists():
@@ -139,24 +133,17 @@ def _build(revision: Revision, root: Path) -> None:
     log = root / "build.log"
     command = [
         *(sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps"),
-        *("--disable-pip-version-check", "--no-index", "--target", str(root / "site")),
+        *("--no-index", "--target", str(root / "site")),
         *("--config-settings", f"build-dir={root / 'cmake'}", str(root / "tree")),
     ]
     log.write_text("", encoding="utf-8")
-    # Isolated, so that an interrupt also ends the compilers, to which build tools do not pass it.
-    outcome = run_isolated(
-        command,
-        log=log,
-        timeout_s=BUILD_TIMEOUT_S,
-        env={"PATH": build_path(), "PIP_NO_INPUT": "1"},
-    )
+    outcome = run_build(command, log=log, timeout_s=BUILD_TIMEOUT_S)
     if outcome.timed_out:
-        raise GateError(f"{revision.shown} did not build in {BUILD_TIMEOUT_S} s: {log}")
+        raise GateError(f"{revision.label} did not build in {BUILD_TIMEOUT_S} s: {log}")
     if outcome.returncode != 0:
-        last = [line for line in log.read_text(encoding="utf-8").splitlines() if line.strip()][-3:]
         raise GateError(
-            f"{revision.shown} does not build (log: {log}): {' | '.join(last)}; the gate needs a "
-            "compiler and the packages of `make setup`"
+            f"{revision.label} does not build (log: {log}): {' | '.join(last_lines(log, 3))}; the "
+            "gate needs a compiler and the packages of `make setup`"
         )
 
 

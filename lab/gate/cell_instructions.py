@@ -17,11 +17,11 @@ from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.counted_run import MACHINE
 from streamlab.lab.gate.instructions import COUNT_TIMEOUT_S, FLOOR, count_line
 from streamlab.lab.gate.metrics import INSTRUCTIONS
-from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.gate.outcome import GateReport, Line, Verdict
 from streamlab.lab.gate.report_notes import reference_notes
 from streamlab.lab.gate.status import fault_line
 from streamlab.lab.gate.trials import Bench, Work, warm_up
-from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.lab.trial.spec import EngineTrial, write_job
 
 COUNTS = 2
@@ -31,11 +31,7 @@ _TOTALS = re.compile(r"^totals: (\d+)", re.MULTILINE)
 
 
 def check_valgrind() -> None:
-    """Check that this machine can count instructions.
-
-    Raises:
-        GateError: the architecture is wrong, or valgrind is missing.
-    """
+    """Refuse a machine that cannot count instructions: another architecture, or no valgrind."""
     if platform.machine() != MACHINE:
         raise GateError(
             f"instructions of a repository can be counted on {MACHINE} only, and this machine is "
@@ -49,11 +45,7 @@ def check_valgrind() -> None:
 
 
 def check_catch_up(works: Mapping[str, Work]) -> None:
-    """Refuse cells with an offered load, because their instructions depend on the clock.
-
-    Raises:
-        GateError: a cell has an offered load.
-    """
+    """Refuse cells with an offered load, because their instructions depend on the clock."""
     for cell, work in works.items():
         if work.job.load is not None:
             raise GateError(
@@ -63,11 +55,7 @@ def check_catch_up(works: Mapping[str, Work]) -> None:
 
 
 def count_arms(bench: Bench, old: Arm, new: Arm, say: Say) -> GateReport:
-    """Count the instructions of a bench's cells in two built arms and return the report.
-
-    Raises:
-        GateError: a cell has an offered load, or an oracle failed.
-    """
+    """Count the instructions of a bench's cells in two built arms and return the report."""
     check_catch_up(bench.works)
     for arm in (old, new):
         bench.make_oracles(arm, say)
@@ -95,7 +83,7 @@ def _line(bench: Bench, old: Arm, new: Arm, cell: str, say: Say) -> Line:
             result = count(bench.trial(arm, cell), arm, log=log)
             if isinstance(result, str):
                 note = f"{side}: {result} ({log})"
-                return Line(cell=cell, metric=INSTRUCTIONS, word=Word.NO_NUMBER, note=note)
+                return Line(cell=cell, metric=INSTRUCTIONS, word=Verdict.NO_NUMBER, note=note)
             counts[side].append(result)
             say(f"{cell}: {side}, count {number + 1} of {COUNTS}: {result:,} instructions")
     return count_line(cell, counts["old"], counts["new"])
@@ -128,6 +116,6 @@ def count(job: EngineTrial, arm: Arm, *, log: Path) -> int | str:
         )
     total = sum(int(number) for text in texts for number in _TOTALS.findall(text))
     if outcome.returncode != 0 or total == 0:
-        last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-        return f"it ended with code {outcome.returncode} under valgrind: {' | '.join(last)}"
+        last = " | ".join(last_lines(log, 5))
+        return f"it ended with code {outcome.returncode} under valgrind: {last}"
     return total

@@ -1,7 +1,6 @@
 """Locates the code of cells, and refuses code that both arms would import from the same place."""
 
 import sys
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,10 +18,11 @@ from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.registry import places as places_of
 from streamlab.workloads.registry import workload as find_workload
 
-OWN_FOLDERS = (
+LAB_FOLDERS = (
     IMPORT_ROOT / "streamlab",
     *(SOURCE / name for name in ("lab", "workloads", "engines", "results", "reports")),
 )
+"""Folders of the packages that a build of this lab contains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Place:
     @property
     def is_lab(self) -> bool:
         """Whether the part belongs to the running lab."""
-        return self.below(OWN_FOLDERS)
+        return self.below(LAB_FOLDERS)
 
     def below(self, folders: Iterable[Path]) -> bool:
         """Return whether the file is in any of these folders."""
@@ -65,7 +65,7 @@ def find_strays(checkout: Path, projects: Collection[str]) -> tuple[Place, ...]:
     They come from the user's checkout, through an editable install, or from an installed package
     that was built from the checkout.
     """
-    installed = (Path(sys.prefix).resolve(), *OWN_FOLDERS)
+    installed = (Path(sys.prefix).resolve(), *LAB_FOLDERS)
     copies = installed_files(projects, checkout)
     modules = [
         Place(part=f"module {name!r}", file=_file_of(module))
@@ -90,18 +90,13 @@ def find_loaded_files(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(file for file in files if file and file.is_relative_to(folder)))
 
 
-def check_built_packages(cells: Sequence[Cell], source: Path = SOURCE) -> None:
-    """Check that the engines and workloads of cells are in the packages that this lab builds.
-
-    Raises:
-        GateError: an engine or workload is elsewhere.
-    """
-    packages = list(_built_folders(source.resolve()))
+def check_built_packages(cells: Sequence[Cell]) -> None:
+    """Refuse cells whose engine or workload is outside the packages that this lab builds."""
     for engine, workload in dict.fromkeys((cell.engine, cell.entry.found_by) for cell in cells):
         for place in find_places(engine, workload):
-            if not place.below(packages):
+            if not place.is_lab:
                 raise GateError(
-                    f"{place.part} is in {place.file}, outside the packages built from {source}: "
+                    f"{place.part} is in {place.file}, outside the packages built from {SOURCE}: "
                     "both arms would import the same copy and miss its changes; gate the "
                     "repository of that file (--repo DIR, with --build COMMAND), or run the matrix "
                     "with each version installed (`lab run`) and compare the runs: lab compare "
@@ -110,11 +105,7 @@ def check_built_packages(cells: Sequence[Cell], source: Path = SOURCE) -> None:
 
 
 def check_arm(arm: Arm, located: Mapping[str, Sequence[Place]]) -> None:
-    """Check that each cell runs code of an arm, and other code only from the lab.
-
-    Raises:
-        GateError: a part comes from elsewhere, or all parts of a cell are the lab's.
-    """
+    """Refuse cells that run foreign code, from neither the arm nor the lab, or only the lab's code."""
     folder = arm.tree.parent
     for cell, parts in located.items():
         for place in parts:
@@ -141,15 +132,6 @@ def _mapped_code() -> Sequence[Path]:
     fields = (line.split(maxsplit=5) for line in lines.splitlines())
     names = {each[5] for each in fields if "x" in each[1] and each[5:] and each[5][0] == "/"}
     return [Path(name) for name in sorted(names)]
-
-
-def _built_folders(source: Path) -> Iterator[Path]:
-    """Yield the folders of the packages that a wheel contains, and those that they link to."""
-    with (source / "pyproject.toml").open("rb") as file:
-        packages: list[str] = tomllib.load(file)["tool"]["scikit-build"]["wheel"]["packages"]
-    for name in packages:
-        yield source / name
-        yield from (path.resolve() for path in (source / name).iterdir() if path.is_symlink())
 
 
 def _modules(engine: str, workload: str) -> Iterator[tuple[str, str]]:

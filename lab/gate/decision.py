@@ -6,8 +6,8 @@ from statistics import median
 
 import numpy as np
 
-from streamlab.lab.gate.metrics import Metric, Result
-from streamlab.lab.gate.outcome import Line, Word
+from streamlab.lab.gate.metrics import Metric, Pair, TrialResult
+from streamlab.lab.gate.outcome import Line, Verdict
 from streamlab.lab.gate.status import (
     StatusFinding,
     fault_line,
@@ -18,7 +18,6 @@ from streamlab.lab.gate.status import (
 from streamlab.results.stats.decision import (
     Arms,
     Decision,
-    GateVerdict,
     Key,
     Rule,
     confirm,
@@ -33,25 +32,6 @@ NS_PER_MS = 1e6
 
 SEED = 1
 """Seed of the resampling, so that equal values give the same decision."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """The trials of one cell in both arms.
-
-    Attributes:
-        old, new: the trials, rows of the schema in which columns may be missing.
-        same_load: whether trials at the same index ran one after the other under a load with equal
-            due times, so that latencies are compared in pairs.
-    """
-
-    old: Sequence[Result]
-    new: Sequence[Result]
-    same_load: bool = False
-
-
-Measure = Callable[[Sequence[str]], Mapping[str, Pair]]
-"""Measures cells again in both arms, interleaved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +62,14 @@ class GateCriteria:
 
 
 def decide_gate(
-    first: Mapping[str, Pair], measure_again: Measure | None, criteria: GateCriteria
+    first: Mapping[str, Pair],
+    measure_again: Callable[[Sequence[str]], Mapping[str, Pair]] | None,
+    criteria: GateCriteria,
 ) -> tuple[Line, ...]:
     """Decide a gate and return its lines.
 
-    `measure_again` measures suspected cells and is called at most once; None: the first stage
-    decides.
+    `measure_again` measures suspected cells in both arms, interleaved, and is called at most once;
+    None: the first stage decides.
     """
     rng, rule = np.random.default_rng(SEED), criteria.rule
     faults = {cell: fault_line(cell, pair) for cell, pair in first.items()}
@@ -134,7 +116,7 @@ def _statuses(cell: str, first: StatusFinding, measured: Pair | None, rule: Rule
     second = None
     if measured is not None:
         fault = fault_line(cell, measured)
-        if fault is not None and fault.word is Word.BROKEN:
+        if fault is not None and fault.word is Verdict.BROKEN:
             return [fault]
         if first.test.worse:
             second = find_status(measured, rule.alpha)
@@ -155,7 +137,7 @@ def _arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[Key, Arm
     return arms
 
 
-def _costs(results: Sequence[Result], metric: Metric) -> tuple[float, ...] | None:
+def _costs(results: Sequence[TrialResult], metric: Metric) -> tuple[float, ...] | None:
     if not all(map(is_verified, results)):
         return None
     costs = [metric.cost(result) for result in results]
@@ -187,24 +169,14 @@ def _without_number(
     if unverified is None:
         note = f"a trial has no {metric.name}: {metric.about}"
     else:
-        note = f"a trial has no verified answer: {unverified.get('status')}"
-    word = Word.NO_NUMBER
+        note = f"a trial has no verified answer: {unverified.status}"
+    word = Verdict.NO_NUMBER
     if metric.name in criteria.if_repeatable:
         if all(metric.cost(result) is None for result in trials):
             return []
-        word = Word.NOT_GATED
+        word = Verdict.NOT_GATED
     advisory = metric.name in criteria.advisory
     return [Line(cell=cell, metric=metric.name, word=word, advisory=advisory, note=note)]
-
-
-_WORDS = {
-    GateVerdict.REGRESSION: Word.REGRESSION,
-    GateVerdict.UNCONFIRMED: Word.UNCONFIRMED,
-    GateVerdict.UNCHANGED: Word.UNCHANGED,
-    GateVerdict.IMPROVED: Word.IMPROVED,
-    GateVerdict.UNSTABLE: Word.UNSTABLE,
-    GateVerdict.TOO_FEW: Word.TOO_FEW,
-}
 
 
 def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.Generator) -> Line:
@@ -213,7 +185,7 @@ def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.
     line = Line(
         cell=cell,
         metric=metric,
-        word=_WORDS[finding.verdict],
+        word=Verdict(finding.verdict.value),
         advisory=metric in criteria.advisory,
         n=min(stage.n_old, stage.n_new),
         paired=arms.method is PAIRED,
@@ -226,9 +198,9 @@ def _line(finding: Decision, arms: Arms, criteria: GateCriteria, rng: np.random.
     )
     if line.paired:
         line = replace(line, note=_difference(arms))
-    if metric in criteria.if_repeatable and line.word in (Word.UNSTABLE, Word.TOO_FEW):
+    if metric in criteria.if_repeatable and line.word in (Verdict.UNSTABLE, Verdict.TOO_FEW):
         why = _does_not_repeat(line, criteria.rule)
-        return replace(line, word=Word.NOT_GATED, note="; ".join(filter(None, (why, line.note))))
+        return replace(line, word=Verdict.NOT_GATED, note="; ".join(filter(None, (why, line.note))))
     return line
 
 
@@ -245,7 +217,7 @@ def _difference(arms: Arms) -> str:
 
 def _does_not_repeat(line: Line, rule: Rule) -> str:
     """Return why a metric cannot be gated in a cell."""
-    if line.word is Word.TOO_FEW:
+    if line.word is Verdict.TOO_FEW:
         return f"not gated: {line.n} trials per arm are too few for a decision"
     change = f"{rule.unstable_above:.0%}"
     return (

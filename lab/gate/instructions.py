@@ -4,17 +4,18 @@ A count depends only on source, compiler, flags and libraries, so one run per ar
 Changes below the floor are ignored. Counts miss caches, stalls and contention (docs/gates.md).
 """
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+import msgspec
+
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.metrics import INSTRUCTIONS
-from streamlab.lab.gate.outcome import GateReport, Line, Word
-from streamlab.lab.isolate.process import run_isolated
+from streamlab.lab.gate.outcome import GateReport, Line, Verdict
+from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.results.stats.noise import UNSTABLE_ABOVE
 
 FLOOR = 0.01
@@ -34,27 +35,17 @@ class Counts:
 
 
 def read_counts(path: Path) -> Counts:
-    """Read a file of counts.
-
-    Raises:
-        GateError: the file is missing or damaged.
-    """
+    """Read a file of counts; refuse a missing or damaged one."""
     # An existing file may be anything, so the remedy must not overwrite it.
     remedy = "give a file that `python -m benchmarks.instructions` wrote"
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        counts = Counts(
-            compiler=str(content["compiler"]),
-            flags=str(content["flags"]),
-            valgrind=str(content["valgrind"]),
-            counts={str(name): int(count) for name, count in content["counts"].items()},
-        )
+        counts = msgspec.json.decode(path.read_bytes(), type=Counts)
     except FileNotFoundError as error:
         raise GateError(
             f"{path}: the file of instruction counts is missing; make it with "
             f"`python -m benchmarks.instructions --out {path}`"
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError) as error:
         raise GateError(f"{path}: not a file of instruction counts: {error!r}; {remedy}") from error
     for name, count in counts.counts.items():
         if count <= 0:
@@ -85,16 +76,15 @@ def compare_counts(old: Counts, new: Counts) -> tuple[Line, ...]:
             "one (--against REV), or make a new baseline"
         )
     lines = []
-    for name in [*old.counts, *(name for name in new.counts if name not in old.counts)]:
+    for name in dict.fromkeys((*old.counts, *new.counts)):
         if name not in new.counts:
             note = "missing in the new arm; if it was removed on purpose, make a new baseline"
-            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.BROKEN, note=note))
-            continue
-        if name not in old.counts:
+            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Verdict.BROKEN, note=note))
+        elif name not in old.counts:
             note = f"new: {new.counts[name]:,} instructions"
-            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Word.ADDED, note=note))
-            continue
-        lines.append(count_line(name, [old.counts[name]], [new.counts[name]]))
+            lines.append(Line(cell=name, metric=INSTRUCTIONS, word=Verdict.ADDED, note=note))
+        else:
+            lines.append(count_line(name, [old.counts[name]], [new.counts[name]]))
     return tuple(lines)
 
 
@@ -105,11 +95,11 @@ def count_line(name: str, old: Sequence[int], new: Sequence[int]) -> Line:
     """
     low, high = min(new) / max(old), max(new) / min(old)
     if low > 1 + FLOOR:
-        word = Word.REGRESSION
+        word = Verdict.REGRESSION
     elif high < 1 / (1 + FLOOR):
-        word = Word.IMPROVED
+        word = Verdict.IMPROVED
     else:
-        word = Word.UNCHANGED if high <= 1 + max(FLOOR, UNSTABLE_ABOVE) else Word.UNSTABLE
+        word = Verdict.UNCHANGED if high <= 1 + max(FLOOR, UNSTABLE_ABOVE) else Verdict.UNSTABLE
     return Line(
         cell=name,
         metric=INSTRUCTIONS,
@@ -126,11 +116,7 @@ def _format_counts(counts: Sequence[int]) -> str:
 
 
 def report_counts(old: Counts, new: Counts, *, names: tuple[str, str]) -> GateReport:
-    """Return the comparison as a gate's report.
-
-    Raises:
-        GateError: as for `compare_counts`.
-    """
+    """Return the comparison as a gate's report; errors as for `compare_counts`."""
     return GateReport(
         old=names[0],
         new=names[1],
@@ -166,8 +152,6 @@ def count_tree(
     if outcome.timed_out:
         raise GateError(f"counting {tree} took more than {COUNT_TIMEOUT_S:.0f} s: {log}")
     if outcome.returncode != 0:
-        output = "\n".join(
-            log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-        )
+        output = "\n".join(last_lines(log, 5))
         raise GateError(f"the instructions of {tree} cannot be counted: {output}")
     return read_counts(out)

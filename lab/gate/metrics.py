@@ -1,10 +1,45 @@
-"""Defines the metrics of gates: costs of a trial, where larger is worse."""
+"""Defines what a gate reads of trials: their results, and metrics, which are costs where larger is worse."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-Result = Mapping[str, Any]
+import msgspec
+
+
+class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The columns of a trial that a gate reads, as in `streamlab.results.schema.TrialRow`.
+
+    None without a value, also where an arm's older revision lacks a column.
+    """
+
+    status: str | None = None
+    reason: str | None = None
+    steady: str | None = None
+    steady_reason: str | None = None
+    checked_by: str | None = None
+    offered_eps: float | None = None
+    events: int | None = None
+    duration_s: float | None = None
+    cpu_s: float | None = None
+    latency_count: int | None = None
+    latency_p50_ns: int | None = None
+    latency_p99_ns: int | None = None
+    peak_rss_bytes: int | None = None
+    energy_j_per_1000: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """The trials of one cell in both arms.
+
+    Attributes:
+        same_load: whether trials at the same index ran one after the other under a load with equal
+            due times, so that latencies are compared in pairs.
+    """
+
+    old: Sequence[TrialResult]
+    new: Sequence[TrialResult]
+    same_load: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,54 +49,47 @@ class Metric:
     Attributes:
         name: name on the command line.
         about: description with the unit.
-        cost: returns the cost of a trial; None if the trial has no such value.
+        column: column of `TrialResult`.
+        per_event: whether the cost is the column divided by the number of events.
         quantile: quantile of the outputs' latencies; None if the metric is not a latency.
     """
 
     name: str
     about: str
-    cost: Callable[[Result], float | None]
+    column: str
+    per_event: bool = False
     quantile: float | None = None
 
+    def cost(self, trial: TrialResult) -> float | None:
+        """Return the cost of a trial; None without a value.
 
-def _per_event(column: str) -> Callable[[Result], float | None]:
-    def cost(result: Result) -> float | None:
-        value, events = result.get(column), result.get("events")
-        return value / events if value and events else None
-
-    return cost
-
-
-def _column(column: str) -> Callable[[Result], float | None]:
-    def cost(result: Result) -> float | None:
-        value = result.get(column)
-        return float(value) if value else None
-
-    return cost
+        A value of 0, such as a CPU time below the clock's step, counts as missing.
+        """
+        value: float | None = getattr(trial, self.column)
+        divisor = trial.events if self.per_event else 1
+        return value / divisor if value and divisor else None
 
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric(name="wall", about="seconds per event, timed part", cost=_per_event("duration_s")),
-        Metric(name="cpu", about="CPU-seconds per event, whole tree", cost=_per_event("cpu_s")),
         Metric(
-            name="p50",
-            about="median latency, ns",
-            cost=_column("latency_p50_ns"),
-            quantile=0.5,
+            name="wall", about="seconds per event, timed part", column="duration_s", per_event=True
         ),
+        Metric(
+            name="cpu", about="CPU-seconds per event, whole tree", column="cpu_s", per_event=True
+        ),
+        Metric(name="p50", about="median latency, ns", column="latency_p50_ns", quantile=0.5),
         Metric(
             name="p99",
             about="99th percentile of latency, ns",
-            cost=_column("latency_p99_ns"),
+            column="latency_p99_ns",
             quantile=0.99,
         ),
-        Metric(name="rss", about="peak memory, bytes", cost=_column("peak_rss_bytes")),
-        Metric(name="energy", about="gross J per 1,000 events", cost=_column("energy_j_per_1000")),
+        Metric(name="rss", about="peak memory, bytes", column="peak_rss_bytes"),
+        Metric(name="energy", about="gross J per 1,000 events", column="energy_j_per_1000"),
     )
 }
-"""Metrics by name. A value of 0, such as a CPU time below the clock's step, counts as missing."""
 
 DEFAULT_METRICS = ("wall", "cpu")
 """Metrics gated by default; a doubt about one makes a gate inconclusive."""

@@ -8,43 +8,35 @@ from streamlab.results.row_conversion import encodable
 from streamlab.results.stats.intervals import Interval
 
 
-class Word(StrEnum):
-    """The verdict on a line; `BROKEN` and `REGRESSION` fail a gate."""
+class Verdict(StrEnum):
+    """The verdict on a line, with its meaning; `BROKEN` and `REGRESSION` fail a gate."""
 
-    BROKEN = "broken"
-    REGRESSION = "regression"
-    ACCEPTED = "accepted"
-    UNCONFIRMED = "not confirmed"
-    UNCHANGED = "unchanged"
-    IMPROVED = "improved"
-    UNSTABLE = "unstable"
-    TOO_FEW = "too few"
-    NOT_GATED = "not gated"
-    FIXED = "fixed"
-    ADDED = "added"
-    UNSUPPORTED = "unsupported"
-    NO_NUMBER = "no number"
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str = "") -> "Verdict":
+        """Return a verdict with its meaning."""
+        word = str.__new__(cls, value)
+        word._value_, word.meaning = value, meaning
+        return word
+
+    BROKEN = "broken", "verified in the old arm; in the new arm a fault, or no verified trial"
+    REGRESSION = "regression", "worse, and confirmed by the second stage if there is one"
+    ACCEPTED = "accepted", "worse, but the list of accepted regressions allows this ratio"
+    UNCONFIRMED = "not confirmed", "worse in the first stage; the second excludes a change of 5 %"
+    UNCHANGED = "unchanged", "no significant change above the floor; a change of 5 % is excluded"
+    IMPROVED = "improved", "better in the first stage"
+    UNSTABLE = "unstable", "no significant change, but too noisy to exclude a change of 5 %"
+    TOO_FEW = "too few", "too few processes for a significant result"
+    NOT_GATED = "not gated", "does not repeat here (see its note); gated only if --metric names it"
+    FIXED = "fixed", "not verified in the old arm, verified in the new arm"
+    ADDED = "added", "missing in the old arm, so nothing to compare"
+    UNSUPPORTED = "unsupported", "neither arm supports this"
+    NO_NUMBER = "no number", "nothing to compare; see the note"
 
 
-WORDS = {
-    Word.BROKEN: "verified in the old arm; in the new arm a fault, or no verified trial",
-    Word.REGRESSION: "worse, and confirmed by the second stage if there is one",
-    Word.ACCEPTED: "worse, but the list of accepted regressions allows this ratio",
-    Word.UNCONFIRMED: "worse in the first stage; the second excludes a change of 5 %",
-    Word.UNCHANGED: "no significant change above the floor; a change of 5 % is excluded",
-    Word.IMPROVED: "better in the first stage",
-    Word.UNSTABLE: "no significant change, but too noisy to exclude a change of 5 %",
-    Word.TOO_FEW: "too few processes for a significant result",
-    Word.NOT_GATED: "does not repeat here (see its note); gated only if --metric names it",
-    Word.FIXED: "not verified in the old arm, verified in the new arm",
-    Word.ADDED: "missing in the old arm, so nothing to compare",
-    Word.UNSUPPORTED: "neither arm supports this",
-    Word.NO_NUMBER: "nothing to compare; see the note",
-}
-
-_FAILING = frozenset({Word.BROKEN, Word.REGRESSION})
-_DOUBTFUL = frozenset({Word.UNSTABLE, Word.TOO_FEW, Word.NO_NUMBER})
-_NOT_COMPARED = frozenset({Word.ADDED, Word.UNSUPPORTED, Word.NOT_GATED})
+_FAILING = frozenset({Verdict.BROKEN, Verdict.REGRESSION})
+_DOUBTFUL = frozenset({Verdict.UNSTABLE, Verdict.TOO_FEW, Verdict.NO_NUMBER})
+_NOT_COMPARED = frozenset({Verdict.ADDED, Verdict.UNSUPPORTED, Verdict.NOT_GATED})
 
 
 class Headline(StrEnum):
@@ -73,7 +65,7 @@ class Line:
 
     cell: str
     metric: str
-    word: Word
+    word: Verdict
     advisory: bool = False
     n: int | None = None
     paired: bool = False
@@ -93,7 +85,7 @@ class Line:
     @property
     def fails(self) -> bool:
         """Whether the line fails the gate; a wrong answer does even if the metric is advisory."""
-        return self.word is Word.BROKEN or (self.word in _FAILING and not self.advisory)
+        return self.word is Verdict.BROKEN or (self.word in _FAILING and not self.advisory)
 
     @property
     def doubtful(self) -> bool:
@@ -136,7 +128,7 @@ class GateReport:
             bool(line.metric)
             and line.n is not None
             and not line.advisory
-            and line.word is not Word.NOT_GATED
+            and line.word is not Verdict.NOT_GATED
             for line in self.lines
         )
 

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.lab.errors import GateError
-from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.metrics import Metric
+from streamlab.lab.gate.metrics import Metric, Pair, TrialResult
 from streamlab.results import schema
 from streamlab.results.row_conversion import encodable
 
-MEDIAN = "median"
 LEAST_S, MOST_S = 1e-12, 1e9
 """Range of plausible times: a clock's finest step to thirty years. Others could overflow a ratio."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -30,9 +28,7 @@ _TOOLS = {
     "asv": {"commit_hash", "result_columns"},
 }
 """Keys that identify files of other tools, in the file or in its first benchmark."""
-METRIC = Metric(
-    name=MEDIAN, about="median seconds of a round", cost=lambda result: result.get(MEDIAN)
-)
+METRIC = Metric(name="median", about="median seconds of a round", column="duration_s")
 
 
 def read_sides(old: Sequence[Path], new: Sequence[Path]) -> dict[str, Pair]:
@@ -52,17 +48,16 @@ def read_sides(old: Sequence[Path], new: Sequence[Path]) -> dict[str, Pair]:
         listed = "; ".join(f"{path}: {machine}" for machine, path in machines.items())
         raise GateError(f"the files are from different machines; compare one machine's: {listed}")
     names = dict.fromkeys(name for side in sides for _, _, medians in side for name in medians)
-    return {name: Pair(old=_rows(sides[0], name), new=_rows(sides[1], name)) for name in names}
+    return {name: Pair(old=_trials(sides[0], name), new=_trials(sides[1], name)) for name in names}
 
 
-def _rows(side: Sequence[tuple[Path, str, dict[str, float]]], name: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for path, _, medians in side:
-        if name in medians:
-            rows.append({"status": schema.OK, MEDIAN: medians[name]})
-        else:
-            rows.append({"status": schema.CRASH, "reason": f"{path} has no such benchmark"})
-    return rows
+def _trials(side: Sequence[tuple[Path, str, dict[str, float]]], name: str) -> list[TrialResult]:
+    return [
+        TrialResult(status=schema.OK, duration_s=medians[name])
+        if name in medians
+        else TrialResult(status=schema.CRASH, reason=f"{path} has no such benchmark")
+        for path, _, medians in side
+    ]
 
 
 def _read(path: Path) -> tuple[Path, str, dict[str, float]]:

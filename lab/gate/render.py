@@ -1,14 +1,14 @@
-"""Writes a gate's report as text, Markdown, JSON and JUnit XML."""
+"""Writes a gate's report as text, Markdown, JSON, JUnit XML and an HTML page."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from streamlab.lab.errors import GateError
-from streamlab.lab.gate.outcome import WORDS, GateReport, Headline, Line, Word
+from streamlab.lab.gate.outcome import GateReport, Headline, Line, Verdict
 
 _HEAD = ("cell", "metric", "new / old", "95 %", "first", "n", "p", "floor", "A/A 95 %", "verdict")
 
@@ -46,7 +46,7 @@ def table_of(report: GateReport) -> list[list[str]]:
 def meanings(report: GateReport) -> list[tuple[str, str]]:
     """Return the verdicts of a report, with their meanings."""
     verdicts = {line.word for line in report.lines}
-    return [(str(word), meaning) for word, meaning in WORDS.items() if word in verdicts]
+    return [(str(word), word.meaning) for word in Verdict if word in verdicts]
 
 
 def as_markdown(report: GateReport) -> str:
@@ -67,35 +67,34 @@ def as_text(report: GateReport) -> str:
     return "\n".join(line.replace("*", "") if line.startswith("*") else line for line in lines)
 
 
-def write_markdown(report: GateReport, path: Path) -> None:
-    """Append the outcome to a Markdown file, such as a step summary of CI.
-
-    Raises:
-        GateError: the file cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(as_markdown(report))
-    except OSError as error:
-        raise GateError(f"--markdown {path}: {error}") from error
-
-
-def write_json(report: GateReport, path: Path) -> None:
-    """Write the outcome as JSON: `headline` is `passed`, `failed` or `inconclusive`."""
+def as_json(report: GateReport) -> str:
+    """Return the outcome as JSON: `headline` is `passed`, `failed` or `inconclusive`."""
     content = {"headline": report.headline, **msgspec.to_builtins(report)}
     for line, record in zip(report.lines, content["lines"], strict=True):
         record |= {"fails": line.fails, "doubtful": line.doubtful}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return json.dumps(content, indent=1) + "\n"
 
 
-def write_junit(report: GateReport, path: Path) -> None:
-    """Write JUnit XML with one test case per line.
+def as_page(report: GateReport) -> str:
+    """Return the outcome as one HTML page, without scripts or links."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    table = table_of(report)
+    return environment.get_template("page.html.j2").render(
+        report=report,
+        headline=headline(report),
+        table=table,
+        lines=list(zip(report.lines, table[1:], strict=True)),
+        words=meanings(report),
+    )
 
-    Raises:
-        GateError: the file cannot be written.
-    """
+
+def as_junit(report: GateReport) -> str:
+    """Return JUnit XML with one test case per line."""
     suite = ElementTree.Element("testsuite", name="lab gate")
     counts = {"tests": len(report.lines), "failures": 0, "skipped": 0, "errors": 0}
     properties = ElementTree.SubElement(suite, "properties")
@@ -114,30 +113,41 @@ def write_junit(report: GateReport, path: Path) -> None:
         if line.fails:
             counts["failures"] += 1
             failure = ElementTree.SubElement(case, "failure", message=f"{line.word}: {values}")
-            failure.text = line.note or WORDS[line.word]
+            failure.text = line.note or line.word.meaning
         elif line.advisory or line.word in _SKIPPED:
             counts["skipped"] += 1
             ElementTree.SubElement(case, "skipped", message=f"{values}; {line.note}".rstrip("; "))
         else:
             ElementTree.SubElement(case, "system-out").text = values
     suite.attrib.update({name: str(count) for name, count in counts.items()})
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        ElementTree.indent(suite)
-        ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise GateError(f"--junit {path}: {error}") from error
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True).decode()
+
+
+FORMS: Mapping[str, Callable[[GateReport], str]] = {
+    "json": as_json,
+    "junit": as_junit,
+    "markdown": as_markdown,
+    "page": as_page,
+}
+
+
+def write_report(report: GateReport, form: str, path: Path) -> None:
+    """Write the outcome in one of FORMS; Markdown is appended, e.g. to a step summary of CI."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a" if form == "markdown" else "w", encoding="utf-8") as file:
+        file.write(FORMS[form](report))
 
 
 _SKIPPED = frozenset(
     {
-        Word.NO_NUMBER,
-        Word.TOO_FEW,
-        Word.NOT_GATED,
-        Word.UNSTABLE,
-        Word.ACCEPTED,
-        Word.ADDED,
-        Word.UNSUPPORTED,
+        Verdict.NO_NUMBER,
+        Verdict.TOO_FEW,
+        Verdict.NOT_GATED,
+        Verdict.UNSTABLE,
+        Verdict.ACCEPTED,
+        Verdict.ADDED,
+        Verdict.UNSUPPORTED,
     }
 )
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
-from streamlab.lab.gate.decision import Pair
-from streamlab.lab.gate.metrics import Metric
-from streamlab.lab.gate.outcome import GateReport, Headline, Word
+from streamlab.lab.gate.metrics import Metric, Pair
+from streamlab.lab.gate.outcome import GateReport, Headline, Verdict
 from streamlab.lab.gate.status import STATUS
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
@@ -20,7 +19,7 @@ def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
     cells = [
         cell
         for cell, pair in pairs.items()
-        if any(row.get("checked_by") == REFERENCE for row in (*pair.old, *pair.new))
+        if any(row.checked_by == REFERENCE for row in (*pair.old, *pair.new))
     ]
     if cells:
         yield f"{BY_REFERENCE}: {', '.join(cells)}"
@@ -36,11 +35,11 @@ def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:
     doubts = [line.word for line in report.lines if line.doubtful and line.metric != STATUS]
     statuses = sum(line.doubtful and line.metric == STATUS for line in report.lines)
     few, unstable, none = (
-        doubts.count(word) for word in (Word.TOO_FEW, Word.UNSTABLE, Word.NO_NUMBER)
+        doubts.count(word) for word in (Verdict.TOO_FEW, Verdict.UNSTABLE, Verdict.NO_NUMBER)
     )
     if few:
         rule, tests = ONE_STAGE if one_stage else TWO_STAGE, report.tests
-        in_pairs = any(line.paired for line in report.lines if line.word is Word.TOO_FEW)
+        in_pairs = any(line.paired for line in report.lines if line.word is Verdict.TOO_FEW)
         method = PAIRED if in_pairs else INDEPENDENT
         needed = values_needed(tests, rule, method)
         remedy = (
@@ -86,9 +85,9 @@ def describe_outputs(first: Mapping[str, Pair], metrics: Sequence[Metric]) -> It
     quantiles = [(m.name, m.quantile) for m in metrics if m.quantile is not None]
     for cell, pair in first.items():
         trials = [*pair.old, *pair.new]
-        if not all(trial.get("offered_eps") for trial in trials):
+        if not all(trial.offered_eps for trial in trials):
             continue
-        outputs = min(trial.get("latency_count") or 0 for trial in trials)
+        outputs = min(trial.latency_count or 0 for trial in trials)
         for name, quantile in quantiles:
             needed = outputs_needed(quantile)
             words = (

@@ -21,22 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamlab.lab.errors import GateError
-from streamlab.lab.gate.arm import Arm, find_module_files
-from streamlab.lab.gate.build import BUILD_TIMEOUT_S, Say, build_path
+from streamlab.lab.gate.arm import LAB_MODULES, Arm, find_module_files
+from streamlab.lab.gate.build import BUILD_TIMEOUT_S, Say, run_build
 from streamlab.lab.gate.missing_files import find_gaps
 from streamlab.lab.gate.source import Revision, check_out
 from streamlab.lab.host.git import GitError, git
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE, is_installed
-from streamlab.lab.isolate.process import run_isolated
 
 SITE, FOLDER = "{site}", "{source}"
 _LAST_LINES = 20
-_LAB_MODULES = (
-    "streamlab.engines.registry",
-    "streamlab",
-    "streamlab.lab.trial",
-    "streamlab.results.schema",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +46,7 @@ class Recipe:
 
 
 def find_repository(place: Path) -> Path:
-    """Return the root of the repository that contains a folder.
-
-    Raises:
-        GateError: the folder is in no repository, or in the lab's.
-    """
+    """Return the root of the repository that contains a folder; refuse the lab's own."""
     try:
         root = Path(git(place, "rev-parse", "--show-toplevel"))
     except GitError as error:
@@ -74,11 +63,7 @@ def find_repository(place: Path) -> Path:
 def build_arms(
     root: Path, revisions: tuple[Revision, Revision], recipe: Recipe, *, logs: Path, say: Say
 ) -> Iterator[tuple[Arm, Arm]]:
-    """Build both revisions as arms, and remove them after the block.
-
-    Raises:
-        GateError: a revision does not build, or hides modules of the lab.
-    """
+    """Build both revisions as arms, and remove them after the block."""
     with tempfile.TemporaryDirectory(prefix="lab-gate-", ignore_cleanup_errors=True) as name:
         scratch = Path(name).resolve()
         old, new = (
@@ -93,7 +78,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     site.mkdir(parents=True)
     check_out(root, revision.commit, source)
     if recipe.command is not None:
-        say(f"building {revision.shown}: {recipe.command}")
+        say(f"building {revision.label}: {recipe.command}")
         _build(root, revision, recipe, source=source, site=site, log=log)
     if recipe.command is None or SITE not in recipe.command:
         write_entry_points(source, site)
@@ -102,7 +87,7 @@ def _arm(root: Path, revision: Revision, recipe: Recipe, folder: Path, log: Path
     inherited = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     arm = Arm(
         name=folder.name,
-        revision=revision.shown,
+        revision=revision.label,
         python=Path(sys.executable),
         path=(site, source / "src", source, *lab, *map(Path, inherited)),
         tree=source,
@@ -120,13 +105,8 @@ def _build(
     command = recipe.command.replace(SITE, shlex.quote(str(site)))
     command = command.replace(FOLDER, shlex.quote(str(source)))
     log.write_bytes(os.fsencode(f"# {command}\n"))
-    # Isolated, so that an interrupt also ends the compilers, to which build tools do not pass it.
-    outcome = run_isolated(
-        ["/bin/sh", "-c", f"cd {shlex.quote(str(source))} && {{ {command}\n}}"],
-        log=log,
-        timeout_s=recipe.timeout_s,
-        env={"PATH": build_path(), "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
-    )
+    shell = ["/bin/sh", "-c", f"cd {shlex.quote(str(source))} && {{ {command}\n}}"]
+    outcome = run_build(shell, log=log, timeout_s=recipe.timeout_s)
     if outcome.timed_out:
         wrong = f"did not build in {recipe.timeout_s:g} s (--build-timeout)"
     elif outcome.returncode != 0:
@@ -136,16 +116,13 @@ def _build(
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     output = "\n  ".join(["", *lines[-_LAST_LINES:]]) if lines else " (no output)"
     lacks = "".join(f"\n{gap}" for gap in find_gaps(source, root))
-    raise GateError(f"{revision.shown} {wrong}: {recipe.command}{output}{lacks}\nfull log: {log}")
+    raise GateError(f"{revision.label} {wrong}: {recipe.command}{output}{lacks}\nfull log: {log}")
 
 
 def check_lab(arm: Arm) -> None:
-    """Check that an arm's processes import the running lab.
-
-    Raises:
-        GateError: modules of the arm hide the lab's.
-    """
-    for name, file in zip(_LAB_MODULES, find_module_files(arm, _LAB_MODULES), strict=True):
+    """Refuse an arm whose modules hide the lab's."""
+    modules = ("streamlab.engines.registry", *LAB_MODULES)
+    for name, file in zip(modules, find_module_files(arm, modules), strict=True):
         if file.is_relative_to(arm.tree.parent):
             raise GateError(
                 f"{arm.revision}: its {name} ({file.relative_to(arm.tree.parent)}) hides the "

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from streamlab.lab.errors import GateError
-from streamlab.lab.gate.arm import Arm, Result
+from streamlab.lab.gate.arm import Arm
 from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.instructions import Counts, compare_counts, count_tree
-from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS
-from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS, TrialResult
+from streamlab.lab.gate.outcome import Verdict
 from streamlab.lab.gate.power import Block, Values, cost_gate, rate, status_gate
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.status import STATUS, is_fault, is_verified
@@ -191,9 +191,7 @@ def _measure(
     for number in range(1, rounds + 1):
         results = _round(bench, arms, rule)
         for row in (row for rows in results.values() for row in rows if not is_verified(row)):
-            say(
-                f"round {number} has a trial without a value: {row.get('status')}: {row.get('reason')}"
-            )
+            say(f"round {number} has a trial without a value: {row.status}: {row.reason}")
         for metric in experiment.metrics:
             block = _block(results, metric)
             if block is not None:
@@ -228,8 +226,8 @@ def _bench(experiment: Experiment, master: str, say: Say) -> tuple[Bench, tuple[
     return bench, arms
 
 
-def _round(bench: Bench, arms: Sequence[Arm], rule: Rule) -> dict[str, list[Result]]:
-    results: dict[str, list[Result]] = {arm.name: [] for arm in arms}
+def _round(bench: Bench, arms: Sequence[Arm], rule: Rule) -> dict[str, list[TrialResult]]:
+    results: dict[str, list[TrialResult]] = {arm.name: [] for arm in arms}
     (cell,) = bench.works
     for repetition in range(2 * rule.n):
         for arm in arms if repetition % 2 == 0 else reversed(arms):
@@ -237,13 +235,13 @@ def _round(bench: Bench, arms: Sequence[Arm], rule: Rule) -> dict[str, list[Resu
     return results
 
 
-def _check_result(result: Result) -> Result:
+def _check_result(result: TrialResult) -> TrialResult:
     if is_fault(result):
         raise GateError(f"a trial of the self-test failed: {result}")
     return result
 
 
-def _block(results: Mapping[str, Sequence[Result]], metric: Metric) -> Block | None:
+def _block(results: Mapping[str, Sequence[TrialResult]], metric: Metric) -> Block | None:
     """Return the values of a round; None if a trial has no value."""
     by_arm = {name: _values(results[name], metric) for name in (*_SAME, *metric.plants)}
     present = {name: values for name, values in by_arm.items() if values is not None}
@@ -255,9 +253,9 @@ def _block(results: Mapping[str, Sequence[Result]], metric: Metric) -> Block | N
     )
 
 
-def _values(rows: Sequence[Result], metric: Metric) -> Values | None:
+def _values(rows: Sequence[TrialResult], metric: Metric) -> Values | None:
     if metric.method is None:
-        return np.array([level(row.get("status"), row.get("steady")) for row in rows], dtype=float)
+        return np.array([level(row.status, row.steady) for row in rows], dtype=float)
     cost = METRICS[metric.name].cost
     values = [cost(row) if is_verified(row) else None for row in rows]
     return None if None in values else np.array(values, dtype=np.float64)
@@ -334,7 +332,9 @@ def _counts(rounds: int, until: float, say: Say) -> list[list[str]] | str:
 
 
 def _regressions(old: Counts, new: Counts) -> frozenset[str]:
-    return frozenset(line.cell for line in compare_counts(old, new) if line.word is Word.REGRESSION)
+    return frozenset(
+        line.cell for line in compare_counts(old, new) if line.word is Verdict.REGRESSION
+    )
 
 
 def _share(count: int, total: int) -> str:

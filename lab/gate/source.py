@@ -34,17 +34,13 @@ class Revision:
     """
 
     commit: str
-    shown: str
+    label: str
     changed: bool = False
     left_out: tuple[str, ...] = ()
 
 
 def find_checkout() -> Path:
-    """Return the root of the checkout that this lab runs from.
-
-    Raises:
-        GateError: the lab runs from no checkout, or the current folder is in another repository.
-    """
+    """Return the root of the checkout that this lab runs from; refuse a call from another repository."""
     try:
         git(SOURCE, "ls-files", "--error-unmatch", "lab/runner/provenance.py")
     except GitError as error:
@@ -66,11 +62,7 @@ def find_checkout() -> Path:
 
 
 def resolve(repository: Path, name: str) -> Revision:
-    """Return the commit of a revision's name.
-
-    Raises:
-        GateError: git finds no such commit.
-    """
+    """Return the commit of a revision's name; refuse an unknown name."""
     try:
         commit = git(repository, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}")
     except GitError as error:
@@ -79,8 +71,8 @@ def resolve(repository: Path, name: str) -> Revision:
         raise GateError(
             f"--against {name!r} is not a revision of {repository} ({error}){remedy}"
         ) from error
-    shown = commit[:12] if commit.startswith(name) else f"{name} ({commit[:12]})"
-    return Revision(commit=commit, shown=shown)
+    label = commit[:12] if commit.startswith(name) else f"{name} ({commit[:12]})"
+    return Revision(commit=commit, label=label)
 
 
 def commit_working_tree(repository: Path) -> Revision:
@@ -114,11 +106,11 @@ def commit_working_tree(repository: Path) -> Revision:
         git(repository, *words, "--", ":/", *excluded, env=env)
         tree = git(repository, "write-tree", env=env)
         if tree == git(repository, "rev-parse", f"{head}^{{tree}}"):
-            shown = f"working tree ({head[:12]})"
-            return Revision(commit=head, shown=shown, left_out=left_out)
+            label = f"working tree ({head[:12]})"
+            return Revision(commit=head, label=label, left_out=left_out)
         commit = git(repository, "commit-tree", tree, "-p", head, "-m", "lab gate", env=env)
-    shown = f"working tree ({head[:12]} with changes)"
-    return Revision(commit=commit, shown=shown, changed=True, left_out=left_out)
+    label = f"working tree ({head[:12]} with changes)"
+    return Revision(commit=commit, label=label, changed=True, left_out=left_out)
 
 
 def check_out(repository: Path, commit: str, folder: Path) -> None:

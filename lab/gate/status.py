@@ -3,15 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from streamlab.lab.gate.metrics import Result
-from streamlab.lab.gate.outcome import Line, Word
+from streamlab.lab.gate.metrics import Pair, TrialResult
+from streamlab.lab.gate.outcome import Line, Verdict
 from streamlab.results import schema
 from streamlab.results.stats.statuses import FAULTS, ORDER, StatusTest, compare_statuses, level
-
-if TYPE_CHECKING:
-    from streamlab.lab.gate.decision import Pair
 
 STATUS = "status"
 """Metric of a line on statuses; a line on a fault has an empty metric."""
@@ -21,37 +17,35 @@ MOST_UNVERIFIED = 4
 trials, and four of four per arm are enough for a regression of the status."""
 
 
-def is_fault(result: Result) -> bool:
+def is_fault(result: TrialResult) -> bool:
     """Return whether a trial shows a fault of the program, which chance does not explain."""
-    return result.get("status") in FAULTS
+    return result.status in FAULTS
 
 
-def is_verified(result: Result) -> bool:
+def is_verified(result: TrialResult) -> bool:
     """Return whether a trial has a verified answer."""
-    return result.get("status") in schema.VERIFIED
+    return result.status in schema.VERIFIED
 
 
-def is_lost(results: Sequence[Result]) -> bool:
+def is_lost(results: Sequence[TrialResult]) -> bool:
     """Return whether further trials of a cell cannot give a number."""
     unverified = sum(not is_verified(result) for result in results)
     return any(map(is_fault, results)) or unverified >= MOST_UNVERIFIED
 
 
-def fault_line(cell: str, pair: "Pair") -> Line | None:
+def fault_line(cell: str, pair: Pair) -> Line | None:
     """Return a line if an arm has a fault or no verified trial; else None."""
     old, new = _fault(pair.old), _fault(pair.new)
     if old is None and new is None:
         return None
     if old is None:
-        word, note = Word.BROKEN, f"new: {new}"
+        word, note = Verdict.BROKEN, f"new: {new}"
     elif new is None:
-        word, note = Word.FIXED, f"old: {old}"
-    elif all(
-        any(r.get("status") == schema.UNSUPPORTED for r in arm) for arm in (pair.old, pair.new)
-    ):
-        word, note = Word.UNSUPPORTED, f"new: {new}"
+        word, note = Verdict.FIXED, f"old: {old}"
+    elif all(any(r.status == schema.UNSUPPORTED for r in arm) for arm in (pair.old, pair.new)):
+        word, note = Verdict.UNSUPPORTED, f"new: {new}"
     else:
-        word, note = Word.NO_NUMBER, f"not verified in either arm; new: {new}"
+        word, note = Verdict.NO_NUMBER, f"not verified in either arm; new: {new}"
     return Line(cell=cell, metric="", word=word, note=note)
 
 
@@ -63,7 +57,7 @@ class StatusFinding:
     counts: str
 
 
-def find_status(pair: "Pair", alpha: float) -> StatusFinding:
+def find_status(pair: Pair, alpha: float) -> StatusFinding:
     """Compare the statuses of both arms, each with at least one trial."""
     old, new = _levels(pair.old), _levels(pair.new)
     counts = f"old: {_format_levels(old)}; new: {_format_levels(new)}"
@@ -84,16 +78,16 @@ def status_line(cell: str, first: StatusFinding, second: StatusFinding | None) -
     if not first.test.differs:
         return None
     if last.test.worse:
-        word = Word.REGRESSION
+        word = Verdict.REGRESSION
     elif not last.test.excludes:
-        word = Word.UNSTABLE
+        word = Verdict.UNSTABLE
     else:
-        word = Word.UNCHANGED if second is None else Word.UNCONFIRMED
+        word = Verdict.UNCHANGED if second is None else Verdict.UNCONFIRMED
     note = first.counts if second is None else f"{second.counts}; first stage: {first.counts}"
     return Line(cell=cell, metric=STATUS, word=word, p=last.test.p, note=note)
 
 
-def _fault(results: Sequence[Result]) -> str | None:
+def _fault(results: Sequence[TrialResult]) -> str | None:
     if not results:
         return "no trial"
     faults = [result for result in results if is_fault(result)]
@@ -101,16 +95,15 @@ def _fault(results: Sequence[Result]) -> str | None:
         faults = list(results)
     if not faults:
         return None
-    return f"{faults[0].get('status')}: {_reason(faults[0]) or 'no reason'}"
+    return f"{faults[0].status}: {_reason(faults[0]) or 'no reason'}"
 
 
-def _reason(result: Result) -> str:
-    reason = result.get("reason") or result.get("steady_reason") or ""
-    return str(reason).partition("\n")[0]
+def _reason(result: TrialResult) -> str:
+    return (result.reason or result.steady_reason or "").partition("\n")[0]
 
 
-def _levels(results: Sequence[Result]) -> list[int]:
-    return [level(result.get("status"), result.get("steady")) for result in results]
+def _levels(results: Sequence[TrialResult]) -> list[int]:
+    return [level(result.status, result.steady) for result in results]
 
 
 def _format_levels(levels: Sequence[int]) -> str:

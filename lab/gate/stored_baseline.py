@@ -7,24 +7,23 @@ changes; docs/gates.md has the rates. Prefer `--against REV`.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.build import Say
-from streamlab.lab.gate.decision import Pair
+from streamlab.lab.gate.metrics import Pair, TrialResult
 from streamlab.lab.gate.trials import find_inputs
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Matrix
 from streamlab.lab.runner.provenance import host
 from streamlab.lab.runner.run_directory import RunDirectory, new_meta, record_dataset
-from streamlab.lab.runner.runner import Runner
+from streamlab.lab.runner.runner import Runner, Watcher
 from streamlab.lab.runner.session import surroundings
 from streamlab.results.compare import CELL
 from streamlab.results.differences import by_cell, describe_differences, differences
 from streamlab.results.machines import compare_machines
-from streamlab.results.schema import TrialRow, columns_of
+from streamlab.results.schema import TrialRow
 from streamlab.results.store import Run, read_run
 
 
@@ -45,16 +44,12 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
         )
     return {
         cell: Pair(old=_cell_trials(before.get(cell, [])), new=_cell_trials(after.get(cell, [])))
-        for cell in [*before, *(cell for cell in after if cell not in before)]
+        for cell in dict.fromkeys((*before, *after))
     }
 
 
 def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
-    """Check before measuring that a baseline has all cells and is from an equal machine.
-
-    Raises:
-        GateError: the baseline lacks cells, or is from another machine.
-    """
+    """Refuse a baseline that lacks cells or is from another machine, before anything is measured."""
     before = by_cell(old)
     missing = [cell.id for cell in cells if cell.id not in before]
     if missing:
@@ -99,26 +94,14 @@ def measure_run(
         meta = record_dataset(meta, key, dataset)
     directory = RunDirectory.create(root, meta)
     say(f"{len(cells)} cells x {n}: {directory.path}")
-    result = Runner(directory, repeated, datasets, Quiet(), matrix.settings).run()
+    result = Runner(directory, repeated, datasets, _Quiet(), matrix.settings).run()
     if result.interrupted:
         raise KeyboardInterrupt
     return read_run(directory.path)
 
 
-class Quiet:
-    """A `streamlab.lab.runner.runner.Watcher` that prints nothing."""
-
-    def advised(self, text: str) -> None:
-        """Print nothing."""
-
-    def oracle(self, key: str, dataset: Any) -> None:
-        """Print nothing."""
-
-    def started(self, trial: Any) -> None:
-        """Print nothing."""
-
-    def finished(self, trial: Any, row: TrialRow) -> None:
-        """Print nothing."""
+class _Quiet(Watcher):
+    """Prints nothing."""
 
 
 def planted_work_notes(old: Run, new: Run) -> tuple[str, ...]:
@@ -135,6 +118,10 @@ def _listed(cells: Iterable[str]) -> str:
     return ", ".join(cells) or "no cell"
 
 
-def _cell_trials(rows: Sequence[TrialRow]) -> tuple[dict[str, Any], ...]:
+def _cell_trials(rows: Sequence[TrialRow]) -> tuple[TrialResult, ...]:
     """Return the trials of the cell itself, without those of a search."""
-    return tuple(columns_of(row) for row in rows if row.purpose in (None, CELL))
+    return tuple(
+        msgspec.convert(row, TrialResult, from_attributes=True)
+        for row in rows
+        if row.purpose in (None, CELL)
+    )

@@ -1,6 +1,5 @@
 """Measures the cells of a matrix in two arms, with alternating trials."""
 
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +10,9 @@ import msgspec
 import numpy as np
 
 from streamlab.lab.errors import GateError, LabError
-from streamlab.lab.gate.arm import Arm, Result, run_in_arm
+from streamlab.lab.gate.arm import Arm, run_in_arm
 from streamlab.lab.gate.build import Say
-from streamlab.lab.gate.decision import Pair
+from streamlab.lab.gate.metrics import Pair, TrialResult
 from streamlab.lab.gate.status import is_fault, is_lost, is_verified
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.runner.datasets import check_room_for, find_dataset
@@ -41,29 +40,22 @@ class Work:
 
 def make_works(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[str, Work]:
     """Return the work of a gate by cell id; `datasets` has the inputs by workload key."""
-    return {
-        cell.id: Work(
-            key=cell.entry.key,
-            slug=cell.slug,
-            timeout_s=cell.timeout_s,
-            job=_job(cell, datasets[cell.entry.key]),
+    works = {}
+    for cell in cells:
+        dataset = datasets[cell.entry.key]
+        job = EngineTrial(
+            engine=cell.engine,
+            variant=cell.variant,
+            workers=cell.workers,
+            batch=cell.batch or 1,
+            options=cell.options,
+            dataset=dataset,
+            workload=cell.entry.asked_for(dataset),
+            query=cell.query,
+            load=cell.load,
         )
-        for cell in cells
-    }
-
-
-def _job(cell: Cell, dataset: Dataset) -> EngineTrial:
-    return EngineTrial(
-        engine=cell.engine,
-        variant=cell.variant,
-        workers=cell.workers,
-        batch=cell.batch or 1,
-        options=cell.options,
-        dataset=dataset,
-        workload=cell.entry.asked_for(dataset),
-        query=cell.query,
-        load=cell.load,
-    )
+        works[cell.id] = Work(key=cell.entry.key, slug=cell.slug, timeout_s=cell.timeout_s, job=job)
+    return works
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +69,7 @@ class Bench:
     """
 
     works: Mapping[str, Work]
-    logs: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="lab-gate-logs-")))
+    logs: Path
     planted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     energy: str = "none"
 
@@ -95,19 +87,16 @@ class Bench:
         """Return the log of a cell's trials in an arm."""
         return self.logs / f"{self.works[cell_id].slug}-{arm.name}.log"
 
-    def run(self, arm: Arm, cell_id: str) -> Result:
+    def run(self, arm: Arm, cell_id: str) -> TrialResult:
         """Run one trial of a cell in an arm."""
         timeout_s = self.works[cell_id].timeout_s
-        return run_in_arm(
+        columns = run_in_arm(
             arm, self.trial(arm, cell_id), log=self.log(arm, cell_id), timeout_s=timeout_s
         )
+        return msgspec.convert(columns, TrialResult)
 
     def make_oracles(self, arm: Arm, say: Say) -> None:
-        """Make the missing expected answers of an arm; arms with equal oracles share them.
-
-        Raises:
-            GateError: an oracle failed.
-        """
+        """Make the missing expected answers of an arm; arms with equal oracles share them."""
         for work in {work.key: work for work in self.works.values()}.values():
             job = OracleJob(
                 dataset=work.job.dataset,
@@ -127,11 +116,7 @@ class Bench:
 
 
 def check_cells(cells: Sequence[Cell]) -> None:
-    """Refuse cells that a gate cannot repeat.
-
-    Raises:
-        GateError: a cell searches for a rate.
-    """
+    """Refuse cells that a gate cannot repeat: searches for a rate."""
     for cell in cells:
         if cell.search is not None:
             raise GateError(
@@ -148,7 +133,7 @@ def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
     pairs = {}
     for cell in bench.works:
         pair = Pair(old=(bench.run(old, cell),), new=(bench.run(new, cell),))
-        say(f"{cell}: old {pair.old[0].get('status')}, new {pair.new[0].get('status')}")
+        say(f"{cell}: old {pair.old[0].status}, new {pair.new[0].status}")
         pairs[cell] = pair
     return pairs
 
@@ -170,7 +155,7 @@ def measure(
     more is skipped.
     """
     rng = np.random.default_rng()
-    rows: dict[str, dict[str, list[Result]]] = {cell: {"old": [], "new": []} for cell in cells}
+    rows: dict[str, dict[str, list[TrialResult]]] = {cell: {"old": [], "new": []} for cell in cells}
     began = time.monotonic()
     for repetition in range(n):
         forward = repetition % 2 == 0
@@ -183,7 +168,7 @@ def measure(
                 side = "old" if arm is old else "new"
                 rows[cell][side].append(result)
                 if not is_verified(result):
-                    say(f"{cell}: {side} {result.get('status')}: {result.get('reason')}")
+                    say(f"{cell}: {side} {result.status}: {result.reason}")
         took = time.monotonic() - began
         say(f"repetition {repetition + 1} of {n}: {took:.0f} s")
     return {

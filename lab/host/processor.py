@@ -1,4 +1,4 @@
-"""Reads values about the processor from the kernel; None or empty if unreadable.
+"""Reads values about the processor and the memory from the kernel; None or empty if unreadable.
 
 `lab doctor` and the inspections around each trial interpret them.
 """
@@ -95,3 +95,13 @@ def throttled(machine: Machine) -> int | None:
     paths = machine.glob(f"{CPU}/cpu*/thermal_throttle/*_throttle_count")
     counts = [int(text) for path in paths if (text := machine.text(path)) and text.isdigit()]
     return sum(counts) if counts else None
+
+
+def memory_fields(machine: Machine) -> dict[str, int]:
+    """Return the sizes in /proc/meminfo, in bytes, by their names there."""
+    sizes: dict[str, int] = {}
+    for line in (machine.text("/proc/meminfo") or "").splitlines():
+        words = line.replace(":", " ").split()
+        if len(words) >= 2 and words[1].isdigit():
+            sizes[words[0]] = int(words[1]) * 1024
+    return sizes

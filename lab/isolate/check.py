@@ -6,17 +6,16 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from docker import DockerClient
+from docker.errors import APIError, ImageNotFound
+from docker.models.images import Image
 
 from streamlab.lab.errors import IsolationError
 from streamlab.lab.isolate.container import run_in
 from streamlab.lab.isolate.engine import BOOT_ID, address_of, connect, sweep
 from streamlab.lab.isolate.isolation import IMAGE, Isolation
 from streamlab.lab.isolate.source import source_digest
-
-if TYPE_CHECKING:
-    from docker import DockerClient
-    from docker.models.images import Image
 
 LABEL_SOURCE = "lab.source"
 
@@ -101,9 +100,7 @@ def build_command(image: str) -> str:
     return "make image" if image == IMAGE else f"make image IMAGE={shlex.quote(image)}"
 
 
-def _image(client: "DockerClient", isolation: Isolation) -> "Image":
-    from docker.errors import APIError, ImageNotFound
-
+def _image(client: DockerClient, isolation: Isolation) -> Image:
     remedy = f"build it with `{build_command(isolation.image)}`"
     try:
         image = client.images.get(isolation.image)
@@ -125,7 +122,7 @@ def _image(client: "DockerClient", isolation: Isolation) -> "Image":
     return image
 
 
-def _probe(client: "DockerClient", isolation: Isolation) -> None:
+def _probe(client: DockerClient, isolation: Isolation) -> None:
     """Start a container with the limits of a trial, and check that it runs on this kernel."""
     code, output = run_in(client, isolation, ["/bin/sh", "-c", f"cat {BOOT_ID}; command -v python"])
     lines = output.split()

@@ -40,10 +40,7 @@ class _Attributes(ctypes.Structure):
 def confine(writable: Sequence[str], hidden: Sequence[str], *, own_memory: bool = True) -> None:
     """Move this process into a confined mount namespace, as the module describes.
 
-    Args:
-        writable: folders that the process may write to.
-        hidden: folders that look empty; missing folders are ignored.
-        own_memory: mount a fresh /dev/shm; False if the process needs files in it, which stay writable.
+    Missing hidden folders are ignored. Without `own_memory`, files in /dev/shm stay visible and writable.
 
     Raises:
         OSError: the system forbids it, or its kernel is older than Linux 5.12.

@@ -12,7 +12,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from docker import DockerClient
+from docker.errors import DockerException
+from docker.models.containers import Container
+from docker.types import Mount as EngineMount
+from requests.exceptions import ConnectionError as LostError
+from requests.exceptions import ReadTimeout, RequestException
 
 from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.installation import IMPORT_ROOT
@@ -26,12 +33,8 @@ from streamlab.lab.isolate.engine import (
     remove,
 )
 from streamlab.lab.isolate.isolation import Isolation
-from streamlab.lab.isolate.process import Outcome, guarded, oom_kills
+from streamlab.lab.isolate.process import Outcome, oom_kills, supervised
 from streamlab.workloads.default_folders import cache_folder
-
-if TYPE_CHECKING:
-    from docker import DockerClient
-    from docker.models.containers import Container
 
 # Stops a fork bomb, but not an engine: a Java virtual machine has some hundred threads.
 MOST_PROCESSES = 4096
@@ -88,36 +91,27 @@ def run_contained(
     oom_before = oom_kills()
     client = connect()
     try:
-        with guarded(
-            folder,
-            [sys.executable, "-m", "streamlab.lab.isolate.container", name],
-            {"PYTHONPATH": os.pathsep.join([str(IMPORT_ROOT), *sys.path])},
+        with supervised(
+            folder=folder,
+            on_death=[sys.executable, "-m", "streamlab.lab.isolate.container", name],
+            env={"PYTHONPATH": os.pathsep.join([str(IMPORT_ROOT), *sys.path])},
         ):
+            shell = ["/bin/sh", "-c", _SHELL, "lab", *command]
             code, timed_out, _ = _run(
-                client,
-                name,
-                isolation,
-                ["/bin/sh", "-c", _SHELL, "lab", *command],
-                mounts,
-                deadline,
-                hidden=hidden,
+                client, name, isolation, shell, mounts, deadline, hidden=hidden
             )
     finally:
         client.close()
     return Outcome(
-        returncode=_as_process(code),
+        # From a shell's exit code to that of `subprocess`, where a signal is negative.
+        returncode=128 - code if 128 < code <= 128 + 64 else code,
         timed_out=timed_out,
         oom_kills=0 if timed_out else oom_kills() - oom_before,
-        left=(),
     )
 
 
-def run_in(client: "DockerClient", isolation: Isolation, command: Sequence[str]) -> tuple[int, str]:
-    """Run a short command with the limits of a trial and no mounts; return its code and output.
-
-    Raises:
-        IsolationError: the container engine could not start the command, or it did not end.
-    """
+def run_in(client: DockerClient, isolation: Isolation, command: Sequence[str]) -> tuple[int, str]:
+    """Run a short command with the limits of a trial and no mounts; return its code and output."""
     name = f"lab-probe-{uuid.uuid4().hex[:16]}"
     code, _, output = _run(
         client, name, isolation, command, (), time.monotonic() + REPLY_TIMEOUT_S, logs=True
@@ -125,15 +119,10 @@ def run_in(client: "DockerClient", isolation: Isolation, command: Sequence[str])
     return code, output
 
 
-def options(
-    client: "DockerClient",
-    isolation: Isolation,
-    mounts: Sequence[Mount],
-    hidden: Sequence[str] = (),
+def _options(
+    client: DockerClient, isolation: Isolation, mounts: Sequence[Mount], hidden: Sequence[str]
 ) -> Mapping[str, Any]:
     """Return the limits of a trial's container as options of the Docker SDK."""
-    from docker.types import Mount as EngineMount
-
     limits: dict[str, Any] = {
         "cpuset_cpus": isolation.cpus or ",".join(map(str, sorted(os.sched_getaffinity(0)))),
         "pids_limit": MOST_PROCESSES,
@@ -174,7 +163,7 @@ def options(
 
 
 def _run(
-    client: "DockerClient",
+    client: DockerClient,
     name: str,
     isolation: Isolation,
     command: Sequence[str],
@@ -185,15 +174,12 @@ def _run(
     logs: bool = False,
 ) -> tuple[int, bool, str]:
     """Run a container; return its exit code, whether it timed out, and its output if `logs`."""
-    from docker.errors import DockerException
-    from requests.exceptions import RequestException
-
     try:
         container = client.containers.create(
             isolation.image,
             list(command),
             name=name,
-            **options(client, isolation, mounts, hidden),
+            **_options(client, isolation, mounts, hidden),
         )
         container.start()
         timed_out = not _ends(container, deadline)
@@ -211,11 +197,8 @@ def _run(
     return code, timed_out, output
 
 
-def _ends(container: "Container", deadline: float) -> bool:
+def _ends(container: Container, deadline: float) -> bool:
     """Wait until a container ends or the deadline; return whether it ended."""
-    from requests.exceptions import ConnectionError as LostError
-    from requests.exceptions import ReadTimeout
-
     while (left_s := deadline - time.monotonic()) > 0:
         check()
         wait_s = min(left_s, _LOOK_S)
@@ -232,11 +215,6 @@ def _ends(container: "Container", deadline: float) -> bool:
             if time.monotonic() - began < wait_s / 2:
                 time.sleep(0.1)  # The connection was lost before the timeout.
     return False
-
-
-def _as_process(code: int) -> int:
-    """Convert a shell's exit code to that of `subprocess`, where a signal is negative."""
-    return 128 - code if 128 < code <= 128 + 64 else code
 
 
 if __name__ == "__main__":

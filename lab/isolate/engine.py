@@ -3,36 +3,22 @@
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
+import docker
 import psutil
+from docker import DockerClient
+from docker.errors import APIError, DockerException, NotFound
+from requests.exceptions import RequestException
 
 from streamlab.lab.errors import IsolationError
 
-if TYPE_CHECKING:
-    from docker import DockerClient
-
 LABEL_OWNER = "lab.owner"
 
-
-@dataclass(slots=True, kw_only=True)
-class _EngineInfo:
-    """Cached facts about an engine.
-
-    Without the cache, Podman takes half a second of CPU time each: it asks the machine's package manager for its own
-    version.
-    """
-
-    api_version: str
-    rootless: bool | None = None
-
-
-_info_by_address: dict[str, _EngineInfo] = {}
-_info_by_client: "WeakKeyDictionary[DockerClient, _EngineInfo]" = WeakKeyDictionary()
+# Facts by address. Without them, Podman takes half a second of CPU time for each question: it asks the machine's
+# package manager for its own version.
+_api_versions: dict[str, str] = {}
+_rootless: dict[str, bool] = {}
 
 # Time limit for replies, except waits; a loaded machine takes seconds to start a container.
 REPLY_TIMEOUT_S = 120
@@ -63,57 +49,38 @@ def address_of(environ: Mapping[str, str]) -> str:
     return "unix://" + next((path for path in paths if Path(path).exists()), paths[0])
 
 
-def connect() -> "DockerClient":
+def connect() -> DockerClient:
     """Return a client of the engine at `address_of` this process's environment.
 
     Raises:
         IsolationError: no engine answers.
     """
-    from docker.errors import DockerException  # heavy
-
     address = address_of(os.environ)
     try:
         if address.startswith("unix://"):
             _knock(address.removeprefix("unix://"))
-        return _reach(address)
+        version = _api_versions.get(address)
+        environ = {**os.environ, "DOCKER_HOST": address}
+        client = docker.from_env(version=version, timeout=REPLY_TIMEOUT_S, environment=environ)
+        if version is not None and not client.ping():
+            raise DockerException("it does not answer a ping")
+        _api_versions[address] = client.api.api_version
     except (DockerException, OSError) as error:
         named = "DOCKER_HOST" in os.environ
         raise IsolationError(
             f'isolate = "container": no container engine answers at {address}'
             f"{'' if named else ' (DOCKER_HOST is not set)'}: {error}; {_HOW_TO_START}"
         ) from error
-
-
-def _reach(address: str) -> "DockerClient":
-    """Return a client of the engine at an address; asks for its API version only once."""
-    import docker
-
-    environ = {**os.environ, "DOCKER_HOST": address}
-    client_of = partial(docker.from_env, timeout=REPLY_TIMEOUT_S, environment=environ)
-    info = _info_by_address.get(address)
-    if info is not None:
-        client = client_of(version=info.api_version)
-        try:
-            if client.ping():
-                _info_by_client[client] = info
-                return client
-        except (docker.errors.DockerException, OSError):
-            pass  # the engine has stopped or changed: ask again below
-        client.close()
-        del _info_by_address[address]
-    client = client_of()
-    info = _EngineInfo(api_version=client.api.api_version)
-    _info_by_address[address] = _info_by_client[client] = info
     return client
 
 
-def is_rootless(client: "DockerClient") -> bool:
+def is_rootless(client: DockerClient) -> bool:
     """Return whether the engine of a client from `connect` runs as this user."""
-    info = _info_by_client[client]
-    if info.rootless is None:
+    address = address_of(os.environ)
+    if address not in _rootless:
         options = client.info().get("SecurityOptions") or ()
-        info.rootless = any("rootless" in option for option in options)
-    return info.rootless
+        _rootless[address] = any("rootless" in option for option in options)
+    return _rootless[address]
 
 
 def owner() -> str:
@@ -121,15 +88,8 @@ def owner() -> str:
     return f"{_boot_and_namespace()} {os.getpid()} {psutil.Process().create_time():.2f}"
 
 
-def remove(client: "DockerClient", name: str) -> None:
-    """Kill and remove a container, if it exists.
-
-    Raises:
-        IsolationError: the container cannot be removed.
-    """
-    from docker.errors import APIError, NotFound
-    from requests.exceptions import RequestException
-
+def remove(client: DockerClient, name: str) -> None:
+    """Kill and remove a container, if it exists."""
     try:
         client.api.remove_container(name, force=True, v=True)
     except NotFound:
@@ -140,7 +100,7 @@ def remove(client: "DockerClient", name: str) -> None:
         ) from error
 
 
-def sweep(client: "DockerClient") -> list[str]:
+def sweep(client: DockerClient) -> list[str]:
     """Remove containers whose lab has ended; return their names.
 
     Keeps containers of other process namespaces and machines, e.g. of a lab inside a container: it is unknown whether

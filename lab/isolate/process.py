@@ -76,7 +76,7 @@ class Outcome:
     returncode: int
     timed_out: bool
     oom_kills: int
-    left: tuple[str, ...]
+    left: tuple[str, ...] = ()
 
 
 def run_isolated(
@@ -108,7 +108,7 @@ def run_isolated(
         }
         command = [sys.executable, "-I", "-S", confine.__file__, json.dumps(places), *command]
     with log.open("ab") as output:
-        with _supervised(
+        with supervised(
             log=output, env=env, folder=folder, command=command, timeout_s=timeout_s
         ) as report:
             content = _read_to_end(report, timeout_s + supervisor.SETTLE_S + PATIENCE_S)
@@ -123,17 +123,14 @@ def run_isolated(
     )
 
 
-@contextmanager
-def guarded(
-    folder: Path | None, on_death: Sequence[str], env: Mapping[str, str] | None = None
-) -> Iterator[None]:
-    """Remove a folder and run a command if this process is killed in the block."""
-    with _supervised(env=env, folder=folder, on_death=on_death):
-        yield
+def last_lines(log: Path, count: int) -> list[str]:
+    """Return the last lines of a command's log that are not blank."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [line.strip() for line in lines if line.strip()][-count:]
 
 
 @contextmanager
-def _supervised(
+def supervised(
     *,
     log: BinaryIO | None = None,
     env: Mapping[str, str] | None = None,
@@ -144,6 +141,7 @@ def _supervised(
 ) -> Iterator[int]:
     """Run a supervisor during the block, and end it and its processes; yields its report's descriptor.
 
+    If this process is killed in the block, the supervisor removes the folder and runs `on_death`.
     In the block, signals raise exceptions only in `streamlab.lab.interrupt.check`.
     """
     words = [str(timeout_s), str(folder or ""), str(len(on_death)), *on_death, *command]

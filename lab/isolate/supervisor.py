@@ -250,8 +250,6 @@ def main(arguments: Sequence[str]) -> None:
     set_subreaper(True)
     if _supervise(command, float(timeout_s)) if command else os.read(0, 1):
         return
-    # Imported here because they are slow to import.
-
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
     if on_death:

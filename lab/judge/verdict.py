@@ -12,9 +12,8 @@ from streamlab.engines.protocol import OfferedLoad, Progress
 from streamlab.lab.judge.early_outputs import early_outputs
 from streamlab.lab.judge.verify import Verification, verify
 from streamlab.lab.load.spec import LoadSpec
-from streamlab.lab.measure.latency import percentiles
+from streamlab.lab.measure.latency import parse_objective, percentiles
 from streamlab.lab.measure.load_window import FEWEST_POINTS, POINT_NS
-from streamlab.lab.measure.objective import parse_objective
 from streamlab.lab.measure.steady import TOO_SHORT, steady_state
 from streamlab.lab.measure.sustained import Criteria
 from streamlab.lab.measure.sustained import judge as judge_load

@@ -37,27 +37,17 @@ _ROUNDING = 1e-9
 
 
 def due_times(spec: LoadSpec, count: int) -> IntArray:
-    """Return the due times of the first `count` events.
+    """Return the due times of the first `count` events over all streams, for a load with a rate.
 
-    Args:
-        spec: a load with a rate, i.e. not `replay`.
-        count: number of events, over all streams.
-
-    Returns:
-        int64[count], ns after the start, non-decreasing. The first is 0, or the first gap for `poisson`.
+    They are ns after the start, non-decreasing. The first is 0, or the first gap for `poisson`.
     """
     return _reached_ns(_units(spec, count) / _rate(spec), spec)
 
 
 def replay_times(spec: LoadSpec, ts: IntArray) -> IntArray:
-    """Return the due times of events with recorded times.
+    """Return the due times of a `replay` load, in ns after the first event.
 
-    Args:
-        spec: a `replay` load.
-        ts: int64[n], non-decreasing event times in units of `tick_ns`.
-
-    Returns:
-        int64[n], ns after the first event.
+    `ts` are non-decreasing event times in units of `tick_ns`.
     """
     params = parameters(spec)
     elapsed: FloatArray = (ts - ts[:1]).astype(np.float64)

@@ -49,13 +49,9 @@ class Offered:
 def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None) -> Offered:
     """Return the load of a specification on a dataset; equal on every machine.
 
-    Reads only the timestamps of the dataset, unless the load has heartbeats per barrier.
-
-    Args:
-        spec: specification of the load.
-        dataset: the complete dataset.
-        grid: truncate the input at a multiple of this event time (`OutputType.grid`); the load may end earlier.
-        program: program of the workload; defines the synchronizing events for heartbeats per barrier.
+    Reads only the timestamps of the complete dataset, unless the load has heartbeats per barrier.
+    The input is truncated at a multiple of `grid`, an event time (`OutputType.grid`), so the load may end earlier.
+    The workload's program defines the synchronizing events for heartbeats per barrier.
 
     Raises:
         LoadError: the input is too short for the load, the load has no event, or no event synchronizes although

@@ -47,7 +47,7 @@ from streamlab.lab.errors import MatrixError
 from streamlab.lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, SHORTEST_HEARTBEAT_MS
 from streamlab.lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, SearchSettings
 from streamlab.lab.matrix.toml_table import LONGEST_S, REQUIRED, TomlTable, is_finite
-from streamlab.lab.measure.objective import EXPECTED, parse_objective
+from streamlab.lab.measure.latency import EXPECTED, parse_objective
 
 MOST_VOTES = 999
 MOST = 1e15

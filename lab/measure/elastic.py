@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from streamlab.engines.protocol import Elasticity, Reconfiguration
+from streamlab.lab.measure.series import write_table
 from streamlab.results.table import table_of
 
-Result = dict[str, Any]
 
-
-def columns(elasticity: Elasticity | None) -> Result:
+def columns(elasticity: Elasticity | None) -> dict[str, Any]:
     """Return the columns of a trial; empty if its operator is not elastic."""
     if elasticity is None:
         return {}
     durations_ns = np.sort([change.duration_ns for change in elasticity.reconfigurations])
     load_cov = elasticity.load_cov[~np.isnan(elasticity.load_cov)]
-    result: Result = {"reconfiguration_count": len(durations_ns)}
+    result: dict[str, Any] = {"reconfiguration_count": len(durations_ns)}
     if len(durations_ns):
         result |= {
             "reconfiguration_p50_ns": _rank(durations_ns, 50),
@@ -41,15 +41,9 @@ def columns(elasticity: Elasticity | None) -> Result:
 
 def write_reconfigurations(elasticity: Elasticity, path: Path) -> None:
     """Write the reconfigurations in order, atomically; the table may be empty."""
-    import pyarrow as pa  # heavy: imported after the clock has stopped
-    import pyarrow.parquet as pq
-
     schema = pa.schema([(field.name, pa.int64()) for field in fields(Reconfiguration)])
     rows = [asdict(change) for change in elasticity.reconfigurations]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), partial, write_page_checksum=True)
-    partial.replace(path)
+    write_table(pa.Table.from_pylist(rows, schema=schema), path)
 
 
 def read_reconfigurations(content: bytes) -> tuple[Reconfiguration, ...]:

@@ -4,6 +4,7 @@ A value that cannot be read gives no warning here; `lab doctor` reports it.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from streamlab.lab.host import processor
@@ -66,24 +67,13 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
     usable = machine.affinity()
     load = processor.load_average(machine)
     ticks, throttled = processor.ticks(machine), processor.throttled(machine)
-    warnings = [
-        _governor(machine),
-        _turbo(machine),
-        _smt(machine),
-        _cores(machine, usable),
-        _quota(machine, usable),
-        _load(machine, usable, load),
-        _swap(machine),
-    ]
-    distance_ns = machine.core_to_core()
+    warnings = [*_state_warnings(machine, usable, load)]
     if since is not None:
-        warnings += [
-            _stolen(since.ticks, ticks),
-            _heat(since.throttled, throttled),
-        ]
+        warnings += _change_warnings(since, ticks, throttled)
+    distance_ns = machine.core_to_core()
     current = Look(
         loadavg=load,
-        warnings=tuple(text for text in warnings if text is not None),
+        warnings=tuple(warnings),
         core_to_core_ns=distance_ns,
         ticks=ticks,
         throttled=throttled,
@@ -116,38 +106,34 @@ def await_near(within_ns: float, machine: Machine | None = None) -> str | None:
     )
 
 
-def _governor(machine: Machine) -> str | None:
+def _state_warnings(machine: Machine, usable: int, load: float | None) -> Iterator[str]:
     governors = processor.governors(machine)
-    if not governors or governors == ("performance",):
-        return None
-    return f"governor is {', '.join(governors)}, not performance: the frequency follows the load"
-
-
-def _turbo(machine: Machine) -> str | None:
+    if governors and governors != ("performance",):
+        yield f"governor is {', '.join(governors)}, not performance: the frequency follows the load"
     turbo = processor.turbo(machine)
-    return "turbo is on: speed varies with heat" if turbo is not None and turbo.on else None
-
-
-def _smt(machine: Machine) -> str | None:
+    if turbo is not None and turbo.on:
+        yield "turbo is on: speed varies with heat"
     if processor.smt_by_switch(machine) or processor.smt_by_topology(machine):
-        return "SMT is on: neighbouring threads share a core's units"
-    return None
-
-
-def _cores(machine: Machine, usable: int) -> str | None:
+        yield "SMT is on: neighbouring threads share a core's units"
     present = processor.present(machine)
-    return f"the lab may use {usable} of {present} cores" if usable < present else None
-
-
-def _quota(machine: Machine, usable: int) -> str | None:
+    if usable < present:
+        yield f"the lab may use {usable} of {present} cores"
     quota = control_group.cores(machine.text)
-    if quota is None or quota >= usable:
-        return None
-    return f"a control group limits {usable} cores to {quota:g} cores' time: trials are throttled"
+    if quota is not None and quota < usable:
+        yield f"a control group limits {usable} cores to {quota:g} cores' time: trials are throttled"
+    busy = None if load is None else _busy_cores(machine, usable, load)
+    if busy is not None and busy > _MOST_BUSY_CORES:
+        # `reports.scaling` searches stored rows for "busy beside the lab".
+        yield f"load average {load:.2f} on {usable} cores, and {busy:.1f} cores busy beside the lab"
+    sizes = processor.memory_fields(machine)
+    swap = sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0)
+    if swap >= _MIB:
+        yield f"{swap / _MIB:.0f} MiB of swap in use"
 
 
-def _load(machine: Machine, usable: int, load: float | None) -> str | None:
-    if load is None or load <= _MOST_LOAD_PER_CORE * usable:
+def _busy_cores(machine: Machine, usable: int, load: float) -> float | None:
+    """Return how many cores are busy now, if the load average is high; None if it is not."""
+    if load <= _MOST_LOAD_PER_CORE * usable:
         return None
     before = processor.ticks(machine)
     machine.pause(_BUSY_LOOK_S)
@@ -155,33 +141,13 @@ def _load(machine: Machine, usable: int, load: float | None) -> str | None:
     if before is None or after is None or after.total <= before.total:
         return None
     cores = processor.present(machine) or usable
-    busy = cores * (after.busy - before.busy) / (after.total - before.total)
-    if busy <= _MOST_BUSY_CORES:
-        return None
-    # `reports.scaling` searches stored rows for "busy beside the lab".
-    return f"load average {load:.2f} on {usable} cores, and {busy:.1f} cores busy beside the lab"
+    return cores * (after.busy - before.busy) / (after.total - before.total)
 
 
-def _swap(machine: Machine) -> str | None:
-    sizes: dict[str, int] = {}
-    for line in (machine.text("/proc/meminfo") or "").splitlines():
-        words = line.replace(":", " ").split()
-        if len(words) >= 2 and words[0].startswith("Swap") and words[1].isdigit():
-            sizes[words[0]] = int(words[1]) * 1024
-    used = sizes.get("SwapTotal", 0) - sizes.get("SwapFree", 0)
-    return f"{used / _MIB:.0f} MiB of swap in use" if used >= _MIB else None
-
-
-def _stolen(before: Ticks | None, after: Ticks | None) -> str | None:
-    if before is None or after is None or after.total <= before.total:
-        return None
-    share = (after.stolen - before.stolen) / (after.total - before.total)
-    if share <= _MOST_STOLEN:
-        return None
-    return f"{share:.1%} of the cores' time went to other guests of the hypervisor"
-
-
-def _heat(before: int | None, after: int | None) -> str | None:
-    if before is None or after is None or after <= before:
-        return None
-    return f"heat slowed the processor {after - before} times"
+def _change_warnings(since: Look, ticks: Ticks | None, throttled: int | None) -> Iterator[str]:
+    if since.ticks is not None and ticks is not None and ticks.total > since.ticks.total:
+        share = (ticks.stolen - since.ticks.stolen) / (ticks.total - since.ticks.total)
+        if share > _MOST_STOLEN:
+            yield f"{share:.1%} of the cores' time went to other guests of the hypervisor"
+    if since.throttled is not None and throttled is not None and throttled > since.throttled:
+        yield f"heat slowed the processor {throttled - since.throttled} times"

@@ -26,13 +26,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streamlab.engines.protocol import Elasticity, Progress
 from streamlab.workloads.datasets.arrow import array_with_nulls
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 STEP_NS = 100_000_000
 
@@ -100,20 +102,18 @@ def grid_table(recording: Recording) -> Table:
             f"the engine's progress has steps of {progress.step_ns} ns, expected {STEP_NS}"
         )
     starts = [track.times_ns[0] for track in recording.tracks.values() if track.times_ns]
-    first = min(0, *((start - phases.start_ns) // STEP_NS for start in starts), 0)
+    first = min([0, *((start - phases.start_ns) // STEP_NS for start in starts)])
     duration_ns = phases.end_ns - phases.start_ns
-    progress_rows = 0 if progress is None else len(progress.emitted)
-    elastic_rows = 0 if recording.elasticity is None else len(recording.elasticity.instances)
-    end = max(-(-duration_ns // STEP_NS), progress_rows, elastic_rows, 1)
+    columns = _engine_columns(progress, recording.elasticity)
+    end = max(-(-duration_ns // STEP_NS), 1, *map(len, columns.values()))
     t_ns = [row * STEP_NS for row in range(first, end)]
     table: Table = {
         "t_ns": t_ns,
         "timed": [0 <= t < max(duration_ns, 1) for t in t_ns],
         "phase": [phases.phase(t) for t in t_ns],
     }
-    table |= _progress_columns(progress, first, end)
-    if recording.elasticity is not None:
-        table |= _elasticity_columns(recording.elasticity, first, end)
+    for name, values in columns.items():
+        table[name] = [None] * -first + values + [None] * (end - len(values))
     for name, track in recording.tracks.items():
         table[name] = _last_in_row(track, phases.start_ns, first, end)
     return table
@@ -122,72 +122,54 @@ def grid_table(recording: Recording) -> Table:
 def write_series(recording: Recording, path: Path) -> None:
     """Write the series of a trial as Parquet, atomically."""
     import pyarrow as pa  # heavy: imported after the clock has stopped
-    import pyarrow.parquet as pq
 
-    table = grid_table(recording)
     integers = ("t_ns", "rss_bytes", *_PROGRESS_COLUMNS, "instances", "comparisons")
     types = {name: pa.int64() for name in integers} | {"timed": pa.bool_(), "phase": pa.string()}
     arrays = {
         name: array_with_nulls(values, types.get(name, pa.float64()))
-        for name, values in table.items()
+        for name, values in grid_table(recording).items()
     }
+    write_table(pa.table(arrays), path)
+
+
+def write_table(table: "pa.Table", path: Path) -> None:
+    """Write a table as Parquet, atomically, in a folder that may be missing."""
+    import pyarrow.parquet as pq
+
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    pq.write_table(pa.table(arrays), partial, write_page_checksum=True)
+    pq.write_table(table, partial, write_page_checksum=True)
     partial.replace(path)
 
 
-_PROGRESS_COLUMNS = (
-    "emitted",
-    "consumed",
-    "outputs",
-    "backlog",
-    "latency_p50_ns",
-    "latency_p99_ns",
-    "latency_max_ns",
-)
+_LATENCIES = ("latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+_PROGRESS_COLUMNS = ("emitted", "consumed", "outputs", "backlog", *_LATENCIES)
 
 
-def _progress_columns(progress: Progress | None, first: int, end: int) -> Table:
-    if progress is None:
-        return {name: [None] * (end - first) for name in _PROGRESS_COLUMNS}
-    columns: dict[str, npt.NDArray[np.int64]] = {
-        "emitted": progress.emitted,
-        "consumed": progress.consumed,
-        "outputs": progress.outputs,
-        "backlog": np.cumsum(progress.emitted) - np.cumsum(progress.consumed),
-        "latency_p50_ns": progress.latency_p50_ns,
-        "latency_p99_ns": progress.latency_p99_ns,
-        "latency_max_ns": progress.latency_max_ns,
-    }
-    table: Table = {}
-    for name, values in columns.items():
-        column: list[int | None] = [int(value) for value in values]
-        if name.startswith("latency_"):
-            column = [None if value is None or value < 0 else value for value in column]
-        table[name] = [None] * -first + column + [None] * (end - len(column))
-    return table
-
-
-def _elasticity_columns(elasticity: Elasticity, first: int, end: int) -> Table:
-    columns: dict[str, list[Any]] = {
-        "instances": elasticity.instances.tolist(),
-        "load_cov": [c if math.isfinite(c) else None for c in elasticity.load_cov.tolist()],
-    }
-    if elasticity.comparisons is not None:
-        columns["comparisons"] = elasticity.comparisons.tolist()
-    return {
-        name: [None] * -first + values + [None] * (end - len(values))
-        for name, values in columns.items()
-    }
+def _engine_columns(progress: Progress | None, elasticity: Elasticity | None) -> Table:
+    """Return the engine's counts by column, from the start of the timed part; empty without counts."""
+    columns: Table = {name: [] for name in _PROGRESS_COLUMNS}
+    if progress is not None:
+        columns |= {
+            name: getattr(progress, name).tolist() for name in ("emitted", "consumed", "outputs")
+        }
+        columns["backlog"] = (np.cumsum(progress.emitted) - np.cumsum(progress.consumed)).tolist()
+        for name in _LATENCIES:
+            columns[name] = [ns if ns >= 0 else None for ns in getattr(progress, name).tolist()]
+    if elasticity is not None:
+        columns["instances"] = elasticity.instances.tolist()
+        columns["load_cov"] = [
+            c if math.isfinite(c) else None for c in elasticity.load_cov.tolist()
+        ]
+        if elasticity.comparisons is not None:
+            columns["comparisons"] = elasticity.comparisons.tolist()
+    return columns
 
 
 def _last_in_row(track: Track, start_ns: int, first: int, end: int) -> list[Any]:
     column: list[Any] = [None] * (end - first)
     for time_ns, value in zip(track.times_ns, track.values, strict=True):
         row = (time_ns - start_ns) // STEP_NS
-        if math.isnan(value):
-            continue
-        if first <= row < end:
+        if not math.isnan(value) and first <= row < end:
             column[row - first] = value
     return column

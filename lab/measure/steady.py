@@ -82,14 +82,11 @@ class Trend:
 def steady_state(
     values: FloatArray, *, noise_sd: float = 0.0, criteria: SteadyCriteria | None = None
 ) -> Steadiness:
-    """Judge whether a series is steady.
+    """Judge whether a series, equally spaced in time, is steady.
 
-    Args:
-        values: float64[n], equally spaced in time, with a mean other than 0.
-        noise_sd: standard deviation of a point from counting alone, in the unit of `values`: sqrt(m) for
-            Poisson arrivals of m events a point. The bound on the coefficient of variation is
-            hypot(most_cv, noise_sd / mean), with the noise widened for the sample size.
-        criteria: default `SteadyCriteria()`.
+    `noise_sd` is the standard deviation of a point from counting alone, in the unit of `values`: sqrt(m) for
+    Poisson arrivals of m events a point. The bound on the coefficient of variation is
+    hypot(most_cv, noise_sd / mean), with the noise widened for the sample size.
     """
     rules = criteria or SteadyCriteria()
     n = len(values)
@@ -188,13 +185,9 @@ def autocorrelation(values: FloatArray) -> float:
 
 
 def trend(values: FloatArray, *, at: FloatArray | None = None, confidence: float = 0.95) -> Trend:
-    """Return the Theil-Sen slope of a series, per point, with its confidence interval.
+    """Return the Theil-Sen slope of a series of two or more values, per point, with its confidence interval.
 
-    Args:
-        values: float64[n], at least 2 values.
-        at: float64[n], ascending positions of the values; None: 0, 1, ..., n - 1.
-        confidence: confidence of the interval.
-
+    `at` has the ascending positions of the values; None: 0, 1, ..., n - 1.
     The textbook interval assumes independent points.
     This one is widened by sqrt((1 + c) / (1 - c)), with c the first-order autocorrelation around the slope, as the
     standard error of a slope in a long series is.

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamlab.engines.protocol import Histogram, OfferedLoad, Progress, Sent
-from streamlab.lab.measure.latency import Percentiles
+from streamlab.engines.protocol import OfferedLoad, Progress, Sent
+from streamlab.lab.measure.latency import Objective, Percentiles, nearest_rank
 from streamlab.lab.measure.load_window import Window, window
-from streamlab.lab.measure.objective import Objective
 from streamlab.lab.measure.steady import (
     TOO_SHORT,
     UNSTEADY,
@@ -134,25 +133,13 @@ def _generator_failures(sent: Sent | None, offered: int, rules: Criteria) -> lis
         failures.append(
             f"generator: emitted {share:.2%} of the due events, below {rules.least_emitted_share:.1%}"
         )
-    lag_ns = _p99_ns(sent.lag)
+    lag_ns = nearest_rank(sent.lag, 990)
     if lag_ns is not None and lag_ns > rules.most_send_lag_p99_ns:
         failures.append(
             f"generator: send lag p99 {lag_ns / 1e6:.3g} ms, above "
             f"{rules.most_send_lag_p99_ns / 1e6:g} ms"
         )
     return failures
-
-
-def _p99_ns(histogram: Histogram) -> int | None:
-    """Return the 99th percentile for any number of samples, since it only serves as a bound.
-
-    None without samples, as for a virtual source.
-    """
-    total = int(histogram.counts.sum())
-    if total == 0:
-        return None
-    rank = -(-total * 99 // 100)
-    return int(histogram.values_ns[np.searchsorted(np.cumsum(histogram.counts), rank)])
 
 
 def _backlog_failures(

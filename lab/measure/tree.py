@@ -1,6 +1,7 @@
 """Lists the processes below a process, and reads their memory."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -20,11 +21,9 @@ def descendants(pid: int | None = None) -> list[psutil.Process]:
         if children is None:
             return psutil.Process(root).children(recursive=True)
         for child in children:
-            try:
+            with suppress(psutil.NoSuchProcess):
                 processes.append(psutil.Process(child))
-            except psutil.NoSuchProcess:
-                continue
-            queue.append(child)
+                queue.append(child)
     return processes
 
 
@@ -54,10 +53,8 @@ def rss_bytes(processes: list[psutil.Process]) -> int:
 
     Shared pages count for each process, so the sum may be too high.
     """
-    total = psutil.Process().memory_info().rss
-    for process in processes:
-        try:
+    total = 0
+    for process in (psutil.Process(), *processes):
+        with suppress(psutil.Error):  # it has just ended
             total += process.memory_info().rss
-        except psutil.Error:
-            continue
-    return int(total)
+    return total

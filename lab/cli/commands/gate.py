@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,20 @@ from streamlab.lab.gate.accepted_list import (
     check_accepted,
     read_accepted,
 )
-from streamlab.lab.gate.against import describe_rule, gate_instructions, gate_revisions
-from streamlab.lab.gate.against_repository import Subject, gate_repository
-from streamlab.lab.gate.arm_inspection import PlanRequest
+from streamlab.lab.gate.arm_inspection import make_plan
+from streamlab.lab.gate.comparison import (
+    Subject,
+    describe_rule,
+    gate_instructions,
+    gate_repository,
+    gate_revisions,
+)
 from streamlab.lab.gate.decision import GateCriteria, decide_gate
 from streamlab.lab.gate.instructions import read_counts, report_counts
 from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE, METRICS
 from streamlab.lab.gate.outcome import GateReport, Headline, make_encodable
-from streamlab.lab.gate.page import write_page
 from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
-from streamlab.lab.gate.render import as_text, write_json, write_junit, write_markdown
+from streamlab.lab.gate.render import FORMS, as_text, write_report
 from streamlab.lab.gate.report_notes import doubt_notes, reference_notes
 from streamlab.lab.gate.repository import Recipe, find_repository
 from streamlab.lab.gate.self_test import run_self_test
@@ -70,13 +75,7 @@ def gate(**options: Any) -> int:
         return EXIT_OK
     # Check all files before measuring.
     accepted = () if options["accept"] is None else read_accepted(options["accept"])
-    writers = {
-        "json": write_json,
-        "junit": write_junit,
-        "markdown": write_markdown,
-        "page": write_page,
-    }
-    files = [(name, options[name]) for name in writers if options[name] is not None]
+    files = [(name, options[name]) for name in FORMS if options[name] is not None]
     for name, path in files:
         check_file(path, f"--{name}")
     report = apply_accepted(_report(options, accepted), accepted, datetime.now(UTC).date())
@@ -87,7 +86,7 @@ def gate(**options: Any) -> int:
     echo(as_text(report))
     for name, path in files:
         with writing(f"--{name}", path):
-            writers[name](report, path)
+            write_report(report, name, path)
     if report.headline is Headline.INCONCLUSIVE and not options["allow_inconclusive"]:
         return EXIT_INCONCLUSIVE
     return EXIT_GATE if report.failed else EXIT_OK
@@ -172,11 +171,14 @@ def _repository(options: dict[str, Any]) -> GateReport:
         revisions=(resolve(root, options["against"]), commit_working_tree(root)),
         recipe=Recipe(command=options["build"], timeout_s=options["build_timeout"]),
     )
-    matrix = PlanRequest(
-        matrix=options["matrix"].absolute(), only=options["only"], master=options["master"]
+    plan = partial(
+        make_plan,
+        matrix=options["matrix"].absolute(),
+        only=options["only"],
+        master=options["master"],
     )
     plant = options["plant"] / 100
-    return gate_repository(subject, matrix, criteria, plant=plant, logs=_new_logs(), say=_say)
+    return gate_repository(subject, plan, criteria, plant=plant, logs=_new_logs(), say=_say)
 
 
 def _new_logs() -> Path:

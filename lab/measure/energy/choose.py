@@ -1,14 +1,13 @@
 """Chooses the energy provider, and reports why others cannot be used."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from streamlab.lab.errors import EnergyError
-from streamlab.lab.measure.energy.hwmon import Hwmon
+from streamlab.lab.measure.energy.counter_files import HWMON, POWERCAP
 from streamlab.lab.measure.energy.joules import track
 from streamlab.lab.measure.energy.perf import Perf
-from streamlab.lab.measure.energy.powercap import Powercap
 from streamlab.lab.measure.energy.provider import (
     BARE_METAL,
     NoCounters,
@@ -24,14 +23,9 @@ at 1 W adds 20,000 uJ."""
 
 AUTO = "auto"
 NONE = "none"
-PROVIDERS: Mapping[str, Callable[[], Provider]] = {
-    "pyrapl": PyRapl,
-    "powercap": Powercap,
-    "hwmon": Hwmon,
-    "perf": Perf,
-}
+PROVIDERS: Sequence[Provider] = (PyRapl(), POWERCAP, HWMON, Perf())
 """Providers in the order in which `auto` tries them."""
-NAMES = (AUTO, *PROVIDERS, NONE)
+NAMES = (AUTO, *(provider.name for provider in PROVIDERS), NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +62,15 @@ def by_name(name: str, reason: str | None = None) -> Provider:
     """
     if name == NONE:
         return NoCounters(reason=reason) if reason else NoCounters()
-    if name not in PROVIDERS:
+    (provider,) = _select(name, PROVIDERS)
+    return provider
+
+
+def _select(name: str, providers: Sequence[Provider]) -> Sequence[Provider]:
+    selected = [provider for provider in providers if provider.name == name]
+    if not selected:
         raise EnergyError(f"unknown energy provider {name!r}; expected one of {', '.join(NAMES)}")
-    return PROVIDERS[name]()
+    return selected
 
 
 def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) -> ProviderStatus:
@@ -92,22 +92,23 @@ def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) ->
     still = tuple(name for name in tracks if name not in counting)
     needed = [name for name in gross_domains(list(tracks)) if not name.startswith("dram")]
     stuck = [name for name in needed if name in still]
-    if not stuck:
-        return ProviderStatus(name=provider.name, counting=counting, still=still)
-    reasons = dict.fromkeys(reason for name in stuck for reason in tracks[name].reasons)
+    reason = None
+    if stuck:
+        reasons = dict.fromkeys(text for name in stuck for text in tracks[name].reasons)
+        reason = "; ".join(reasons) or f"{', '.join(stuck)}: the counters stand still"
     return ProviderStatus(
         name=provider.name,
         counting=counting,
         still=still,
-        reason="; ".join(reasons) or f"{', '.join(stuck)}: the counters stand still",
-        remedy=BARE_METAL,
+        reason=reason,
+        remedy=BARE_METAL if stuck else "",
     )
 
 
 def choose(
     name: str = AUTO,
     *,
-    providers: Mapping[str, Callable[[], Provider]] = PROVIDERS,
+    providers: Sequence[Provider] = PROVIDERS,
     pause: Callable[[float], None] = time.sleep,
 ) -> Choice:
     """Return the first provider with working counters, or `none` with the reasons of all.
@@ -119,10 +120,8 @@ def choose(
     """
     if name == NONE:
         return Choice(name=NONE, reason=NoCounters().reason, reports=())
-    if name != AUTO and name not in providers:
-        raise EnergyError(f"unknown energy provider {name!r}; expected one of {', '.join(NAMES)}")
-    candidates = providers if name == AUTO else {name: providers[name]}
-    reports = tuple(probe(make(), pause=pause) for make in candidates.values())
+    candidates = providers if name == AUTO else _select(name, providers)
+    reports = tuple(probe(provider, pause=pause) for provider in candidates)
     for report in reports:
         if report.reason is None:
             return Choice(name=report.name, reason=None, reports=reports)

@@ -1,5 +1,18 @@
-"""Reads energy counters from files with one number each, as in sysfs."""
+"""Reads energy counters from files with one number each, as in sysfs.
 
+`POWERCAP` reads the RAPL counters. The kernel shows every zone as `intel-rapl:<zone>[:<child>]`, on AMD processors as
+well. A zone has `name` (package-0, psys; children core, uncore, dram), `energy_uj` and `max_energy_range_uj`
+(Documentation/power/powercap/powercap.rst of Linux).
+Since Linux 5.10 only root may read `energy_uj` (CVE-2020-8694).
+
+`HWMON` reads AMD's counters from hardware-monitoring files, for machines without powercap zones.
+The driver `amd_energy` was in Linux 5.8 to 5.12 and is still built outside the kernel; `zenergy` is its successor.
+Both show `energy<N>_input` in microjoules with `energy<N>_label`: `Esocket0` for a package, `Ecore000` for a core.
+The driver extends the counters to 64 bits, so they do not wrap.
+Only sockets are read: cores are parts of a socket, and there may be over a hundred.
+"""
+
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +29,11 @@ from streamlab.lab.measure.energy.provider import (
 )
 
 ReadText = Callable[[Path], str]
+
+# `intel-rapl-mmio:0` repeats the package of `intel-rapl:0`, so only `intel-rapl` counts.
+_ZONE = re.compile(r"intel-rapl(:\d+)+")
+_DRIVERS = ("amd_energy", "zenergy")
+_SOCKET = re.compile(r"Esocket(\d+)")
 
 
 def read_text(path: Path) -> str:
@@ -73,30 +91,100 @@ class FileCounters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Location:
-    """Location of a provider's files, for messages."""
+class FileProvider:
+    """A family of counter files.
+
+    Attributes:
+        place: where the files are, for messages.
+        remedy: command that allows this user to read them.
+        find: returns the counter files below a folder, by domain.
+    """
 
     name: str
+    place: str
     remedy: str
+    root: Path
+    find: Callable[[Path, ReadText], Mapping[Domain, Path]]
+    read: ReadText = read_text
+
+    def open(self) -> FileCounters | Unusable:
+        """Open the readable files; `Unusable` if the machine's total is incomplete."""
+        files = self.find(self.root, self.read)
+        if not files:
+            return Unusable(reason=f"no energy counter in {self.place}", remedy=BARE_METAL)
+        (first,) = FileCounters(files, read=self.read).read()
+        readable = {
+            domain: path for domain, path in files.items() if domain.name in first.counters_uj
+        }
+        remarks = tuple(first.failed.values())
+        total = gross_domains([domain.name for domain in files])
+        if not total:
+            names = ", ".join(domain.name for domain in files)
+            reason = f"{self.place}: {names}, but no package or psys"
+            return Unusable(reason=reason, remedy=BARE_METAL)
+        # A total without one of its sockets would be wrong, and would not look wrong.
+        if any(name in first.failed and kind_of(name) is not Kind.DRAM for name in total):
+            denied = any("permission denied" in remark for remark in remarks)
+            return Unusable(reason="; ".join(remarks), remedy=self.remedy if denied else BARE_METAL)
+        return FileCounters(readable, remarks=remarks, read=self.read)
 
 
-def open_files(
-    files: Mapping[Domain, Path], location: Location, read: ReadText
-) -> FileCounters | Unusable:
-    """Return counters over the readable files; `Unusable` if the machine's total is incomplete."""
-    if not files:
-        return Unusable(reason=f"no energy counter in {location.name}", remedy=BARE_METAL)
-    (first,) = FileCounters(files, read=read).read()
-    readable = {domain: path for domain, path in files.items() if domain.name in first.counters_uj}
-    remarks = tuple(first.failed.values())
-    total = gross_domains([domain.name for domain in files])
-    if not total:
-        names = ", ".join(domain.name for domain in files)
-        return Unusable(
-            reason=f"{location.name}: {names}, but no package or psys", remedy=BARE_METAL
-        )
-    # A total without one of its sockets would be wrong, and would not look wrong.
-    if any(name in first.failed and kind_of(name) is not Kind.DRAM for name in total):
-        denied = any("permission denied" in remark for remark in remarks)
-        return Unusable(reason="; ".join(remarks), remedy=location.remedy if denied else BARE_METAL)
-    return FileCounters(readable, remarks=remarks, read=read)
+def find_zones(root: Path, read: ReadText) -> dict[Domain, Path]:
+    """Return the `energy_uj` file of every powercap zone, sorted by zone."""
+    files: dict[Domain, Path] = {}
+    names: set[str] = set()
+    for path in sorted(root.glob("*/energy_uj")):
+        zone = path.parent.name
+        if not _ZONE.fullmatch(zone):
+            continue
+        name = _text(path.with_name("name"), read) or zone
+        parent = zone.rpartition(":")[0]
+        if ":" in parent:  # child `dram` of `package-0` is `dram-0`
+            above = _text(root / parent / "name", read) or parent.partition(":")[2]
+            name = f"{name}-{above.removeprefix('package-')}"
+        if name in names:  # Without this, two zones with one name would become one counter.
+            name = f"{name}-{zone}"
+        names.add(name)
+        files[Domain(name=name, range_uj=counter_range(path, read))] = path
+    return files
+
+
+def counter_range(counter: Path, read: ReadText = read_text) -> int | None:
+    """Return the range of a powercap counter, in microjoules; None if unknown."""
+    text = _text(counter.with_name("max_energy_range_uj"), read)
+    return int(text) or None if text.isdecimal() else None
+
+
+def _find_sockets(root: Path, read: ReadText) -> dict[Domain, Path]:
+    """Return the counter files of the sockets of AMD's drivers."""
+    files: dict[Domain, Path] = {}
+    for label in sorted(root.glob("hwmon*/energy*_label")):
+        socket = _SOCKET.fullmatch(_text(label, read))
+        if socket is not None and _text(label.with_name("name"), read) in _DRIVERS:
+            path = label.with_name(label.name.replace("_label", "_input"))
+            files.setdefault(Domain(name=f"package-{socket[1]}"), path)
+    return files
+
+
+def _text(path: Path, read: ReadText) -> str:
+    """Return a file's text without surrounding white space; empty if it cannot be read."""
+    try:
+        return read(path).strip()
+    except OSError:
+        return ""
+
+
+POWERCAP = FileProvider(
+    name="powercap",
+    place="/sys/class/powercap",
+    remedy="sudo chmod a+r /sys/class/powercap/*/energy_uj (until the next boot)",
+    root=Path("/sys/class/powercap"),
+    find=find_zones,
+)
+HWMON = FileProvider(
+    name="hwmon",
+    place="/sys/class/hwmon (amd_energy, zenergy)",
+    remedy="sudo chmod a+r /sys/class/hwmon/hwmon*/energy*_input (until the next boot)",
+    root=Path("/sys/class/hwmon"),
+    find=_find_sockets,
+)

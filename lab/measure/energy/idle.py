@@ -51,7 +51,10 @@ def net(row: TrialRow, *, before: Watts | None, after: Watts | None) -> TrialRow
         return row
     reasons = [row.energy_reason] if row.energy_reason else []
     domains = gross_domains(list(json.loads(row.energy_domains)))
-    idle = [_watts(baseline, domains) for baseline in (before, after)]
+    idle = [
+        sum(watts[name] for name in domains) if watts and watts.keys() >= set(domains) else None
+        for watts in (before, after)
+    ]
     baselines = [watts for watts in idle if watts is not None]
     if not baselines:
         reasons.append(f"no idle baseline of {', '.join(domains)}, so no net")
@@ -74,9 +77,3 @@ def net(row: TrialRow, *, before: Watts | None, after: Watts | None) -> TrialRow
         idle_w=idle_w,
         energy_reason="; ".join(reasons) or None,
     )
-
-
-def _watts(baseline: Watts | None, domains: tuple[str, ...]) -> float | None:
-    if baseline is None or any(name not in baseline for name in domains):
-        return None
-    return sum(baseline[name] for name in domains)

@@ -47,37 +47,27 @@ class Track:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advance:
-    """Advance of a counter in an interval; `uj` is None if unknown, with the reason."""
+def advance(before: int, after: int, *, range_uj: int | None, interval_s: float) -> int | str:
+    """Return the advance between two readings in microjoules, or the reason why it is unknown.
 
-    uj: int | None
-    wrapped: bool = False
-    reason: str = ""
-
-
-def advance(before: int, after: int, *, range_uj: int | None, interval_s: float) -> Advance:
-    """Return the advance between two readings in microjoules, with at most one wrap-around.
-
-    The advance has an error of one unit of the counter (at most 61 uJ) for each wrap-around. It is
+    Corrects one wrap-around, with an error of one unit of the counter (at most 61 uJ). The advance is
     unknown if the counter went backwards and its range is unknown or was exceeded, if the power
     would exceed 5 kW, or if the interval is long enough to hide a full round of the counter.
     """
     most_uj = PLAUSIBLE_W * (interval_s + SLACK_S) * 1e6
     if range_uj is not None and most_uj > range_uj:
-        return Advance(uj=None, reason=f"{interval_s:.1f} s without a reading may hide a wrap")
+        return f"{interval_s:.1f} s without a reading may hide a wrap"
     advance_uj = after - before
-    wrapped = advance_uj < 0
-    if wrapped:
+    if after < before:
         if range_uj is None:
-            return Advance(uj=None, reason="the counter went backwards and its range is unknown")
+            return "the counter went backwards and its range is unknown"
         if before > range_uj:
-            return Advance(uj=None, reason="the counter was above its range and went backwards")
+            return "the counter was above its range and went backwards"
         advance_uj += range_uj
     if advance_uj > most_uj:
-        verb = "went backwards" if wrapped else "jumped"
-        return Advance(uj=None, reason=f"the counter {verb}, and no power explains it (a reset?)")
-    return Advance(uj=advance_uj, wrapped=wrapped)
+        verb = "went backwards" if after < before else "jumped"
+        return f"the counter {verb}, and no power explains it (a reset?)"
+    return advance_uj
 
 
 def track(domain: Domain, readings: Iterable[Reading]) -> Track:
@@ -102,31 +92,29 @@ def track(domain: Domain, readings: Iterable[Reading]) -> Track:
         if times:
             if reading.time_ns <= times[-1]:
                 continue
-            step = advance(
-                before,
-                counter,
-                range_uj=domain.range_uj,
-                interval_s=(reading.time_ns - times[-1]) / 1e9,
-            )
-            if gap:
-                step = Advance(uj=None, reason="the counter did not run all the time")
-            if step.uj is None:
-                reasons[step.reason] = None
-            total_uj += step.uj or 0
-            lost.append(step.uj is None)
-            wrapped.append(step.wrapped)
+            step: int | str = "the counter did not run all the time"
+            if not gap:
+                interval_s = (reading.time_ns - times[-1]) / 1e9
+                step = advance(before, counter, range_uj=domain.range_uj, interval_s=interval_s)
+            if isinstance(step, int):
+                total_uj += step
+            else:
+                reasons[step] = None
+            lost.append(isinstance(step, str))
+            wrapped.append(isinstance(step, int) and counter < before)
         times.append(reading.time_ns)
         joules.append(total_uj / 1e6)
         before = counter
         gap = False
-    frozen = _frozen(np.array(times, np.int64), np.array(joules), np.array(lost, np.bool_))
+    times_ns, lost_in = np.array(times, np.int64), np.array(lost, np.bool_)
+    frozen = _frozen(times_ns, np.array(joules), lost_in)
     if kind_of(domain.name) is not Kind.UNCORE and frozen.any():
         reasons[f"the counter stood still for more than {LONGEST_STANDSTILL_S:g} s"] = None
-        lost = [*(np.array(lost, np.bool_) | frozen)]
+        lost_in |= frozen
     return Track(
-        times_ns=np.array(times, np.int64),
+        times_ns=times_ns,
         joules=np.array(joules, np.float64),
-        lost=np.array(lost, np.bool_),
+        lost=lost_in,
         wrapped=np.array(wrapped, np.bool_),
         reasons=tuple(reasons),
     )

@@ -1,7 +1,12 @@
 """Reads energy events of the kernel's `power` unit through `perf stat` as a child process.
 
 The kernel extends these counters to 64 bits, so they do not wrap.
-perf prints the counts of each 100 ms; this module sums them.
+perf prints the counts of each 100 ms; this module sums them. The lines of `perf stat --per-socket -I <ms> -x ;` are
+
+    0.100121637;S0;1;1.87;Joules;power/energy-pkg/;100120943;100.00;;
+
+with the seconds since perf's start, the socket, the number of CPUs read, the joules since the previous line (or
+`<not counted>`, `<not supported>`), the unit, the event, and others that are ignored ("CSV FORMAT" in perf-stat(1)).
 The program perf may be allowed to count (CAP_PERFMON) where powercap zones are missing or closed; a system call would
 not be.
 `pid` is perf's process, so that the measurement can leave out its CPU time and memory.
@@ -16,11 +21,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from streamlab.lab.measure.energy.perf_lines import EVENTS, EnergyLine, Missing, parse
 from streamlab.lab.measure.energy.provider import (
     BARE_METAL,
     Domain,
@@ -33,6 +37,53 @@ PERIOD_MS = 100
 START_TIMEOUT_S = 2.0
 EVENTS_BELOW = "sys/bus/event_source/devices/power/events"
 PARANOID = "proc/sys/kernel/perf_event_paranoid"
+# perf's event names and the powercap names; `gpu` is the second power plane, powercap's uncore.
+EVENTS = {
+    "energy-pkg": "package",
+    "energy-cores": "core",
+    "energy-gpu": "uncore",
+    "energy-ram": "dram",
+    "energy-psys": "psys",
+}
+_LINE = re.compile(
+    r"\s*(?P<time>\d+\.\d+);S(?P<socket>\d+)(?:-D(?P<die>\d+))?;\d+;"
+    r"(?P<value>\d+(?:\.\d+)?(?=;Joules;)|<not counted>|<not supported>);[^;]*;(?:power/)?(?P<event>energy-\w+)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnergyLine:
+    """One event of one socket in one interval.
+
+    Attributes:
+        time: perf's text of the time, equal for all lines of an interval.
+        domain: name of the domain, e.g. `package-0`.
+        uj: microjoules since the previous line, or perf's text why they are missing.
+    """
+
+    time: str
+    domain: str
+    uj: float | str
+
+    @property
+    def time_ns(self) -> int:
+        """Return the nanoseconds since perf's start."""
+        seconds, _, fraction = self.time.partition(".")
+        return int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9])
+
+
+def parse(line: str) -> EnergyLine | None:
+    """Parse a line; return None if it is not an energy line."""
+    match = _LINE.match(line)
+    if match is None or match["event"] not in EVENTS:
+        return None
+    kind, value = EVENTS[match["event"]], match["value"]
+    # The platform has one counter, shown by one socket.
+    name = "psys" if kind == "psys" and match["socket"] == "0" else f"{kind}-{match['socket']}"
+    if match["die"] is not None and kind != "psys":
+        name = f"{name}-die-{match['die']}"
+    uj = value if value.startswith("<") else float(value) * 1e6
+    return EnergyLine(time=match["time"], domain=name, uj=uj)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,18 +156,13 @@ class PerfCounters:
         self._offset_ns: int | None = None
         self._last_ns = 0
         self._printed_ns = 0
-        # Guards all state that the two threads share; notified at every line and at the end.
+        # Guards the state that the thread shares; notified at every line and at the end.
         self._lock = threading.Condition()
         self._first = threading.Event()
-        self._errors: list[str] = []
         self._closed = False
         self._ended = False
-        self._threads = [
-            threading.Thread(target=target, name="lab-perf", daemon=True)
-            for target in (self._follow, self._listen)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._thread = threading.Thread(target=self._follow, name="lab-perf", daemon=True)
+        self._thread.start()
 
     def wait_for_first(self, timeout_s: float) -> str | None:
         """Wait for the first interval; return None if it has a total, else the error."""
@@ -128,7 +174,6 @@ class PerfCounters:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(0.1)
         if self._process.poll() is not None:
-            self._threads[1].join(1.0)
             return self._complaint() or f"ended with code {self._process.returncode}"
         return "; ".join(self.remarks) or f"no line within {timeout_s:g} s"
 
@@ -144,14 +189,7 @@ class PerfCounters:
         for since_start_ns, reading in unread:
             # A better estimate of perf's start may be earlier than the previous one.
             self._last_ns = max(since_start_ns + offset_ns, self._last_ns + 1)
-            readings.append(
-                Reading(
-                    time_ns=self._last_ns,
-                    counters_uj=reading.counters_uj,
-                    failed=reading.failed,
-                    gaps=reading.gaps,
-                )
-            )
+            readings.append(replace(reading, time_ns=self._last_ns))
         return tuple(readings)
 
     def _end(self) -> Reading:
@@ -183,8 +221,7 @@ class PerfCounters:
             self._process.kill()
             with suppress(subprocess.TimeoutExpired):  # stuck in the kernel, so it cannot be killed
                 self._process.wait(2.0)
-        for thread in self._threads:
-            thread.join(1.0)
+        self._thread.join(1.0)
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe is not None and self._process.poll() is not None:  # else its reader uses it
                 pipe.close()
@@ -218,17 +255,16 @@ class PerfCounters:
         if not lines:
             return
         if not self._first.is_set():
-            counted = [line for line in lines if not isinstance(line.uj, Missing)]
-            self.domains = tuple(Domain(name=line.domain) for line in counted)
-            self._sums_uj = {line.domain: 0.0 for line in counted}
-            zeros = {line.domain: 0 for line in counted}
-            self._unread.append((0, Reading(time_ns=0, counters_uj=zeros)))
+            counted = [line.domain for line in lines if not isinstance(line.uj, str)]
+            self.domains = tuple(Domain(name=name) for name in counted)
+            self._sums_uj = dict.fromkeys(counted, 0.0)
+            self._unread.append((0, Reading(time_ns=0, counters_uj=dict.fromkeys(counted, 0))))
             self.remarks = tuple(
-                f"{line.domain}: {line.uj.value}" for line in lines if isinstance(line.uj, Missing)
+                f"{line.domain}: {line.uj}" for line in lines if isinstance(line.uj, str)
             )
         gaps = set(self._sums_uj)
         for line in lines:
-            if line.domain in self._sums_uj and not isinstance(line.uj, Missing):
+            if line.domain in self._sums_uj and not isinstance(line.uj, str):
                 self._sums_uj[line.domain] += line.uj
                 gaps.discard(line.domain)
         counters = {name: round(uj) for name, uj in self._sums_uj.items()}
@@ -236,12 +272,9 @@ class PerfCounters:
         self._unread.append((lines[0].time_ns, reading))
         self._first.set()
 
-    def _listen(self) -> None:
-        assert self._process.stderr is not None
-        self._errors.extend(self._process.stderr)
-
     def _complaint(self) -> str:
-        """Return the first sentence of perf's error, without its help text."""
-        text = " ".join("".join(self._errors).split())
+        """Return the first sentence of the error of a perf that has ended, without its help text."""
+        assert self._process.stderr is not None
+        text = " ".join(self._process.stderr.read().split())
         text = text.removeprefix("Error: ").partition(" Run 'perf list'")[0]
         return re.split(r"(?<=[.?])\s", text, maxsplit=1)[0]

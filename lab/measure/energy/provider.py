@@ -80,15 +80,15 @@ class Unusable:
 
 
 class Counters(Protocol):
-    """An open provider."""
+    """An open provider.
 
-    @property
-    def domains(self) -> tuple[Domain, ...]:
-        """Return the counters that were readable on opening."""
+    Attributes:
+        domains: counters that were readable on opening.
+        remarks: texts about counters that cannot be read.
+    """
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Return texts about counters that cannot be read."""
+    domains: tuple[Domain, ...]
+    remarks: tuple[str, ...]
 
     def read(self) -> Sequence[Reading]:
         """Return the readings since the last call, oldest first; may be empty. Never raises."""

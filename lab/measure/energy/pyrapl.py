@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from streamlab.lab.measure.energy.counter_files import describe_error
-from streamlab.lab.measure.energy.powercap import LOCATION, counter_range
+from streamlab.lab.measure.energy.counter_files import POWERCAP, counter_range, describe_error
 from streamlab.lab.measure.energy.provider import BARE_METAL, Domain, Reading, Unusable
 
 # Optional packages for pyRAPL's output formats, not needed here; importing pandas alone takes a second.
@@ -56,13 +55,13 @@ class PyRapl:
                 (first,) = counters.read()
             except PermissionError as error:
                 return Unusable(
-                    reason=f"{error.filename}: {describe_error(error)}", remedy=LOCATION.remedy
+                    reason=f"{error.filename}: {describe_error(error)}", remedy=POWERCAP.remedy
                 )
             except Exception as error:
                 # pyRAPL's error for a machine without counters has no message.
                 reason = describe_error(error)
                 if ":" not in reason:
-                    reason = f"{reason} (found no counter in {LOCATION.name})"
+                    reason = f"{reason} (found no counter in {POWERCAP.place})"
                 return Unusable(reason=reason, remedy=BARE_METAL)
         if not first.counters_uj:
             counters.close()
@@ -77,15 +76,15 @@ class PyRaplCounters:
     def __init__(self, sensor: Any, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._sensor = sensor
         self._clock = clock
-        self._places: dict[int, str] = {}
-        ranges = _ranges(sensor)
-        domains: list[Domain] = []
-        for place, value in enumerate(sensor.energy()):
-            if value >= 0:
-                name = f"{DEVICES[place % 2]}-{place // 2}"
-                self._places[place] = name
-                domains.append(Domain(name=name, range_uj=ranges.get(place)))
-        self.domains = tuple(domains)
+        self._places = {
+            place: f"{DEVICES[place % 2]}-{place // 2}"
+            for place, value in enumerate(sensor.energy())
+            if value >= 0
+        }
+        ranges = {place: counter_range(Path(file.name)) for place, file in _files(sensor)}
+        self.domains = tuple(
+            Domain(name=name, range_uj=ranges.get(place)) for place, name in self._places.items()
+        )
         self.remarks: tuple[str, ...] = ()
 
     def read(self) -> tuple[Reading, ...]:
@@ -123,49 +122,27 @@ def _files(sensor: Any) -> Iterator[tuple[int, Any]]:
                 yield socket * 2 + int(device), file
 
 
-def _ranges(sensor: Any) -> dict[int, int]:
-    ranges = {place: counter_range(Path(file.name)) for place, file in _files(sensor)}
-    return {place: range_uj for place, range_uj in ranges.items() if range_uj is not None}
-
-
 @contextmanager
 def _contained() -> Iterator[None]:
     """Keep pyRAPL from changing the root logger and from importing unneeded packages.
 
     Log messages of other threads are lost meanwhile (some milliseconds, once).
     """
-    with _CONTAINING, _quiet_logger(), _without(UNWANTED), warnings.catch_warnings():
+    root, handler = logging.getLogger(), logging.NullHandler()
+    with _CONTAINING, warnings.catch_warnings():
         # Python warns about invalid escapes in pyRAPL's source, and about files it does not close.
         warnings.simplefilter("ignore")
-        yield
-
-
-@contextmanager
-def _quiet_logger() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level, disabled = list(root.handlers), root.level, root.manager.disable
-    # logging.warning adds a handler to the root logger only if it has none.
-    root.addHandler(logging.NullHandler())
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(disabled)
-        root.setLevel(level)
-        for handler in list(root.handlers):
-            if handler not in handlers:
-                root.removeHandler(handler)
-
-
-@contextmanager
-def _without(packages: tuple[str, ...]) -> Iterator[None]:
-    """Make imports of these packages fail, unless already imported."""
-    hidden = [name for name in packages if name not in sys.modules]
-    # None in sys.modules makes an import fail.
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
-    try:
-        yield
-    finally:
-        for name in hidden:
-            if sys.modules.get(name, packages) is None:
+        disabled = root.manager.disable
+        # logging.warning adds a handler to the root logger only if it has none.
+        root.addHandler(handler)
+        logging.disable(logging.CRITICAL)
+        # None in sys.modules makes an import fail.
+        hidden = dict.fromkeys(name for name in UNWANTED if name not in sys.modules)
+        sys.modules.update(hidden)  # type: ignore[arg-type]
+        try:
+            yield
+        finally:
+            for name in hidden:
                 del sys.modules[name]
+            logging.disable(disabled)
+            root.removeHandler(handler)

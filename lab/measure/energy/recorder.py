@@ -1,14 +1,12 @@
 """Records the counters of an energy provider in a thread."""
 
 import threading
-import time
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamlab.lab.measure.energy.account import Row, account, unreadable
-from streamlab.lab.measure.energy.joules import Track, joules_at, joules_between, track
+from streamlab.lab.measure.energy.joules import Track, joules_at, track
 from streamlab.lab.measure.energy.provider import Counters, Provider, Reading, Unusable
 
 POLL_HZ = 10
@@ -23,16 +21,9 @@ class EnergyRecorder:
     The recorder does not know when energy was used between two readings, so call `mark` at the edges of a window.
     """
 
-    def __init__(
-        self,
-        provider: Provider,
-        *,
-        period_s: float = 1 / POLL_HZ,
-        clock: Callable[[], int] = time.monotonic_ns,
-    ) -> None:
+    def __init__(self, provider: Provider, *, period_s: float = 1 / POLL_HZ) -> None:
         self._provider = provider
         self._period_s = period_s
-        self._clock = clock
         self._counters: Counters | None = None
         self._readings: list[Reading] = []
         self._lock = threading.Lock()
@@ -79,14 +70,6 @@ class EnergyRecorder:
         if self._thread is not None:
             self._thread.join()
         self._readings.extend(self._counters.close())
-
-    def joules(self, start_ns: int, end_ns: int) -> dict[str, float] | None:
-        """Return joules by domain between two times; None if nothing is recorded."""
-        if self.reason is not None:
-            return None
-        return {
-            name: joules_between(data, start_ns, end_ns) for name, data in self.tracks().items()
-        }
 
     def series(self) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
         """Return the times of all readings, and the joules of every domain since the first.

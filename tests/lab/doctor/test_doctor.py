@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from streamlab.lab.cli.doctor import doctor
-from streamlab.lab.doctor import cpu, energy, memory, programs, virtual
+from streamlab.lab.doctor import energy, hardware, programs
 from streamlab.lab.doctor.checkup import PROBES, examine
 from streamlab.lab.doctor.finding import Finding, State, ok
 from streamlab.lab.host.machine import Machine
@@ -97,51 +97,56 @@ OK, WARN = State.OK, State.WARN
     ("probe", "files", "state", "words"),
     [
         (
-            cpu.cores,
+            hardware.cores,
             {f"{CPU}/cpu{i}/online": "1" for i in range(8)}
             | {"proc/cpuinfo": "model name\t: Quick 9"},
             OK,
             "4 of 8 usable, Quick 9",
         ),
-        (cpu.cores, QUOTA, WARN, "1.5 cores"),
-        (cpu.smt, {f"{CPU}/cpu0/topology/thread_siblings_list": "0,4"}, WARN, "by the topology"),
-        (cpu.smt, {f"{CPU}/cpu0/topology/thread_siblings_list": "0"}, OK, "off"),
+        (hardware.cores, QUOTA, WARN, "1.5 cores"),
         (
-            cpu.smt,
+            hardware.smt,
+            {f"{CPU}/cpu0/topology/thread_siblings_list": "0,4"},
+            WARN,
+            "by the topology",
+        ),
+        (hardware.smt, {f"{CPU}/cpu0/topology/thread_siblings_list": "0"}, OK, "off"),
+        (
+            hardware.smt,
             {f"{CPU}/smt/active": "1", f"{CPU}/smt/control": "on"},
             WARN,
             "-> echo off | sudo tee /sys/devices/system/cpu/smt/control",
         ),
-        (cpu.governor, GOVERNOR, OK, "performance"),
-        (cpu.governor, GOVERNOR | SLOWER, WARN, "performance, powersave"),
+        (hardware.governor, GOVERNOR, OK, "performance"),
+        (hardware.governor, GOVERNOR | SLOWER, WARN, "performance, powersave"),
         # The turbo files of Intel and AMD mean opposite things.
-        (cpu.turbo, {f"{CPU}/intel_pstate/no_turbo": "1"}, OK, "off"),
+        (hardware.turbo, {f"{CPU}/intel_pstate/no_turbo": "1"}, OK, "off"),
         (
-            cpu.turbo,
+            hardware.turbo,
             {f"{CPU}/intel_pstate/no_turbo": "0"},
             WARN,
             f"-> echo 1 | sudo tee /{CPU}/intel_pstate/no_turbo",
         ),
-        (cpu.turbo, {f"{CPU}/cpufreq/boost": "0"}, OK, "off"),
+        (hardware.turbo, {f"{CPU}/cpufreq/boost": "0"}, OK, "off"),
         (
-            cpu.turbo,
+            hardware.turbo,
             {f"{CPU}/cpufreq/boost": "1"},
             WARN,
             f"-> echo 0 | sudo tee /{CPU}/cpufreq/boost",
         ),
-        (cpu.clock, HPET | {f"{CLOCK}/available_clocksource": "hpet tsc"}, WARN, "echo tsc"),
-        (cpu.clock, HPET | {f"{CLOCK}/available_clocksource": "hpet"}, WARN, "tsc=reliable"),
-        (cpu.clock, {f"{CLOCK}/current_clocksource": "tsc"}, OK, "tsc"),
-        (cpu.load, {"proc/loadavg": "0.5 0 0"}, OK, "0.50"),
-        (cpu.load, {"proc/loadavg": "3.0 0 0"}, WARN, "3.00"),
-        (memory.memory, MEMORY, OK, "32.0 GiB, 16.0 GiB available"),
+        (hardware.clock, HPET | {f"{CLOCK}/available_clocksource": "hpet tsc"}, WARN, "echo tsc"),
+        (hardware.clock, HPET | {f"{CLOCK}/available_clocksource": "hpet"}, WARN, "tsc=reliable"),
+        (hardware.clock, {f"{CLOCK}/current_clocksource": "tsc"}, OK, "tsc"),
+        (hardware.load, {"proc/loadavg": "0.5 0 0"}, OK, "0.50"),
+        (hardware.load, {"proc/loadavg": "3.0 0 0"}, WARN, "3.00"),
+        (hardware.memory, MEMORY, OK, "32.0 GiB, 16.0 GiB available"),
         (
-            memory.memory,
+            hardware.memory,
             MEMORY | {"proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": "2147483648"},
             WARN,
             "limited to 2.0 GiB",
         ),
-        (virtual.virtualised, CLOUD, OK, "no: "),
+        (hardware.virtualised, CLOUD, OK, "no: "),
         (
             energy.powercap,
             {f"{RAPL}/energy_uj": "7", f"{RAPL}/name": "package-0"},
@@ -164,37 +169,12 @@ def test_a_finding_has_its_state_what_was_seen_and_the_remedy(tmp_path, probe, f
     assert words in f"{found.seen} -> {found.remedy}"
 
 
-# Cores and control groups.
-
-
-def test_a_version_1_quota_is_seen_where_a_container_mounts_it(tmp_path):
-    files = {
-        "proc/self/cgroup": "4:cpu,cpuacct:/docker/abc\n3:memory:/docker/abc",
-        "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "200000",
-        "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
-        "sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824",
-    }
-    fake = machine(tmp_path, files)
-    assert control_group.cores(fake.text) == 2.0
-    assert control_group.memory_bytes(fake.text) == 1 << 30
-
-
-@pytest.mark.parametrize("quota", ["-1", "garbage", "0"])
-def test_a_version_1_quota_that_does_not_limit_is_no_quota(tmp_path, quota):
-    files = {
-        "proc/self/cgroup": "4:cpu:/",
-        "sys/fs/cgroup/cpu/cpu.cfs_quota_us": quota,
-        "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000" if quota != "0" else "0",
-    }
-    assert control_group.cores(machine(tmp_path, files).text) is None
-
-
 @pytest.mark.parametrize(
     ("apart_ns", "state"),
     [(None, State.OK), (38.0, State.OK), (250.0, State.WARN), (math.inf, State.WARN)],
 )
 def test_cores_that_are_far_apart_are_seen(tmp_path, apart_ns, state):
-    found = cpu.core_to_core(machine(tmp_path, core_to_core=lambda: apart_ns))
+    found = hardware.core_to_core(machine(tmp_path, core_to_core=lambda: apart_ns))
     assert found.state is state
     assert apart_ns in (None, math.inf) or f"{apart_ns:.0f} ns" in found.seen
 
@@ -234,7 +214,7 @@ def test_every_sign_of_a_hypervisor_is_named(tmp_path):
         "run/systemd/container": "podman",
     }
     seams = {"which": lambda name: f"/usr/bin/{name}", "run": lambda command: "kvm"}
-    found = virtual.virtualised(machine(tmp_path, files, **seams))
+    found = hardware.virtualised(machine(tmp_path, files, **seams))
     assert found.state is State.WARN
     for sign in ("/proc/cpuinfo", "DMI says QEMU", "systemd-detect-virt says kvm", "podman"):
         assert sign in found.seen
@@ -265,19 +245,6 @@ def test_a_counter_that_wraps_between_the_samples_still_counts(tmp_path):
     assert energy.powercap(fake) == ok("counting: package-0")
 
 
-def test_a_counter_that_only_root_may_read_names_the_command_that_opens_it(tmp_path):
-    def denied(path: Path) -> str:
-        if path.name == "energy_uj":
-            raise PermissionError(13, "Permission denied", str(path))
-        return path.read_text()
-
-    files = {f"{RAPL}/energy_uj": "7", f"{RAPL}/name": "package-0"}
-    found = energy.powercap(machine(tmp_path, files, read=denied))
-    assert found.state is State.WARN
-    assert "permission denied" in found.seen
-    assert found.remedy.startswith("sudo chmod a+r /sys/class/powercap")
-
-
 def test_the_doctor_names_the_provider_that_a_run_would_use(tmp_path, monkeypatch):
     monkeypatch.setattr(energy, "PyRapl", NoCounters)
     files = {
@@ -286,8 +253,8 @@ def test_the_doctor_names_the_provider_that_a_run_would_use(tmp_path, monkeypatc
         f"{RAPL}/max_energy_range_uj": "262143328850",
     }
     counts = machine(tmp_path, files, read=counting([5, 5, 1000]))
-    assert energy.chosen(counts) == ok("powercap: package-0")
-    still = energy.chosen(machine(tmp_path, files, read=counting([5, 5, 5])))
+    assert energy.provider(counts) == ok("powercap: package-0")
+    still = energy.provider(machine(tmp_path, files, read=counting([5, 5, 5])))
     assert still.state is State.WARN
     assert "columns stay empty" in still.seen
 

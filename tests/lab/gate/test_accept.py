@@ -6,12 +6,12 @@ from streamlab.lab.cli import EXIT_USER_ERROR, call
 from streamlab.lab.cli.commands import gate as commands
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.gate.accepted_list import apply_accepted, read_accepted
-from streamlab.lab.gate.outcome import GateReport, Line, Word
+from streamlab.lab.gate.outcome import GateReport, Line, Verdict
 
 TODAY = date(2026, 6, 1)
 
 
-def report(word=Word.REGRESSION, ratio=1.08, cell="event_window/multicore/dgs/w2"):
+def report(word=Verdict.REGRESSION, ratio=1.08, cell="event_window/multicore/dgs/w2"):
     line = Line(cell=cell, metric="wall", word=word, ratio=ratio)
     return GateReport(old="a", new="b", rule="r", lines=[line])
 
@@ -46,7 +46,7 @@ reason = "ordered output costs a merge"
 
 def test_a_listed_regression_is_accepted_and_its_use_is_told(accepted):
     found = apply_accepted(report(), accepted(ENTRY), TODAY)
-    assert found.lines[0].word is Word.ACCEPTED and not found.failed
+    assert found.lines[0].word is Verdict.ACCEPTED and not found.failed
     assert "accepted up to 1.1" in found.notes[0]
     assert "ordered output costs a merge" in found.notes[0]
 
@@ -64,12 +64,12 @@ def test_an_expired_entry_does_not_count(accepted):
 
 
 def test_a_wrong_answer_cannot_be_accepted(accepted):
-    assert apply_accepted(report(word=Word.BROKEN), accepted(ENTRY), TODAY).failed
+    assert apply_accepted(report(word=Verdict.BROKEN), accepted(ENTRY), TODAY).failed
 
 
 def test_an_entry_that_is_not_needed_changes_nothing(accepted):
-    found = apply_accepted(report(word=Word.UNCHANGED, ratio=1.0), accepted(ENTRY), TODAY)
-    assert found.lines[0].word is Word.UNCHANGED and found.notes == []
+    found = apply_accepted(report(word=Verdict.UNCHANGED, ratio=1.0), accepted(ENTRY), TODAY)
+    assert found.lines[0].word is Verdict.UNCHANGED and found.notes == []
 
 
 def test_an_entry_for_an_unknown_cell_is_told_and_loses_no_report(accepted):

@@ -10,7 +10,7 @@ from streamlab.lab.errors import GateError
 from streamlab.lab.gate.cell_instructions import check_catch_up, check_valgrind
 from streamlab.lab.gate.counted_run import MACHINE, Valgrind
 from streamlab.lab.gate.instructions import count_line
-from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.outcome import Verdict
 from streamlab.lab.gate.trials import Work
 from streamlab.lab.load.spec import LoadSpec
 from tests.lab.engine_trial import engine_trial
@@ -22,12 +22,12 @@ ROUNDS = 40_000
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-        ([1000, 1001], [1050, 1051], Word.REGRESSION),
-        ([1000, 1100], [1050, 1150], Word.UNSTABLE),
-        ([1000, 1001], [1000, 1002], Word.UNCHANGED),
-        ([1000, 1001], [950, 951], Word.IMPROVED),
-        ([1000, 1030], [1000, 1030], Word.UNCHANGED),
-        ([1000], [1050], Word.REGRESSION),
+        ([1000, 1001], [1050, 1051], Verdict.REGRESSION),
+        ([1000, 1100], [1050, 1150], Verdict.UNSTABLE),
+        ([1000, 1001], [1000, 1002], Verdict.UNCHANGED),
+        ([1000, 1001], [950, 951], Verdict.IMPROVED),
+        ([1000, 1030], [1000, 1030], Verdict.UNCHANGED),
+        ([1000], [1050], Verdict.REGRESSION),
     ],
 )
 def test_a_change_must_be_clear_of_what_repeated_counts_differ_by(old, new, word):

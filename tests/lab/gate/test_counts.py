@@ -5,7 +5,7 @@ import pytest
 from streamlab.lab.cli import EXIT_GATE, EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.instructions import Counts, compare_counts, read_counts
-from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.outcome import Verdict
 
 
 def counts(compiler="gcc 12", **numbers):
@@ -20,19 +20,19 @@ def test_changes_beyond_the_floor_are_called_without_any_test():
     old = counts(slower=1000, faster=1000, same=1000, little=1000)
     new = counts(slower=1011, faster=980, same=1000, little=1009)
     assert words(old, new) == {
-        "slower": Word.REGRESSION,
-        "faster": Word.IMPROVED,
-        "same": Word.UNCHANGED,
-        "little": Word.UNCHANGED,
+        "slower": Verdict.REGRESSION,
+        "faster": Verdict.IMPROVED,
+        "same": Verdict.UNCHANGED,
+        "little": Verdict.UNCHANGED,
     }
 
 
 def test_a_benchmark_that_is_gone_fails_and_a_new_one_does_not():
     lines = compare_counts(counts(gone=1, kept=1), counts(kept=1, new=1))
     assert {line.cell: line.word for line in lines} == {
-        "gone": Word.BROKEN,
-        "kept": Word.UNCHANGED,
-        "new": Word.ADDED,
+        "gone": Verdict.BROKEN,
+        "kept": Verdict.UNCHANGED,
+        "new": Verdict.ADDED,
     }
     assert [line.cell for line in lines if line.fails] == ["gone"]
 
@@ -109,6 +109,7 @@ def test_the_command_prints_each_acceptance_that_it_uses(file_of, tmp_path, caps
         (["--instructions", "none.json"], "the file of instruction counts is missing"),
         (["--against", "HEAD", "--metric", "instructions", "--metric", "cpu"], "alone"),
         (["--against", "HEAD", "m.toml", "--repetitions", "3"], "use 4 or more per arm"),
+        (["--against", "HEAD", "m.toml", "--build", "make"], "--build requires --repo"),
     ],
 )
 def test_what_cannot_be_gated_is_a_user_error(arguments, told, capsys):

@@ -7,7 +7,6 @@ import pytest
 from streamlab.lab.cli import EXIT_INCONCLUSIVE, call
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.missing_files import find_gaps
-from streamlab.lab.gate.repository import Recipe, build_arms
 from streamlab.lab.gate.source import check_out, commit_working_tree
 from tests.lab.gate.user_repository import git
 
@@ -31,6 +30,12 @@ def part(tmp_path):
     return folder
 
 
+def add_submodule(repo, part, path="part"):
+    """Commit another repository as a submodule, and return the commit."""
+    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), path)
+    return repo.commit("A submodule")
+
+
 def gaps(repo, tmp_path):
     folder = tmp_path / "arm"
     check_out(repo.folder, commit_working_tree(repo.folder).commit, folder)
@@ -43,8 +48,7 @@ def test_a_whole_checkout_lacks_nothing(repo, tmp_path):
 
 
 def test_a_submodule_is_named_until_it_is_checked_out(repo, part, tmp_path):
-    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "crunch/part")
-    repo.commit("A submodule")
+    add_submodule(repo, part, "crunch/part")
     folder, (said,) = gaps(repo, tmp_path)
     assert "the submodule crunch/part is not checked out" in said
     assert "`git submodule update --init &&`" in said
@@ -57,8 +61,7 @@ def test_a_submodule_of_a_submodule_is_named(repo, part, tmp_path):
     git(tmp_path / "inner", "commit", "-q", "--allow-empty", "-m", "Inner")
     git(part, *LOCAL, "submodule", "add", "-q", str(tmp_path / "inner"), "inner")
     git(part, "commit", "-q", "-m", "A submodule of its own")
-    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
-    repo.commit("A submodule")
+    add_submodule(repo, part)
     folder, _ = gaps(repo, tmp_path)
     git(folder, *LOCAL, "submodule", "update", "--init", "-q")
     (said,) = find_gaps(folder, repo.folder)
@@ -66,8 +69,7 @@ def test_a_submodule_of_a_submodule_is_named(repo, part, tmp_path):
 
 
 def test_settings_and_hooks_of_the_user_do_not_change_what_is_checked_out(repo, part, tmp_path):
-    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
-    repo.commit("A submodule")
+    add_submodule(repo, part)
     settings = ("submodule.recurse", "true"), ("color.ui", "always"), ("status.short", "true")
     for name, value in (*settings, ("core.hooksPath", str(tmp_path / "hooks"))):
         git(repo.folder, "config", name, value)
@@ -110,8 +112,7 @@ def test_a_nested_clone_that_git_does_not_know_is_left_out_and_reported(repo, pa
 
 
 def test_changes_inside_a_submodule_are_reported_and_its_commit_is_taken(repo, part):
-    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
-    head = repo.commit("A submodule")
+    head = add_submodule(repo, part)
     assert commit_working_tree(repo.folder).left_out == ()
     (repo.folder / "part" / "__init__.py").write_text("PART = 2\n")
     revision = commit_working_tree(repo.folder)
@@ -128,14 +129,11 @@ def test_pointers_of_lfs_are_counted_and_named(repo, tmp_path):
 
 
 def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
-    git(repo.folder, *LOCAL, "submodule", "add", "-q", str(part), "part")
-    repo.commit("A submodule")
+    add_submodule(repo, part)
     git(repo.folder, "clone", "-q", str(part), "nested")
-    revision = commit_working_tree(repo.folder)
-    recipe = Recipe(command="test -e part/__init__.py")
     with (
         pytest.raises(GateError, match="does not build") as error,
-        build_arms(repo.folder, (revision, revision), recipe, logs=tmp_path, say=print),
+        repo.arms(tmp_path, "test -e part/__init__.py"),
     ):
         pass
     assert "the submodule part is not checked out: let --build start" in str(error.value)

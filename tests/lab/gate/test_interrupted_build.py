@@ -30,7 +30,7 @@ def test_a_checkout_that_git_did_not_finish_is_made_again(clone):
 
 
 def test_two_gates_do_not_make_a_revision_at_once(tmp_path):
-    revision = Revision(commit="0" * 40, shown="one")
+    revision = Revision(commit="0" * 40, label="one")
     with lock_revision(tmp_path, revision):
         lock = os.open(tmp_path / "build" / "gate" / f"{revision.commit}.lock", os.O_RDWR)
         with pytest.raises(BlockingIOError):

@@ -7,9 +7,9 @@ import pytest
 
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.engines.recording import OpenRun, measured
-from streamlab.lab.gate.decision import GateCriteria, Pair, decide_gate
-from streamlab.lab.gate.metrics import METRICS
-from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.decision import GateCriteria, decide_gate
+from streamlab.lab.gate.metrics import METRICS, Pair, TrialResult
+from streamlab.lab.gate.outcome import Verdict
 from streamlab.lab.measure.latency import percentiles
 from streamlab.results.stats.decision import TWO_STAGE
 
@@ -37,7 +37,7 @@ def trial(rng, *, sleeps, busy):
     run = OpenRun(due_ns=DUE_NS, taken_ns=DUE_NS, done_ns=done, made_by=np.arange(EVENTS))
     latency = percentiles(measured(run, LOAD).latency)
     times = {"events": EVENTS, "duration_s": float(rng.normal(2.0, 0.005))}
-    return {"status": "ok", "latency_p99_ns": latency.p99_ns, **times}
+    return TrialResult(status="ok", latency_p99_ns=latency.p99_ns, **times)
 
 
 def gated(rng, *, sleeps, busy):
@@ -59,7 +59,7 @@ def gated(rng, *, sleeps, busy):
         rule=TWO_STAGE,
     )
     wall, p99 = decide_gate(pairs(), pairs, criteria)
-    assert wall.word is Word.UNCHANGED
+    assert wall.word is Verdict.UNCHANGED
     return p99
 
 
@@ -67,7 +67,7 @@ def gated(rng, *, sleeps, busy):
 def test_a_sleep_of_a_millisecond_on_one_event_in_a_hundred_is_seen(busy):
     rng = np.random.default_rng(1)
     found = [gated(rng, sleeps=True, busy=busy) for _ in range(2)]
-    assert [line.word for line in found] == [Word.REGRESSION] * 2
+    assert [line.word for line in found] == [Verdict.REGRESSION] * 2
     assert all(line.paired and line.interval.low > 1.05 for line in found)
     assert all(re.search(r"difference \+[\d.]+ ms \(95%: \+[\d.]+ to \+", e.note) for e in found)
 
@@ -82,4 +82,4 @@ def test_a_revision_against_itself_is_not_called(busy):
 def test_noise_that_hides_the_sleep_is_named_and_never_passes_as_unchanged():
     rng = np.random.default_rng(3)
     line = gated(rng, sleeps=True, busy=0.05)
-    assert line.word in (Word.NOT_GATED, Word.REGRESSION)
+    assert line.word in (Verdict.NOT_GATED, Verdict.REGRESSION)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.gate.arm import Arm
-from streamlab.lab.gate.decision import Pair
+from streamlab.lab.gate.metrics import Pair, TrialResult
 from streamlab.lab.gate.trials import Bench, Work, is_measurable, measure
 from streamlab.lab.load.spec import LoadSpec
 from tests.lab.engine_trial import engine_trial
@@ -31,7 +31,7 @@ class Scripted(Bench):
 
     def run(self, arm, cell_id):
         self.order.append((cell_id, arm.name))
-        return {"status": self.statuses.get(cell_id, "ok") if arm is NEW else "ok"}
+        return TrialResult(status=self.statuses.get(cell_id, "ok") if arm is NEW else "ok")
 
 
 def order_of(load, n):
@@ -76,4 +76,5 @@ def test_a_cell_is_run_until_it_can_give_no_number(status, trials):
     ],
 )
 def test_cells_go_on_after_the_first_trials_unless_a_fault_is_seen(old, new, goes_on):
-    assert is_measurable(Pair(old=[{"status": old}], new=[{"status": new}])) == goes_on
+    pair = Pair(old=[TrialResult(status=old)], new=[TrialResult(status=new)])
+    assert is_measurable(pair) == goes_on

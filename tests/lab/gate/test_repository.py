@@ -18,8 +18,8 @@ import pytest
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.errors import GateError
-from streamlab.lab.gate.against import revision_notes
-from streamlab.lab.gate.repository import Recipe, build_arms, check_lab, find_repository
+from streamlab.lab.gate.comparison import revision_notes
+from streamlab.lab.gate.repository import check_lab, find_repository
 from streamlab.lab.gate.source import check_out, commit_working_tree, resolve
 from tests.lab.gate.user_repository import PERSON, git
 from tests.processes import Popen
@@ -145,8 +145,8 @@ def test_an_interrupted_build_is_ended_with_all_that_it_started(repo, tmp_path):
 def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, tmp_path):
     repo.works(3 * ROUNDS)
     revisions = (resolve(repo.folder, "main"), commit_working_tree(repo.folder))
-    with build_arms(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as (old, new):
-        texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in (old, new)]
+    with repo.arms(tmp_path) as arms:
+        texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in arms]
     assert f"ROUNDS = {ROUNDS}\n" in texts[0] and f"ROUNDS = {3 * ROUNDS}\n" in texts[1]
     told = revision_notes(revisions, plant=0, logs=tmp_path)[0]
     assert "the gate measures commits" in told and revisions[1].commit[:12] in told
@@ -154,9 +154,8 @@ def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, 
 
 
 def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path):
-    head = resolve(repo.folder, "main")
-    recipe = Recipe(command="echo ${HOME:+there} > in-place; test -d {source}")
-    with build_arms(repo.folder, (head, head), recipe, logs=tmp_path, say=print) as (old, _):
+    command = "echo ${HOME:+there} > in-place; test -d {source}"
+    with repo.arms(tmp_path, command) as (old, _):
         assert (old.tree / "in-place").read_text() == "there\n"
         (found,) = distributions(path=[str(old.path[0])])
         assert (found.name, found.version) == ("crunch-engine", "1.0")
@@ -167,8 +166,7 @@ def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path)
 
 
 def test_arms_share_no_cache_of_compiled_code(repo, tmp_path):
-    revisions = (resolve(repo.folder, "main"), commit_working_tree(repo.folder))
-    with build_arms(repo.folder, revisions, Recipe(), logs=tmp_path, say=print) as arms:
+    with repo.arms(tmp_path) as arms:
         for name in ("LAB_CACHE", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
             folders = [Path(arm.environment()[name]) for arm in arms]
             assert folders[0] != folders[1]
@@ -255,11 +253,10 @@ def test_a_package_that_hides_one_of_the_lab_is_refused(repo, tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("")
     repo.commit("A package called like the lab's")
-    head = resolve(repo.folder, "main")
     # An editable install of the lab comes before all paths; this interpreter has none.
     packages = Path(sysconfig.get_path("purelib"))
     with (
-        build_arms(repo.folder, (head, head), Recipe(), logs=tmp_path, say=print) as (arm, _),
+        repo.arms(tmp_path) as (arm, _),
         pytest.raises(GateError, match=r"\(source/streamlab/engines/registry\.py\) hides"),
     ):
         base = Path(sys._base_executable)
@@ -409,8 +406,7 @@ def test_nothing_that_a_build_does_with_git_reaches_the_repository(
 
     git(tmp_path, "init", "-q", "other")
     git(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "Other")
-    head = resolve(repo.folder, "main")
-    recipe = Recipe(command=MISCHIEF.replace("{other}", str(tmp_path / "other")))
+    command = MISCHIEF.replace("{other}", str(tmp_path / "other"))
     for name, value in PERSON.items():
         monkeypatch.setenv(name, value)
     before = state()
@@ -419,7 +415,7 @@ def test_nothing_that_a_build_does_with_git_reaches_the_repository(
         monkeypatch.setenv("GIT_WORK_TREE", str(repo.folder))
     with (
         pytest.raises(GateError, match="does not build"),
-        build_arms(repo.folder, (head, head), recipe, logs=tmp_path, say=print),
+        repo.arms(tmp_path, command),
     ):
         pass
     assert "* stolen" in (tmp_path / "build-old.log").read_text()
@@ -470,9 +466,3 @@ def test_the_lab_is_not_built_for_who_stands_in_another_repository(repo, capsys)
     assert call(["gate", "--against", "main", str(repo.matrix)]) == EXIT_USER_ERROR
     err = capsys.readouterr().err
     assert f"{repo.folder} is not the lab's source" in err and f"--repo {repo.folder}" in err
-
-
-def test_a_build_command_without_a_repository_is_refused(repo, capsys):
-    words = ["gate", "--against", "main", str(repo.matrix), "--build", PIP]
-    assert call(words) == EXIT_USER_ERROR
-    assert "--build requires --repo" in capsys.readouterr().err

@@ -10,12 +10,12 @@ import pytest
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.errors import GateError
-from streamlab.lab.gate.against import gate_arms
 from streamlab.lab.gate.arm import site_arm
 from streamlab.lab.gate.build import build_arm, toolchain
+from streamlab.lab.gate.comparison import gate_arms
 from streamlab.lab.gate.decision import GateCriteria
 from streamlab.lab.gate.metrics import METRICS
-from streamlab.lab.gate.outcome import Word
+from streamlab.lab.gate.outcome import Verdict
 from streamlab.lab.gate.source import commit_working_tree, resolve
 from streamlab.lab.gate.trials import Bench, make_works
 from streamlab.lab.host.git import git
@@ -110,7 +110,7 @@ def test_a_build_is_made_once_and_again_when_the_tools_change(clone, built, monk
 @pytest.mark.full
 def test_trials_of_a_built_revision_are_verified(built, bench):
     result = bench.run(built, next(iter(bench.works)))
-    assert result["status"] in VERIFIED, result
+    assert result.status in VERIFIED, result
 
 
 # test_repository.py has a commit that fails, and below is a plant that reaches its trial.
@@ -122,7 +122,7 @@ def test_a_revision_against_itself_with_work_planted_fails(arm, bench, small):
     # The input is so small that noise could hide less than twenty times the work.
     report = held(replace(bench, planted={"new": {"planted_slowdown": 20.0}}), arm, new)
     (line,) = report.lines
-    assert line.word is Word.REGRESSION and report.failed
+    assert line.word is Verdict.REGRESSION and report.failed
     assert line.ratio > 2 and line.first_ratio > 2
 
 
@@ -139,7 +139,7 @@ def test_a_revision_whose_answer_is_wrong_fails_and_is_not_timed(arm, bench, tmp
     new = site_arm(name="new", revision="damaged", folder=site, tree=arm.tree)
     report = held(bench, arm, new)
     (line,) = report.lines
-    assert line.word is Word.BROKEN and report.failed
+    assert line.word is Verdict.BROKEN and report.failed
     assert "wrong_output" in line.note and "missing" in line.note
     assert (line.ratio, line.n) == (None, None)
 
@@ -159,8 +159,8 @@ def test_a_field_that_a_revision_does_not_know_is_a_crash_that_names_it(arm, ben
     old = site_arm(name="old", revision="older", folder=site, tree=arm.tree)
     bench = replace(bench, planted={"old": {"planted_slowdown": 0.5}})
     result = bench.run(old, next(iter(bench.works)))
-    assert result["status"] == "crash"
-    assert "has no field planted_slowdown" in result["reason"]
+    assert result.status == "crash"
+    assert "has no field planted_slowdown" in result.reason
 
 
 def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(clone):
@@ -171,7 +171,7 @@ def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(c
         (clone / "lab" / "new_file.py").write_text("NEW = 1\n")
         first, second = commit_working_tree(clone), commit_working_tree(clone)
         assert first == second and first.commit != head
-        assert "with changes" in first.shown
+        assert "with changes" in first.label
         assert git(clone, "show", f"{first.commit}:lab/new_file.py") == "NEW = 1"
         assert git(clone, "rev-parse", "HEAD") == head
         assert git(clone, "diff", "--cached", "--name-only") == ""
@@ -180,8 +180,3 @@ def test_a_working_tree_with_changes_is_a_commit_of_its_own_that_no_branch_has(c
         git(clone, "checkout", "--", "README.md")
         (clone / "lab" / "new_file.py").unlink()
     assert commit_working_tree(clone).commit == head
-
-
-def test_an_unknown_revision_is_an_error_that_names_it(clone):
-    with pytest.raises(GateError, match="'no-such-branch' is not a revision"):
-        resolve(clone, "no-such-branch")

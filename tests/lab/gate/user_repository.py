@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from streamlab.lab.gate.repository import Recipe, build_arms
+from streamlab.lab.gate.source import commit_working_tree, resolve
 from streamlab.lab.host.git import git as host_git
 
 PERSON = {
@@ -106,3 +108,9 @@ class UserRepository:
         git(self.folder, "add", "--all")
         git(self.folder, "commit", "-q", "--allow-empty", "-m", message)
         return git(self.folder, "rev-parse", "HEAD")
+
+    def arms(self, logs, command=None):
+        """Build the main branch and the working tree as arms, for a block."""
+        revisions = (resolve(self.folder, "main"), commit_working_tree(self.folder))
+        recipe = Recipe(command=command)
+        return build_arms(self.folder, revisions, recipe, logs=logs, say=print)

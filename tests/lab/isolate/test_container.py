@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pyarrow.parquet as pq
 import pytest
-from docker import DockerClient
 from docker.api.daemon import DaemonApiMixin
 
 from streamlab.lab.errors import IsolationError
@@ -290,9 +289,7 @@ def test_missing_engine_is_an_error_that_names_the_remedy(monkeypatch, tmp_path)
 
 def test_an_engine_that_has_gone_since_it_was_asked_is_a_missing_one(monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
-    monkeypatch.setitem(
-        engine._info_by_address, "tcp://127.0.0.1:9", engine._EngineInfo(api_version="1.41")
-    )
+    monkeypatch.setitem(engine._api_versions, "tcp://127.0.0.1:9", "1.41")
     with pytest.raises(
         IsolationError, match=r"no container engine answers at tcp://127\.0\.0\.1:9"
     ):
@@ -310,23 +307,14 @@ def test_an_engine_is_asked_once_what_it_is(image, monkeypatch):
                 asked.append(name) or ask(self, *args, **more)
             ),
         )
-    monkeypatch.setattr(engine, "_info_by_address", {})
+    monkeypatch.setattr(engine, "_api_versions", {})
+    monkeypatch.setattr(engine, "_rootless", {})
     isolation = Isolation(kind="container", image=image)
     for _ in range(2):
         client = connect()
         assert run_in(client, isolation, ["python", "-c", "print(6 * 7)"]) == (0, "42\n")
         client.close()
     assert asked == ["version", "info"]
-
-
-def test_an_engine_that_is_another_meanwhile_is_asked_again(image, podman_engine, monkeypatch):
-    refused = engine._EngineInfo(api_version="9.99", rootless=True)
-    monkeypatch.setattr(engine, "_info_by_address", {podman_engine.address: refused})
-    monkeypatch.setattr(DockerClient, "ping", lambda client: client.api.api_version != "9.99")
-    client = connect()
-    assert run_in(client, Isolation(kind="container", image=image), ["true"]) == (0, "")
-    assert engine._info_by_address[podman_engine.address] != refused
-    client.close()
 
 
 def test_missing_image_is_an_error_that_names_the_build(image):

@@ -1,7 +1,6 @@
 """What a command leaves running, and whether it is found: real processes, no mark on them."""
 
 import errno
-import itertools
 import os
 import signal
 import subprocess
@@ -175,15 +174,22 @@ run_isolated(command, log=Path(log), timeout_s=600, env={"LOG": log}, folder=Pat
 """
 
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])}
+
+
+def run_program(code: str, *words: str, before: tuple[str, ...] = ()):
+    """Run a program of this environment to its end."""
+    command = [*before, sys.executable, "-W", "ignore", "-c", code, *words]
+    return subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+
+
 def start_lab(tmp_path, *command: str) -> Popen:
     """A lab in a process of its own that runs a command."""
     (tmp_path / "folder").mkdir()
     words = [str(tmp_path / "log"), str(tmp_path / "folder"), *command]
-    return Popen(
-        [sys.executable, "-c", LAB, *words],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
-        stderr=subprocess.PIPE,
-    )
+    return Popen([sys.executable, "-c", LAB, *words], env=ENVIRONMENT, stderr=subprocess.PIPE)
 
 
 @pytest.mark.parametrize("code", [SLEEP, DEAF, BOMB, HOPPER], ids=["hidden", "deaf", "bomb", "hop"])
@@ -261,14 +267,7 @@ def test_a_signal_whose_exception_is_lost_is_seen_by_the_next_wait(tmp_path, wai
     code = LOSES.format(wait=wait)
     if again:
         code = code.replace("    Loses()\n", "Loses(); Loses()\n")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "log")],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]])},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    done = run_program(code, str(tmp_path / "log"))
     assert done.stdout == "lost\nkept\n", done.stderr
     assert "KeyboardInterrupt" in done.stderr  # Python says what it has dropped
 
@@ -285,8 +284,7 @@ for _ in range(4):
     except KeyboardInterrupt:
         print("raised")
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
-    assert done.stdout.split() == [b"raised", b"kept", b"raised", b"raised"]
+    assert run_program(code).stdout.split() == ["raised", "kept", "raised", "raised"]
 
 
 def test_a_lab_that_was_started_by_nohup_outlives_its_terminal():
@@ -297,9 +295,7 @@ keep_interrupts()
 os.kill(os.getpid(), signal.SIGHUP)
 print("still here")
 """
-    command = ["nohup", sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "still here\n"
+    assert run_program(code, before=("nohup",)).stdout == "still here\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -319,8 +315,7 @@ try:
 except KeyboardInterrupt:
     sys.exit(130)
 """
-    command = [sys.executable, "-c", code, str(int(number))]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_program(code, str(int(number)))
     assert (done.returncode, done.stdout) == (130, "torn down\n")
 
 
@@ -349,15 +344,6 @@ def test_signals_and_files_are_for_the_command_as_its_parent_has_them(tmp_path):
     caught = ("CHLD", "HUP", "INT", "PIPE", "TERM", "XFSZ")
     ignored = int(fields["SigIgn"], 16)
     assert [name for name in caught if ignored >> (signal.Signals[f"SIG{name}"] - 1) & 1] == []
-
-
-@pytest.mark.parametrize("count", [0, 1, 5])
-def test_processes_below_one_are_found_whatever_the_order(count):
-    chain = {pid + 1: pid for pid in range(10, 10 + count)} | {99: 98, 98: 1, 10: 1}
-    for parents in itertools.permutations(chain.items()):
-        assert sorted(supervisor.below(10, dict(parents))) == list(range(11, 11 + count))
-        if count == 5:
-            break
 
 
 def test_a_supervisor_that_cannot_be_started_leaves_nothing_open(tmp_path, monkeypatch):

@@ -63,8 +63,3 @@ def test_value_above_one_hour_counts_as_one_hour(tmp_path):
     read = read_log((tmp_path / "t.hlog").read_bytes())[LATENCY]
     assert read.counts.tolist() == [1]
     assert read.values_ns[0] == pytest.approx(HIGHEST_NS, rel=1e-3)
-
-
-def test_p999_needs_ten_thousand_samples():
-    assert percentiles(histogram(np.arange(9_999))).p999_ns is None
-    assert percentiles(histogram(np.arange(10_000))).p999_ns == 9_989

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from streamlab.engines.protocol import Histogram
-from streamlab.lab.measure.latency import percentiles
-from streamlab.lab.measure.objective import Objective, parse_objective
+from streamlab.lab.measure.latency import Objective, parse_objective, percentiles
 
 
 def of(values_ns):

@@ -22,7 +22,9 @@ from tests.processes import Popen
 from tests.results.records import trial_row
 
 PAGES = 2_000
-TOUCH = (
+BURN_AND_TOUCH = (
+    "import time\n"
+    "while time.process_time() < 0.4: pass\n"
     "import mmap\n"
     "flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"
     f"memory = mmap.mmap(-1, {PAGES} * mmap.PAGESIZE, flags=flags)\n"
@@ -73,16 +75,18 @@ def test_pages_that_are_touched_for_the_first_time_are_counted_once():
     memory.close()
 
 
-def test_page_faults_of_a_child_that_has_ended_are_counted():
+def test_usage_of_a_child_that_has_ended_is_counted():
     before = tree_usage(descendants())
-    subprocess.run([sys.executable, "-c", TOUCH], check=True)
-    assert since(before)["minor_faults"] >= PAGES
+    subprocess.run([sys.executable, "-c", BURN_AND_TOUCH], check=True)
+    used = since(before)
+    assert used["minor_faults"] >= PAGES
+    assert 0.38 < used["cpu_s"] < 1.5
 
 
-def test_page_faults_of_a_running_child_are_counted_whatever_it_is_called():
+def test_usage_of_a_running_child_is_counted_whatever_it_is_called():
     before = tree_usage(descendants())
     named = "open('/proc/self/comm', 'w').write('a) R (1 2 3')\n"
-    code = named + TOUCH + "print(flush=True)\ninput()"
+    code = named + BURN_AND_TOUCH + "print(flush=True)\ninput()"
     with Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stdin=subprocess.PIPE
     ) as child:
@@ -90,6 +94,7 @@ def test_page_faults_of_a_running_child_are_counted_whatever_it_is_called():
         found = since(before)
         child.communicate(b"\n")
     assert PAGES <= found["minor_faults"] < 100 * PAGES
+    assert 0.38 < found["cpu_s"] < 1.5
     assert found["cpu_s"] == pytest.approx(found["user_s"] + found["system_s"])
 
 

@@ -1,14 +1,14 @@
 import pytest
 
 from streamlab.lab.errors import EnergyError
-from streamlab.lab.measure.energy.choose import NAMES, PROVIDERS, by_name, choose, probe
+from streamlab.lab.measure.energy.choose import NAMES, by_name, choose, probe
 from streamlab.lab.measure.energy.provider import Unusable
 from tests.lab.measure.energy.scripted import Scripted, steady
 
 
 def provider(name, watts=None, **fields):
     readings = steady(watts or {}, 1, hz=50)[:2]
-    return lambda: Scripted(name=name, readings=readings, **fields)
+    return Scripted(name=name, readings=readings, **fields)
 
 
 def no_pause(seconds):
@@ -17,12 +17,12 @@ def no_pause(seconds):
 
 def test_the_first_provider_that_really_counts_is_chosen_and_all_are_reported():
     found = choose(
-        providers={
-            "pyrapl": provider("pyrapl", reason="PyRAPLCantRecordEnergyConsumption"),
-            "powercap": provider("powercap", {"package-0": 0.0, "core-0": 5.0}),
-            "hwmon": provider("hwmon", {"package-0": 5.0, "dram-0": 0.0}),
-            "perf": provider("perf", {"package-0": 5.0}),
-        },
+        providers=[
+            provider("pyrapl", reason="PyRAPLCantRecordEnergyConsumption"),
+            provider("powercap", {"package-0": 0.0, "core-0": 5.0}),
+            provider("hwmon", {"package-0": 5.0, "dram-0": 0.0}),
+            provider("perf", {"package-0": 5.0}),
+        ],
         pause=no_pause,
     )
     assert (found.name, found.reason) == ("hwmon", None)
@@ -35,10 +35,10 @@ def test_the_first_provider_that_really_counts_is_chosen_and_all_are_reported():
 
 def test_none_is_chosen_with_the_reason_of_every_provider():
     found = choose(
-        providers={
-            "pyrapl": provider("pyrapl", reason="no counter"),
-            "powercap": provider("powercap", reason="denied"),
-        },
+        providers=[
+            provider("pyrapl", reason="no counter"),
+            provider("powercap", reason="denied"),
+        ],
         pause=no_pause,
     )
     assert (found.name, found.reason) == ("none", "pyrapl: no counter; powercap: denied")
@@ -47,29 +47,29 @@ def test_none_is_chosen_with_the_reason_of_every_provider():
 
 
 def test_a_named_provider_is_looked_at_alone():
-    providers = {
-        "powercap": provider("powercap", {"package-0": 5.0}),
-        "perf": provider("perf", reason="no PMU"),
-    }
+    providers = [
+        provider("powercap", {"package-0": 5.0}),
+        provider("perf", reason="no PMU"),
+    ]
     found = choose("perf", providers=providers, pause=no_pause)
     assert (found.name, found.reason) == ("none", "perf: no PMU")
     assert choose("powercap", providers=providers, pause=no_pause).name == "powercap"
 
 
 def test_none_by_name_looks_at_nothing():
-    assert choose("none", providers={}).reason == "switched off"
+    assert choose("none", providers=[]).reason == "switched off"
 
 
 def test_every_name_makes_its_provider_and_an_unknown_one_is_an_error():
-    for name in (*PROVIDERS, "none"):
+    for name in NAMES[1:]:
         assert by_name(name).name == name
-    assert set(NAMES) == {"auto", "none", *PROVIDERS}
+    assert NAMES == ("auto", "pyrapl", "powercap", "hwmon", "perf", "none")
     for ask in (by_name, choose):
         with pytest.raises(EnergyError, match="'rapl'; expected one of auto, pyrapl, powercap"):
             ask("rapl")
 
 
 def test_a_probe_closes_what_it_opened():
-    made = provider("x", {"package-0": 5.0})()
+    made = provider("x", {"package-0": 5.0})
     assert probe(made, pause=no_pause).counting == ("package-0",)
     assert made.closed == 1

@@ -35,10 +35,8 @@ PACKAGE = Domain(name="package-0", range_uj=RANGE_UJ)
 def test_a_counter_advances_by_at_most_one_wrap_and_only_as_power_can(
     before, after, range_uj, interval_s, went
 ):
-    found = advance(before, after, range_uj=range_uj, interval_s=interval_s)
-    assert found.uj == went
-    assert found.wrapped == (went is not None and after < before)
-    assert bool(found.reason) == (went is None)
+    step = advance(before, after, range_uj=range_uj, interval_s=interval_s)
+    assert (None if isinstance(step, str) else step) == went
 
 
 @given(
@@ -70,21 +68,6 @@ def test_a_failed_reading_loses_nothing_when_the_next_one_succeeds():
     assert found.reasons == ("gone",)
 
 
-def test_a_zone_that_disappears_is_lost_from_its_last_reading_on():
-    found = track(PACKAGE, steady({"package-0": 50.0}, 10, failed=range(61, 200)))
-    assert lost_spans(found, 0, 10 * SECOND) == [(6 * SECOND, 10 * SECOND)]
-    assert joules_between(found, 0, 10 * SECOND) == pytest.approx(300)
-
-
-def test_going_backwards_without_a_range_drops_that_interval_alone():
-    readings = steady({"package-0": 50.0}, 10, start_uj={"package-0": RANGE_UJ - 201_000_000})
-    found = track(Domain(name="package-0"), readings)
-    assert lost_spans(found, 0, 10 * SECOND) == [(4 * SECOND, 4_100_000_000)]
-    assert joules_between(found, 0, 10 * SECOND) == pytest.approx(495)
-    assert "range is unknown" in found.reasons[0]
-    assert lost_spans(found, 5 * SECOND, 10 * SECOND) == []
-
-
 def test_a_gap_that_the_provider_declares_is_lost_even_when_the_counter_went_on():
     readings = steady({"package-0": 50.0}, 1)
     readings[5] = Reading(
@@ -95,35 +78,10 @@ def test_a_gap_that_the_provider_declares_is_lost_even_when_the_counter_went_on(
     assert lost_spans(track(PACKAGE, readings), 0, SECOND) == [(400_000_000, 500_000_000)]
 
 
-def frozen_from(second, watts=50.0, until=10, name="package-0"):
-    """Readings of a counter that keeps its value from a time on."""
-    readings = steady({name: watts}, until)
-    stuck = readings[second * 10].counters_uj
-    return [
-        Reading(time_ns=reading.time_ns, counters_uj=reading.counters_uj if early else stuck)
-        for reading in readings
-        for early in [reading.time_ns <= second * SECOND]
-    ]
-
-
-def test_a_counter_that_freezes_is_lost_from_its_last_tick_on():
-    found = track(PACKAGE, frozen_from(6))
-    assert lost_spans(found, 0, 10 * SECOND)[0][0] == 6 * SECOND
-    assert union_s(lost_spans(found, 0, 10 * SECOND)) == pytest.approx(4)
-    assert found.reasons == ("the counter stood still for more than 0.15 s",)
-
-
 def test_one_reading_without_a_tick_is_no_freeze():
     readings = steady({"package-0": 50.0}, 10)
     readings[50] = Reading(time_ns=readings[50].time_ns, counters_uj=readings[49].counters_uj)
     assert lost_spans(track(PACKAGE, readings), 0, 10 * SECOND) == []
-
-
-def test_a_graphics_part_that_is_off_for_a_while_is_believed():
-    readings = frozen_from(6, name="uncore-0")
-    found = track(Domain(name="uncore-0", range_uj=RANGE_UJ), readings)
-    assert lost_spans(found, 0, 10 * SECOND) == []
-    assert joules_between(found, 0, 10 * SECOND) == pytest.approx(300)
 
 
 def test_edges_between_two_readings_are_interpolated():

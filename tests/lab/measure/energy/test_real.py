@@ -28,12 +28,3 @@ def test_a_busy_core_takes_more_power_than_an_idle_one():
     idle = measured(provider, lambda: time.sleep(0.05))
     busy = measured(provider, lambda: [math.sqrt(i) for i in range(10_000)])
     assert busy["power_w"] > idle["power_w"] > 0, (idle, busy)
-
-
-def test_a_provider_that_is_not_chosen_says_why():
-    choice = choose()
-    assert all(report.reason or report.counting for report in choice.reports)
-    if choice.name == NONE:
-        assert choice.reason
-        row = measured(by_name(NONE, choice.reason), lambda: time.sleep(2))
-        assert row["energy_gross_j"] is None and row["energy_reason"] == choice.reason

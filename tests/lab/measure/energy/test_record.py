@@ -101,13 +101,22 @@ def test_an_unusable_provider_leaves_every_column_null_with_its_reason_and_never
     assert set(row.values()) == {None}
 
 
-def test_a_package_that_freezes_in_the_window_has_no_total_rather_than_half_of_it():
-    readings = steady({"package-0": 50.0}, 14)
-    stuck = readings[70].counters_uj
-    frozen = [Reading(time_ns=reading.time_ns, counters_uj=stuck) for reading in readings[71:]]
-    row = row_of([*readings[:71], *frozen])
+def test_a_package_that_freezes_has_no_total_and_a_graphics_part_may_be_off():
+    readings = steady({"package-0": 50.0, "uncore-0": 5.0}, 14)
+
+    def frozen(name):
+        stuck = readings[70].counters_uj[name]
+        return [
+            Reading(time_ns=reading.time_ns, counters_uj={**reading.counters_uj, name: stuck})
+            for reading in readings[71:]
+        ]
+
+    row = row_of([*readings[:71], *frozen("package-0")])
     assert row["energy_gross_j"] is None
     assert "package-0: 6 s of 12 s lost (the counter stood still" in row["energy_reason"]
+    row = row_of([*readings[:71], *frozen("uncore-0")])
+    assert json.loads(row["energy_domains"]) == {"package-0": 600.0, "uncore-0": 30.0}
+    assert row["energy_reason"] is None
 
 
 def test_an_interval_that_cannot_be_corrected_is_dropped_and_its_time_summed():
@@ -179,7 +188,7 @@ def test_the_thread_polls_and_a_mark_reads_at_once():
     with EnergyRecorder(provider, period_s=0.001) as recorder:
         while len(provider.left) > 9_980:
             recorder.mark()
-        assert recorder.joules(0, SECOND) == {"package-0": pytest.approx(50)}
+        assert recorder.series()[1]["package-0"][10] == pytest.approx(50)
     recorder.stop()
     assert provider.closed == 1
     recorder.mark()

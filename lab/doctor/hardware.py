@@ -1,4 +1,4 @@
-"""Probes the processor: cores, quota, SMT, governor, turbo, clock source, load."""
+"""Probes the processor (cores, quota, SMT, governor, turbo, clock source, load), the memory, and virtual machines."""
 
 import math
 
@@ -10,6 +10,11 @@ from streamlab.workloads import control_group
 
 FAR_NS = 100.0
 """Usual latency of a cache line: 20 to 50 ns within a cluster, 70 to 150 ns between clusters."""
+# Enough for Spark's driver, its Python workers and a dataset of 40 M events, at 16 bytes each.
+REQUIRED_BYTES = 4 << 30
+_GIB = float(1 << 30)
+# Product names of hypervisors, for those that hide the processor flag.
+_VENDORS = ("QEMU", "VMware", "VirtualBox", "innotek", "Xen", "Amazon EC2", "Google", "KVM")
 
 
 def model(machine: Machine) -> str:
@@ -129,3 +134,62 @@ def load(machine: Machine) -> Finding:
     if average > 0.25 * usable:
         return warn(seen, "find the programs with `top`, stop them, and wait a minute")
     return ok(seen)
+
+
+def memory(machine: Machine) -> Finding:
+    """Report total and available memory, within the control group's limit."""
+    fields = processor.memory_fields(machine)
+    if "MemTotal" not in fields:
+        return warn("not visible: no /proc/meminfo", "mount /proc")
+    total = fields["MemTotal"]
+    available = fields.get("MemAvailable", fields.get("MemFree", total))
+    seen = f"{total / _GIB:.1f} GiB, {available / _GIB:.1f} GiB available"
+    limit = control_group.memory_bytes(machine.text)
+    if limit is not None and limit < total:
+        seen += f", limited to {limit / _GIB:.1f} GiB by a control group"
+        left = control_group.memory_left_bytes(machine.text)
+        available = min(available, limit if left is None else left)
+    if available < REQUIRED_BYTES:
+        return warn(
+            seen,
+            f"free {REQUIRED_BYTES / _GIB:.0f} GiB, or run fewer events (`events` in the matrix)",
+        )
+    return ok(seen)
+
+
+def virtualised(machine: Machine) -> Finding:
+    """Report a hypervisor and a container, each with the evidence for it."""
+    evidence = [*_hypervisor(machine), *_container(machine)]
+    if evidence:
+        return warn(
+            "; ".join(evidence),
+            "measure on bare metal for absolute numbers; here trust ratios within one run",
+        )
+    return ok("no: no hypervisor flag, product name or container mark")
+
+
+def _hypervisor(machine: Machine) -> list[str]:
+    evidence: list[str] = []
+    for line in (machine.text("/proc/cpuinfo") or "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "flags" and "hypervisor" in value.split():
+            evidence.append("hypervisor flag in /proc/cpuinfo")
+            break
+    if kind := machine.text("/sys/hypervisor/type"):
+        evidence.append(f"/sys/hypervisor/type is {kind}")
+    names = [machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")]
+    product = " ".join(name for name in names if name)
+    if any(vendor.lower() in product.lower() for vendor in _VENDORS) and "metal" not in product:
+        evidence.append(f"DMI says {product}")
+    if machine.which("systemd-detect-virt"):
+        kind = machine.run(["systemd-detect-virt", "--vm"])
+        if kind and kind != "none" and len(kind.split()) == 1:
+            evidence.append(f"systemd-detect-virt says {kind}")
+    return evidence
+
+
+def _container(machine: Machine) -> list[str]:
+    marks = [mark for mark in ("/.dockerenv", "/run/.containerenv") if machine.path(mark).exists()]
+    if kind := machine.text("/run/systemd/container"):
+        return [f"container ({kind})"]
+    return [f"container ({marks[0]})"] if marks else []
