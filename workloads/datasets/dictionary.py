@@ -3,15 +3,13 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.model import ListColumn
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class Numbering:
@@ -29,8 +27,6 @@ class Numbering:
 
     def ids(self, texts: "pa.Array") -> npt.NDArray[np.int32] | ListColumn:
         """Return the numbers of texts, or of lists of texts."""
-        import pyarrow as pa
-
         if pa.types.is_list(texts.type):
             offsets = texts.offsets.to_numpy().astype(np.int64)
             return ListColumn(offsets - offsets[0], self._ids(texts.flatten()))
@@ -45,9 +41,6 @@ class Numbering:
 
     def write(self, path: Path) -> str:
         """Write the dictionary, Parquet with `id` and `text`, and return its `texts_sha256`."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         schema = pa.schema([("id", pa.int32()), ("text", pa.string())])
         columns: list[Any] = [
             np.arange(len(self), dtype=np.int32),

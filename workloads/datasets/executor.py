@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import DEFAULT_MASTER, spark
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    Batches = Iterator[pa.RecordBatch]
-
+Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]
 """A step's work on one index; its result must fit JSON. May be called twice for an index."""
 
@@ -108,19 +107,15 @@ Executor = InProcess | OnSpark
 """Runs the steps of a pipeline."""
 
 
-def _work(task: Task, batches: "Batches") -> "Batches":
+def _work(task: Task, batches: Batches) -> Batches:
     """Run a task in Spark's Python processes."""
-    import pyarrow as pa
-
     for batch in batches:
         for index in batch.column(0).to_pylist():
             result = json.dumps(task(index))
             yield pa.RecordBatch.from_pydict({"task": [index], "result": [result]})
 
 
-def _read_times(times: Path, batches: "Batches") -> "Batches":
-    import pyarrow as pa
-
+def _read_times(times: Path, batches: Batches) -> Batches:
     ts = np.memmap(times, np.int64, "r")
     for batch in batches:
         for index in batch.column(0).to_pylist():
@@ -130,8 +125,7 @@ def _read_times(times: Path, batches: "Batches") -> "Batches":
             yield pa.RecordBatch.from_pydict({"ts": part, "row": rows})
 
 
-def _write_rows(target: Path, batches: "Batches") -> "Batches":
-    import pyarrow as pa
+def _write_rows(target: Path, batches: Batches) -> Batches:
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout
 from streamlab.workloads.datasets.stream_table import (
@@ -43,9 +44,6 @@ _INT64_MAX = 2**63 - 1
 
 def _columns(count: int, cells: Cells) -> dict[str, Any]:
     """Return host, url, size (or NO_SIZE) and stream of the cells."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     host, url = cells.words("host"), cells.words("url")
     ts = cells.integers("time", _INT64_MAX)
     status = cells.integers("response", 999)

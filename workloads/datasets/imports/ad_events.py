@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import (
     BadRowError,
@@ -129,8 +130,6 @@ def _transform(options: ImportOptions) -> Transform:
 
 
 def _columns(campaigns: dict[str, str], locations: dict[str, str], cells: Cells) -> dict[str, Any]:
-    import pyarrow as pa
-
     columns: dict[str, Any] = cells.parse_lines(partial(_event, campaigns, locations), _DEFAULTS)
     return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
 

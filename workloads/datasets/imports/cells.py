@@ -6,20 +6,18 @@ reason for a bad row counts, and a skipped row is not checked further.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import ColumnTimes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 T = TypeVar("T")
 _SHOWN_CHARACTERS = 120
@@ -62,8 +60,6 @@ class Cells:
         Raises:
             DatasetError: the column's type cannot be shown as text.
         """
-        import pyarrow as pa
-
         column = self._columns[role]
         kind = column.type
         if pa.types.is_nested(kind) or pa.types.is_binary(kind):
@@ -74,14 +70,10 @@ class Cells:
 
     def stripped(self, role: str) -> "pa.Array":
         """Return a column as texts without surrounding blanks."""
-        import pyarrow.compute as pc
-
         return pc.utf8_trim_whitespace(self.texts(role))
 
     def words(self, role: str) -> "pa.Array":
         """Return a column as texts; rows with an empty one are bad."""
-        import pyarrow.compute as pc
-
         texts = self.texts(role)
         self.mark(mask_of(pc.equal(texts, "")), f"column {role} is empty")
         return texts
@@ -104,9 +96,6 @@ class Cells:
             absent: texts that stand for a missing number.
             default: the number in place of these, and of bad ones.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column = self._columns[role]
         if column.null_count or not pa.types.is_integer(column.type):
             column = self._columns[role] if pa.types.is_floating(column.type) else self.texts(role)
@@ -140,8 +129,6 @@ class Cells:
             parse: raises `BadRowError` for a text that makes a row bad.
             kind: Arrow type of the result.
         """
-        import pyarrow as pa
-
         coded = self.texts(role).dictionary_encode()
         results: list[Any] = []
         wrong: dict[int, str] = {}
@@ -184,9 +171,6 @@ class Cells:
 
     def times_of(self, column: "pa.Array") -> npt.NDArray[np.int64]:
         """Return the event times of an array with one element per row."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self.skipped.any():
             column = pc.if_else(pa.array(~self.skipped), column, None)
         ts, bad = self._times.read(column, self.part.place, self._row)

@@ -2,19 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, cells_of
 from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.times import ColumnTimes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,8 +103,6 @@ def _batch(
     kind: ImportKind, columns: Mapping[str, Any], cells: Cells, reading: Reading
 ) -> "pa.RecordBatch":
     """Return the good rows of a chunk, and account for all of its lines."""
-    import pyarrow as pa
-
     chunk = cells.chunk
     reading.empty_lines += chunk.empty_lines
     reading.passed_over += chunk.header_lines + int((1 + chunk.further)[cells.skipped].sum())

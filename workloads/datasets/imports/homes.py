@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
@@ -90,8 +91,6 @@ def _check(options: ImportOptions) -> None:
 
 def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
     """Return key and load; skip work, and houses beyond those imported."""
-    import pyarrow as pa
-
     ts = cells.integers("timestamp", _INT64_MAX)
     load_mw = cells.parse_texts("value", _milliwatts, pa.int32())
     measured = cells.integers("property", LOAD_NOW)

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import Column, column_of
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
@@ -31,9 +32,6 @@ from streamlab.workloads.datasets.progress import Progress, report, watch
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, write_table
 from streamlab.workloads.model import Alphabet
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SMALL_BYTES = 256 << 20
 """Up to this size, one process is faster than Spark. It is about ten million lines, because files are
@@ -203,14 +201,10 @@ def _derived(block: Path) -> Path:
 
 
 def _read(path: Path) -> "pa.RecordBatch":
-    import pyarrow as pa
-
     with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
         return reader.get_batch(0)
 
 
 def _save(path: Path, batch: "pa.RecordBatch") -> None:
-    import pyarrow as pa
-
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
         writer.write_batch(batch)

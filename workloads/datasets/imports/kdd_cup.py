@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
@@ -45,9 +46,6 @@ _INT16_MAX, _MOST = 2**15 - 1, 2**62
 
 def _of_cells(cells: Cells) -> dict[str, Any]:
     """Return combination, texts, label and numbers; the time of a row is its number."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     label = cells.parse_texts("label", _label, pa.string())
     texts = {name: cells.parse_texts(name, partial(_word, name), pa.string()) for name in TEXTS}
     numbers = {

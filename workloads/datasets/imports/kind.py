@@ -8,8 +8,9 @@ derived columns and streams define the dataset of these columns.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells, Transform
 from streamlab.workloads.datasets.imports.raw_files import At, check_readable, parts
@@ -23,9 +24,6 @@ from streamlab.workloads.datasets.tables.text_files import text_part
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_form
 from streamlab.workloads.registry import workload
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Blocks = Callable[[], Iterator["pa.RecordBatch"]]
 """Yields all blocks of rows, at each call."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pc
 from streamlab.workloads.datasets.imports.cells import Cells, mask_of
 from streamlab.workloads.datasets.imports.kind import ImportKind, Lines
 from streamlab.workloads.datasets.stream_table import (
@@ -78,8 +79,6 @@ def _columns(cells: Cells) -> dict[str, Any]:
 
 def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
     """Add the fields of the lines to their cells; return the mask of lines separated by blanks."""
-    import pyarrow.compute as pc
-
     lines = cells.texts(LINE)
     commas = pc.extract_regex(lines, f"^{_OF_COMMAS}$")
     blanks = pc.extract_regex(lines, f"^{_OF_BLANKS}$")
@@ -100,8 +99,6 @@ def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
 
 def _header(cells: Cells) -> npt.NDArray[np.bool_]:
     """Return the mask of the header, if the first line is one."""
-    import pyarrow.compute as pc
-
     line = cells.chunk.line
     assert line is not None, "the form `Lines` sets it"
     names = pc.match_substring_regex(cells.texts(LINE), _HEADER)

@@ -17,6 +17,7 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.ad_events import (
     campaign_table,
@@ -59,9 +60,6 @@ def _transform(options: ImportOptions) -> Transform:
 def _columns(
     location: str, campaigns_of: Callable[[str], dict[str, str]], cells: Cells
 ) -> dict[str, Any]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     campaigns = campaigns_of(cells.part.place)
     features = [cells.texts(name) for name in USER_FEATURES]
     users = pc.binary_join_element_wise(*features, "/")

@@ -16,10 +16,11 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.kind import (
@@ -39,9 +40,6 @@ from streamlab.workloads.datasets.stream_table import (
 )
 from streamlab.workloads.inputs.retail.schema import SALE
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 UNKNOWN = "unknown"
 """Category of items that are not in the table, or have none in it."""
 
@@ -59,8 +57,6 @@ def product_columns(text: str) -> dict[str, str]:
 
 def _text_or_unknown(cells: Cells, role: str) -> "pa.Array":
     """Return a column of categories, with empty ones as unknown."""
-    import pyarrow.compute as pc
-
     texts = cells.stripped(role)
     return pc.if_else(pc.equal(texts, ""), UNKNOWN, texts)
 
@@ -108,8 +104,6 @@ def _check(options: ImportOptions) -> None:
 
 def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
     """Return ticket, item, category, store, quantity and net_paid."""
-    import pyarrow as pa
-
     rows = len(cells)
     ts = cells.times("ts")
     item = cells.integers("item", INT32_MAX)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, Layout, Setting
@@ -42,8 +43,6 @@ _MOST_WATTS = 999_999_999
 
 def _columns(mean: str, cells: Cells) -> dict[str, Any]:
     """Return appliance, plug and watts; the path names plug and appliance."""
-    import pyarrow as pa
-
     appliance, plug = _plug(cells.part.place)
     watts = {name: cells.integers(name, _MOST_WATTS) for name in MEANS}
     return {

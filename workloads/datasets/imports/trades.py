@@ -20,10 +20,11 @@ from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, mask_of
 from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
@@ -42,9 +43,6 @@ from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.times import TimeReader
 from streamlab.workloads.model import Block
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _TABLE = NamedColumns(role_columns={"symbol": "symbol", "average": "average"})
 _INT32_MAX = 2**31 - 1
 
@@ -58,8 +56,6 @@ class _Tally:
 
     def add(self, batch: "pa.RecordBatch") -> None:
         """Count the trades of a block (symbol, price)."""
-        import pyarrow as pa
-
         groups = pa.Table.from_batches([batch]).group_by("symbol")
         for row in groups.aggregate([("price", "count"), ("price", "sum")]).to_pylist():
             self._count[row["symbol"]] += row["price_count"]
@@ -95,9 +91,6 @@ def _averages(traded: Mapping[str, int], options: ImportOptions) -> dict[str, in
 
 def _add_averages(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
     """Return the rows whose symbol has an average, with the average in an int32 column `average`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     symbols = pa.array(list(averages), pa.string())
     batch = batch.filter(pc.is_in(batch.column("symbol"), symbols))
     places = pc.index_in(batch.column("symbol"), symbols)
@@ -106,8 +99,6 @@ def _add_averages(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.R
 
 
 def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
-    import pyarrow as pa
-
     plain = ImportOptions(files=(path,))
     price = partial(price_in_units, scale=1.0, decimals=options.settings["decimals"])
     means: dict[str, int] = {}
@@ -162,9 +153,6 @@ def _check(options: ImportOptions) -> None:
 
 def _columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
     """Return symbol and price; skip symbols that were not requested."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     symbol = _symbols(cells, settings["symbol-pattern"])
     if requested := str(settings["symbols"]).upper():
         names = [name.strip() for name in requested.split(",")]
@@ -178,9 +166,6 @@ def _columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
 
 
 def _symbols(cells: Cells, pattern: str) -> "pa.Array":
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if "symbol" in cells:
         symbol = pc.utf8_upper(cells.stripped("symbol"))
         cells.mark(mask_of(pc.equal(symbol, "")), "column symbol is empty")

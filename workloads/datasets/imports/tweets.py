@@ -13,10 +13,11 @@ milliseconds; `text.words` describes how texts become words.
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import (
     CSV_SETTINGS,
@@ -30,9 +31,6 @@ from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.model import Block, ColumnType, ListType
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _DTYPES: dict[str, ColumnType] = {
     "ts": np.dtype(np.int64),
     "user": np.dtype(np.int32),
@@ -44,8 +42,6 @@ _DTYPES: dict[str, ColumnType] = {
 
 def _tokenize(batch: "pa.RecordBatch") -> "pa.RecordBatch":
     """Replace `text` by `chars`, `words` and `hashtags`."""
-    import pyarrow as pa
-
     texts = [tokens(text) for text in batch.column("text").to_pylist()]
     chars, words, hashtags = zip(*texts, strict=True)
     unchanged = ("row", "ts", "user")
@@ -89,9 +85,6 @@ _MOST_CHARACTERS = 1 << 17
 
 def _columns(cells: Cells) -> dict[str, Any]:
     """Return user and text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     user = cells.texts("user") if "user" in cells else pa.repeat("", len(cells))
     if LINE in cells:
         fields = pc.extract_regex(cells.texts(LINE), _LINE)

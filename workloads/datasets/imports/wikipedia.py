@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.imports.cells import Cells, object_of, text_of
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Lines
 from streamlab.workloads.datasets.imports.tweets import import_of_tweets
@@ -44,7 +45,6 @@ _EMPTY = ("comment",)
 
 def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, Any]:
     """Return the texts of edits, given the field of each column; that of `ts` is a time."""
-    import pyarrow as pa
 
     def texts_of(line: str) -> list[str]:
         edit = object_of(line)

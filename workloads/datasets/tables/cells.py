@@ -7,16 +7,14 @@ are ignored. Empty and unreadable cells are reported by row.
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
@@ -44,9 +42,6 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
     Raises:
         DatasetError: the column's type cannot hold numbers.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = plain(column)
     kind = column.type
     if is_text(kind) and not column.null_count:
@@ -82,8 +77,6 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
 
 def plain(column: "pa.Array") -> "pa.Array":
     """Return a column without encodings such as dictionaries."""
-    import pyarrow as pa
-
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -95,8 +88,6 @@ def plain(column: "pa.Array") -> "pa.Array":
 
 def is_text(kind: "pa.DataType") -> bool:
     """Return whether a column of an Arrow type holds texts."""
-    import pyarrow as pa
-
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
@@ -108,8 +99,6 @@ def shown(value: object) -> str:
 
 def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     """Return all cells, converted at once; None if some may be unreadable or inexact."""
-    import pyarrow as pa
-
     if dtype == np.bool_ or pa.types.is_boolean(column.type):
         return None if len(column) > column.null_count else np.zeros(len(column), dtype)
     if is_text(column.type) and dtype.kind in "iu" and has_hexadecimal(column):

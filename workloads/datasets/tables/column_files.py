@@ -7,17 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.file_search import Paths, find_files, resolve_paths
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.text.records import Chunk
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROWS = 1 << 16
 """Rows read at a time, unless the file's own blocks are smaller."""
@@ -65,8 +62,6 @@ class ColumnFiles:
 
 def parquet_parts(path: Path) -> Iterator[Part]:
     """Yield a Parquet file as a part."""
-    import pyarrow.parquet as pq
-
     with _reading(path, "Parquet"), path.open("rb") as raw, pq.ParquetFile(raw) as file:
         names = tuple(file.schema_arrow.names)
 
@@ -84,8 +79,6 @@ def parquet_parts(path: Path) -> Iterator[Part]:
 
 def arrow_parts(path: Path) -> Iterator[Part]:
     """Yield a file or stream of Arrow IPC as a part."""
-    import pyarrow as pa
-
     with _reading(path, "Arrow IPC"), pa.memory_map(os.fsencode(path)) as file:
         start = file.read(len(_FILE_MARK))
         file.seek(0)
@@ -107,8 +100,6 @@ def arrow_parts(path: Path) -> Iterator[Part]:
 
 def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:
     """Yield the chosen columns of batches as chunks; rows count from 1."""
-    import pyarrow as pa
-
     names = [str(number) for number in range(len(chosen))]
     done = 0
     for large_batch in batches:
@@ -125,8 +116,6 @@ def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) ->
 @contextmanager
 def _reading(path: Path, form: str) -> Iterator[None]:
     """Convert errors from reading a broken file into a `DatasetError`."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, OSError) as error:

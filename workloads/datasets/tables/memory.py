@@ -5,19 +5,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.column_files import ROWS, chunk_batches
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.model import ListColumn
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +36,6 @@ class InMemory:
 
     def content(self) -> str:
         """As `Source.content`: a hash of names, types and values, by block."""
-        import pyarrow as pa
-
         digest = hashlib.sha256()
         for batch in self._read():
             digest.update(batch.schema.remove_metadata().to_string().encode())
@@ -69,8 +65,6 @@ class InMemory:
         )
 
     def _read(self) -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-
         try:
             yield from self.batches()
         except pa.ArrowException as error:
@@ -92,8 +86,6 @@ def frame_source(frame: Any) -> InMemory:
         )
 
     def batches() -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-
         with pa.RecordBatchReader.from_stream(frame) as reader:
             yield from reader
 
@@ -181,8 +173,6 @@ def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
 
 
 def _batch(label: str, columns: Mapping[str, Any]) -> "pa.RecordBatch":
-    import pyarrow as pa
-
     lengths = {str(name): len(values) for name, values in columns.items()}
     if len(set(lengths.values())) != 1:
         shown = ", ".join(f"{name} {length}" for name, length in lengths.items())

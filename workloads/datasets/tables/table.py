@@ -3,16 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
 from streamlab.workloads.datasets.times.recognition import NAMES
-
-if TYPE_CHECKING:
-    pass
 
 MOST_STREAMS = 1024
 """The same maximum as for generators: each stream is a file, and a thread or a task in engines."""

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
@@ -30,9 +31,6 @@ from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 from streamlab.workloads.datasets.times.reader import time_format_remedy
 from streamlab.workloads.model import ListColumn
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KEYS = "keys"
 """The name of the dictionary of keys."""
@@ -205,8 +203,6 @@ class _Block:
 
     def _made(self, name: str, part: Part) -> "pa.Array":
         """Return `FILE` or `ROW`, the columns of every table."""
-        import pyarrow as pa
-
         rows = self._chunk.batch.num_rows
         if name == FILE:
             return pa.repeat(part.file, rows)
@@ -227,9 +223,6 @@ class _Block:
             self._bad.setdefault(row, f", column {self._chosen.names[role]}: {why}")
 
     def _kinds(self, rows: int) -> npt.NDArray[np.int8]:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self._chosen.kind is not None:
             return np.full(rows, self._chosen.kind, np.int8)
         names = self._required.kinds
@@ -243,9 +236,6 @@ class _Block:
 
     def _texts(self, role: str) -> "pa.Array":
         """Return a column as texts without surrounding blanks; empty ones are bad or noted as empty."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         cells = self._cells[role]
         if pa.types.is_floating(cells.type):  # pandas stores whole numbers with gaps as floats
             with suppress(pa.ArrowInvalid):
@@ -283,9 +273,6 @@ class _Block:
 
     def _list(self, name: str, dtype: np.dtype[Any], rows: int) -> "ListColumn | pa.Array":
         """Return lists of numbers, or of texts that are numbered later."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         role = f".{name}"
         cells = self._cells.get(role)
         if cells is None:
@@ -362,8 +349,6 @@ class _Block:
         self, name: str, column: "npt.NDArray[Any] | ListColumn | pa.Array", good: Any
     ) -> Column:
         """Return the good rows of a column, with texts as numbers."""
-        import pyarrow as pa
-
         if not isinstance(column, pa.Array):
             return take_rows(column, good)
         dictionary = KEYS if name == "key" else name.removeprefix(".")

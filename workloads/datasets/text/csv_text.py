@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pa_csv, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.raw_files import Part, readable
 from streamlab.workloads.datasets.text.decoding import NO_UTF8, text_blocks
 from streamlab.workloads.datasets.text.records import BadRecord, Chunk, Records, RecordScanner
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyarrow.csv import InvalidRow
 
 TAB = r"\t"
 """The notation for a tab as delimiter."""
@@ -160,7 +156,7 @@ class CsvText:
         skipped: list[int] = []
         ragged: list[BadRecord] = []
 
-        def skip(row: "InvalidRow") -> str:
+        def skip(row: "pa_csv.InvalidRow") -> str:
             index = row.number - 1
             skipped.append(index)
             reason = f"{row.actual_columns} columns instead of {columns}"
@@ -194,24 +190,21 @@ class CsvText:
         data: bytes,
         columns: int,
         chosen: Sequence[int],
-        skip: "Callable[[InvalidRow], str]",
+        skip: "Callable[[pa_csv.InvalidRow], str]",
     ) -> "pa.Table":
-        import pyarrow as pa
-        from pyarrow import csv
-
         names = [str(number) for number in range(columns)]
-        return csv.read_csv(
+        return pa_csv.read_csv(
             pa.BufferReader(data or b"\n"),
-            read_options=csv.ReadOptions(
+            read_options=pa_csv.ReadOptions(
                 use_threads=False, block_size=len(data) + 2, column_names=names
             ),
-            parse_options=csv.ParseOptions(
+            parse_options=pa_csv.ParseOptions(
                 delimiter=self._delimiter,
                 quote_char='"' if self._quoted else False,
                 newlines_in_values=self._quoted,
                 invalid_row_handler=skip,
             ),
-            convert_options=csv.ConvertOptions(
+            convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.binary()),
                 include_columns=[names[index] for index in sorted(set(chosen))],
             ),
@@ -235,8 +228,6 @@ class LineText:
 
     def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield all lines: as `CsvText.rows`."""
-        import pyarrow as pa
-
         place, line = self._part.place, 0
         scanner = RecordScanner(place, ",", quoted=False)
         with readable(place, lambda: f"line {line}"):
@@ -259,8 +250,6 @@ class LineText:
 
 def _chunk(columns: "list[pa.Array]", rows: Records) -> Chunk:
     """Return records and their cells as a chunk; those with cells that are not UTF-8 become bad ones."""
-    import pyarrow as pa
-
     texts, wrong = [], np.zeros(len(rows.row), np.bool_)
     for column in columns:
         try:
@@ -317,9 +306,6 @@ def _without_returns(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _column(table: "pa.Table", name: str, stand_in: bytes, encoding: str) -> "pa.Array":
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = table[name].combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], pa.binary())

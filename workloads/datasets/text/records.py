@@ -9,16 +9,14 @@ lines is read as a record.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.decoding import LONGEST_LINE_BYTES
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BLANKS = " "
 """This delimiter stands for any run of blanks and tabs."""

@@ -4,11 +4,11 @@ import itertools
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.times.reader import TimeReader, text_form
@@ -21,9 +21,6 @@ from streamlab.workloads.datasets.times.recognition import (
     is_number,
 )
 from streamlab.workloads.datasets.times.zones import UtcTimes, utc_times
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _MOST_CACHED = 1 << 20
 """The most texts with cached times; times in minutes and days repeat."""
@@ -53,9 +50,6 @@ class ColumnTimes:
         Raises:
             DatasetError: a column of this type cannot hold times, or not in the reader's form.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         self.reader.used = True
         kind = column.type
         if pa.types.is_dictionary(kind):
@@ -94,15 +88,11 @@ class ColumnTimes:
         return self._scaled(times.values, column.type.unit, _empty(column, times.bad))
 
     def _utc(self, column: "pa.Array") -> UtcTimes:
-        import pyarrow as pa
-
         values = np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
         zone = "UTC" if column.type.tz else self.reader.zone
         return utc_times(values, column.type.unit, zone)
 
     def _whole(self, column: "pa.Array", row: RowWords) -> Times:
-        import pyarrow as pa
-
         bad = _empty(column, {})
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.dtype == np.uint64:
@@ -142,8 +132,6 @@ class ColumnTimes:
         return {int(at): recognition.number_words(str(shown(int(at)))) for at in foreign}
 
     def _texts(self, column: "pa.Array", row: RowWords) -> Times:
-        import pyarrow.compute as pc
-
         stamps = _fixed_stamps(column, self.reader.form) if self.reader.form else None
         if stamps is not None:
             self.reader.note_zone(str(column[0]), named=False)
@@ -233,8 +221,6 @@ class ColumnTimes:
 
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
         """Return ISO 8601 texts as timestamps; None if Arrow cannot read them."""
-        import pyarrow as pa
-
         for unit, zone in itertools.product(("us", "ns"), (None, "UTC")):
             with suppress(pa.ArrowInvalid):  # too many digits, or too far from 1970
                 return texts.cast(pa.timestamp(unit, zone))
@@ -256,9 +242,6 @@ class ColumnTimes:
     def _count_repeated(
         self, texts: "pa.Array", codes: npt.NDArray[np.int64], row: RowWords
     ) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         twice = pc.is_in(texts, pa.array(sorted(self._repeated), texts.type))
         which = np.flatnonzero(twice.to_numpy(zero_copy_only=False))
         rows = np.flatnonzero(np.isin(codes, which))
@@ -281,9 +264,6 @@ def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
 
     Arrow's `strptime` accepts fewer digits, and days beyond the end of a month.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = re.findall("%(.)", pattern)
     if not {"Y", "m", "d"} <= set(names) <= set(_DIGITS) or len(names) > len(set(names)):
         return None
@@ -305,8 +285,6 @@ def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
 
 def _whole_numbers(texts: "pa.Array") -> npt.NDArray[np.int64] | None:
     """Return texts as whole numbers; None if some are not."""
-    import pyarrow as pa
-
     if has_hexadecimal(texts):
         return None
     try:
@@ -329,9 +307,6 @@ def _check_precision(column: "pa.Array", place: str) -> None:
     Raises:
         DatasetError: the column has such floats.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_float64(column.type):
         return
     most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0
