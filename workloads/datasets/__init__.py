@@ -1,7 +1,7 @@
 """The data pipeline: generates or imports datasets as sorted Parquet files in a catalogue.
 
-Modules below import PyArrow from here: `pa`, `pc`, `pq` and `pa_csv` load at their first use. Loading takes 0.2 s, and most
-commands only need the declarations of tables and datasets.
+Modules below import PyArrow from here: `pa`, `pc`, `pq` and `pa_csv` load at their first use. Loading takes 0.2 s,
+and most commands only need the declarations of tables and datasets.
 """
 
 from importlib import import_module

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets import pa, pc
-from streamlab.workloads.datasets.imports.cells import Cells, mask_of
+from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout
 from streamlab.workloads.datasets.stream_table import (
     StreamTable,
@@ -30,6 +30,7 @@ from streamlab.workloads.datasets.stream_table import (
     select_rows,
     share_rows,
 )
+from streamlab.workloads.datasets.tables.cells import mask_of
 from streamlab.workloads.model import Block
 
 COLUMNS = (

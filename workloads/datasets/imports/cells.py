@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain
+from streamlab.workloads.datasets.tables.cells import is_text, mask_of, numbers, plain
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.records import Chunk
@@ -248,11 +248,6 @@ Transform = Callable[[Cells], Mapping[str, Any]]
 def _place_of(place: str, line: int, further: int) -> str:
     """Return a place with its line numbers."""
     return f"{place}:{line}-{line + further}" if further else f"{place}:{line}"
-
-
-def mask_of(column: "pa.Array") -> npt.NDArray[np.bool_]:
-    """Return a column of booleans as a mask; nulls are False."""
-    return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def object_of(line: str) -> dict[str, Any]:

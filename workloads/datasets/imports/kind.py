@@ -17,10 +17,13 @@ from streamlab.workloads.datasets.imports.raw_files import At, check_readable, p
 from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
-from streamlab.workloads.datasets.tables.column_files import arrow_parts, parquet_parts
-from streamlab.workloads.datasets.tables.constructors import form_of
+from streamlab.workloads.datasets.tables.files import (
+    arrow_parts,
+    form_of,
+    parquet_parts,
+    text_part,
+)
 from streamlab.workloads.datasets.tables.table import MOST_STREAMS, Part
-from streamlab.workloads.datasets.tables.text_files import text_part
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_form
 from streamlab.workloads.registry import workload

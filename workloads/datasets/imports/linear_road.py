@@ -17,13 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets import pc
-from streamlab.workloads.datasets.imports.cells import Cells, mask_of
+from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, Lines
 from streamlab.workloads.datasets.stream_table import (
     event_columns,
     numbered_streams,
     share_rows,
 )
+from streamlab.workloads.datasets.tables.cells import mask_of
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.inputs.linear_road.schema import (
     EXIT_LANE,

@@ -26,7 +26,7 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, mask_of
+from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
 from streamlab.workloads.datasets.imports.kind import (
     CSV_SETTINGS,
@@ -40,6 +40,7 @@ from streamlab.workloads.datasets.imports.kind import (
     lookup_cells,
 )
 from streamlab.workloads.datasets.stream_table import StreamTable
+from streamlab.workloads.datasets.tables.cells import mask_of
 from streamlab.workloads.datasets.times import TimeReader
 from streamlab.workloads.model import Block
 

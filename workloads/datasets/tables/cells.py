@@ -59,7 +59,7 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
         or pa.types.is_null(kind)
     ):
         raise DatasetError(f"{place}: a column of type {kind} does not give {dtype}")
-    empty = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
+    empty = mask_of(column.is_null())
     quick_values = _quick(column, dtype)
     if quick_values is not None:
         return Numbers(values=quick_values, empty=empty, bad={})
@@ -89,6 +89,11 @@ def plain(column: "pa.Array") -> "pa.Array":
 def is_text(kind: "pa.DataType") -> bool:
     """Return whether a column of an Arrow type holds texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def mask_of(column: "pa.Array") -> npt.NDArray[np.bool_]:
+    """Return a column of booleans as a mask; nulls are False."""
+    return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def shown(value: object) -> str:
