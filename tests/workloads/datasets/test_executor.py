@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamlab.workloads.datasets import stream_table
-from streamlab.workloads.datasets.builder import build
+from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import InProcess, OnSpark, executor
@@ -73,7 +73,7 @@ def test_what_is_generated_on_spark_is_what_is_generated_in_process(
     name: str, spark: SparkSession, tmp_path: Path
 ):
     one, two = (
-        build(workload(name), {}, 3000, SEED, catalog=Catalog(root=tmp_path / way), way=way)
+        ensure(workload(name), {}, 3000, SEED, catalog=Catalog(root=tmp_path / way), way=way)
         for way in ("spark", "process")
     )
     assert one.id == two.id

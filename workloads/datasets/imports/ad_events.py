@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import (
     BadRowError,
@@ -59,11 +58,7 @@ COLUMNS = (
 
 
 def with_lookup(role: str, text: str, value: str) -> str:
-    """Return an entry of a dictionary: a text and the value to look up for it.
-
-    Raises:
-        BadRowError: one of them has a tab.
-    """
+    """Return a text and the value to look up for it as an entry of a dictionary; a tab raises `BadRowError`."""
     for part in (text, value):
         if SEPARATOR in part:
             raise BadRowError(f"{role} {part!r} has a tab, which separates ids from look-ups here")
@@ -125,13 +120,11 @@ def _transform(options: ImportOptions) -> Transform:
             "--campaigns is missing: the file of JSON objects with the campaign of each ad, such "
             "as ad-to-campaign-ids.txt"
         )
-    locations: dict[str, str] = {}
-    return partial(_columns, _campaigns(Path(table), options), locations)
-
-
-def _columns(campaigns: dict[str, str], locations: dict[str, str], cells: Cells) -> dict[str, Any]:
-    columns: dict[str, Any] = cells.parse_lines(partial(_event, campaigns, locations), _DEFAULTS)
-    return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
+    path, locations = Path(table), dict[str, str]()
+    campaigns = campaign_table(lookup_cells(Lines(), path, options), _pairs, LINE)
+    if not campaigns:
+        raise DatasetError(f"{path} has no campaigns; it must have objects of ads and campaigns")
+    return lambda cells: cells.parse_lines(partial(_event, campaigns, locations), _DEFAULTS)
 
 
 def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> tuple[Any, ...]:
@@ -151,13 +144,6 @@ def _time(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise BadRowError(f"field event_time is {value!r}, not milliseconds since 1970")
     return str(value)
-
-
-def _campaigns(path: Path, options: ImportOptions) -> dict[str, str]:
-    campaigns = campaign_table(lookup_cells(Lines(), path, options), _pairs, LINE)
-    if not campaigns:
-        raise DatasetError(f"{path} has no campaigns; it must have objects of ads and campaigns")
-    return campaigns
 
 
 def _pairs(line: str) -> list[tuple[str, str]]:

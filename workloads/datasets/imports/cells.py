@@ -55,11 +55,7 @@ class Cells:
         self._columns[role] = column
 
     def texts(self, role: str) -> "pa.Array":
-        """Return a column as texts; missing ones are empty.
-
-        Raises:
-            DatasetError: the column's type cannot be shown as text.
-        """
+        """Return a column as texts, missing ones empty; raises `DatasetError` for types that are no text."""
         column = self._columns[role]
         kind = column.type
         if pa.types.is_nested(kind) or pa.types.is_binary(kind):
@@ -87,18 +83,15 @@ class Cells:
         absent: Iterable[str] = (),
         default: int = 0,
     ) -> npt.NDArray[np.int64]:
-        """Return a column of whole numbers; rows without one within the bounds are bad.
+        """Return a column of whole numbers; rows without one within the bounds (inclusive) are bad.
 
-        Args:
-            role: of the column.
-            highest: upper bound, inclusive.
-            lowest: lower bound, inclusive.
-            absent: texts that stand for a missing number.
-            default: the number in place of these, and of bad ones.
+        Texts in `absent` stand for a missing number, and become the default, like bad numbers.
         """
         column = self._columns[role]
-        if column.null_count or not pa.types.is_integer(column.type):
-            column = self._columns[role] if pa.types.is_floating(column.type) else self.texts(role)
+        if not pa.types.is_floating(column.type) and (
+            column.null_count or not pa.types.is_integer(column.type)
+        ):
+            column = self.texts(role)
         missing = np.zeros(len(self), np.bool_)
         if absent:
             missing = mask_of(pc.is_in(column, pa.array(list(absent), column.type)))
@@ -122,12 +115,9 @@ class Cells:
     def parse_texts(
         self, role: str, parse: Callable[[str], Any], kind: "pa.DataType"
     ) -> "pa.Array":
-        """Return the results of a function for a column's texts; it is called once per distinct text.
+        """Return the results of a function for a column's texts, of an Arrow type; it is called once per distinct text.
 
-        Args:
-            role: of the column.
-            parse: raises `BadRowError` for a text that makes a row bad.
-            kind: Arrow type of the result.
+        The function raises `BadRowError` for a text that makes a row bad.
         """
         coded = self.texts(role).dictionary_encode()
         results: list[Any] = []
@@ -157,13 +147,14 @@ class Cells:
 
     def parse_lines(
         self, parse: Callable[[str], Sequence[Any]], defaults: Mapping[str, Any]
-    ) -> dict[str, list[Any]]:
-        """Return columns from a function of lines; bad and skipped rows have the defaults."""
+    ) -> dict[str, Any]:
+        """Return columns from a function of lines, with `ts` as event times; bad and skipped rows have the defaults."""
         rows = self.each(parse, self.texts(LINE).to_pylist())
-        return {
+        columns: dict[str, Any] = {
             name: [default if row is None else row[at] for row in rows]
             for at, (name, default) in enumerate(defaults.items())
         }
+        return columns | {"ts": self.times_of(pa.array(columns["ts"], pa.string()))}
 
     def times(self, role: str) -> npt.NDArray[np.int64]:
         """Return a column of event times; rows without one are bad."""
@@ -208,13 +199,9 @@ class Cells:
     def bad_rows(self) -> list[tuple[str, int]]:
         """Return the bad rows in order: place and reason, and the number of lines after the first."""
         chunk = self.chunk
-        line = np.arange(len(self)) if chunk.line is None else chunk.line
+        line = range(len(self)) if chunk.line is None else chunk.line.tolist()
         bad = [
-            (
-                int(line[row]),
-                f"{self.place(row)}: {why}: {self._shown(row)}",
-                int(chunk.further[row]),
-            )
+            (line[row], f"{self.place(row)}: {why}: {self._shown(row)}", int(chunk.further[row]))
             for row, why in self.bad.items()
         ]
         for record in chunk.bad:
@@ -223,11 +210,7 @@ class Cells:
         return [(words, lines) for _, words, lines in sorted(bad)]
 
     def check(self) -> None:
-        """Refuse bad rows.
-
-        Raises:
-            DatasetError: a row is bad.
-        """
+        """Raise a `DatasetError` for the first bad row."""
         if bad := self.bad_rows():
             raise DatasetError(bad[0][0])
 
@@ -246,16 +229,11 @@ Transform = Callable[[Cells], Mapping[str, Any]]
 
 
 def _place_of(place: str, line: int, further: int) -> str:
-    """Return a place with its line numbers."""
     return f"{place}:{line}-{line + further}" if further else f"{place}:{line}"
 
 
 def object_of(line: str) -> dict[str, Any]:
-    """Return the object of a line.
-
-    Raises:
-        BadRowError: not a JSON object.
-    """
+    """Return the JSON object of a line; raises `BadRowError` for other lines."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -266,11 +244,7 @@ def object_of(line: str) -> dict[str, Any]:
 
 
 def text_of(fields: dict[str, Any], field: str, *, empty: bool = False) -> str:
-    """Return a field's text; `empty` allows an empty one.
-
-    Raises:
-        BadRowError: the field is missing, empty or not text.
-    """
+    """Return a field's text, which may be empty if `empty`; raises `BadRowError` for other fields."""
     text = fields.get(field)
     if not isinstance(text, str) or not (text or empty):
         shown = repr(text) if field in fields else "missing"

@@ -95,10 +95,7 @@ def _write(
     rows = Rows(folder=staging / "rows", types=numbered["types"], count=numbered["count"])
     entries = numbered["entries"]
     tables = kind.streams(options, entries)
-    if callable(kind.keys):
-        keys = kind.keys(options)
-    else:
-        keys = 1 if kind.keys is None else entries[kind.keys]
+    keys = kind.keys(options) if callable(kind.keys) else entries[kind.keys] if kind.keys else 1
     alphabet = Alphabet(kinds=kind.kinds, keys=keys)
     if reading.descents:
         on.order(rows.times, rows.order)
@@ -110,7 +107,7 @@ def _write(
         streams=msgspec.convert(written, tuple[WrittenStream, ...]),
         origin={
             "import": kind.name,
-            "files": [{"name": path.name, "sha256": file_sha256(path)} for path in options.files],
+            "files": [_named(path) for path in options.files],
             "lines": reading.lines,
             **reading.origin(),
             "streams": options.streams,
@@ -137,15 +134,16 @@ def _invented(kind: ImportKind, written: list[dict[str, Any]]) -> dict[str, Any]
 
 def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
     """Return the columns and settings of the import; settings that are files have hashes."""
-    chosen: dict[str, Any] = {}
-    if kind.roles:
-        chosen["columns"] = dict(options.columns)
+    settings = dict(options.settings)
     for setting in kind.settings:
-        value = options.settings[setting.name]
-        if setting.file and value:
-            value = {"name": Path(value).name, "sha256": file_sha256(Path(value))}
-        chosen.setdefault("settings", {})[setting.name] = value
-    return chosen
+        if setting.file and settings[setting.name]:
+            settings[setting.name] = _named(Path(settings[setting.name]))
+    columns = {"columns": dict(options.columns)} if kind.roles else {}
+    return {**columns, **({"settings": settings} if settings else {})}
+
+
+def _named(path: Path) -> dict[str, str]:
+    return {"name": path.name, "sha256": file_sha256(path)}
 
 
 def _read_files(kind: str, options: ImportOptions, folder: Path, index: int) -> dict[str, Any]:
@@ -162,7 +160,6 @@ def _read_files(kind: str, options: ImportOptions, folder: Path, index: int) -> 
 
 
 def _derive(derive: Derive, blocks: tuple[Path, ...], index: int) -> None:
-    """Derive columns of a block of rows, and write them next to it."""
     _save(_derived(blocks[index]), derive(_read(blocks[index])))
 
 

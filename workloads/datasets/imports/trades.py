@@ -14,8 +14,8 @@
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
@@ -48,28 +48,19 @@ _TABLE = NamedColumns(role_columns={"symbol": "symbol", "average": "average"})
 _INT32_MAX = 2**31 - 1
 
 
-class _Tally:
-    """The number of trades of each symbol, and the sum of their prices."""
-
-    def __init__(self) -> None:
-        self._count: dict[str, int] = defaultdict(int)
-        self._sum: dict[str, int] = defaultdict(int)
-
-    def add(self, batch: "pa.RecordBatch") -> None:
-        """Count the trades of a block (symbol, price)."""
+def _mean_prices(batches: "Iterable[pa.RecordBatch]", number: int = 0) -> dict[str, int]:
+    """Return the rounded mean prices of the `number` symbols with the most trades; 0: of all."""
+    count, total = Counter[str](), Counter[str]()
+    for batch in batches:
         groups = pa.Table.from_batches([batch]).group_by("symbol")
         for row in groups.aggregate([("price", "count"), ("price", "sum")]).to_pylist():
-            self._count[row["symbol"]] += row["price_count"]
-            self._sum[row["symbol"]] += row["price_sum"]
-
-    def top(self, number: int) -> dict[str, int]:
-        """Return the rounded mean prices of the `number` symbols with the most trades; 0: of all."""
-        by_trades = sorted(self._count, key=lambda symbol: (-self._count[symbol], symbol))
-        return {symbol: self._mean(symbol) for symbol in by_trades[: number or None]}
-
-    def _mean(self, symbol: str) -> int:
-        count = self._count[symbol]
-        return (2 * self._sum[symbol] + count) // (2 * count)
+            count[row["symbol"]] += row["price_count"]
+            total[row["symbol"]] += row["price_sum"]
+    by_trades = sorted(count, key=lambda symbol: (-count[symbol], symbol))
+    return {
+        symbol: (2 * total[symbol] + count[symbol]) // (2 * count[symbol])
+        for symbol in by_trades[: number or None]
+    }
 
 
 def _averages(traded: Mapping[str, int], options: ImportOptions) -> dict[str, int]:
@@ -117,12 +108,10 @@ def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
 def _of_trades(path: Path, options: ImportOptions) -> dict[str, int]:
     # The other day's times are recognized separately.
     times = TimeReader(options.times.form, unit=options.times.unit)
-    tally, reading = _Tally(), Reading()
-    previous = replace(options, files=(path,), times=times)
-    for batch in read_batches(TRADES, previous, reading, lambda position: None):
-        tally.add(batch)
+    reading, previous = Reading(), replace(options, files=(path,), times=times)
+    means = _mean_prices(read_batches(TRADES, previous, reading, lambda position: None))
     reading.check(options.max_bad, sort=True)
-    return tally.top(0)
+    return means
 
 
 def price_in_units(text: str, scale: float, decimals: int) -> int:
@@ -181,10 +170,8 @@ def _symbols(cells: Cells, pattern: str) -> "pa.Array":
 
 def _prepare(blocks: Blocks, options: ImportOptions) -> Derive:
     """Return a function that keeps the symbols with the most trades and adds their average prices."""
-    tally = _Tally()
-    for batch in blocks():
-        tally.add(batch)
-    return partial(_add_averages, _averages(tally.top(options.settings["top"]), options))
+    traded = _mean_prices(blocks(), options.settings["top"])
+    return partial(_add_averages, _averages(traded, options))
 
 
 def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.imports.cells import Cells, object_of, text_of
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Lines
 from streamlab.workloads.datasets.imports.tweets import import_of_tweets
@@ -50,8 +49,7 @@ def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, Any]:
         edit = object_of(line)
         return [text_of(edit, field, empty=field in _EMPTY) for field in fields.values()]
 
-    columns = cells.parse_lines(texts_of, dict.fromkeys(fields, ""))
-    return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
+    return cells.parse_lines(texts_of, dict.fromkeys(fields, ""))
 
 
 def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
