@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.damage_report import damages
+from streamlab.workloads.datasets.catalog import Catalog, damages
 from streamlab.workloads.datasets.dataset import invented_words
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.kind import ImportOptions

@@ -12,8 +12,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.datasets import manifest
-from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.damage_report import damages
+from streamlab.workloads.datasets.catalog import Catalog, damages
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
 from streamlab.workloads.datasets.integrity import dictionary_texts, verify
