@@ -178,20 +178,10 @@ class RecordScanner:
         ends = np.flatnonzero(text == _LF)
         begins = np.concatenate([[0], ends[:-1] + 1])
         lengths = ends - begins
-        shortest = 2 if b"\r" in data else 1
-        plain = shortest <= lengths.min() and lengths.max() < LONGEST_LINE_BYTES
-        if plain and not (quotes and _has_odd_quotes(text, ends, ord(self._delimiter))):
-            count = len(ends)
-            return Records(
-                data=data,
-                row=np.arange(row, row + count),
-                line=np.arange(line, line + count),
-                further=np.zeros(count, np.int64),
-            ), len(data)
-        empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         odd = lengths >= LONGEST_LINE_BYTES
         if quotes:
             odd |= _odd_lines(text, ends, ord(self._delimiter))
+        empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         first, further = ~empty, np.zeros(len(ends), np.int64)
         wrong: dict[int, str] = {}
         used, next_line = len(data), 0
@@ -269,22 +259,6 @@ def _joined(blanks: re.Match[bytes]) -> bytes:
     return b"" if blanks["outer"] is not None else b" "
 
 
-def _has_odd_quotes(
-    text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
-) -> bool:
-    """Return whether a quote neither encloses a cell within a line nor is doubled in such a cell."""
-    at = np.flatnonzero(text == _QUOTE)
-    if len(at) % 2:
-        return True
-    before, after, second = _around(text, at[::2] - 1, at[1::2] + 1)
-    if not np.all((before == delimiter) | (before == _LF) | (before == _QUOTE)):
-        return True
-    closed = (after == delimiter) | (after == _LF) | (after == _QUOTE)
-    if not np.all(closed | ((after == _CR) & (second == _LF))):
-        return True
-    return bool(np.any(np.searchsorted(at, ends) % 2))
-
-
 def _odd_lines(
     text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
 ) -> npt.NDArray[np.bool_]:
@@ -298,7 +272,8 @@ def _odd_lines(
     starts = np.flatnonzero(new)
     counts = np.diff(starts, append=len(at))
     opens = (np.arange(len(at)) - np.repeat(starts, counts)) % 2 == 0
-    before, after, second = _around(text, at - 1, at + 1)
+    before = np.where(at > 0, text[at - 1], _LF)
+    after, second = text[at + 1], text[np.minimum(at + 2, len(text) - 1)]
     begins = (before == delimiter) | (before == _LF)
     closes = (after == delimiter) | (after == _LF) | ((after == _CR) & (second == _LF))
     good = np.where(opens, begins | ((before == _QUOTE) & ~new), closes | (after == _QUOTE))
@@ -306,12 +281,3 @@ def _odd_lines(
     complete = np.logical_and.reduceat(good, starts) & (counts % 2 == 0)
     odd[lines[starts]] = ~complete & np.logical_or.reduceat(begins, starts)
     return odd
-
-
-def _around(
-    text: npt.NDArray[np.uint8], before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return the bytes at some positions before quotes, at some after quotes, and one further."""
-    first = text[np.maximum(before, 0)]
-    first[before < 0] = _LF
-    return first, text[after], text[np.minimum(after + 1, len(text) - 1)]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
-import numpy.typing as npt
 
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
@@ -20,7 +19,7 @@ from streamlab.workloads.datasets.times.recognition import (
     PER_SECOND,
     is_number,
 )
-from streamlab.workloads.datasets.times.zones import UtcTimes, utc_times
+from streamlab.workloads.datasets.times.zones import Ints, utc_times
 
 _MOST_CACHED = 1 << 20
 """The most texts with cached times; times in minutes and days repeat."""
@@ -30,7 +29,7 @@ _MOST_EXACT = 2.0**24
 _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"[0-5]\d"}
 """Fields of patterns with a fixed number of digits."""
 
-Times = tuple[npt.NDArray[np.int64], dict[int, str]]
+Times = tuple[Ints, dict[int, str]]
 """Times of all rows (0 for a bad row), and why rows are bad."""
 RowWords = Callable[[int], str]
 """Names a row of a column, given its index."""
@@ -65,7 +64,7 @@ class ColumnTimes:
                     f"{place}: the times are of type {kind} already; leave out the time format "
                     f"({self.reader.form})"
                 )
-            self.reader.note_stamps()
+            self.reader.stamps = True
             return self._stamps(column, row, column)
         if pa.types.is_integer(kind):
             return self._whole(column, row)
@@ -81,16 +80,15 @@ class ColumnTimes:
         raise DatasetError(f"{place}: a column of type {kind} holds no times")
 
     def _stamps(self, column: "pa.Array", row: RowWords, shown: "pa.Array") -> Times:
-        times = self._utc(column)
-        if len(times.repeated):
-            first = int(times.repeated[0])
-            self.reader.count_repeated(len(times.repeated), f"{shown[first]} ({row(first)})")
-        return self._scaled(times.values, column.type.unit, _empty(column, times.bad))
+        values, bad, repeated = self._utc(column)
+        if len(repeated):
+            first = int(repeated[0])
+            self.reader.count_repeated(len(repeated), f"{shown[first]} ({row(first)})")
+        return self._scaled(values, column.type.unit, _empty(column, bad))
 
-    def _utc(self, column: "pa.Array") -> UtcTimes:
+    def _utc(self, column: "pa.Array") -> tuple[Ints, dict[int, str], Ints]:
         values = np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
-        zone = "UTC" if column.type.tz else self.reader.zone
-        return utc_times(values, column.type.unit, zone)
+        return utc_times(values, column.type.unit, "UTC" if column.type.tz else self.reader.zone)
 
     def _whole(self, column: "pa.Array", row: RowWords) -> Times:
         bad = _empty(column, {})
@@ -110,8 +108,8 @@ class ColumnTimes:
 
     def _foreign(
         self,
-        values: npt.NDArray[np.int64],
-        counts: npt.NDArray[np.int64],
+        values: Ints,
+        counts: Ints,
         shown: Callable[[int], object],
         row: RowWords,
     ) -> dict[int, str]:
@@ -158,9 +156,7 @@ class ColumnTimes:
             return np.zeros(len(codes), np.int64), bad
         return np.where(codes < 0, 0, times[codes]), bad
 
-    def _recognize(
-        self, texts: "pa.Array", counts: npt.NDArray[np.int64], row_of: RowWords
-    ) -> None:
+    def _recognize(self, texts: "pa.Array", counts: Ints, row_of: RowWords) -> None:
         """Decide the form of times from the first texts."""
         recognition = self.reader.recognition
         if (values := _whole_numbers(texts)) is not None:
@@ -193,31 +189,28 @@ class ColumnTimes:
             at = first[form]
             recognition.decide_texts(form, forms[form], total, words[at], row_of(at))
 
-    def _quick(
-        self, texts: "pa.Array", counts: npt.NDArray[np.int64], row_of: RowWords
-    ) -> Times | None:
+    def _quick(self, texts: "pa.Array", counts: Ints, row_of: RowWords) -> Times | None:
         """Return the times of texts that Arrow can convert at once; None if it cannot."""
         form = self.reader.recognition.form if self.reader.form is None else self.reader.form
         if form == ISO and self.reader.recognition.form != DAY_TIME and len(texts):
             column = self._stamp_column(texts)
             if column is None:
                 return None
-            times = self._utc(column)
-            self._repeated.update(texts.take(times.repeated).to_pylist())
+            values, bad, repeated = self._utc(column)
+            self._repeated.update(texts.take(repeated).to_pylist())
             first = str(texts[0])
             if self.reader.recognition.form is None:
                 total = int(counts.sum())
                 self.reader.recognition.decide_texts(ISO, total, total, first, row_of(0))
             self.reader.note_zone(first, named=bool(column.type.tz))
-            return self._scaled(times.values, column.type.unit, _empty(column, times.bad))
+            return self._scaled(values, column.type.unit, _empty(column, bad))
         unit = self.reader.numeric_unit
-        values = None if unit is None else _whole_numbers(texts)
-        if values is None or unit is None:
+        if unit is None or (numbers := _whole_numbers(texts)) is None:
             return None
         bad = {}
         if self.reader.form is None:
-            bad = self._foreign(values, counts, lambda at: texts[int(at)], row_of)
-        return self._scaled(values, unit, bad)
+            bad = self._foreign(numbers, counts, lambda at: texts[int(at)], row_of)
+        return self._scaled(numbers, unit, bad)
 
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
         """Return ISO 8601 texts as timestamps; None if Arrow cannot read them."""
@@ -239,16 +232,14 @@ class ColumnTimes:
         wrong = {at: why for at, why in enumerate(each) if isinstance(why, str)}
         return np.array([0 if isinstance(v, str) else v for v in each], np.int64), wrong
 
-    def _count_repeated(
-        self, texts: "pa.Array", codes: npt.NDArray[np.int64], row: RowWords
-    ) -> None:
+    def _count_repeated(self, texts: "pa.Array", codes: Ints, row: RowWords) -> None:
         twice = pc.is_in(texts, pa.array(sorted(self._repeated), texts.type))
         which = np.flatnonzero(twice.to_numpy(zero_copy_only=False))
         rows = np.flatnonzero(np.isin(codes, which))
         first = int(rows[0])
         self.reader.count_repeated(len(rows), f"{texts[int(codes[first])]} ({row(first)})")
 
-    def _scaled(self, values: npt.NDArray[np.int64], unit: str, bad: dict[int, str]) -> Times:
+    def _scaled(self, values: Ints, unit: str, bad: dict[int, str]) -> Times:
         """Return times of a unit in the unit of event time."""
         before, after = PER_SECOND[unit], PER_SECOND[self.reader.unit]
         most = min(2**63 - 1, FARTHEST * before // after)
@@ -283,7 +274,7 @@ def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
     return stamps if exact else None
 
 
-def _whole_numbers(texts: "pa.Array") -> npt.NDArray[np.int64] | None:
+def _whole_numbers(texts: "pa.Array") -> Ints | None:
     """Return texts as whole numbers; None if some are not."""
     if has_hexadecimal(texts):
         return None
@@ -302,11 +293,7 @@ def _empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
 
 
 def _check_precision(column: "pa.Array", place: str) -> None:
-    """Refuse floats whose precision is coarser than whole numbers.
-
-    Raises:
-        DatasetError: the column has such floats.
-    """
+    """Raise a `DatasetError` for floats whose precision is coarser than whole numbers."""
     if pa.types.is_float64(column.type):
         return
     most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0

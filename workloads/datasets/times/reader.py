@@ -37,11 +37,7 @@ _TWITTER = re.compile(
 
 
 def check_form(form: object, where: str) -> None:
-    """Refuse an invalid form of times.
-
-    Raises:
-        DatasetError: the form is invalid.
-    """
+    """Raise a `DatasetError` for an invalid form of times."""
     if form is None or form in FORMS or (isinstance(form, str) and "%" in form):
         return
     raise DatasetError(
@@ -68,6 +64,7 @@ class TimeReader:
         zone: IANA time zone of times without a zone.
         unit: of event time.
         used: whether a time was read.
+        stamps: whether times are Arrow timestamps or dates.
     """
 
     def __init__(
@@ -81,7 +78,7 @@ class TimeReader:
         self.form, self.zone, self.unit = form, zone, unit
         self.recognition = Recognition(unit, remedy)
         self.repeated_texts: set[str] = set()
-        self.used = self._stamps = False
+        self.used = self.stamps = False
         self._with_zone = self._without_zone = ""
         self._repeated, self._first_repeated = 0, ""
 
@@ -116,10 +113,6 @@ class TimeReader:
         else:
             self._without_zone = self._without_zone or text
 
-    def note_stamps(self) -> None:
-        """Note that times are Arrow timestamps or dates."""
-        self._stamps = True
-
     def report(self) -> dict[str, Any]:
         """Return how times were read, for the record of an import; empty if none were read."""
         if not self.used:
@@ -135,7 +128,7 @@ class TimeReader:
     def _words(self) -> str:
         here = f"those of {self.zone} where they name no zone"
         form = self.recognition.form if self.form is None else self.form
-        if self._stamps and form is None:
+        if self.stamps and form is None:
             return f"timestamps, {here}"
         recognized = " (recognized)" if self.form is None else ""
         if form == AS_IS or form is None:
@@ -156,7 +149,9 @@ class TimeReader:
         if not is_number(text):
             if self.form is None and (form := text_form(text)):
                 return self.recognition.text_words(form, text)
-            return f"{text[:60]!r} is not a number of {NAMES[unit]}" if unit else _no_time(text)
+            if unit:
+                return f"{text[:60]!r} is not a number of {NAMES[unit]}"
+            return f"{text[:60]!r} is not a time; give the format of times"
         if self.form is None and not self.recognition.admits(abs(float(text))):
             return self.recognition.number_words(text)
         assert unit is not None, "recognition chose a unit for numbers"
@@ -242,29 +237,13 @@ def _day_time(text: str) -> time | None:
 
 
 def _iso(text: str) -> tuple[datetime, int]:
-    """Return an ISO 8601 time, or one in Twitter's format, and nanoseconds to add to it.
-
-    Raises:
-        ValueError: the text has neither form.
-    """
-    if text[:1].isalpha():
-        return datetime.fromisoformat(_of_twitter(text)), 0
-    return datetime.fromisoformat(text), _finer_ns(text)
-
-
-def _of_twitter(text: str) -> str:
-    """Return a time like `Thu Apr 09 01:31:50 +0000 2015` as ISO 8601.
-
-    Month names are English in any locale, which `strptime` does not promise.
-
-    Raises:
-        ValueError: the text has another form.
-    """
+    """Return an ISO 8601 time, or one in Twitter's format, and nanoseconds to add; raises `ValueError` for others."""
+    # Month names are English in any locale, which `strptime` does not promise.
     parts = _TWITTER.fullmatch(text)
-    if parts is None or parts[1] not in _MONTHS:
-        raise ValueError(f"{text!r} is not like 'Thu Apr 09 01:31:50 +0000 2015'")
-    month = _MONTHS.index(parts[1]) + 1
-    return f"{parts[6]}-{month:02}-{parts[2]}T{parts[3]}{parts[4]}:{parts[5]}"
+    if parts and parts[1] in _MONTHS:
+        month = _MONTHS.index(parts[1]) + 1
+        text = f"{parts[6]}-{month:02}-{parts[2]}T{parts[3]}{parts[4]}:{parts[5]}"
+    return datetime.fromisoformat(text), _finer_ns(text)
 
 
 def _finer_ns(text: str) -> int:
@@ -278,10 +257,6 @@ def _ratio(text: str) -> tuple[int, int]:
     if (integer.lstrip("+-") + digits).isdecimal():  # without an exponent
         return int(integer + digits), 10 ** len(digits)
     return Fraction(text).as_integer_ratio()
-
-
-def _no_time(text: str) -> str:
-    return f"{text[:60]!r} is not a time; give the format of times"
 
 
 def _quoted(form: str) -> str:
