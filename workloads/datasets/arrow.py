@@ -1,7 +1,7 @@
 """Converts columns between NumPy and Arrow. Lists become Arrow's large lists, which have 64-bit offsets.
 
-Functions import Arrow themselves, because it is heavy. Arrow's own conversions import pandas if it is
-installed (0.3 s of processor time and 50 MiB, in every trial), so this module passes buffers instead.
+Arrow's own conversions import pandas if it is installed (0.3 s of processor time and 50 MiB, in every trial), so this
+module passes buffers instead.
 """
 
 from collections.abc import Sequence
@@ -61,31 +61,22 @@ def _bits(flags: Sequence[bool] | npt.NDArray[np.bool_]) -> "pa.Buffer":
 
 
 def column_of(array: "pa.Array | pa.ChunkedArray") -> Column:
-    """Return an Arrow array without nulls as a column; shares its memory if Arrow can.
-
-    Raises:
-        DatasetError: the array has nulls, which columns cannot hold.
-    """
+    """Return an Arrow array as a column; shares its memory if Arrow can. Nulls raise `DatasetError`."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    if not (pa.types.is_list(array.type) or pa.types.is_large_list(array.type)):
-        return values_of(array)
-    if array.null_count or array.flatten().null_count:
+    is_list = pa.types.is_list(array.type) or pa.types.is_large_list(array.type)
+    if array.null_count or (is_list and array.flatten().null_count):
         raise DatasetError(f"a column of type {array.type} holds nulls")
+    if not is_list:
+        return _values(array)
     return ListColumn(_values(array.offsets).astype(np.int64, copy=False), _values(array.values))
 
 
 def values_of(array: "pa.Array | pa.ChunkedArray") -> npt.NDArray[Any]:
-    """Return an Arrow array of any type but lists as `column_of` does.
-
-    Raises:
-        DatasetError: the array has nulls, which columns cannot hold.
-    """
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    if array.null_count:
-        raise DatasetError(f"a column of type {array.type} holds nulls")
-    return _values(array)
+    """Return an Arrow array of any type but lists as `column_of` does."""
+    values = column_of(array)
+    assert not isinstance(values, ListColumn), "callers read columns of single values"
+    return values
 
 
 def _values(array: "pa.Array") -> npt.NDArray[Any]:

@@ -84,7 +84,9 @@ def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
     commas = pc.extract_regex(lines, f"^{_OF_COMMAS}$")
     blanks = pc.extract_regex(lines, f"^{_OF_BLANKS}$")
     blank, with_commas = (~np.asarray(fields.is_null()) for fields in (blanks, commas))
-    cells.skip(_header(cells))
+    assert cells.chunk.line is not None, "the form `Lines` sets it"
+    header = mask_of(pc.match_substring_regex(lines, _HEADER))
+    cells.skip(header & (cells.chunk.line == 1))
     for row in np.flatnonzero(~(blank | with_commas)).tolist():
         text = lines[row].as_py()
         names, mark = (COMMAS, ",") if "," in text else (BLANKS, " ")
@@ -96,14 +98,6 @@ def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
             field = pc.coalesce(field, pc.struct_field(blanks, name))
         cells.add(name, field.fill_null(str(REPORT if name == "Type" else 0)))
     return blank
-
-
-def _header(cells: Cells) -> npt.NDArray[np.bool_]:
-    """Return the mask of the header, if the first line is one."""
-    line = cells.chunk.line
-    assert line is not None, "the form `Lines` sets it"
-    names = pc.match_substring_regex(cells.texts(LINE), _HEADER)
-    return np.asarray(mask_of(names) & (line == 1), np.bool_)
 
 
 LINEAR_ROAD = ImportKind(

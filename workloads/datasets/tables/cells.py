@@ -18,6 +18,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
+_NOT_FINITE = "is not finite, and answers with it cannot be compared"
 LONGEST_SHOWN = 60
 
 
@@ -67,11 +68,10 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
     for row, value in enumerate(column.to_pylist()):
         if value is None:
             continue
-        exact_value = _exact(value, dtype, kind)
-        if exact_value is None:
-            bad[row] = f"{shown(value)} {_why_not(value, dtype)}"
-        else:
-            values[row] = exact_value
+        try:
+            values[row] = _exact(value, dtype)
+        except ValueError as error:
+            bad[row] = f"{shown(value)} {error}"
     return Numbers(values=values, empty=empty, bad=bad)
 
 
@@ -124,46 +124,35 @@ def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     return values
 
 
-def _why_not(value: Any, dtype: np.dtype[Any]) -> str:
-    """Return why a value cannot be read, as the end of a sentence."""
-    if dtype.kind != "f":
-        return f"is not a valid {dtype}"
-    try:
-        number = float(value)
-    except ValueError:
-        return "is not a number"
-    numeral = not isinstance(value, str) or _NUMBER.fullmatch(value)
-    if not numeral and np.isfinite(number):
-        return "is not a number"  # Python's float accepts 1_000
-    if not numeral or (not isinstance(value, str) and not np.isfinite(number)):
-        return "is not finite, and answers with it cannot be compared"
-    with np.errstate(over="ignore"):
-        beyond = not np.isfinite(dtype.type(number))
-    return f"is beyond the range of {dtype}" if beyond else f"is not exactly a {dtype}"
-
-
-def _exact(value: Any, dtype: np.dtype[Any], kind: "pa.DataType") -> Any:
-    """Return a value converted to the type; None if that changes it."""
+def _exact(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a value converted to the type; raises `ValueError` with the end of a sentence if that changes it."""
     text = isinstance(value, str)
     if dtype == np.bool_:
-        if isinstance(value, bool):
-            return value
         if isinstance(value, int | float) and value in (0, 1):
             return bool(value)
-        return _TRUTH.get(value.lower()) if text else None
-    number = value
-    if text:
-        if not _NUMBER.fullmatch(value):
-            return None
-        number = Decimal(value)
-    if dtype.kind in "iu":
-        if number != number or number in (float("inf"), float("-inf")) or number % 1 != 0:
-            return None
+        if text and value.lower() in _TRUTH:
+            return _TRUTH[value.lower()]
+    elif not text or _NUMBER.fullmatch(value):
+        number = Decimal(value) if text else value
+        if dtype.kind == "f":
+            return _float(number, dtype)
         limits = np.iinfo(dtype)
-        return int(number) if limits.min <= number <= limits.max else None
+        if limits.min <= number <= limits.max and number % 1 == 0:
+            return int(number)
+    elif dtype.kind == "f":
+        not_finite = value.lower().lstrip("+-") in ("inf", "infinity", "nan")
+        raise ValueError(_NOT_FINITE if not_finite else "is not a number")
+    raise ValueError(f"is not a valid {dtype}")
+
+
+def _float(number: Any, dtype: np.dtype[Any]) -> Any:
+    rounds = isinstance(number, Decimal)  # decimal fractions have no exact form
+    if not rounds and not np.isfinite(number):
+        raise ValueError(_NOT_FINITE)
     with np.errstate(over="ignore"):
         result = dtype.type(number)
     if not np.isfinite(result):
-        return None
-    rounds = text or isinstance(number, Decimal)  # decimal fractions have no exact form
-    return result if rounds or float(result) == number else None
+        raise ValueError(f"is beyond the range of {dtype}")
+    if not rounds and float(result) != number:
+        raise ValueError(f"is not exactly a {dtype}")
+    return result
