@@ -98,11 +98,6 @@ def test_an_option_that_comes_twice_is_refused(arguments: list[str], option: str
     assert f"{option} is given 2 times; give it once" in result.output
 
 
-def test_options_of_several_values_may_come_twice(tmp_path: Path):
-    arguments = ["--events", "50", "--param", "streams=1", "--param", "values_per_barrier=5"]
-    assert run(tmp_path, "build", "event_window", *arguments)
-
-
 @pytest.mark.parametrize("seed", ["-1", str(2**63), "1" * 60, "x"])
 def test_a_seed_that_cannot_be_kept_is_refused_before_anything_starts(seed: str, tmp_path: Path):
     arguments = ["build", "event_window", "--seed", seed, "--root", str(tmp_path / "none")]

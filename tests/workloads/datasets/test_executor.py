@@ -19,7 +19,7 @@ from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.files import text_file
-from tests.workloads.datasets.raw_files import FILE_NAMES, RAW, TABLES
+from tests.workloads.datasets.raw_files import RAW, options_of, raw_file
 
 LINES = 700
 SEED = 7
@@ -27,16 +27,12 @@ SEED = 7
 
 def imported(kind: str, folder: Path, name: str, way: str) -> tuple[str, dict[str, bytes]]:
     """Return the id of a dataset with ties, out of order, and its dictionaries' files."""
-    make, options = RAW[kind]
+    make, _ = RAW[kind]
     draw = random.Random(SEED)
     times = [draw.randrange(LINES // 2) for _ in range(LINES)]
-    file = folder / FILE_NAMES.get(kind, f"{kind}.txt")
-    text_file(file, *make(times, draw.randrange))
-    if kind in TABLES:
-        setting, lines = TABLES[kind]
-        options = {**options, "settings": {setting: str(text_file(folder / "table", *lines))}}
+    file = text_file(raw_file(kind, folder), *make(times, draw.randrange))
     catalog = Catalog(root=folder / name)
-    chosen = ImportOptions(files=(file,), sort=True, **options)
+    chosen = ImportOptions(files=(file,), sort=True, **options_of(kind, folder))
     dataset = import_files(import_kind(kind), chosen, catalog=catalog, way=way)
     assert dataset.events > LINES // 3
     assert dataset.origin["rows_out_of_order"] or kind == "kdd-cup"  # whose rows are their times

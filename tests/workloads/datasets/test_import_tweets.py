@@ -92,17 +92,6 @@ def test_links_in_an_archive_are_passed_over(catalog: Catalog, tmp_path: Path):
     assert dataset.events == 1
 
 
-def test_every_tweet_has_its_length_words_and_hashtags(catalog: Catalog, tmp_path: Path):
-    """The rule itself is tested in test_words.py."""
-    file = tmp_path / "rules.txt"
-    told = ["two  blanks #Tag", "I \u2764\ufe0f you", "", "#only"]
-    file.write_bytes(b"".join(tweet(i, text) for i, text in enumerate(told)))
-    dataset = imported(catalog, "tweets", file)
-    assert dataset.load().streams[0].payload["chars"].tolist() == [16, 8, 0, 5]
-    assert tokens(dataset, "words") == [["two", "blanks"], ["i", "you"], [], []]
-    assert tokens(dataset, "hashtags") == [["tag"], [], [], ["only"]]
-
-
 @pytest.mark.parametrize("packed", ["t.csv", "t.csv.gz", "t.zip"])
 def test_csv_with_named_columns_and_text_of_several_lines(
     packed: str, catalog: Catalog, tmp_path: Path

@@ -21,9 +21,8 @@ from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.datasets.stream_file import write_stream
 from streamlab.workloads.model import Alphabet
 from streamlab.workloads.registry import workload
-from tests.workloads.datasets.damage import edit, flip
 from tests.workloads.datasets.files import log_file, log_line
-from tests.workloads.datasets.small_datasets import DTYPES, RECIPE
+from tests.workloads.datasets.small_datasets import DTYPES, RECIPE, edit, flip
 
 FLIPS = 200
 EVENT_WINDOW = workload("event_window")

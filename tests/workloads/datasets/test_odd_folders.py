@@ -13,8 +13,7 @@ import pytest
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.catalog import Catalog
-from tests.workloads.datasets.damage import edit
-from tests.workloads.datasets.small_datasets import publish
+from tests.workloads.datasets.small_datasets import edit, publish
 
 ODD = "0123456789abcdef"
 
