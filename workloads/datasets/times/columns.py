@@ -6,18 +6,17 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
+import numpy.typing as npt
 
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.times.reader import TimeReader, text_form
+from streamlab.workloads.datasets.times.reader import TimeReader
 from streamlab.workloads.datasets.times.recognition import (
-    DAY_TIME,
     FARTHEST,
     ISO,
     NAMES,
     PER_SECOND,
-    is_number,
 )
 from streamlab.workloads.datasets.times.zones import Ints, utc_times
 
@@ -99,53 +98,33 @@ class ColumnTimes:
             values = np.where(far, 0, values)
         values = values.astype(np.int64)
         if self.reader.form is None:
-            good = np.ones(len(values), np.bool_)
-            good[list(bad)] = False
-            bad.update(self._foreign(values, good.astype(np.int64), values.__getitem__, row))
+            if self.reader.recognition.form is None:
+                self._recognize(*_encoded(column.cast(pa.string()), row))
+            some = np.ones(len(values), np.bool_)
+            some[list(bad)] = False
+            bad.update(self._foreign(values, some, values.__getitem__))
         elif self.reader.numeric_unit is None:
             return self._texts(column.cast(pa.string()), row)  # 20240131, of a pattern
         return self._scaled(values, self.reader.numeric_unit or self.reader.unit, bad)
 
     def _foreign(
-        self,
-        values: Ints,
-        counts: Ints,
-        shown: Callable[[int], object],
-        row: RowWords,
+        self, values: Ints, some: npt.NDArray[np.bool_], shown: Callable[[int], object]
     ) -> dict[int, str]:
-        """Return why numbers are not in the recognized form; recognize the form first if needed."""
+        """Return why some of the numbers are not in the recognized form."""
         recognition = self.reader.recognition
-        sizes = np.abs(values.astype(np.float64))
-        some = counts > 0
-        if recognition.form is None and some.any():
-            index = np.flatnonzero(some)
-            recognition.decide_numbers(
-                sizes[some],
-                counts[some],
-                int(counts.sum()),
-                lambda at: str(shown(int(index[at]))),
-                lambda at: row(int(index[at])),
-            )
-        foreign = np.flatnonzero(recognition.foreign(sizes) & some)
-        return {int(at): recognition.number_words(str(shown(int(at)))) for at in foreign}
+        foreign = np.flatnonzero(recognition.foreign(np.abs(values.astype(np.float64))) & some)
+        return {at: recognition.number_words(str(shown(at))) for at in foreign.tolist()}
 
     def _texts(self, column: "pa.Array", row: RowWords) -> Times:
         stamps = _fixed_stamps(column, self.reader.form) if self.reader.form else None
         if stamps is not None:
             self.reader.note_zone(str(column[0]), named=False)
             return self._stamps(stamps, row, column)
-        coded = pc.utf8_trim_whitespace(column).dictionary_encode(null_encoding="mask")
-        codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
-
-        def row_of(code: int) -> str:
-            return row(int(np.argmax(codes == code)))
-
-        texts = coded.dictionary
-        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        texts, codes, row_of = _encoded(pc.utf8_trim_whitespace(column), row)
         self._repeated.clear()
-        if self.reader.form is None and self.reader.recognition.form is None and len(texts):
-            self._recognize(texts, counts, row_of)
-        times, wrong = self._quick(texts, counts, row_of) or self._each(texts)
+        if self.reader.recognition.form is None and self.reader.form in (None, ISO):
+            self._recognize(texts, codes, row_of)
+        times, wrong = self._quick(texts, codes) or self._each(texts)
         bad = {int(at): "is empty" for at in np.flatnonzero(codes < 0)}
         if wrong:
             for at in np.flatnonzero(np.isin(codes, list(wrong))):
@@ -156,60 +135,33 @@ class ColumnTimes:
             return np.zeros(len(codes), np.int64), bad
         return np.where(codes < 0, 0, times[codes]), bad
 
-    def _recognize(self, texts: "pa.Array", counts: Ints, row_of: RowWords) -> None:
+    def _recognize(self, texts: "pa.Array", codes: Ints, row_of: RowWords) -> None:
         """Decide the form of times from the first texts."""
-        recognition = self.reader.recognition
-        if (values := _whole_numbers(texts)) is not None:
-            self._foreign(values, counts, lambda at: texts[int(at)], row_of)
-            return
-        total = int(counts.sum())
-        if self._stamp_column(texts) is not None:
-            recognition.decide_texts(ISO, total, total, str(texts[0]), row_of(0))
-            return
-        words = texts.to_pylist()
-        numbers = [at for at, text in enumerate(words) if is_number(text)]
-        of_numbers = int(counts[numbers].sum())
-        forms, first = {ISO: 0, DAY_TIME: 0}, dict[str, int]()
-        if 2 * of_numbers <= total:
-            for at, text in enumerate(words):
-                if form := text_form(text):
-                    forms[form] += int(counts[at])
-                    first.setdefault(form, at)
-        form = max(forms, key=lambda name: forms[name])
-        if numbers and (of_numbers >= forms[form] or form not in first):
-            sizes = np.array([abs(float(words[at])) for at in numbers])
-            recognition.decide_numbers(
-                sizes,
-                np.asarray(counts[numbers]),
-                total,
-                lambda at: str(words[numbers[at]]),
-                lambda at: row_of(numbers[at]),
+        if len(texts):
+            self.reader.recognition.decide(
+                texts.to_pylist(),
+                np.bincount(codes[codes >= 0], minlength=len(texts)),
+                row_of,
+                numbers=self.reader.form is None,
             )
-        elif form in first:
-            at = first[form]
-            recognition.decide_texts(form, forms[form], total, words[at], row_of(at))
 
-    def _quick(self, texts: "pa.Array", counts: Ints, row_of: RowWords) -> Times | None:
+    def _quick(self, texts: "pa.Array", codes: Ints) -> Times | None:
         """Return the times of texts that Arrow can convert at once; None if it cannot."""
-        form = self.reader.recognition.form if self.reader.form is None else self.reader.form
-        if form == ISO and self.reader.recognition.form != DAY_TIME and len(texts):
+        if self.reader.recognition.form == ISO and len(texts):
             column = self._stamp_column(texts)
             if column is None:
                 return None
             values, bad, repeated = self._utc(column)
             self._repeated.update(texts.take(repeated).to_pylist())
-            first = str(texts[0])
-            if self.reader.recognition.form is None:
-                total = int(counts.sum())
-                self.reader.recognition.decide_texts(ISO, total, total, first, row_of(0))
-            self.reader.note_zone(first, named=bool(column.type.tz))
+            self.reader.note_zone(str(texts[0]), named=bool(column.type.tz))
             return self._scaled(values, column.type.unit, _empty(column, bad))
         unit = self.reader.numeric_unit
         if unit is None or (numbers := _whole_numbers(texts)) is None:
             return None
         bad = {}
         if self.reader.form is None:
-            bad = self._foreign(numbers, counts, lambda at: texts[int(at)], row_of)
+            some = np.isin(np.arange(len(texts)), codes)
+            bad = self._foreign(numbers, some, texts.__getitem__)
         return self._scaled(numbers, unit, bad)
 
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
@@ -248,6 +200,13 @@ class ColumnTimes:
             bad.setdefault(int(at), f"{values[at]} is beyond 2^61 {NAMES[self.reader.unit]}")
         values = np.where(far, 0, values)
         return values // (before // after) if after <= before else values * (after // before), bad
+
+
+def _encoded(column: "pa.Array", row: RowWords) -> tuple["pa.Array", Ints, RowWords]:
+    """Return the distinct texts of a column, the index of each row's text (-1: null), and the names of first rows."""
+    coded = column.dictionary_encode(null_encoding="mask")
+    codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+    return coded.dictionary, codes, lambda code: row(int(np.argmax(codes == code)))
 
 
 def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":

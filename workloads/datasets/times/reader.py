@@ -17,7 +17,11 @@ from streamlab.workloads.datasets.times.recognition import (
     NAMES,
     PER_SECOND,
     Recognition,
+    finer_ns,
     is_number,
+    parse_day_time,
+    parse_iso,
+    text_form,
 )
 from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, missing_words
 
@@ -26,14 +30,7 @@ FORMS = (ISO, *NAMES, HHMMSS)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
-"""The digits of a fraction of a second beyond the resolution of `datetime`."""
-_LENGTH_US = len("20240131T093000.123456")
 _HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_TWITTER = re.compile(
-    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2}) (\d{4})"
-)
 
 
 def check_form(form: object, where: str) -> None:
@@ -163,23 +160,21 @@ class TimeReader:
 
     def _iso(self, text: str) -> int | str:
         try:
-            moment: tuple[datetime, int] | None = _iso(text)
+            moment: tuple[datetime, int] | None = parse_iso(text)
         except (ValueError, OverflowError):
             moment = None
-        day_time = _day_time(text) if moment is None else None
+        day_time = parse_day_time(text) if moment is None else None
         if moment is None and day_time is None:
             if self.form is None and is_number(text):
                 return self.recognition.number_words(text)
             return f"{text[:60]!r} is not an ISO 8601 time"
         form = ISO if day_time is None else DAY_TIME
-        if self.recognition.form is None:
-            self.recognition.decide_texts(form, 1, 1, text, "an earlier row")
         if form != self.recognition.form:
             return self.recognition.text_words(form, text)
         if moment is not None:
             return self._placed(text, *moment)
         assert day_time is not None, "the text is a moment or a time of day"
-        return self._since_midnight(day_time, _finer_ns(text))
+        return self._since_midnight(day_time, finer_ns(text))
 
     def _hhmmss(self, text: str) -> int | str:
         parts = _HHMMSS.fullmatch(text)
@@ -216,39 +211,6 @@ class TimeReader:
             moment = moment.replace(tzinfo=UTC)
         since_ns = ((moment - _EPOCH) // _MICROSECOND) * 1_000 + ns
         return since_ns * PER_SECOND[self.unit] // PER_SECOND["ns"]
-
-
-def text_form(text: str) -> str | None:
-    """Return ISO or DAY_TIME if the text is such a time, else None."""
-    try:
-        _iso(text)
-    except (ValueError, OverflowError):
-        return None if _day_time(text) is None else DAY_TIME
-    return ISO
-
-
-def _day_time(text: str) -> time | None:
-    """Return a text as a time of day without a zone; None if it has another form."""
-    try:
-        parsed = time.fromisoformat(text)
-    except ValueError:
-        return None
-    return parsed if ":" in text and parsed.tzinfo is None else None
-
-
-def _iso(text: str) -> tuple[datetime, int]:
-    """Return an ISO 8601 time, or one in Twitter's format, and nanoseconds to add; raises `ValueError` for others."""
-    # Month names are English in any locale, which `strptime` does not promise.
-    parts = _TWITTER.fullmatch(text)
-    if parts and parts[1] in _MONTHS:
-        month = _MONTHS.index(parts[1]) + 1
-        text = f"{parts[6]}-{month:02}-{parts[2]}T{parts[3]}{parts[4]}:{parts[5]}"
-    return datetime.fromisoformat(text), _finer_ns(text)
-
-
-def _finer_ns(text: str) -> int:
-    finer = _FINER.search(text) if len(text) > _LENGTH_US else None
-    return int(finer[1].ljust(3, "0")) if finer else 0
 
 
 def _ratio(text: str) -> tuple[int, int]:
