@@ -1,7 +1,7 @@
 """The data pipeline: generates or imports datasets as sorted Parquet files in a catalogue.
 
-Modules below import PyArrow from here: `pa`, `pc`, `pq` and `pa_csv` load at their first use. Loading takes 0.2 s,
-and most commands only need the declarations of tables and datasets.
+Modules below import PyArrow (`pa`, `pc`, `pq`, `pa_csv`) and Spark (`pyspark`, `py4j`) from here: each is loaded at its
+first use. Loading PyArrow takes 0.2 s, and most commands only need the declarations of tables and datasets.
 """
 
 from importlib import import_module
@@ -13,8 +13,12 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
     import pyarrow.csv as pa_csv
     import pyarrow.parquet as pq
+    import pyspark.errors
+    import pyspark.java_gateway
+    import pyspark.sql
+    from py4j import protocol as py4j  # type: ignore[import-untyped]  # has no stubs
 
-__all__ = ["pa", "pa_csv", "pc", "pq"]
+__all__ = ["pa", "pa_csv", "pc", "pq", "py4j", "pyspark"]
 
 
 class _LazyModule(ModuleType):
@@ -29,3 +33,4 @@ class _LazyModule(ModuleType):
 if not TYPE_CHECKING:
     pa, pc = _LazyModule("pyarrow"), _LazyModule("pyarrow.compute")
     pa_csv, pq = _LazyModule("pyarrow.csv"), _LazyModule("pyarrow.parquet")
+    pyspark, py4j = _LazyModule("pyspark"), _LazyModule("py4j.protocol")

@@ -10,16 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.datasets import pa
+from streamlab.workloads.datasets import pa, pyspark
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import DEFAULT_MASTER, spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]
@@ -75,7 +72,7 @@ class InProcess:
 class OnSpark:
     """Runs tasks in parallel in a Spark session, whose workers must reach the folders that tasks name."""
 
-    def __init__(self, session: "SparkSession") -> None:
+    def __init__(self, session: "pyspark.sql.SparkSession") -> None:
         self._session = session
 
     def run(self, task: Task, count: int) -> list[Any]:
@@ -126,9 +123,7 @@ def _read_times(times: Path, batches: Batches) -> Batches:
 
 
 def _write_rows(target: Path, batches: Batches) -> Batches:
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
+    context = pyspark.TaskContext.get()
     assert context is not None
     part = context.partitionId()
     with _part(target, part).open("wb") as file:

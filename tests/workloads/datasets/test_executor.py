@@ -58,7 +58,6 @@ def test_the_size_of_blocks_changes_no_import(
     whole = imported(kind, tmp_path, "whole", "process")
     monkeypatch.setattr(stream_table, "BLOCK_ROWS", 17)
     monkeypatch.setattr(decoding, "BLOCK_BYTES", 100)
-    monkeypatch.setattr(decoding, "_PIECE_BYTES", 100)
     assert imported(kind, tmp_path, "cut", "process") == whole
 
 

@@ -48,8 +48,10 @@ def inserted(content: bytes, odd: list[tuple[bytes, float]]) -> bytes:
 def test_every_line_is_an_event_in_a_bad_row_or_counted(
     kind: str, odd: list[tuple[bytes, float]], block_bytes: int
 ):
-    sizes = {"BLOCK_BYTES": block_bytes, "_PIECE_BYTES": block_bytes}
-    with patch.multiple(decoding, **sizes), tempfile.TemporaryDirectory() as folder:
+    with (
+        patch.object(decoding, "BLOCK_BYTES", block_bytes),
+        tempfile.TemporaryDirectory() as folder,
+    ):
         _check_account(kind, odd, Path(folder))
 
 

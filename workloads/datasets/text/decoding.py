@@ -85,7 +85,7 @@ def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
     pieces: list[bytes] = []
     broken: Exception | None = None
     try:
-        while piece := file.read(_PIECE_BYTES):
+        while piece := file.read(min(_PIECE_BYTES, BLOCK_BYTES)):
             pieces.append(piece)
             if sum(map(len, pieces)) >= max(BLOCK_BYTES, longest_mark):
                 yield b"".join(pieces)

@@ -100,7 +100,6 @@ class TestText:
         self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(decoding, "BLOCK_BYTES", 64)
-        monkeypatch.setattr(decoding, "_PIECE_BYTES", 64)
         lines = [f"{row},{row}" for row in range(1000)]
         lines[500] = "500,x"
         lines[700] = "700"
@@ -163,7 +162,6 @@ class TestText:
         for module in (decoding, records):
             monkeypatch.setattr(module, "LONGEST_LINE_BYTES", 64)
         monkeypatch.setattr(decoding, "BLOCK_BYTES", 16)
-        monkeypatch.setattr(decoding, "_PIECE_BYTES", 16)
         file = text(tmp_path / "a.csv", "t,value,note", "1,10,", "2,3," + "x" * 500, "2,20,")
         assert_refused(catalog, of(file), "row 3: longer than ")
         assert read(of(file, max_bad=1), catalog) == WHOLE[:2]
@@ -381,7 +379,6 @@ class TestOfEveryTable:
         self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
     ):
         monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
-        monkeypatch.setattr(decoding, "_PIECE_BYTES", block)
         file = tmp_path / "a.txt"
         file.write_bytes(b"  1 \t\t10\r\n2  20  \r\n\t3\t30")
         table = csv(file, ts="1", delimiter=" ", kind="=value", columns={"value": "2"})
@@ -398,7 +395,6 @@ class TestOfEveryTable:
         quoted: bool,
     ):
         monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
-        monkeypatch.setattr(decoding, "_PIECE_BYTES", block)
         keys = ['"a  b"', '"a b"', '"c  \r\n\t ""d""  "', '5"  6"'] if quoted else ['"a', 'b"']
         lines = [f" {ts}\t {key}   increment " for ts, key in enumerate(keys)]
         file = tmp_path / "a.txt"
