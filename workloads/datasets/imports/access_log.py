@@ -1,16 +1,7 @@
-"""Imports web logs as `page_view_join`: views from the log, and page updates derived from it.
+"""Imports web logs as `page_view_join`: views from the log, and page updates derived from it (docs/data.md).
 
-Tab-separated, nine columns: host, logname, time (whole seconds), method, url, response, bytes,
-referer, user agent; a first line with these names is skipped. Event time is in seconds.
-
-- Every line is a view of its url by its host.
-- Lines with response 200, a method other than HEAD and a number of bytes give the size of a page. Other
-  responses (304 not modified, redirects, errors) give their own size.
-- A line whose size differs from the last known size of its url (0 at first) is also an update of
-  the page, with the size as metadata.
-- The update comes after the view, since the request came before the size was known. So the
-  update stream is the last: of equal timestamps, all views come before all updates.
-- With several streams, views go to a stream by the CRC-32 of their host.
+The update comes after the view, since the request came before the size was known. So the update stream is the last: of
+equal timestamps, all views come before all updates.
 """
 
 import zlib

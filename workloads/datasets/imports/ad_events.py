@@ -1,17 +1,9 @@
-"""Imports events of the Yahoo streaming benchmark, as written by its generator, as the input `ads`.
+"""Imports events of the Yahoo streaming benchmark, as written by its generator, as the input `ads` (docs/data.md).
 
-JSON lines, each an object with `user_id`, `page_id`, `ad_id` (texts), `event_type` (view, click or
-purchase), `event_time` (milliseconds since 1970, a number or its text) and `ip_address`;
-`ad_type` and other fields are ignored.
-
-- `--campaigns` gives the campaigns of ads: JSON lines of objects `{"<ad>": "<campaign>", ...}`, like
-  the benchmark's `ad-to-campaign-ids.txt`.
-- The benchmark has no locations. The import uses the address of a user's first event, in the order of
-  the files.
-- The benchmark's events are up to a minute late, so this kind always sorts.
-
-A text of the dictionary `ads` is an ad and its campaign, one of `users` a user and the location,
-separated by a tab: the tables for the queries' look-ups (`streamlab.workloads.inputs.ads.tables`).
+The benchmark has no locations: the import uses the address of a user's first event, in the order of the files. Its
+events are up to a minute late, so this kind always sorts. A text of the dictionary `ads` is an ad and its campaign, one
+of `users` a user and the location, separated by a tab: the tables for the queries' look-ups
+(`streamlab.workloads.inputs.ads.tables`).
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,15 +1,7 @@
-"""Imports loads of plugs as `smart_home`: DEBS 2014 files, or tracebase's plugs assigned to homes.
+"""Imports loads of plugs as `smart_home`: DEBS 2014 files, or tracebase's plugs assigned to homes (docs/data.md).
 
-`debs-2014`: lines `id,timestamp,value,property,plug_id,household_id,house_id`, without a header, as
-in the Grand Challenge. Property 1 is a load in watts, rounded half up to whole milliwatts.
-Property 0 is the work done so far, which query 1 does not need: such lines are skipped, and
-so are houses from number `--houses` on. Households or plugs beyond the layout make a line bad.
-
-`tracebase-homes`: read like `tracebase`. The files do not give the homes of plugs. So plugs are numbered by
-first appearance and assigned to households and houses in order.
-
-The import invents the ends of slices: at the last second of every slice with loads, for all houses or
-for each house with loads. The last slice ends only if a load is in its last second.
+Loads are rounded half up to whole milliwatts. The import invents the ends of slices: at the last second of every slice
+with loads, for all houses or for each house with loads. The last slice ends only if a load is in its last second.
 """
 
 import re

@@ -1,13 +1,7 @@
-"""Imports Linear Road's files as `linear_road`, in two formats.
+"""Imports Linear Road's files as `linear_road`, in two formats: with commas or with blanks (docs/data.md).
 
-- Separated by commas, as the benchmark's own generator writes them: `Type,Time,VID,Spd,XWay,Lane,
-  Dir,Seg,Pos`, and further columns. Types are 0, 2, 3 and 4. A first line with these names is
-  skipped. Requests (2, 3, 4) need only type, time and vehicle; empty fields become -1.
-- Separated by blanks: time, vehicle, speed, expressway, lane, direction, position. All lines are reports,
-  and the segment is the mile of the position.
-
-A line with a comma is of the first format. Times are whole seconds, event time is in milliseconds.
-With several streams, a vehicle's records go to stream vehicle modulo their number.
+A line with a comma is of the first format; in requests, empty fields become -1. Times are whole seconds, event time is
+in milliseconds.
 """
 
 from functools import partial

@@ -1,15 +1,7 @@
-"""Imports lines of tickets in CSV or Parquet as the input `store_sales`.
+"""Imports lines of tickets in CSV or Parquet as the input `store_sales` (docs/data.md).
 
-- `--columns ts=...,ticket=...,item=...,net_paid=...`, and optionally
-  `store=...` (default 0), `quantity=...` (default 1) and `category=...`.
-- `--time` gives the format of times; event time is in milliseconds.
-- `ticket`, `item`, `store` and `quantity` are whole numbers and stay unchanged. Only quantity may be
-  negative. Tickets have 64 bits, the others 32. `net_paid`, for the total quantity, is an
-  amount of money and becomes cents.
-- The category is a text, and becomes its number in the dictionary `categories`. Without a column it
-  is looked up by item in `--products`, a CSV or Parquet file with `--product-columns
-  item=...,category=...`. Items without a known category are in the category `unknown`.
-- Files may be in any order: they are always sorted by time (ties: by file and line).
+Whole numbers stay unchanged: tickets have 64 bits, the others 32, and only quantity may be negative. Without a column,
+the store is 0, the quantity 1 and the category unknown, unless `--products` has it.
 """
 
 from collections.abc import Mapping

@@ -1,16 +1,7 @@
-"""Imports trades of a day in CSV as `nyse_hedge`, a self-join: both sides get the same rows.
+"""Imports trades of a day in CSV as `nyse_hedge`, a self-join: both sides get the same rows (docs/data.md).
 
-- `--columns ts=...,price=...,symbol=...`. Without `symbol`, `--symbol-pattern` finds the symbol in the
-  file's name, by default the first run of letters. Symbols are in capitals.
-- Times (`--time`) are read as in all imports, see `streamlab.workloads.datasets.times`. Event time is in
-  milliseconds, rounded down; since midnight if the file names no day.
-- Prices are divided by `--price-scale`, and become whole numbers with `--decimals` decimals
-  (2: cents), rounded half up. A price that is not above 0, or does not fit 32 bits, is a bad row.
-- `--symbols` keeps only the named symbols, `--top` those with the most trades.
-- Several files are merged by time; ties keep the order of files and rows.
-- The average price of a symbol is the unweighted mean of the prices of all trades, rounded half up to the
-  unit of prices. It comes from `--averages`, a table, from
-  `--previous`, the file of the day before, or else from the imported trades.
+Symbols are in capitals. A price that is not above 0, or does not fit 32 bits, is a bad row. The average price of a
+symbol is the unweighted mean of the prices of all trades, rounded half up to the unit of prices.
 """
 
 import re

@@ -1,13 +1,7 @@
-"""Imports tweets as the input `tweets`: lines of `id|time|text`, or CSV with chosen columns.
+"""Imports tweets as the input `tweets`: lines of `id|time|text`, or CSV with chosen columns (docs/data.md).
 
-Without `--columns` every line is `id|Thu Apr 09 01:31:50 +0000 2015|text`: only the first two bars
-separate fields, and the author is the file's name without suffix. Lines that are not UTF-8 are
-read as Windows-1252; empty lines are skipped. With `--columns ts=...,text=...` (and `user=...`)
-the files are CSV, and `--time` gives the format of times.
-
-Both may be in any order, as archives of tweets are newest first: they are always sorted by time
-(ties: by file and line). A text of more than 131,072 characters is a bad row. Event time is in
-milliseconds; `text.words` describes how texts become words.
+Both may be in any order, as archives of tweets are newest first: they are always sorted by time (ties: by file and
+line). `text.words` describes how texts become words.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,8 @@
-"""Recognizes the form of times, which must be the same for all rows.
+"""Recognizes the form of times, which must be the same for all rows: the majority of the first rows decides.
 
-The first rows (a block of a table, the first line of an import kind) decide by majority:
-
-- Text that is not a number is ISO 8601, or a time of day.
-- A number below 10^8 is in the unit of event time. One below 10^11 is seconds since
-  1970, below 10^14 milliseconds, below 10^17 microseconds, below 10^20 nanoseconds.
-- Numbers that grow from small ones without a gap of a factor of ten are all in the unit of event time. Two
-  units of one instant differ by a factor of a thousand.
-- If most numbers look like days such as 20240131, or days and times, they are refused, because they may
-  also be plain numbers.
-
-Rows of another form are bad; the reason names both forms and how to choose one.
+docs/data.md lists the forms and the sizes of numbers. Numbers that grow from small ones without a gap of a factor of
+ten are all in the unit of event time, because two units of one instant differ by a factor of a thousand. Rows of
+another form are bad; the reason names both forms and how to choose one.
 """
 
 import re
