@@ -128,17 +128,9 @@ def test_a_name_that_is_no_utf_8_is_listed(tmp_path: Path, catalog: Catalog):
     (named / ODD).mkdir()
     for command in ("list", "verify", "show"):
         given = [made.id[:8]] if command == "show" else []
+        lab = [sys.executable, "-m", "streamlab", "data"]
         done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "streamlab",
-                "data",
-                command,
-                *given,
-                "--root",
-                os.fsencode(named),
-            ],
+            [*lab, command, *given, "--root", os.fsencode(named)],
             capture_output=True,
             text=True,
             errors="strict",
