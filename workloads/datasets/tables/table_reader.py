@@ -115,9 +115,7 @@ def _read(
             chosen = choose(table, required, part.names, part.place)
             for chunk in part.chunks(list(chosen.index.values()) or [0]):
                 block = _Block(table, required, chosen, chunk, part, reading, times).columns()
-                ts = np.asarray(block["ts"])
-                reading.late_rows(ts)
-                if len(ts):
+                if len(block["ts"]):
                     writer.append(block)
                 reading.empty_lines += chunk.empty_lines
                 reading.passed_over += chunk.header_lines
@@ -195,7 +193,7 @@ class _Block:
             number = row_words(record.row, record.line, record.further)
             self._reading.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
         good = np.delete(np.arange(rows), list(self._bad))
-        self._reading.good_rows(good, further, self._row)
+        self._reading.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
         return {name: self._good(name, column, good) for name, column in read.items()}
 
