@@ -118,14 +118,6 @@ def test_one_form_holds_for_all_rows():
     assert "'2010-12-01' is not a number of seconds" in why("2010-12-01", "s")
 
 
-@pytest.mark.parametrize(("unit", "per_s"), [("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
-def test_event_time_may_have_any_unit(unit: str, per_s: int):
-    cells = ["2010-12-01T08:26:00", "2010-12-01T08:26:01"]
-    assert times(cells, unit=unit) == [EIGHT // 1000 * per_s, (EIGHT // 1000 + 1) * per_s]
-    assert times([1_291_191_960], "s", unit=unit) == [EIGHT // 1000 * per_s]
-    assert times([5], unit=unit) == [5]
-
-
 NS = EIGHT * 1_000_000 + 123_456_789
 
 
@@ -320,14 +312,6 @@ def test_patterns_timestamps_and_iso_times_agree(found: list[datetime], zone: st
     for form, column in columns.items():
         ms, bad = read(column, form, zone)
         assert {row: int(ms[row]) for row in range(len(found)) if row not in bad} == exact
-
-
-@pytest.mark.parametrize("text", ["-1.0005", "-1.0005e0", "-0.0010005e3"])
-def test_fractions_before_1970_are_rounded_down(text: str):
-    assert one(text, "s") == -1001
-    assert column([text, "-0.0001"], "s") == ([-1001, -1], {})
-    assert column([float(text)], "s") == ([-1001], {})
-    assert one("1969-12-31T23:59:58.9995") == -1001
 
 
 @given(
