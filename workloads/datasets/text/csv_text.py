@@ -13,7 +13,7 @@ from streamlab.workloads.datasets import pa, pa_csv
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.raw_files import Part, readable
 from streamlab.workloads.datasets.text.decoding import NO_UTF8, text_blocks
-from streamlab.workloads.datasets.text.records import BadRecord, Chunk, Records, RecordScanner
+from streamlab.workloads.datasets.text.records import Chunk, Records, RecordScanner
 
 TAB = r"\t"
 """The notation for a tab as delimiter."""
@@ -27,8 +27,8 @@ _HEAD_BYTES = 1 << 20
 _DELIMITER = re.compile(r'(?!["\r\n\0])[\x00-\x7f]')
 _EMPTY_LINES = re.compile(rb"\A(?:\r?\n)+")
 
-_Cells = tuple[list["pa.Array"], dict[int, tuple[int, bytes]]]
-"""The chosen columns of the good rows, and of each ragged row the number of its columns and its text."""
+_Cells = tuple[list["pa.Array"], list[tuple[int, int, bytes]]]
+"""The chosen columns of the good records, and of each other one its index, number of columns and text."""
 
 
 def parse_delimiter(delimiter: object, where: str) -> str:
@@ -154,41 +154,32 @@ class CsvText:
         # Arrow ends a record at single returns, and refuses rows that are not UTF-8.
         parse = self._parse_slowly if lone_return or not _is_utf8(data) else self._parse
         cells, ragged = parse(records, columns, chosen)
-        good = np.delete(np.arange(len(records.row)), list(ragged)) if ragged else slice(None)
-        row, line, further = (each[good] for each in (records.row, records.line, records.further))
-        assert all(len(column) == len(row) for column in cells), "both find the same records"
-        bad = [
-            BadRecord(
-                int(records.row[index]),
-                int(records.line[index]),
-                int(records.further[index]),
-                f"{count} columns instead of {columns}",
-                start,
-            )
-            for index, (count, start) in ragged.items()
-        ]
-        bad = sorted([*records.bad, *bad])
-        return _chunk(cells, replace(records, row=row, line=line, further=further, bad=tuple(bad)))
+        good = records.without(
+            {at: (f"{count} columns instead of {columns}", start) for at, count, start in ragged}
+        )
+        assert all(len(column) == len(good.row) for column in cells), "both find the same records"
+        return _chunk(cells, good)
 
     def _parse_slowly(self, records: Records, columns: int, chosen: Sequence[int]) -> _Cells:
+        """As `_parse`, record by record."""
         rows: list[list[bytes]] = []
-        ragged = {}
+        ragged: list[tuple[int, int, bytes]] = []
         lines = iter(records.data.split(b"\n"))
         for index, further in enumerate(records.further.tolist()):
             first = next(line for line in lines if line not in (b"", b"\r"))
-            record = b"\n".join([first, *islice(lines, further)]).removesuffix(b"\r")
+            record = b"\n".join([first, *islice(lines, further)])
             cells = self._scanner.cells(record)
             if len(cells) == columns:
                 rows.append(cells)
             else:
-                ragged[index] = len(cells), record
+                ragged.append((index, len(cells), record.removesuffix(b"\r")))
         return [pa.array([cells[at] for cells in rows], pa.binary()) for at in chosen], ragged
 
     def _parse(self, records: Records, columns: int, chosen: Sequence[int]) -> _Cells:
-        ragged = {}
+        ragged: list[tuple[int, int, bytes]] = []
 
         def skip(row: "pa_csv.InvalidRow") -> str:
-            ragged[row.number - 1] = row.actual_columns, row.text.encode()
+            ragged.append((row.number - 1, row.actual_columns, row.text.encode()))
             return "skip"
 
         names = [str(number) for number in range(columns)]
@@ -250,32 +241,26 @@ class LineText:
         return line
 
 
-def _chunk(columns: "list[pa.Array]", rows: Records) -> Chunk:
+def _chunk(cells: "list[pa.Array]", rows: Records) -> Chunk:
     """Return records and their cells as a chunk; those with cells that are not UTF-8 become bad ones."""
     texts, wrong = [], np.zeros(len(rows.row), np.bool_)
-    for column in columns:
+    for column in cells:
         try:
             texts.append(column.cast(pa.string()))
         except pa.ArrowInvalid:
             decoded = [_decoded(cell) for cell in column.to_pylist()]
             wrong |= np.array([text is None for text in decoded], np.bool_)
             texts.append(pa.array(decoded, pa.string()))
-    row, line, further = rows.row, rows.line, rows.further
-    bad = list(rows.bad)
     if wrong.any():
-        numbers = (each[wrong].tolist() for each in (row, line, further))
-        for first, second, third in zip(*numbers, strict=True):
-            bad.append(BadRecord(first, second, third, "it is not UTF-8", b""))
-        bad.sort()
         texts = [column.filter(pa.array(~wrong)) for column in texts]
-        row, line, further = row[~wrong], line[~wrong], further[~wrong]
-    names = [str(index) for index in range(len(texts))]
+        not_utf8 = dict.fromkeys(np.flatnonzero(wrong).tolist(), ("it is not UTF-8", b""))
+        rows = rows.without(not_utf8)
     return Chunk(
-        batch=pa.RecordBatch.from_arrays(texts, names),
-        number=lambda index: row_words(*(int(each[index]) for each in (row, line, further))),
-        bad=bad,
-        line=line,
-        further=further,
+        batch=pa.RecordBatch.from_arrays(texts, [str(index) for index in range(len(texts))]),
+        number=lambda index: row_words(*rows.numbers(index)),
+        bad=rows.bad,
+        line=rows.line,
+        further=rows.further,
         empty_lines=rows.empty_lines,
     )
 

@@ -7,8 +7,8 @@ lines is read as a record.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -106,6 +106,20 @@ class Records:
         """The number of all lines: good, bad and empty."""
         bad = sum(1 + record.further for record in self.bad)
         return len(self.row) + int(self.further.sum()) + bad + self.empty_lines
+
+    def numbers(self, index: int) -> tuple[int, int, int]:
+        """Return the number of a good record, its first line, and the number of lines after it."""
+        return int(self.row[index]), int(self.line[index]), int(self.further[index])
+
+    def without(self, reasons: Mapping[int, tuple[str, bytes]]) -> "Records":
+        """Return the same lines, with some of the good records as bad ones: by index, the reason and first bytes."""
+        if not reasons:
+            return self
+        bad = [BadRecord(*self.numbers(index), *why) for index, why in reasons.items()]
+        good = np.delete(np.arange(len(self.row)), list(reasons))
+        row, line, further = self.row[good], self.line[good], self.further[good]
+        bad = tuple(sorted([*self.bad, *bad]))
+        return replace(self, row=row, line=line, further=further, bad=bad)
 
 
 class RecordScanner:
