@@ -282,10 +282,10 @@ class ImportKind:
             raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
         defaults = {setting.name: setting.default for setting in self.settings}
         for what, names, takes, known in (
-            ("column", options.columns, "takes", self.roles),
-            ("option", options.settings, "has", defaults),
+            ("column", set(options.columns), "takes", self.roles),
+            ("option", set(options.settings), "has", tuple(defaults)),
         ):
-            if unknown := ", ".join(sorted(set(names) - set(known))):
+            if unknown := ", ".join(sorted(names - set(known))):
                 raise DatasetError(
                     f"import {self.name} has no {what} {unknown}; it {takes} "
                     f"{', '.join(known) or 'none'}"
@@ -294,7 +294,7 @@ class ImportKind:
             value = options.settings.get(setting.name, setting.default)
             if setting.valid is not None and not setting.valid(value):
                 raise DatasetError(f"--{setting.name} is {value!r}; give {setting.expected}")
-        settings = {**defaults, **options.settings}
+        settings: dict[str, Any] = {**defaults, **options.settings}
         files = [path.absolute() for path in options.files]
         tables = {
             s.name: Path(settings[s.name]).absolute()

@@ -118,8 +118,8 @@ class Records:
         bad = [BadRecord(*self.numbers(index), *why) for index, why in reasons.items()]
         good = np.delete(np.arange(len(self.row)), list(reasons))
         row, line, further = self.row[good], self.line[good], self.further[good]
-        bad = tuple(sorted([*self.bad, *bad]))
-        return replace(self, row=row, line=line, further=further, bad=bad)
+        both = tuple(sorted([*self.bad, *bad]))
+        return replace(self, row=row, line=line, further=further, bad=both)
 
 
 class RecordScanner:
