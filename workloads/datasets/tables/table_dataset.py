@@ -143,9 +143,7 @@ def dataset_of(
     named = [
         {"name": path.name, "sha256": digest} for path, digest in zip(files, sums, strict=True)
     ]
-    stored = catalog.find(recipe)
-    if stored is not None and made:
-        return stored
+    stored = None if made else catalog.find(recipe)  # callers have looked for what is made
     facts = catalog.origin(recipe)
     if stored is not None and facts is not None:
         places = facts.get("bad_lines") or facts.get("several_lines")
