@@ -199,7 +199,7 @@ class CsvText:
                 include_columns=[names[index] for index in sorted(set(chosen))],
             ),
         )
-        empty = pa.array([], pa.binary())
+        empty = pa.nulls(0, pa.binary())
         columns_of_chunks = (table[str(index)].chunks for index in chosen)
         return [pa.concat_arrays(chunks or [empty]) for chunks in columns_of_chunks], ragged
 

@@ -24,6 +24,7 @@ BLANKS = " "
 NO_QUOTES = "where quotes are plain characters, give --no-quotes (quoted=False)"
 """The remedy for rows lost because of a quote."""
 
+Ints = npt.NDArray[np.int64]
 _QUOTE, _LF, _CR = b'"\n\r'
 _SHOWN_BYTES = 60
 _EACH_RUN, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb"^ | (?=\r?$)", re.MULTILINE)
@@ -74,9 +75,9 @@ class Chunk:
 
     batch: "pa.RecordBatch"
     number: Callable[[int], int | str]
-    further: npt.NDArray[np.int64]
+    further: Ints
     bad: Sequence[BadRecord] = ()
-    line: npt.NDArray[np.int64] | None = None
+    line: Ints | None = None
     empty_lines: int = 0
     header_lines: int = 0
 
@@ -95,9 +96,9 @@ class Records:
     """
 
     data: bytes
-    row: npt.NDArray[np.int64]
-    line: npt.NDArray[np.int64]
-    further: npt.NDArray[np.int64]
+    row: Ints
+    line: Ints
+    further: Ints
     bad: tuple[BadRecord, ...] = ()
     empty_lines: int = 0
 
@@ -194,7 +195,9 @@ class RecordScanner:
         lengths = ends - begins
         odd = lengths >= LONGEST_LINE_BYTES
         if quotes:
-            odd |= _odd_lines(text, ends, ord(self._delimiter))
+            at = np.flatnonzero(text == _QUOTE)
+            if not _all_enclose(text, at, ends, ord(self._delimiter)):
+                odd |= _odd_lines(text, at, len(ends), ord(self._delimiter))
         empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         first, further = ~empty, np.zeros(len(ends), np.int64)
         wrong: dict[int, str] = {}
@@ -273,25 +276,33 @@ def _joined(blanks: re.Match[bytes]) -> bytes:
     return b"" if blanks["outer"] is not None else b" "
 
 
+def _all_enclose(text: npt.NDArray[np.uint8], at: Ints, ends: Ints, delimiter: int) -> bool:
+    """Return whether all quotes enclose a cell within a line, or are doubled in such a cell."""
+    if len(at) % 2 or np.any(np.searchsorted(at, ends) % 2):
+        return False
+    signs, closing = [delimiter, _LF, _QUOTE], at[1::2]
+    before, after = text[at[::2] - 1], text[closing + 1]  # before the first byte is the last, an LF
+    at_return = (after == _CR) & (text.take(closing + 2, mode="clip") == _LF)
+    return bool(np.isin(before, signs).all() and (np.isin(after, signs) | at_return).all())
+
+
 def _odd_lines(
-    text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
+    text: npt.NDArray[np.uint8], at: Ints, count: int, delimiter: int
 ) -> npt.NDArray[np.bool_]:
     """Return which lines are not complete records, if each began a record.
 
     A line is complete if no quote begins a cell, or if all quotes enclose a cell or are doubled in one.
     """
-    at = np.flatnonzero(text == _QUOTE)
-    lines = np.searchsorted(ends, at)
+    lines = np.cumsum(text == _LF, dtype=np.int32)[at]
     new = np.diff(lines, prepend=-1) != 0
     starts = np.flatnonzero(new)
     counts = np.diff(starts, append=len(at))
     opens = (np.arange(len(at)) - np.repeat(starts, counts)) % 2 == 0
-    before = np.where(at > 0, text[at - 1], _LF)
-    after, second = text[at + 1], text[np.minimum(at + 2, len(text) - 1)]
+    before, after, second = text[at - 1], text[at + 1], text.take(at + 2, mode="clip")
     begins = (before == delimiter) | (before == _LF)
     closes = (after == delimiter) | (after == _LF) | ((after == _CR) & (second == _LF))
     good = np.where(opens, begins | ((before == _QUOTE) & ~new), closes | (after == _QUOTE))
-    odd = np.zeros(len(ends), np.bool_)
+    odd = np.zeros(count, np.bool_)
     complete = np.logical_and.reduceat(good, starts) & (counts % 2 == 0)
     odd[lines[starts]] = ~complete & np.logical_or.reduceat(begins, starts)
     return odd
