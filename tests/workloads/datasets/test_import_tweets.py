@@ -9,9 +9,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from streamlab.lab.cli.data import data as data_command
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
@@ -117,15 +115,6 @@ def test_csv_with_named_columns_and_text_of_several_lines(
     assert dataset.origin["columns"] == columns
 
 
-def test_csv_columns_by_number_where_there_is_no_header(catalog: Catalog, tmp_path: Path):
-    file = text_file(tmp_path / "t.csv", "9;a word", "8;another", "7")
-    options = {"columns": {"ts": "1", "text": "2"}, "settings": {"delimiter": ";", "time": "ms"}}
-    with pytest.raises(DatasetError, match=r"t\.csv:3: 1 columns instead of 2"):
-        imported(catalog, "tweets", file, **options)
-    dataset = imported(catalog, "tweets", file, max_bad=1, **options)
-    assert dataset.load().streams[0].ts.tolist() == [8, 9]
-
-
 REFUSED = {
     "no column nothing for text; there are a, b": (["a,b", "1,x"], {"ts": "a", "text": "nothing"}),
     "does not say which column is text": (["a,b", "1,x"], {"ts": "a"}),
@@ -181,19 +170,6 @@ def test_comments_of_edits_in_two_streams(catalog: Catalog, tmp_path: Path):
     one, two = dataset.load().streams
     assert ((one.ts - APRIL_MS).tolist(), (two.ts - APRIL_MS).tolist()) == ([0, 2000], [1000])
     assert tokens(dataset, "words") == [["first"], ["second", "second"]]
-
-
-def test_the_command_has_the_options_of_the_kind(tmp_path: Path):
-    file = text_file(tmp_path / "t.csv", "a,b", "5,word")
-    arguments = ["import", "tweets", "--file", str(file), "--root", str(tmp_path / "data")]
-    ran = CliRunner().invoke(data_command, [*arguments, "--columns", "ts=a,text=b", "--time", "s"])
-    assert ran.exit_code == 0, ran.output
-    (dataset,) = Catalog(root=tmp_path / "data").list().datasets
-    assert dataset.origin["settings"] == {"delimiter": ",", "no-quotes": False, "time": "s"}
-    assert dataset.load().streams[0].ts.tolist() == [5000]
-    refused = CliRunner().invoke(data_command, [*arguments, "--columns", "ts"])
-    assert refused.exit_code == 2
-    assert "'ts' is not ROLE=COLUMN" in refused.output
 
 
 def tweets_by_user(file: Path) -> Counter[str]:

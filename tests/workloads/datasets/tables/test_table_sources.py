@@ -210,13 +210,6 @@ class TestFiles:
         else:
             pytest.skip("this user may read any file")
 
-    def test_a_truncated_file_is_told(self, catalog: Catalog, tmp_path: Path):
-        file = tmp_path / "a.parquet"
-        pq.write_table(pa.table(COLUMNS), file)
-        file.write_bytes(file.read_bytes()[:-9])
-        table = parquet(file, ts="t", kind="=value")
-        assert_refused(catalog, table, "a.parquet cannot be read as Parquet")
-
     @pytest.mark.parametrize("make", [parquet, arrow])
     def test_a_file_of_another_form_is_told(self, catalog: Catalog, tmp_path: Path, make: object):
         assert callable(make)
@@ -373,16 +366,6 @@ class TestOfEveryTable:
         assert read(of("a.zip!*/a.csv").relative_to(tmp_path), catalog) == WHOLE[:1]
         with pytest.raises(DatasetError, match=r"a.zip has no member \*.txt"):
             made(of(f"{tmp_path}/a.zip!*.txt"), SUMS, catalog)
-
-    @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
-    def test_a_blank_as_delimiter_stands_for_any_run_of_blanks(
-        self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
-    ):
-        monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
-        file = tmp_path / "a.txt"
-        file.write_bytes(b"  1 \t\t10\r\n2  20  \r\n\t3\t30")
-        table = csv(file, ts="1", delimiter=" ", kind="=value", columns={"value": "2"})
-        assert read(table, catalog) == WHOLE
 
     @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
     @pytest.mark.parametrize("quoted", [True, False])
