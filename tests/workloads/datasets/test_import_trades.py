@@ -17,8 +17,6 @@ import pytest
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.kind import ImportOptions
-from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.imports.trades import price_in_units
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import expected_answer, imported, rows, rows_of, texts
@@ -175,14 +173,6 @@ def test_prices_are_scaled_and_rounded_half_up_exactly():
     assert price_in_units(" 13.105 ", 1.0, 2) == 1_311
     assert price_in_units("13.105", 1.0, 4) == 131_050
     assert price_in_units("1.005", 1.0, 2) == 101, "which it would not be in binary fractions"
-
-
-def test_several_streams_of_a_side_which_joins_refuse_are_refused_at_once(tmp_path: Path):
-    (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 3))
-    options = ImportOptions(files=(path,), streams=2, **LEAN)
-    message = r"streams is 2, but .* takes one stream of each kind \(the engines' joins read one"
-    with pytest.raises(DatasetError, match=message):
-        import_kind("trades").complete(options)
 
 
 def test_a_file_name_without_a_symbol_is_a_bad_row_and_a_pattern_finds_it(tmp_path: Path):

@@ -195,9 +195,9 @@ class RecordScanner:
         lengths = ends - begins
         odd = lengths >= LONGEST_LINE_BYTES
         if quotes:
-            at = np.flatnonzero(text == _QUOTE)
-            if not _all_enclose(text, at, ends, ord(self._delimiter)):
-                odd |= _odd_lines(text, at, len(ends), ord(self._delimiter))
+            marks = np.flatnonzero(text == _QUOTE)
+            if not _all_enclose(text, marks, ends, ord(self._delimiter)):
+                odd |= _odd_lines(text, marks, len(ends), ord(self._delimiter))
         empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         first, further = ~empty, np.zeros(len(ends), np.int64)
         wrong: dict[int, str] = {}
