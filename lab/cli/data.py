@@ -162,7 +162,7 @@ def verify(dataset_ids: tuple[str, ...], every: bool, root: Path | None) -> int:
     """
     if every and dataset_ids:
         raise click.UsageError("give either IDs or --all")
-    from streamlab.workloads.datasets.damage_report import damages
+    from streamlab.workloads.datasets.catalog import damages
 
     catalog = catalog_at(root)
     folders = [catalog.entry(prefix) for prefix in dict.fromkeys(dataset_ids)] or catalog.entries()

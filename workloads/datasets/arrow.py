@@ -1,28 +1,24 @@
 """Converts columns between NumPy and Arrow. Lists become Arrow's large lists, which have 64-bit offsets.
 
-Functions import Arrow themselves, because it is heavy. Arrow's own conversions import pandas if it is
-installed (0.3 s of processor time and 50 MiB, in every trial), so this module passes buffers instead.
+Arrow's own conversions import pandas if it is installed (0.3 s of processor time and 50 MiB, in every trial), so this
+module passes buffers instead.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.model import ColumnType, ListColumn, ListType
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Column = npt.NDArray[Any] | ListColumn
 
 
 def arrow_type(dtype: ColumnType) -> "pa.DataType":
     """Return the Arrow type of a column, which has no nulls at any level."""
-    import pyarrow as pa
-
     if isinstance(dtype, ListType):
         return pa.large_list(pa.field("element", pa.from_numpy_dtype(dtype.element), False))
     return pa.from_numpy_dtype(dtype)
@@ -30,8 +26,6 @@ def arrow_type(dtype: ColumnType) -> "pa.DataType":
 
 def arrow_array(column: Column) -> "pa.Array":
     """Return a column as an Arrow array; numbers share their memory."""
-    import pyarrow as pa
-
     if not isinstance(column, ListColumn):
         return _numbers(column)
     kind = arrow_type(ListType(column.dtype))
@@ -41,8 +35,6 @@ def arrow_array(column: Column) -> "pa.Array":
 
 
 def _numbers(values: npt.NDArray[Any]) -> "pa.Array":
-    import pyarrow as pa
-
     kind = pa.from_numpy_dtype(values.dtype)
     contiguous = np.ascontiguousarray(values)
     memory = _bits(contiguous) if pa.types.is_boolean(kind) else pa.py_buffer(contiguous)
@@ -51,8 +43,6 @@ def _numbers(values: npt.NDArray[Any]) -> "pa.Array":
 
 def array_with_nulls(values: Sequence[Any], kind: "pa.DataType") -> "pa.Array":
     """Return numbers, booleans or strings (None: null) as an Arrow array."""
-    import pyarrow as pa
-
     if pa.types.is_string(kind):
         texts = [(value or "").encode() for value in values]
         ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
@@ -67,46 +57,29 @@ def array_with_nulls(values: Sequence[Any], kind: "pa.DataType") -> "pa.Array":
 
 
 def _bits(flags: Sequence[bool] | npt.NDArray[np.bool_]) -> "pa.Buffer":
-    import pyarrow as pa
-
     return pa.py_buffer(np.packbits(np.asarray(flags, np.bool_), bitorder="little"))
 
 
 def column_of(array: "pa.Array | pa.ChunkedArray") -> Column:
-    """Return an Arrow array without nulls as a column; shares its memory if Arrow can.
-
-    Raises:
-        DatasetError: the array has nulls, which columns cannot hold.
-    """
-    import pyarrow as pa
-
+    """Return an Arrow array as a column; shares its memory if Arrow can. Nulls raise `DatasetError`."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    if not (pa.types.is_list(array.type) or pa.types.is_large_list(array.type)):
-        return values_of(array)
-    if array.null_count or array.flatten().null_count:
+    is_list = pa.types.is_list(array.type) or pa.types.is_large_list(array.type)
+    if array.null_count or (is_list and array.flatten().null_count):
         raise DatasetError(f"a column of type {array.type} holds nulls")
+    if not is_list:
+        return _values(array)
     return ListColumn(_values(array.offsets).astype(np.int64, copy=False), _values(array.values))
 
 
 def values_of(array: "pa.Array | pa.ChunkedArray") -> npt.NDArray[Any]:
-    """Return an Arrow array of any type but lists as `column_of` does.
-
-    Raises:
-        DatasetError: the array has nulls, which columns cannot hold.
-    """
-    import pyarrow as pa
-
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    if array.null_count:
-        raise DatasetError(f"a column of type {array.type} holds nulls")
-    return _values(array)
+    """Return an Arrow array of any type but lists as `column_of` does."""
+    values = column_of(array)
+    assert not isinstance(values, ListColumn), "callers read columns of single values"
+    return values
 
 
 def _values(array: "pa.Array") -> npt.NDArray[Any]:
-    import pyarrow as pa
-
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return np.from_dlpack(array)
     return np.asarray(array.to_numpy(zero_copy_only=False))

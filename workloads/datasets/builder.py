@@ -22,6 +22,7 @@ from streamlab.workloads.datasets.manifest import Content, WrittenStream
 from streamlab.workloads.datasets.progress import Progress, watch
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.datasets.user_input import dataset_of_source
 from streamlab.workloads.model import (
     Alphabet,
     Block,
@@ -56,73 +57,30 @@ def ensure(
     master: str = DEFAULT_MASTER,
     progress: Progress | None = None,
 ) -> Dataset:
-    """Return the generated dataset, from the catalogue if present, else newly built.
+    """Return the generated dataset, from the catalogue if present, else newly generated: at least `events` events.
 
     A workload with its own source (`Workload.source`) gets a dataset of that source, made in this process.
 
     Raises:
-        DatasetError: the dataset cannot be built.
+        DatasetError: a bad size or seed, no disk space, Spark does not start, or the catalogue cannot be written.
         ModelError: a parameter is unknown or out of range.
     """
-    where = catalog or Catalog.default()
+    catalog = catalog or Catalog.default()
+    complete = workload.params(params)
     if workload.source is not None:
-        from streamlab.workloads.datasets.user_input import dataset_of_source
-
-        return dataset_of_source(workload, workload.params(params), events, seed, where, progress)
-    stored = where.find(recipe_of(workload, workload.params(params), events, seed))
-    return stored or build(
-        workload,
-        params,
-        events,
-        seed,
-        catalog=where,
-        way=way,
-        master=master,
-        progress=progress,
-    )
-
-
-def recipe_of(workload: Workload, params: Params, events: int, seed: int) -> Recipe:
-    """Return the recipe of a dataset; `params` must be complete."""
-    return Recipe(
-        workload=workload.input_name,
-        params=dict(params),
-        seed=seed,
-        events=events,
-        generator_version=workload.generator_version,
-        code=code_of(workload.generate, workload.streams, workload.keys),
-    )
-
-
-def build(
-    workload: Workload,
-    params: Mapping[str, object],
-    events: int,
-    seed: int,
-    *,
-    catalog: Catalog | None = None,
-    way: str = AUTO,
-    master: str = DEFAULT_MASTER,
-    progress: Progress | None = None,
-) -> Dataset:
-    """Generate a dataset of at least `events` events, even if the catalogue has it.
-
-    Raises:
-        DatasetError: a bad size or seed, no disk space, Spark does not start, or the catalogue
-            cannot be written.
-        ModelError: a parameter is unknown or out of range.
-    """
+        return dataset_of_source(workload, complete, events, seed, catalog, progress)
     if events < 0:
         raise DatasetError(f"events is {events}; give 0 or more")
     if not 0 <= seed <= LARGEST_SEED:
         raise DatasetError(f"seed is {seed}; give 0 to {LARGEST_SEED}")
-    complete = workload.params(params)
+    recipe = recipe_of(workload, complete, events, seed)
+    if stored := catalog.find(recipe):
+        return stored
     specs = workload.streams(complete, events)
-    where = catalog or Catalog.default()
-    check_room(specs, where.root)
+    check_room(specs, catalog.root)
     step = f"generating {workload.input_name}"
     total = sum(spec.events for spec in specs)
-    with where.staging() as staging:
+    with catalog.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
         task = partial(_write, workload.found_by, complete, seed, specs, folder)
@@ -145,7 +103,19 @@ def build(
             source=SOURCE,
             licence=LICENCE,
         )
-        return where.publish(folder, content, recipe_of(workload, complete, events, seed))
+        return catalog.publish(folder, content, recipe)
+
+
+def recipe_of(workload: Workload, params: Params, events: int, seed: int) -> Recipe:
+    """Return the recipe of a dataset; `params` must be complete."""
+    return Recipe(
+        workload=workload.input_name,
+        params=dict(params),
+        seed=seed,
+        events=events,
+        generator_version=workload.generator_version,
+        code=code_of(workload.generate, workload.streams, workload.keys),
+    )
 
 
 def _write(
@@ -172,20 +142,16 @@ SMALLEST_SHARE = 10
 
 
 def check_room(specs: Iterable[StreamSpec], folder: Path) -> None:
-    """Refuse streams that cannot fit on the disk of a folder, which need not exist yet.
+    """Raise a `DatasetError` for streams that cannot fit on the disk of a folder, which need not exist yet.
 
     The estimate is a lower bound: it omits tags and lists and assumes the best compression. Streams that pass
     may still fill the disk.
-
-    Raises:
-        DatasetError: the disk is too small; the message has both sizes.
     """
     specs = tuple(specs)
     in_memory = sum(spec.events * (_TS_BYTES + spec.fields.itemsize) for spec in specs)
     needed = in_memory // SMALLEST_SHARE
-    place = folder.absolute()
-    while not place.exists():
-        place = place.parent
+    folder = folder.absolute()
+    place = next(part for part in (folder, *folder.parents) if part.exists())
     free = shutil.disk_usage(place).free
     if needed > free:
         events = sum(spec.events for spec in specs)

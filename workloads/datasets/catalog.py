@@ -15,18 +15,22 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.integrity import verify
+from streamlab.workloads.datasets.errors import DamagedError, DatasetError
+from streamlab.workloads.datasets.integrity import check_dictionary, check_stream, verify
+from streamlab.workloads.datasets.oracle_cache import cached_answers, is_intact
+from streamlab.workloads.datasets.remedy import rebuild_command
 from streamlab.workloads.default_folders import ROOT_VARIABLE, catalogue, check_text
 from streamlab.workloads.name_suggestions import suggest_names
 
@@ -80,10 +84,7 @@ class Catalog:
         return self.root / dataset_id[: manifest.ID_SHOWN]
 
     def find(self, recipe: Recipe) -> Dataset | None:
-        """Return the dataset that a recipe made, after checking its content.
-
-        None if it is missing or damaged (`damage`); then it can be built.
-        """
+        """Return a recipe's dataset, after checking its content; None if it is missing or damaged (`damage`)."""
         dataset_id = self._made_by(recipe)
         try:
             return None if dataset_id is None else verify(manifest.read(self.folder(dataset_id)))
@@ -96,10 +97,7 @@ class Catalog:
         return dataset_id is not None and self.folder(dataset_id).is_dir()
 
     def damage(self, recipe: Recipe) -> tuple[str, str] | None:
-        """Return the id of the dataset that a recipe made and the error that its check reports.
-
-        None if it is missing or intact.
-        """
+        """Return the id of a recipe's dataset and the error of its check; None if it is missing or intact."""
         dataset_id = self._made_by(recipe)
         if dataset_id is None or not self.folder(dataset_id).exists():
             return None
@@ -227,30 +225,23 @@ class Catalog:
     ) -> Dataset:
         """Return a dataset with the source, licence and origin of its last import, and update its record.
 
-        Args:
-            dataset: in the catalogue.
-            source: where the data comes from, for people; None: unchanged.
-            licence: None: unchanged.
-            origin: the facts of the import; None: unchanged. Equal content may come from other files.
+        None leaves a value unchanged. Equal content may come from other files.
 
         Raises:
             DatasetError: the record cannot be written.
         """
-        stated = replace(
-            dataset,
-            source=source or dataset.source,
-            licence=licence or dataset.licence,
-            origin=dataset.origin if origin is None else origin,
-        )
-        if manifest.canonical(_stated(stated)) == manifest.canonical(_stated(dataset)):
+        before = {
+            "source": dataset.source,
+            "licence": dataset.licence,
+            "origin": dict(dataset.origin),
+        }
+        new = {"source": source, "licence": licence, "origin": origin}
+        after: dict[str, Any] = before | {k: v for k, v in new.items() if v}
+        if manifest.canonical(after) == manifest.canonical(before):
             return dataset
+        stated = replace(dataset, **after)
         try:
-            manifest.restate(
-                self.folder(dataset.id),
-                source=stated.source,
-                licence=stated.licence,
-                origin=stated.origin,
-            )
+            manifest.restate(self.folder(dataset.id), **after)
         except OSError as error:
             if (stated.source, stated.licence) == (dataset.source, dataset.licence):
                 return stated
@@ -315,5 +306,24 @@ class Catalog:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _stated(dataset: Dataset) -> list[object]:
-    return [dataset.source, dataset.licence, dict(dataset.origin)]
+def damages(folder: Path) -> Iterator[str]:
+    """Yield each damage in a dataset's folder, with its remedy; `verify` stops at the first.
+
+    A damaged oracle answer does no harm: it is never used, and is replaced when next needed.
+    """
+    try:
+        dataset = manifest.read(folder)
+    except DatasetError as error:
+        yield str(error)
+        return
+    checks: list[Callable[[], object]]
+    checks = [partial(check_stream, stream) for stream in dataset.streams]
+    checks += [partial(check_dictionary, part) for part in dataset.dictionaries]
+    for check in checks:
+        try:
+            check()
+        except DamagedError as error:
+            yield f"{error}; {rebuild_command(dataset)}"
+    for path in cached_answers(folder):
+        if not is_intact(path):
+            yield f"{path} (an oracle's answer) is damaged; remove it, runs compute it anew"

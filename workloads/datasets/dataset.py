@@ -99,7 +99,7 @@ class Dataset:
         Raises:
             DatasetError: a file is missing or damaged.
         """
-        from streamlab.workloads.datasets.stream_reader import load_stream  # pyarrow is heavy
+        from streamlab.workloads.datasets.stream_reader import load_stream  # it imports this module
 
         streams: tuple[Stream, ...] = tuple(load_stream(stream) for stream in self.streams)
         return Input(alphabet=self.alphabet, streams=streams, until_ts=self.until_ts)

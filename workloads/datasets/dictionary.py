@@ -1,17 +1,15 @@
 """Numbers texts in order of first appearance and writes the numbering to a dictionary file."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.model import ListColumn
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class Numbering:
@@ -29,8 +27,6 @@ class Numbering:
 
     def ids(self, texts: "pa.Array") -> npt.NDArray[np.int32] | ListColumn:
         """Return the numbers of texts, or of lists of texts."""
-        import pyarrow as pa
-
         if pa.types.is_list(texts.type):
             offsets = texts.offsets.to_numpy().astype(np.int64)
             return ListColumn(offsets - offsets[0], self._ids(texts.flatten()))
@@ -44,27 +40,19 @@ class Numbering:
         return numbers
 
     def write(self, path: Path) -> str:
-        """Write the dictionary, Parquet with `id` and `text`, and return its `texts_sha256`."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        """Write the dictionary, Parquet with `id` and `text`, and return the SHA-256 of its texts in hex.
 
+        Each text is preceded by its length in UTF-8, a little-endian 8-byte number. Unlike the file's bytes, the hash
+        does not depend on a library's version.
+        """
         schema = pa.schema([("id", pa.int32()), ("text", pa.string())])
         columns: list[Any] = [
             np.arange(len(self), dtype=np.int32),
             pa.array(list(self._known), pa.string()),
         ]
         pq.write_table(pa.table(columns, schema=schema), path, write_page_checksum=True)
-        return texts_sha256(self._known)
-
-
-def texts_sha256(texts: Iterable[str]) -> str:
-    """Return the SHA-256 of a dictionary's texts in order of their ids, in hex.
-
-    Each text is preceded by its length in UTF-8, a little-endian 8-byte number. Unlike the file's bytes,
-    the hash does not depend on a library's version.
-    """
-    digest = hashlib.sha256()
-    for text in texts:
-        encoded = text.encode()
-        digest.update(len(encoded).to_bytes(8, "little") + encoded)
-    return digest.hexdigest()
+        digest = hashlib.sha256()
+        for text in self._known:
+            encoded = text.encode()
+            digest.update(len(encoded).to_bytes(8, "little") + encoded)
+        return digest.hexdigest()

@@ -10,19 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pyspark
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import DEFAULT_MASTER, spark
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
-
-    Batches = Iterator[pa.RecordBatch]
-
+Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]
 """A step's work on one index; its result must fit JSON. May be called twice for an index."""
 
@@ -76,7 +72,7 @@ class InProcess:
 class OnSpark:
     """Runs tasks in parallel in a Spark session, whose workers must reach the folders that tasks name."""
 
-    def __init__(self, session: "SparkSession") -> None:
+    def __init__(self, session: "pyspark.sql.SparkSession") -> None:
         self._session = session
 
     def run(self, task: Task, count: int) -> list[Any]:
@@ -108,19 +104,15 @@ Executor = InProcess | OnSpark
 """Runs the steps of a pipeline."""
 
 
-def _work(task: Task, batches: "Batches") -> "Batches":
+def _work(task: Task, batches: Batches) -> Batches:
     """Run a task in Spark's Python processes."""
-    import pyarrow as pa
-
     for batch in batches:
         for index in batch.column(0).to_pylist():
             result = json.dumps(task(index))
             yield pa.RecordBatch.from_pydict({"task": [index], "result": [result]})
 
 
-def _read_times(times: Path, batches: "Batches") -> "Batches":
-    import pyarrow as pa
-
+def _read_times(times: Path, batches: Batches) -> Batches:
     ts = np.memmap(times, np.int64, "r")
     for batch in batches:
         for index in batch.column(0).to_pylist():
@@ -130,11 +122,8 @@ def _read_times(times: Path, batches: "Batches") -> "Batches":
             yield pa.RecordBatch.from_pydict({"ts": part, "row": rows})
 
 
-def _write_rows(target: Path, batches: "Batches") -> "Batches":
-    import pyarrow as pa
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
+def _write_rows(target: Path, batches: Batches) -> Batches:
+    context = pyspark.TaskContext.get()
     assert context is not None
     part = context.partitionId()
     with _part(target, part).open("wb") as file:

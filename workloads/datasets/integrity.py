@@ -13,7 +13,7 @@ can only save time. Stamps are in memory and in the specifications of the run's 
 from dataclasses import replace
 from pathlib import Path
 
-from streamlab.workloads.datasets import manifest
+from streamlab.workloads.datasets import manifest, pa, pq
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
 from streamlab.workloads.datasets.errors import DamagedError
 from streamlab.workloads.datasets.remedy import rebuild_command
@@ -79,9 +79,6 @@ def dictionary_texts(part: DictionaryFile) -> list[str]:
     Raises:
         DamagedError: the file is missing or damaged.
     """
-    import pyarrow as pa  # heavy
-    import pyarrow.parquet as pq
-
     check_dictionary(part)
     try:
         table = pq.read_table(part.path, columns=["text"], page_checksum_verification=True)

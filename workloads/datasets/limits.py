@@ -9,6 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from streamlab.workloads.datasets import pq
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import Input, Workload
@@ -65,8 +66,6 @@ def _surely_within(limit: Limit, streams: Sequence[DatasetStream]) -> bool:
 
 def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
     """Return the least and greatest value of a field, of int64 if a footer lacks statistics; never above or below 0."""
-    import pyarrow.parquet as pq  # heavy
-
     extremes = [0]
     for stream in streams:
         if field not in dict(stream.columns):

@@ -109,7 +109,7 @@ def write(folder: Path, content: Content) -> str:
         },
     }
     record["checksum"] = _checksum(record)
-    (folder / NAME).write_text(_text(record), encoding="utf-8")
+    (folder / NAME).write_text(f"{json.dumps(record, indent=2)}\n", encoding="utf-8")
     return content.id()
 
 
@@ -122,12 +122,8 @@ def restate(folder: Path, *, source: str, licence: str, origin: Mapping[str, obj
         record["checksum"] = _checksum(record)
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{NAME}-") as staging:
         new = Path(staging) / NAME
-        new.write_text(_text(record), encoding="utf-8")
+        new.write_text(f"{json.dumps(record, indent=2)}\n", encoding="utf-8")
         new.replace(path)
-
-
-def _text(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, indent=2) + "\n"
 
 
 def file_sha256(path: Path) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from streamlab.workloads import model
+from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.datasets.arrow import arrow_array, values_of
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
@@ -94,9 +95,6 @@ def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
 
     Computes no answer. Reads the number of rows, and for a truncated dataset the times.
     """
-    import pyarrow as pa  # heavy
-    import pyarrow.parquet as pq
-
     if not dataset.streams:
         return None
     complete = dataset.complete()
@@ -163,9 +161,6 @@ def _read(path: Path, workload: Workload, made_from: str) -> Columns | None:
 
 def _table(path: Path) -> tuple[dict[bytes, bytes], Columns] | None:
     """Return the metadata and columns of a cached answer; None if it cannot be read."""
-    import pyarrow as pa  # heavy
-    import pyarrow.parquet as pq
-
     if not path.is_file():
         return None
     try:
@@ -179,9 +174,6 @@ def _table(path: Path) -> tuple[dict[bytes, bytes], Columns] | None:
 
 def _write(path: Path, answer: Columns, made_from: str) -> None:
     """Write an answer to a file, atomically."""
-    import pyarrow as pa  # heavy
-    import pyarrow.parquet as pq
-
     metadata = {_CHECKSUM: _checksum(answer), _MADE_FROM: made_from.encode()}
     arrays = {name: arrow_array(column) for name, column in answer.items()}
     table = pa.table(arrays).replace_schema_metadata(metadata)

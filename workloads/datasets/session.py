@@ -8,10 +8,11 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import psutil
 
+from streamlab.workloads.datasets import py4j, pyspark
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.interrupt import (
     delay_interrupts,
@@ -20,10 +21,6 @@ from streamlab.workloads.datasets.interrupt import (
     was_interrupted,
 )
 from streamlab.workloads.datasets.java import find_java
-
-if TYPE_CHECKING:
-    from pyspark import SparkConf
-    from pyspark.sql import SparkSession
 
 DEFAULT_MASTER = "local[*]"
 _STOP_TIMEOUT_S = 20
@@ -48,7 +45,7 @@ _DEFAULTS = {
 
 def spark_session(
     app: str, *, master: str = DEFAULT_MASTER, conf: Mapping[str, str], quiet: bool = True
-) -> "SparkSession":
+) -> "pyspark.sql.SparkSession":
     """Return the running Spark session, or a new one.
 
     Sets JAVA_HOME, SPARK_LOCAL_IP and PYSPARK_PYTHON in this process's environment, because Spark's start
@@ -58,12 +55,7 @@ def spark_session(
     Raises:
         DatasetError: no Java, the user has no name, or Spark does not start.
     """
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # has no stubs
-    from pyspark import SparkConf, SparkContext  # heavy
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
-    running = SparkSession.getActiveSession()
+    running = pyspark.sql.SparkSession.getActiveSession()
     if running is not None:
         return running
     refusal = refusal_of_user()
@@ -74,18 +66,18 @@ def spark_session(
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     # Before Spark looks up the host name, which fails or warns on machines without a network.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    settings = SparkConf().setAppName(app).setMaster(master)
+    settings = pyspark.SparkConf().setAppName(app).setMaster(master)
     settings.setAll([*{**_DEFAULTS, **conf}.items()])
-    starts_java = SparkContext._gateway is None
+    starts_java = pyspark.SparkContext._gateway is None
     with tempfile.TemporaryFile() as log:
         try:
             with restore_interrupts():
                 if starts_java and quiet:
                     streams = {"stdout": log, "stderr": subprocess.STDOUT}
-                    SparkContext._ensure_initialized(gateway=_launch(settings, streams))
-                session = SparkSession.builder.config(conf=settings).getOrCreate()
+                    pyspark.SparkContext._ensure_initialized(gateway=_launch(settings, streams))
+                session = pyspark.sql.SparkSession.builder.config(conf=settings).getOrCreate()
         except BaseException as error:
-            failed = isinstance(error, PySparkException | Py4JError | OSError)
+            failed = isinstance(error, pyspark.errors.PySparkException | py4j.Py4JError | OSError)
             why = _logged_error(log) or _reason(str(error)) if failed else ""  # while Java runs
             if starts_java:
                 with delay_interrupts():
@@ -130,12 +122,10 @@ def _logged_error(log: IO[bytes]) -> str:
     return next((line for line in lines if "Exception" in line or "Error" in line), "")
 
 
-def _launch(settings: "SparkConf", streams: dict[str, Any]) -> Any:
+def _launch(settings: "pyspark.SparkConf", streams: dict[str, Any]) -> Any:
     """Start the Java process with its output going to `streams`; end it if the start fails."""
-    from pyspark.java_gateway import launch_gateway
-
     try:
-        return launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
+        return pyspark.java_gateway.launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
     except BaseException:
         with delay_interrupts():
             _kill_launched()
@@ -157,7 +147,7 @@ def _kill_launched() -> None:
     psutil.wait_procs(killed, timeout=_STOP_TIMEOUT_S)
 
 
-def stop_spark(session: "SparkSession") -> None:
+def stop_spark(session: "pyspark.sql.SparkSession") -> None:
     """Stop a session and its Java process. May be called twice."""
     try:
         session.stop()
@@ -167,11 +157,9 @@ def stop_spark(session: "SparkSession") -> None:
 
 def _end_java() -> None:
     """End the Java process, if any."""
-    from pyspark import SparkContext
-
-    gateway = SparkContext._gateway
-    SparkContext._gateway = None
-    SparkContext._jvm = None
+    gateway = pyspark.SparkContext._gateway
+    pyspark.SparkContext._gateway = None
+    pyspark.SparkContext._jvm = None
     try:
         if gateway is not None:
             gateway.shutdown()
@@ -188,7 +176,9 @@ def _end_java() -> None:
 
 
 @contextmanager
-def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkSession]":
+def spark(
+    app: str, *, master: str, conf: Mapping[str, str]
+) -> "Iterator[pyspark.sql.SparkSession]":
     """Yield the running session, else a new one that is stopped at the end.
 
     A Ctrl-C at any moment ends in a KeyboardInterrupt, after Spark has been stopped.
@@ -196,17 +186,13 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
     Raises:
         DatasetError: Spark does not start, or a job fails in the block.
     """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
-    running = SparkSession.getActiveSession()
+    running = pyspark.sql.SparkSession.getActiveSession()
     with quiet_py4j():
         try:
             session = running or spark_session(app, master=master, conf=conf)
             try:
                 yield session
-            except (PySparkException, Py4JError) as error:
+            except (pyspark.errors.PySparkException, py4j.Py4JError) as error:
                 if was_interrupted(error):
                     raise
                 # Here, since Java holds the message. Without the cause, because it cannot be shown
@@ -215,7 +201,7 @@ def spark(app: str, *, master: str, conf: Mapping[str, str]) -> "Iterator[SparkS
             finally:
                 if running is None:
                     # If Java has already ended, stopping fails and is not needed.
-                    with delay_interrupts(), suppress(Py4JError):
+                    with delay_interrupts(), suppress(py4j.Py4JError):
                         stop_spark(session)
         except Exception as error:
             if was_interrupted(error):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
 from streamlab.workloads.datasets.manifest import WrittenStream
@@ -39,9 +40,6 @@ def write_stream(
         DatasetError: timestamps decrease, or a tag is outside of the alphabet or of a kind that is not the
             stream's.
     """
-    import pyarrow as pa  # heavy
-    import pyarrow.parquet as pq
-
     path = folder / f"{name}.parquet"
     schema = pa.schema(
         [pa.field(column, arrow_type(dtype), False) for column, dtype in dtypes.items()]
@@ -172,9 +170,6 @@ def read_groups(path: Path, only: list[str] | None = None) -> Iterator[dict[str,
     Raises:
         DamagedError: the file is missing or damaged.
     """
-    import pyarrow as pa  # heavy
-    import pyarrow.parquet as pq
-
     try:
         with pq.ParquetFile(path, memory_map=False, page_checksum_verification=True) as file:
             for index in range(file.num_row_groups):
@@ -192,9 +187,6 @@ def most_values(path: Path, name: str) -> int:
     Raises:
         DamagedError: the file is missing or damaged, or has no such column.
     """
-    import pyarrow as pa  # heavy
-    import pyarrow.parquet as pq
-
     try:
         footer = pq.read_metadata(path)
     except (OSError, pa.ArrowException) as error:

@@ -53,67 +53,53 @@ def load_column(stream: DatasetStream, name: str) -> IntArray:
 def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
     check_stream(stream)
     types = dict(stream.columns)
-    columns = {name: _place(stream, name, column_type(types[name])) for name in names}
-    row = 0
-    exact = stream.whole is None
+    columns = {name: _allocate(stream, name, column_type(types[name])) for name in names}
+    row, ends = 0, dict.fromkeys(names, 0)
     for group in read_groups(stream.path, names if len(names) < len(types) else None):
         rows = len(next(iter(group.values())))
-        if set(group) != set(columns) or (exact and row + rows > stream.rows):
+        if set(group) != set(columns) or (stream.whole is None and row + rows > stream.rows):
+            row = -1
             break
         rows = min(rows, stream.rows - row)
         for name, values in group.items():
-            columns[name].put(row, values[:rows])
+            ends[name] += _put(columns[name], row, ends[name], values[:rows])
         row += rows
-        if not exact and row == stream.rows:
-            return {name: place.column() for name, place in columns.items()}
-    else:
-        if row == stream.rows:
-            return {name: place.column() for name, place in columns.items()}
-    raise DatasetError(
-        f"{stream.path} does not hold {stream.rows} rows of {', '.join(columns)}, as the catalogue "
-        "says; make its dataset again"
-    )
+        if stream.whole is not None and row == stream.rows:
+            break
+    if row != stream.rows:
+        raise DatasetError(
+            f"{stream.path} does not hold {stream.rows} rows of {', '.join(columns)}, as the "
+            "catalogue says; make its dataset again"
+        )
+    return {
+        name: ListColumn(column.offsets, column.values[: ends[name]])
+        if isinstance(column, ListColumn)
+        else column
+        for name, column in columns.items()
+    }
 
 
-class _Values:
-    """Collects a column of single values."""
+def _allocate(stream: DatasetStream, name: str, dtype: ColumnType) -> Column:
+    """Return a column for all rows; of lists, both arrays are aligned."""
+    if not isinstance(dtype, ListType):
+        return aligned(stream.rows, dtype)
+    offsets = aligned(stream.rows + 1, np.dtype(np.int64))
+    offsets[:] = 0
+    # Unused pages of the values are never touched and take no memory.
+    return ListColumn(offsets, aligned(most_values(stream.path, name), dtype.element))
 
-    def __init__(self, rows: int, dtype: np.dtype[Any]) -> None:
-        self._values = aligned(rows, dtype)
 
-    def put(self, row: int, part: Column) -> None:
+def _put(column: Column, row: int, end: int, part: Column) -> int:
+    """Copy rows into a column at a row (and the end of its list elements); return the number of elements copied."""
+    if not isinstance(column, ListColumn):
         assert not isinstance(part, ListColumn)
-        self._values[row : row + len(part)] = part
-
-    def column(self) -> Column:
-        return self._values
-
-
-class _Lists:
-    """Collects a column of lists; both of its arrays are aligned."""
-
-    def __init__(self, rows: int, most: int, dtype: np.dtype[Any]) -> None:
-        self._offsets = aligned(rows + 1, np.dtype(np.int64))
-        self._offsets[:] = 0
-        self._values = aligned(most, dtype)  # unused pages are never touched and take no memory
-        self._end = 0
-
-    def put(self, row: int, part: Column) -> None:
-        assert isinstance(part, ListColumn)
-        packed = part.packed()
-        end = self._end + len(packed.values)
-        self._values[self._end : end] = packed.values
-        self._offsets[row + 1 : row + 1 + len(part)] = packed.offsets[1:] + self._end
-        self._end = end
-
-    def column(self) -> Column:
-        return ListColumn(self._offsets, self._values[: self._end])
-
-
-def _place(stream: DatasetStream, name: str, dtype: ColumnType) -> _Values | _Lists:
-    if isinstance(dtype, ListType):
-        return _Lists(stream.rows, most_values(stream.path, name), dtype.element)
-    return _Values(stream.rows, dtype)
+        column[row : row + len(part)] = part
+        return len(part)
+    assert isinstance(part, ListColumn)
+    packed = part.packed()
+    column.values[end : end + len(packed.values)] = packed.values
+    column.offsets[row + 1 : row + 1 + len(part)] = packed.offsets[1:] + end
+    return len(packed.values)
 
 
 def aligned(rows: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -17,7 +17,7 @@ from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.registry import workload
 from tests.lab.runner.runs import run_lab
-from tests.workloads.datasets.damage import flip
+from tests.workloads.datasets.small_datasets import flip
 
 WITHIN_THE_FIRST_PAGE = 8 * 200
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from tests.workloads.datasets.files import edit_line, log_line
+from tests.workloads.datasets.files import edit_line, log_line, text_file
 
 
 def iso(ms: int) -> str:
@@ -122,8 +123,20 @@ RAW: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-FILE_NAMES = dict.fromkeys(("tracebase", "tracebase-homes"), "dev_A_2012.01.16.csv")
-"""Of the raw files, for kinds that read their names."""
+def raw_file(kind: str, folder: Path) -> Path:
+    """Return the path of a raw file; some kinds read its name."""
+    return folder / ("dev_A_2012.01.16.csv" if kind.startswith("tracebase") else f"{kind}.txt")
+
+
+def options_of(kind: str, folder: Path) -> dict[str, Any]:
+    """Return the options that read the lines of a kind, with its table in a folder."""
+    options = dict(RAW[kind][1])
+    if kind in TABLES:
+        setting, table = TABLES[kind]
+        options["settings"] = {setting: str(text_file(folder / "table", *table))}
+    return options
+
+
 _FEATURES = ",".join(f"item_feature_{n}" for n in range(4))
 TABLES = {
     "ad-events": (

@@ -1,9 +1,12 @@
 """Datasets of one workload for the tests of catalogues, and damage to their files."""
 
+import json
+import os
 from pathlib import Path
 
 import numpy as np
 
+from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.manifest import Content
@@ -36,3 +39,22 @@ def publish(catalog: Catalog, values: list[int], source: str = "test") -> Datase
         folder = staging / "dataset"
         folder.mkdir()
         return catalog.publish(folder, stage(folder, values, source), RECIPE)
+
+
+def flip(path: Path, bit: int) -> None:
+    """Flip one bit of a file; its times stay as they were, as when a disk does it."""
+    state = path.stat()
+    content = bytearray(path.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(content)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+def edit(folder: Path, change, *, sealed: bool = False) -> None:
+    """Change a record; when sealed, with the checksum that belongs to it."""
+    path = folder / manifest.NAME
+    record = json.loads(path.read_text())
+    change(record)
+    if sealed:
+        record["checksum"] = manifest._checksum(record)
+    path.write_text(json.dumps(record))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_USER_ERROR
-from streamlab.workloads.datasets.builder import SMALLEST_SHARE, build, ensure
+from streamlab.workloads.datasets.builder import SMALLEST_SHARE, ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.model import ListColumn, ModelError
@@ -40,7 +40,7 @@ def plain(values: np.ndarray | ListColumn) -> list:
 def test_a_built_dataset_holds_what_the_generator_makes(name: str, catalog: Catalog):
     chosen = workload(name)
     params = {"streams": 3} if "streams" in chosen.parameters else {}
-    dataset = build(chosen, params, 50_000, 5, catalog=catalog)
+    dataset = ensure(chosen, params, 50_000, 5, catalog=catalog)
     wanted, found = generated(chosen, params, 50_000, 5), dataset.load()
     specs = chosen.streams(chosen.params(params), 50_000)
     sizes = [stream.path.stat().st_size for stream in dataset.streams]
@@ -59,7 +59,7 @@ def test_a_built_dataset_holds_what_the_generator_makes(name: str, catalog: Cata
 
 def test_streams_longer_than_a_row_group_are_written_in_several(catalog: Catalog):
     shown: list[tuple[int, int]] = []
-    dataset = build(
+    dataset = ensure(
         workload("event_window"),
         {"streams": 1},
         1_200_000,
@@ -76,15 +76,15 @@ def test_streams_longer_than_a_row_group_are_written_in_several(catalog: Catalog
 def test_ids_depend_on_content_alone(catalog: Catalog, tmp_path: Path):
     chosen = workload("keyed_counter")
     other = Catalog(root=tmp_path / "other")
-    one = build(chosen, {}, 1000, 5, catalog=catalog)
-    assert build(chosen, {}, 1000, 5, catalog=other).id == one.id
-    assert build(chosen, {}, 1000, 6, catalog=catalog).id != one.id
-    assert build(chosen, {"skew": 1.0}, 1000, 5, catalog=catalog).id != one.id
+    one = ensure(chosen, {}, 1000, 5, catalog=catalog)
+    assert ensure(chosen, {}, 1000, 5, catalog=other).id == one.id
+    assert ensure(chosen, {}, 1000, 6, catalog=catalog).id != one.id
+    assert ensure(chosen, {"skew": 1.0}, 1000, 5, catalog=catalog).id != one.id
     assert len(catalog.list().datasets) == 3
 
 
 def test_an_empty_dataset_can_be_built_and_loaded(catalog: Catalog):
-    dataset = build(workload("fraud_detection"), {}, 0, 1, catalog=catalog)
+    dataset = ensure(workload("fraud_detection"), {}, 0, 1, catalog=catalog)
     assert dataset.events == 0
     assert dataset.load().events == 0
 
@@ -101,19 +101,19 @@ def test_what_exists_is_not_made_again(catalog: Catalog, monkeypatch: pytest.Mon
 def test_bad_requests_leave_the_catalogue_as_it_was(catalog: Catalog):
     chosen = workload("page_view_join")
     with pytest.raises(DatasetError, match="events is -1"):
-        build(chosen, {}, -1, 1, catalog=catalog)
+        ensure(chosen, {}, -1, 1, catalog=catalog)
     for seed in (-1, 2**63):
         with pytest.raises(DatasetError, match=f"seed is {seed}; give 0 to {2**63 - 1}"):
-            build(chosen, {}, 10, seed, catalog=catalog)
+            ensure(chosen, {}, 10, seed, catalog=catalog)
     with pytest.raises(ModelError, match="no parameter pags"):
-        build(chosen, {"pags": 2}, 10, 1, catalog=catalog)
+        ensure(chosen, {"pags": 2}, 10, 1, catalog=catalog)
     for value in ("nan", "inf", math.inf):
         with pytest.raises(ModelError, match=r"parameter skew: "):
-            build(chosen, {"skew": value}, 10, 1, catalog=catalog)
+            ensure(chosen, {"skew": value}, 10, 1, catalog=catalog)
         with pytest.raises(ModelError, match=r"parameter pages: "):
-            build(chosen, {"pages": value}, 10, 1, catalog=catalog)
+            ensure(chosen, {"pages": value}, 10, 1, catalog=catalog)
     with pytest.raises(ModelError, match=r"parameter streams: must be at most 1024"):
-        build(chosen, {"streams": 10**6}, 10, 1, catalog=catalog)
+        ensure(chosen, {"streams": 10**6}, 10, 1, catalog=catalog)
     assert catalog.list().datasets == ()
     assert not catalog.root.exists() or list(catalog.root.iterdir()) == []
 
@@ -121,7 +121,7 @@ def test_bad_requests_leave_the_catalogue_as_it_was(catalog: Catalog):
 @pytest.mark.parametrize("events", [10**13, 10**20])
 def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int, catalog: Catalog):
     with pytest.raises(DatasetError, match=r"events take at least .* GB on disk .* has .* GB free"):
-        build(workload("event_window"), {}, events, 1, catalog=catalog)
+        ensure(workload("event_window"), {}, events, 1, catalog=catalog)
     assert not catalog.root.exists()
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from streamlab.workloads.datasets import manifest
-from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.damage_report import damages
+from streamlab.workloads.datasets.catalog import Catalog, damages
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.stream_file import write_stream

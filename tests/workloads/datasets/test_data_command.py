@@ -49,17 +49,8 @@ def test_building_again_names_the_same_dataset(tmp_path: Path):
 
 def test_an_import_is_listed_with_its_file_source_and_licence(tmp_path: Path):
     file = log_file(tmp_path, log_line(1, "/a", "1"), "bad", log_line(2, "/b", "1"))
-    arguments = [
-        "--file",
-        str(file),
-        "--max-bad",
-        "1",
-        "--source",
-        "our server",
-        "--licence",
-        "ours alone",
-    ]
-    made = run(tmp_path / "data", "import", "access-log", *arguments).strip()
+    said = ("--max-bad", "1", "--source", "our server", "--licence", "ours alone")
+    made = run(tmp_path / "data", "import", "access-log", "--file", str(file), *said).strip()
     assert "log.tsv" in run(tmp_path / "data", "list")
     human = run(tmp_path / "data", "show", made)
     assert "our server" in human
@@ -96,11 +87,6 @@ def test_an_option_that_comes_twice_is_refused(arguments: list[str], option: str
     result = CliRunner().invoke(data, [*arguments, "--root", str(tmp_path / "none")])
     assert result.exit_code == 2
     assert f"{option} is given 2 times; give it once" in result.output
-
-
-def test_options_of_several_values_may_come_twice(tmp_path: Path):
-    arguments = ["--events", "50", "--param", "streams=1", "--param", "values_per_barrier=5"]
-    assert run(tmp_path, "build", "event_window", *arguments)
 
 
 @pytest.mark.parametrize("seed", ["-1", str(2**63), "1" * 60, "x"])

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamlab.workloads.datasets import stream_table
-from streamlab.workloads.datasets.builder import build
+from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import InProcess, OnSpark, executor
@@ -19,7 +19,7 @@ from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.files import text_file
-from tests.workloads.datasets.raw_files import FILE_NAMES, RAW, TABLES
+from tests.workloads.datasets.raw_files import RAW, options_of, raw_file
 
 LINES = 700
 SEED = 7
@@ -27,16 +27,12 @@ SEED = 7
 
 def imported(kind: str, folder: Path, name: str, way: str) -> tuple[str, dict[str, bytes]]:
     """Return the id of a dataset with ties, out of order, and its dictionaries' files."""
-    make, options = RAW[kind]
+    make, _ = RAW[kind]
     draw = random.Random(SEED)
     times = [draw.randrange(LINES // 2) for _ in range(LINES)]
-    file = folder / FILE_NAMES.get(kind, f"{kind}.txt")
-    text_file(file, *make(times, draw.randrange))
-    if kind in TABLES:
-        setting, lines = TABLES[kind]
-        options = {**options, "settings": {setting: str(text_file(folder / "table", *lines))}}
+    file = text_file(raw_file(kind, folder), *make(times, draw.randrange))
     catalog = Catalog(root=folder / name)
-    chosen = ImportOptions(files=(file,), sort=True, **options)
+    chosen = ImportOptions(files=(file,), sort=True, **options_of(kind, folder))
     dataset = import_files(import_kind(kind), chosen, catalog=catalog, way=way)
     assert dataset.events > LINES // 3
     assert dataset.origin["rows_out_of_order"] or kind == "kdd-cup"  # whose rows are their times
@@ -62,7 +58,6 @@ def test_the_size_of_blocks_changes_no_import(
     whole = imported(kind, tmp_path, "whole", "process")
     monkeypatch.setattr(stream_table, "BLOCK_ROWS", 17)
     monkeypatch.setattr(decoding, "BLOCK_BYTES", 100)
-    monkeypatch.setattr(decoding, "_PIECE_BYTES", 100)
     assert imported(kind, tmp_path, "cut", "process") == whole
 
 
@@ -73,7 +68,7 @@ def test_what_is_generated_on_spark_is_what_is_generated_in_process(
     name: str, spark: SparkSession, tmp_path: Path
 ):
     one, two = (
-        build(workload(name), {}, 3000, SEED, catalog=Catalog(root=tmp_path / way), way=way)
+        ensure(workload(name), {}, 3000, SEED, catalog=Catalog(root=tmp_path / way), way=way)
         for way in ("spark", "process")
     )
     assert one.id == two.id

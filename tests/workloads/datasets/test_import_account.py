@@ -4,7 +4,6 @@ import io
 import random
 import tempfile
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -16,8 +15,8 @@ from streamlab.workloads.datasets.imports.kind import NamedColumns
 from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.datasets.text.decoding import text_blocks
-from tests.workloads.datasets.files import rows_of, text_file
-from tests.workloads.datasets.raw_files import FILE_NAMES, RAW, TABLES
+from tests.workloads.datasets.files import rows_of
+from tests.workloads.datasets.raw_files import RAW, options_of, raw_file
 
 LINES = 9
 ODD = st.sampled_from(
@@ -49,8 +48,10 @@ def inserted(content: bytes, odd: list[tuple[bytes, float]]) -> bytes:
 def test_every_line_is_an_event_in_a_bad_row_or_counted(
     kind: str, odd: list[tuple[bytes, float]], block_bytes: int
 ):
-    sizes = {"BLOCK_BYTES": block_bytes, "_PIECE_BYTES": block_bytes}
-    with patch.multiple(decoding, **sizes), tempfile.TemporaryDirectory() as folder:
+    with (
+        patch.object(decoding, "BLOCK_BYTES", block_bytes),
+        tempfile.TemporaryDirectory() as folder,
+    ):
         _check_account(kind, odd, Path(folder))
 
 
@@ -59,14 +60,10 @@ def _check_account(kind: str, odd: list[tuple[bytes, float]], folder: Path) -> N
     content = inserted(b"".join(line + b"\n" for line in lines), odd)
     blocks = b"".join(text_blocks(io.BytesIO(content), "text"))
     quoted = isinstance(import_kind(kind).form, NamedColumns)
-    file = folder / FILE_NAMES.get(kind, f"{kind}.txt")
+    file = raw_file(kind, folder)
     file.write_bytes(content)
-    options: dict[str, Any] = {"max_bad": 1000, **RAW[kind][1]}
-    if kind in TABLES:
-        setting, table = TABLES[kind]
-        options["settings"] = {setting: str(text_file(folder / "table", *table))}
     try:
-        found, rows = rows_of(kind, file, **options)
+        found, rows = rows_of(kind, file, max_bad=1000, **options_of(kind, folder))
     except DatasetError as error:
         assert quoted
         assert any(words in str(error) for words in REFUSED)

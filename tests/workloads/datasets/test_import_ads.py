@@ -163,16 +163,6 @@ class TestAdEvents:
         found = campaign_of_ad(query)
         assert (found.values.tolist(), found.count) == ([0, 1, 1], 2)
 
-    def test_a_user_is_where_the_first_event_of_all_files_was(
-        self, catalog: Catalog, tmp_path: Path, campaigns: Path
-    ):
-        files = (
-            text_file(tmp_path / f"{n}.json", event("u", "ad-1", "view", n, ip=f"1.1.1.{n}"))
-            for n in (7, 5)
-        )
-        dataset = imported(catalog, "ad-events", *files, settings={"campaigns": campaigns})
-        assert texts(dataset, "users") == ["u\t1.1.1.7"]
-
     def test_a_table_of_campaigns_is_needed_and_must_not_contradict_itself(
         self, catalog: Catalog, tmp_path: Path
     ):

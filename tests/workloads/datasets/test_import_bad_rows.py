@@ -11,7 +11,7 @@ from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.inputs.connections.schema import COLUMNS
 from tests.workloads.datasets.files import edit_line, log_line, rows_of, text_file
-from tests.workloads.datasets.raw_files import FILE_NAMES, RAW, TABLES
+from tests.workloads.datasets.raw_files import RAW, options_of, raw_file
 
 HTTP = dict(
     zip((*COLUMNS, "label"), ("0", "tcp", "http", "SF", *["0"] * 37, "normal."), strict=True)
@@ -159,22 +159,13 @@ BAD = {
     ("kind", "reason"), [(kind, reason) for kind, reasons in BAD.items() for reason in reasons]
 )
 def test_a_bad_row_is_shown_with_its_place_and_left_out(kind: str, reason: str, tmp_path: Path):
-    file = tmp_path / FILE_NAMES.get(kind, "rows")
-    file.parent.mkdir(exist_ok=True)
+    file = raw_file(kind, tmp_path)
     text_file(file, *HEADERS.get(kind, ()), GOOD[kind], BAD[kind][reason], GOOD[kind])
     found, rows = rows_of(kind, file, **options_of(kind, tmp_path))
     assert (found.bad, len(rows)) == (1, 2)
     place = f"{file}:{len(HEADERS.get(kind, ())) + 2}: "
     assert found.bad_lines[0].startswith(place)
     assert reason in found.bad_lines[0]
-
-
-def options_of(kind: str, folder: Path) -> dict[str, Any]:
-    options = dict(RAW[kind][1])
-    if kind in TABLES:
-        setting, table = TABLES[kind]
-        options["settings"] = {setting: str(text_file(folder / "table", *table))}
-    return options
 
 
 @pytest.mark.parametrize(
@@ -188,16 +179,8 @@ def options_of(kind: str, folder: Path) -> dict[str, Any]:
         ("debs-2014", {"slice-s": 77}, "--slice-s: slice_s is 77, which does not divide a day"),
         ("debs-2014", {"ends": "plug"}, "--ends is 'plug'; give all or house"),
         ("kdd-cup", {"check-every": 0}, "--check-every is 0; give 1 or more"),
-        (
-            "open-bandit",
-            {"campaign": "price"},
-            "--campaign is 'price'; give one of item_feature_0,",
-        ),
-        (
-            "open-bandit",
-            {"location": "price"},
-            "--location is 'price'; give one of user_feature_0,",
-        ),
+        ("open-bandit", {"campaign": "x"}, "--campaign is 'x'; give one of item_feature_0,"),
+        ("open-bandit", {"location": "x"}, "--location is 'x'; give one of user_feature_0,"),
         ("retail", {"time": "noon"}, "--time is 'noon'; give one of iso, s"),
         ("retail", {"product-columns": "item=a,category=b"}, "--products, which is missing"),
         ("tracebase", {"mean": "2s"}, "--mean is '2s'; give 1s or 8s"),

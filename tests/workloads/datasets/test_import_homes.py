@@ -1,3 +1,6 @@
+"""Loads of plugs: DEBS 2014, and tracebase's readings, as they were published or as homes."""
+
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -6,10 +9,25 @@ import pytest
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.inputs.power_readings.schema import FIELDS
 from streamlab.workloads.model import Input
 from streamlab.workloads.registry import workload
-from tests.workloads.datasets.files import imported, real, text_file
-from tests.workloads.datasets.tracebase_files import DAY, WEEK, at, day_file
+from tests.workloads.datasets.files import imported, real, rows, text_file
+
+DAY = int(datetime(2012, 1, 21, tzinfo=UTC).timestamp())
+WEEK = "smartplug/tracebase_complete_2012-01-16_22.tar.xz"
+
+
+def day_file(folder: Path, *lines: str, name: str = "Lamp/dev_A_2012.01.21.csv") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return text_file(path, *lines)
+
+
+def at(second: int, *watts: object) -> str:
+    time = datetime.fromtimestamp(DAY + second, UTC).strftime("%d/%m/%Y %H:%M:%S")
+    return ";".join([time, *map(str, watts)])
+
 
 HOUR = 1_379_880_000 // 3600
 """The first whole hour of the challenge's data."""
@@ -108,10 +126,65 @@ def test_a_reading_whose_milliwatts_do_not_fit_is_bad(catalog: Catalog, tmp_path
     assert dataset.load().streams[0].payload["load_mw"].tolist() == [1000, 2_147_483_000]
 
 
+def test_days_of_several_plugs_are_merged_by_time(catalog: Catalog, tmp_path: Path):
+    files = [
+        day_file(tmp_path, at(1, 5, 6), at(3, 7, 8), name="Lamp/dev_B_2012.01.21.csv"),
+        day_file(tmp_path, at(0, 1, 2), at(2, 3, 4), name="Lamp/dev_A_2012.01.21.csv"),
+        day_file(tmp_path, at(-2, 9, 9), name="Lamp/dev_B_2012.01.20.csv"),
+        day_file(tmp_path, at(1, 2000, 1900), name="WaterKettle/device_C_2012.01.21.csv"),
+        day_file(tmp_path, at(2, 0, 0), name="TV-LCD/_D_2012.01.21.csv"),
+    ]
+    dataset = imported(catalog, "tracebase", *files)
+    found = [(ts - DAY, *more) for ts, *more in rows(dataset, "plug", "device", "watts")[0]]
+    assert found == [
+        (-2, 0, 0, 9),
+        (0, 1, 0, 1),
+        (1, 0, 0, 5),
+        (1, 2, 1, 2000),
+        (2, 1, 0, 3),
+        (2, 3, 2, 0),
+        (3, 0, 0, 7),
+    ]
+    assert dataset.workload == "power_readings"
+    assert dataset.origin["rows_out_of_order"] == 2
+    assert dataset.origin["settings"] == {"mean": "1s"}
+    assert rows(imported(catalog, "tracebase", *files, settings={"mean": "8s"}), "watts")[0][0] == (
+        DAY - 2,
+        9,
+    )
+
+
+def test_a_plug_is_in_one_stream_and_its_number_says_where_it_is(catalog: Catalog, tmp_path: Path):
+    files = [
+        day_file(tmp_path, at(plug, 1, 1), at(50, 1, 1), name=f"Lamp/dev_{plug}_2012.01.21.csv")
+        for plug in range(33)
+    ]
+    dataset = imported(catalog, "tracebase", *files, streams=3)
+    assert [stream.name for stream in dataset.streams] == ["reading-0", "reading-1", "reading-2"]
+    for index, stream in enumerate(dataset.load().streams):
+        assert {name: values.dtype for name, values in stream.payload.items()} == {
+            name: FIELDS[name] for name in FIELDS.names or ()
+        }
+        assert stream.payload["plug"].tolist() == 2 * list(range(index, 33, 3))
+        assert stream.payload["unit"].tolist() == [p // 4 for p in range(index, 33, 3)] * 2
+        assert stream.payload["building"].tolist() == [p // 16 for p in range(index, 33, 3)] * 2
+
+
+@pytest.mark.parametrize("name", ["Lamp/readings.csv", "Lamp/dev_A_21.01.2012.csv"])
+def test_a_path_that_names_no_plug_is_refused(name: str, catalog: Catalog, tmp_path: Path):
+    with pytest.raises(DatasetError, match=r"called <appliance>/dev_<plug>_<yyyy.mm.dd>.csv"):
+        imported(catalog, "tracebase", day_file(tmp_path, at(0, 1, 1), name=name))
+
+
 @pytest.mark.full
 def test_the_real_week_has_all_its_readings_and_an_end_each_hour(catalog: Catalog):
-    dataset = imported(catalog, "tracebase-homes", real(WEEK), streams=2)
-    *loads, ends = dataset.load().streams
-    assert (sum(map(len, loads)), dataset.origin["bad_rows"]) == (9_384_839, 0)  # docs/data.md
-    assert dataset.alphabet.keys == 51
+    dataset = imported(catalog, "tracebase", real(WEEK), streams=2)
+    # docs/data.md says so.
+    assert (dataset.events, dataset.origin["bad_rows"]) == (9_384_839, 0)
+    streams = dataset.load().streams
+    for name, count in (("plug", 51), ("device", 30)):
+        assert len(np.unique(np.concatenate([stream.payload[name] for stream in streams]))) == count
+    homes = imported(catalog, "tracebase-homes", real(WEEK), streams=2)
+    *loads, ends = homes.load().streams
+    assert (sum(map(len, loads)), homes.alphabet.keys) == (9_384_839, 51)
     assert np.all(np.diff(ends.ts) == 3600)

@@ -45,6 +45,7 @@ def test_rows_are_dealt_to_streams_with_a_check_after_each_period(catalog: Catal
     assert second.payload["serror_rate"].tolist() == [29, 0]
     assert first.payload["label"].tolist() == [0, 1, 0]
     assert dataset.origin["invented"] == {"check": 3}
+    assert {found.name for found in dataset.dictionaries} == {"combination", *TEXTS, "label"}
     assert measure_quality(dataset).present.tolist() == [4, 1]
 
 
@@ -89,8 +90,3 @@ def test_more_combinations_than_a_model_has_room_for_are_refused(catalog: Catalo
     file = text_file(tmp_path / "kdd", *(line(service=f"s{n}") for n in range(COMBINATIONS + 1)))
     with pytest.raises(DatasetError, match=r"257 combinations of protocol_type, .* room"):
         imported(catalog, "kdd-cup", file)
-
-
-def test_words_are_in_dictionaries(catalog: Catalog, tmp_path: Path):
-    dataset = imported(catalog, "kdd-cup", text_file(tmp_path / "kdd", line(), line("smurf.")))
-    assert {found.name for found in dataset.dictionaries} == {"combination", *TEXTS, "label"}

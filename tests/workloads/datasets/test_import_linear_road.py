@@ -51,15 +51,6 @@ class TestImport:
         # docs/data.md says so.
         assert forwarded == {"linear_road_pos_rep": 16_384, "linear_road_new_seg": 5_032}
 
-    def test_a_vehicle_is_in_one_stream_only(self, catalog: Catalog, tmp_path: Path):
-        lines = [f"{second} {second % 7} 30 0 1 0 {5280 * second}" for second in range(50)]
-        dataset = imported(
-            catalog, "linear-road", text_file(tmp_path / "road.txt", *lines), streams=3
-        )
-        assert sum(stream.rows for stream in dataset.streams) == 50
-        for index, stream in enumerate(dataset.load().streams):
-            assert {vid % 3 for vid in stream.payload["vid"].tolist()} == {index}
-
 
 def parsed(folder: Path, *lines: str) -> tuple[list[tuple[int, ...]], list[str]]:
     """Return the rows of lines, and why others are none."""

@@ -179,43 +179,29 @@ class TestForms:
 RETAIL = "ts=t,ticket=v,item=v,net_paid=v"
 
 
-class TestFacts:
-    def test_equal_content_is_reported_as_each_import_found_it(self, tmp_path: Path):
-        root = tmp_path / "data"
-        parquet = tmp_path / "a.parquet"
-        pq.write_table(pa.table({"t": [1, 2], "v": [10, 20]}), parquet)
-        text = bytes_file(tmp_path / "b.csv", "t,v\n1,10\nx,5\n2,20\n")
+@pytest.mark.parametrize("kind", ["table", "retail"])
+def test_equal_content_is_reported_as_each_import_found_it(kind: str, tmp_path: Path):
+    root, parquet = tmp_path / "data", tmp_path / "a.parquet"
+    pq.write_table(pa.table({"t": [1, 2], "v": [10, 20]}), parquet)
+    text = bytes_file(tmp_path / "b.csv", "t,v\n1,10\nx,5\n2,20\n")
 
-        def of(file: Path, *options: str) -> tuple[str, str, Sequence[object]]:
+    def of(file: Path, *options: str) -> tuple[str, str, Sequence[object]]:
+        if kind == "table":
             result = table(root, file, "ts=t,value=v,kind==value", *options)
-            found = facts(root, result)
-            names = [each["name"] for each in json.loads(json.dumps(found["files"]))]
-            return result.stdout, result.stderr, (names, found["bad_rows"])
+        else:
+            result = imported(root, kind, file, "--columns", RETAIL, *options)
+        found = facts(root, result)
+        names = [each["name"] for each in json.loads(json.dumps(found["files"]))]
+        return result.stdout, result.stderr, (names, found["bad_rows"])
 
-        first = of(parquet)
-        second = of(text, "--max-bad", "1")
-        again = of(parquet)
-        assert first[0] == second[0] == again[0]
-        assert "2 rows, 0 bad" in first[1]
-        assert "2 rows, 1 bad" in second[1]
-        assert "b.csv: row 3" in second[1]
-        assert "2 rows, 0 bad" in again[1]
-        assert "b.csv" not in again[1]
-        assert [each[2] for each in (first, second, again)] == [
-            (["a.parquet"], 0),
-            (["b.csv"], 1),
-            (["a.parquet"], 0),
-        ]
-
-    def test_kinds_report_their_own_facts_too(self, tmp_path: Path):
-        columns = "ts=t,ticket=v,item=v,net_paid=v"
-        parquet = tmp_path / "a.parquet"
-        pq.write_table(pa.table({"t": [1, 2], "v": [10, 20]}), parquet)
-        text = bytes_file(tmp_path / "b.csv", "t,v\n1,10\nx,5\n2,20\n")
-        root = tmp_path / "data"
-        first = imported(root, "retail", parquet, "--columns", columns)
-        second = imported(root, "retail", text, "--columns", columns, "--max-bad", "1")
-        assert first.stdout == second.stdout
-        assert "2 lines, 2 rows, 0 bad" in first.stderr
-        assert "4 lines, 2 rows, 1 bad" in second.stderr
-        assert facts(root, second)["bad_rows"] == 1
+    first, second, again = of(parquet), of(text, "--max-bad", "1"), of(parquet)
+    assert first[0] == second[0] == again[0]
+    assert "2 rows, 0 bad" in first[1] and "2 rows, 0 bad" in again[1]
+    assert "2 rows, 1 bad" in second[1]
+    assert ("b.csv: row 3" if kind == "table" else "b.csv:3: ") in second[1]
+    assert "b.csv" not in again[1]
+    assert [each[2] for each in (first, second, again)] == [
+        (["a.parquet"], 0),
+        (["b.csv"], 1),
+        (["a.parquet"], 0),
+    ]

@@ -1,4 +1,15 @@
+"""Trades of a simulated day, written in two published layouts.
+
+- `lean`: a zip file for each symbol, as QuantConnect's LEAN keeps trade ticks: one member without a
+  header, whose name has the day and the symbol; milliseconds since midnight, price x 10000, size,
+  exchange, condition, suspicious.
+- `taq`: one file with bars between the columns and a header, as NYSE's Daily TAQ: time of day as
+  hhmmss with nanoseconds, exchange, symbol, sale condition, volume, price; a line `END` at the end.
+"""
+
+import random
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -6,12 +17,55 @@ import pytest
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.kind import ImportOptions
-from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.imports.trades import price_in_units
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.files import expected_answer, imported, rows, rows_of, texts
-from tests.workloads.datasets.trade_files import OPEN_MS, Trade, lean, simulated, taq
+
+OPEN_MS = 34_200_000
+
+
+@dataclass(frozen=True)
+class Trade:
+    """Milliseconds since midnight, symbol, price in cents."""
+
+    ms: int
+    symbol: str
+    cents: int
+
+
+def simulated(seed: int, symbols: dict[str, int], trades: int) -> list[Trade]:
+    """Return trades of a few minutes in order of time, prices walking from those given."""
+    random_ = random.Random(seed)
+    now, prices, found = float(OPEN_MS), dict(symbols), []
+    for _ in range(trades):
+        now += random_.expovariate(1 / 40) if random_.random() < 0.8 else 0.0
+        symbol = random_.choice(list(symbols))
+        prices[symbol] = max(1, prices[symbol] + random_.randint(-20, 20))
+        found.append(Trade(int(now), symbol, prices[symbol]))
+    return found
+
+
+def lean(folder: Path, day: str, trades: list[Trade]) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for symbol in sorted({trade.symbol for trade in trades}):
+        lines = [f"{t.ms},{t.cents * 100},100,P,,0" for t in trades if t.symbol == symbol]
+        path = folder / f"{symbol.lower()}.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(f"{day}_{symbol.lower()}_Trade_Tick.csv", "\n".join(lines) + "\n")
+        paths.append(path)
+    return paths
+
+
+def taq(path: Path, trades: list[Trade]) -> Path:
+    lines = ["Time|Exchange|Symbol|Sale Condition|Trade Volume|Trade Price"]
+    for trade in trades:
+        seconds, ms = divmod(trade.ms, 1000)
+        clock = f"{seconds // 3600:02}{seconds // 60 % 60:02}{seconds % 60:02}{ms:03}000000"
+        lines.append(f"{clock}|N|{trade.symbol}|@|100|{trade.cents // 100}.{trade.cents % 100:02}")
+    path.write_text("\n".join([*lines, f"END|{len(trades)}", ""]))
+    return path
+
 
 SYMBOLS = {"AAPL": 19_120, "GE": 1_310, "XOM": 8_190}
 LEAN = {"columns": {"ts": "1", "price": "2"}, "settings": {"price-scale": 10_000.0}}
@@ -119,14 +173,6 @@ def test_prices_are_scaled_and_rounded_half_up_exactly():
     assert price_in_units(" 13.105 ", 1.0, 2) == 1_311
     assert price_in_units("13.105", 1.0, 4) == 131_050
     assert price_in_units("1.005", 1.0, 2) == 101, "which it would not be in binary fractions"
-
-
-def test_several_streams_of_a_side_which_joins_refuse_are_refused_at_once(tmp_path: Path):
-    (path,) = lean(tmp_path, "20180730", simulated(6, {"GE": 1_310}, 3))
-    options = ImportOptions(files=(path,), streams=2, **LEAN)
-    message = r"streams is 2, but .* takes one stream of each kind \(the engines' joins read one"
-    with pytest.raises(DatasetError, match=message):
-        import_kind("trades").complete(options)
 
 
 def test_a_file_name_without_a_symbol_is_a_bad_row_and_a_pattern_finds_it(tmp_path: Path):

@@ -9,9 +9,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from streamlab.lab.cli.data import data as data_command
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
@@ -92,17 +90,6 @@ def test_links_in_an_archive_are_passed_over(catalog: Catalog, tmp_path: Path):
     assert dataset.events == 1
 
 
-def test_every_tweet_has_its_length_words_and_hashtags(catalog: Catalog, tmp_path: Path):
-    """The rule itself is tested in test_words.py."""
-    file = tmp_path / "rules.txt"
-    told = ["two  blanks #Tag", "I \u2764\ufe0f you", "", "#only"]
-    file.write_bytes(b"".join(tweet(i, text) for i, text in enumerate(told)))
-    dataset = imported(catalog, "tweets", file)
-    assert dataset.load().streams[0].payload["chars"].tolist() == [16, 8, 0, 5]
-    assert tokens(dataset, "words") == [["two", "blanks"], ["i", "you"], [], []]
-    assert tokens(dataset, "hashtags") == [["tag"], [], [], ["only"]]
-
-
 @pytest.mark.parametrize("packed", ["t.csv", "t.csv.gz", "t.zip"])
 def test_csv_with_named_columns_and_text_of_several_lines(
     packed: str, catalog: Catalog, tmp_path: Path
@@ -126,15 +113,6 @@ def test_csv_with_named_columns_and_text_of_several_lines(
     assert (dataset.load().streams[0].ts - APRIL_MS).tolist() == [1000, 2500, 5000]
     assert tokens(dataset, "words")[-1] == ["two", "lines", "quoted"]
     assert dataset.origin["columns"] == columns
-
-
-def test_csv_columns_by_number_where_there_is_no_header(catalog: Catalog, tmp_path: Path):
-    file = text_file(tmp_path / "t.csv", "9;a word", "8;another", "7")
-    options = {"columns": {"ts": "1", "text": "2"}, "settings": {"delimiter": ";", "time": "ms"}}
-    with pytest.raises(DatasetError, match=r"t\.csv:3: 1 columns instead of 2"):
-        imported(catalog, "tweets", file, **options)
-    dataset = imported(catalog, "tweets", file, max_bad=1, **options)
-    assert dataset.load().streams[0].ts.tolist() == [8, 9]
 
 
 REFUSED = {
@@ -192,19 +170,6 @@ def test_comments_of_edits_in_two_streams(catalog: Catalog, tmp_path: Path):
     one, two = dataset.load().streams
     assert ((one.ts - APRIL_MS).tolist(), (two.ts - APRIL_MS).tolist()) == ([0, 2000], [1000])
     assert tokens(dataset, "words") == [["first"], ["second", "second"]]
-
-
-def test_the_command_has_the_options_of_the_kind(tmp_path: Path):
-    file = text_file(tmp_path / "t.csv", "a,b", "5,word")
-    arguments = ["import", "tweets", "--file", str(file), "--root", str(tmp_path / "data")]
-    ran = CliRunner().invoke(data_command, [*arguments, "--columns", "ts=a,text=b", "--time", "s"])
-    assert ran.exit_code == 0, ran.output
-    (dataset,) = Catalog(root=tmp_path / "data").list().datasets
-    assert dataset.origin["settings"] == {"delimiter": ",", "no-quotes": False, "time": "s"}
-    assert dataset.load().streams[0].ts.tolist() == [5000]
-    refused = CliRunner().invoke(data_command, [*arguments, "--columns", "ts"])
-    assert refused.exit_code == 2
-    assert "'ts' is not ROLE=COLUMN" in refused.output
 
 
 def tweets_by_user(file: Path) -> Counter[str]:

@@ -12,8 +12,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.datasets import manifest
-from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.damage_report import damages
+from streamlab.workloads.datasets.catalog import Catalog, damages
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
 from streamlab.workloads.datasets.integrity import dictionary_texts, verify
@@ -22,9 +21,8 @@ from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.datasets.stream_file import write_stream
 from streamlab.workloads.model import Alphabet
 from streamlab.workloads.registry import workload
-from tests.workloads.datasets.damage import edit, flip
 from tests.workloads.datasets.files import log_file, log_line
-from tests.workloads.datasets.small_datasets import DTYPES, RECIPE
+from tests.workloads.datasets.small_datasets import DTYPES, RECIPE, edit, flip
 
 FLIPS = 200
 EVENT_WINDOW = workload("event_window")

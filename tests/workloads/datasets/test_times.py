@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -17,7 +16,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import arrow, csv
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 from streamlab.workloads.datasets.times.columns import Times
-from tests.workloads.datasets.tables.programs import SUMS, made, text
+from tests.workloads.datasets.tables.programs import SUMS, made
 
 APRIL_MS = 1_428_543_060_000
 OPEN_MS = (9 * 60 + 30) * 60_000
@@ -118,14 +117,6 @@ def test_one_form_holds_for_all_rows():
     assert "'2010-12-01' is not a number of seconds" in why("2010-12-01", "s")
 
 
-@pytest.mark.parametrize(("unit", "per_s"), [("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
-def test_event_time_may_have_any_unit(unit: str, per_s: int):
-    cells = ["2010-12-01T08:26:00", "2010-12-01T08:26:01"]
-    assert times(cells, unit=unit) == [EIGHT // 1000 * per_s, (EIGHT // 1000 + 1) * per_s]
-    assert times([1_291_191_960], "s", unit=unit) == [EIGHT // 1000 * per_s]
-    assert times([5], unit=unit) == [5]
-
-
 NS = EIGHT * 1_000_000 + 123_456_789
 
 
@@ -149,14 +140,6 @@ def test_iso_times_keep_their_nanoseconds(cells: list[str], ns: list[int]):
 
 
 class TestZones:
-    def test_times_without_a_zone_are_those_of_the_zone_that_is_said(self):
-        winter, summer = "2010-12-01 09:26:00", "2010-07-01 10:26:00"
-        there = times([winter, summer], zone="Europe/Berlin")
-        assert there == times(["2010-12-01 08:26:00", "2010-07-01 08:26:00"])
-        assert times(["12/1/10 9:26"], "%m/%d/%y %H:%M", zone="Europe/Berlin") == [EIGHT]
-        assert times([datetime(2010, 12, 1, 9, 26)], zone="Europe/Berlin") == [EIGHT]
-        assert times(["2010-12-01T08:26:00Z"], zone="Europe/Berlin") == [EIGHT]
-
     @pytest.mark.parametrize("form", [None, "%Y-%m-%d %H:%M:%S"])
     def test_an_hour_that_came_twice_is_the_first_and_one_that_never_came_is_bad(
         self, form: str | None
@@ -276,13 +259,6 @@ def test_a_time_format_that_is_none_is_refused():
         csv("a.csv", ts="t", time_format="minutes")
 
 
-def test_what_was_assumed_of_times_is_kept_with_the_dataset(catalog: Catalog, tmp_path: Path):
-    file = text(tmp_path / "a.csv", "t,value", "1291191960,1")
-    origin = made(csv(file, ts="t", kind="=value"), SUMS, catalog).origin
-    assert origin["times"] == "seconds since 1970 (recognized)"
-    assert (origin["zone"], origin["unit"]) == ("UTC", "ms")
-
-
 @given(st.lists(st.integers(-(2**60), 2**60), min_size=1), st.sampled_from(["s", "ms", "us", "ns"]))
 def test_whole_numbers_are_scaled_like_exact_fractions(values: list[int], form: str):
     per_s = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[form]
@@ -320,14 +296,6 @@ def test_patterns_timestamps_and_iso_times_agree(found: list[datetime], zone: st
     for form, column in columns.items():
         ms, bad = read(column, form, zone)
         assert {row: int(ms[row]) for row in range(len(found)) if row not in bad} == exact
-
-
-@pytest.mark.parametrize("text", ["-1.0005", "-1.0005e0", "-0.0010005e3"])
-def test_fractions_before_1970_are_rounded_down(text: str):
-    assert one(text, "s") == -1001
-    assert column([text, "-0.0001"], "s") == ([-1001, -1], {})
-    assert column([float(text)], "s") == ([-1001], {})
-    assert one("1969-12-31T23:59:58.9995") == -1001
 
 
 @given(

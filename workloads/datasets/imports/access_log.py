@@ -1,16 +1,7 @@
-"""Imports web logs as `page_view_join`: views from the log, and page updates derived from it.
+"""Imports web logs as `page_view_join`: views from the log, and page updates derived from it (docs/data.md).
 
-Tab-separated, nine columns: host, logname, time (whole seconds), method, url, response, bytes,
-referer, user agent; a first line with these names is skipped. Event time is in seconds.
-
-- Every line is a view of its url by its host.
-- Lines with response 200, a method other than HEAD and a number of bytes give the size of a page. Other
-  responses (304 not modified, redirects, errors) give their own size.
-- A line whose size differs from the last known size of its url (0 at first) is also an update of
-  the page, with the size as metadata.
-- The update comes after the view, since the request came before the size was known. So the
-  update stream is the last: of equal timestamps, all views come before all updates.
-- With several streams, views go to a stream by the CRC-32 of their host.
+The update comes after the view, since the request came before the size was known. So the update stream is the last: of
+equal timestamps, all views come before all updates.
 """
 
 import zlib
@@ -21,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.imports.cells import Cells, mask_of
+from streamlab.workloads.datasets import pa, pc
+from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout
 from streamlab.workloads.datasets.stream_table import (
     StreamTable,
@@ -29,6 +21,7 @@ from streamlab.workloads.datasets.stream_table import (
     select_rows,
     share_rows,
 )
+from streamlab.workloads.datasets.tables.cells import mask_of
 from streamlab.workloads.model import Block
 
 COLUMNS = (
@@ -43,9 +36,6 @@ _INT64_MAX = 2**63 - 1
 
 def _columns(count: int, cells: Cells) -> dict[str, Any]:
     """Return host, url, size (or NO_SIZE) and stream of the cells."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     host, url = cells.words("host"), cells.words("url")
     ts = cells.integers("time", _INT64_MAX)
     status = cells.integers("response", 999)

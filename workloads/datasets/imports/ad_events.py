@@ -1,17 +1,9 @@
-"""Imports events of the Yahoo streaming benchmark, as written by its generator, as the input `ads`.
+"""Imports events of the Yahoo streaming benchmark, as written by its generator, as the input `ads` (docs/data.md).
 
-JSON lines, each an object with `user_id`, `page_id`, `ad_id` (texts), `event_type` (view, click or
-purchase), `event_time` (milliseconds since 1970, a number or its text) and `ip_address`;
-`ad_type` and other fields are ignored.
-
-- `--campaigns` gives the campaigns of ads: JSON lines of objects `{"<ad>": "<campaign>", ...}`, like
-  the benchmark's `ad-to-campaign-ids.txt`.
-- The benchmark has no locations. The import uses the address of a user's first event, in the order of
-  the files.
-- The benchmark's events are up to a minute late, so this kind always sorts.
-
-A text of the dictionary `ads` is an ad and its campaign, one of `users` a user and the location,
-separated by a tab: the tables for the queries' look-ups (`streamlab.workloads.inputs.ads.tables`).
+The benchmark has no locations: the import uses the address of a user's first event, in the order of the files. Its
+events are up to a minute late, so this kind always sorts. A text of the dictionary `ads` is an ad and its campaign, one
+of `users` a user and the location, separated by a tab: the tables for the queries' look-ups
+(`streamlab.workloads.inputs.ads.tables`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -58,11 +50,7 @@ COLUMNS = (
 
 
 def with_lookup(role: str, text: str, value: str) -> str:
-    """Return an entry of a dictionary: a text and the value to look up for it.
-
-    Raises:
-        BadRowError: one of them has a tab.
-    """
+    """Return a text and the value to look up for it as an entry of a dictionary; a tab raises `BadRowError`."""
     for part in (text, value):
         if SEPARATOR in part:
             raise BadRowError(f"{role} {part!r} has a tab, which separates ids from look-ups here")
@@ -124,15 +112,11 @@ def _transform(options: ImportOptions) -> Transform:
             "--campaigns is missing: the file of JSON objects with the campaign of each ad, such "
             "as ad-to-campaign-ids.txt"
         )
-    locations: dict[str, str] = {}
-    return partial(_columns, _campaigns(Path(table), options), locations)
-
-
-def _columns(campaigns: dict[str, str], locations: dict[str, str], cells: Cells) -> dict[str, Any]:
-    import pyarrow as pa
-
-    columns: dict[str, Any] = cells.parse_lines(partial(_event, campaigns, locations), _DEFAULTS)
-    return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
+    path, locations = Path(table), dict[str, str]()
+    campaigns = campaign_table(lookup_cells(Lines(), path, options), _pairs, LINE)
+    if not campaigns:
+        raise DatasetError(f"{path} has no campaigns; it must have objects of ads and campaigns")
+    return lambda cells: cells.parse_lines(partial(_event, campaigns, locations), _DEFAULTS)
 
 
 def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> tuple[Any, ...]:
@@ -152,13 +136,6 @@ def _time(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise BadRowError(f"field event_time is {value!r}, not milliseconds since 1970")
     return str(value)
-
-
-def _campaigns(path: Path, options: ImportOptions) -> dict[str, str]:
-    campaigns = campaign_table(lookup_cells(Lines(), path, options), _pairs, LINE)
-    if not campaigns:
-        raise DatasetError(f"{path} has no campaigns; it must have objects of ads and campaigns")
-    return campaigns
 
 
 def _pairs(line: str) -> list[tuple[str, str]]:

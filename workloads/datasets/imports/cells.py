@@ -6,20 +6,18 @@ reason for a bad row counts, and a skipped row is not checked further.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain
+from streamlab.workloads.datasets.tables.cells import is_text, mask_of, numbers, plain
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import ColumnTimes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 T = TypeVar("T")
 _SHOWN_CHARACTERS = 120
@@ -57,13 +55,7 @@ class Cells:
         self._columns[role] = column
 
     def texts(self, role: str) -> "pa.Array":
-        """Return a column as texts; missing ones are empty.
-
-        Raises:
-            DatasetError: the column's type cannot be shown as text.
-        """
-        import pyarrow as pa
-
+        """Return a column as texts, missing ones empty; raises `DatasetError` for types that are no text."""
         column = self._columns[role]
         kind = column.type
         if pa.types.is_nested(kind) or pa.types.is_binary(kind):
@@ -74,14 +66,10 @@ class Cells:
 
     def stripped(self, role: str) -> "pa.Array":
         """Return a column as texts without surrounding blanks."""
-        import pyarrow.compute as pc
-
         return pc.utf8_trim_whitespace(self.texts(role))
 
     def words(self, role: str) -> "pa.Array":
         """Return a column as texts; rows with an empty one are bad."""
-        import pyarrow.compute as pc
-
         texts = self.texts(role)
         self.mark(mask_of(pc.equal(texts, "")), f"column {role} is empty")
         return texts
@@ -95,21 +83,15 @@ class Cells:
         absent: Iterable[str] = (),
         default: int = 0,
     ) -> npt.NDArray[np.int64]:
-        """Return a column of whole numbers; rows without one within the bounds are bad.
+        """Return a column of whole numbers; rows without one within the bounds (inclusive) are bad.
 
-        Args:
-            role: of the column.
-            highest: upper bound, inclusive.
-            lowest: lower bound, inclusive.
-            absent: texts that stand for a missing number.
-            default: the number in place of these, and of bad ones.
+        Texts in `absent` stand for a missing number, and become the default, like bad numbers.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column = self._columns[role]
-        if column.null_count or not pa.types.is_integer(column.type):
-            column = self._columns[role] if pa.types.is_floating(column.type) else self.texts(role)
+        if not pa.types.is_floating(column.type) and (
+            column.null_count or not pa.types.is_integer(column.type)
+        ):
+            column = self.texts(role)
         missing = np.zeros(len(self), np.bool_)
         if absent:
             missing = mask_of(pc.is_in(column, pa.array(list(absent), column.type)))
@@ -133,15 +115,10 @@ class Cells:
     def parse_texts(
         self, role: str, parse: Callable[[str], Any], kind: "pa.DataType"
     ) -> "pa.Array":
-        """Return the results of a function for a column's texts; it is called once per distinct text.
+        """Return the results of a function for a column's texts, of an Arrow type; it is called once per distinct text.
 
-        Args:
-            role: of the column.
-            parse: raises `BadRowError` for a text that makes a row bad.
-            kind: Arrow type of the result.
+        The function raises `BadRowError` for a text that makes a row bad.
         """
-        import pyarrow as pa
-
         coded = self.texts(role).dictionary_encode()
         results: list[Any] = []
         wrong: dict[int, str] = {}
@@ -170,13 +147,14 @@ class Cells:
 
     def parse_lines(
         self, parse: Callable[[str], Sequence[Any]], defaults: Mapping[str, Any]
-    ) -> dict[str, list[Any]]:
-        """Return columns from a function of lines; bad and skipped rows have the defaults."""
+    ) -> dict[str, Any]:
+        """Return columns from a function of lines, with `ts` as event times; bad and skipped rows have the defaults."""
         rows = self.each(parse, self.texts(LINE).to_pylist())
-        return {
+        columns: dict[str, Any] = {
             name: [default if row is None else row[at] for row in rows]
             for at, (name, default) in enumerate(defaults.items())
         }
+        return columns | {"ts": self.times_of(pa.array(columns["ts"], pa.string()))}
 
     def times(self, role: str) -> npt.NDArray[np.int64]:
         """Return a column of event times; rows without one are bad."""
@@ -184,9 +162,6 @@ class Cells:
 
     def times_of(self, column: "pa.Array") -> npt.NDArray[np.int64]:
         """Return the event times of an array with one element per row."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self.skipped.any():
             column = pc.if_else(pa.array(~self.skipped), column, None)
         ts, bad = self._times.read(column, self.part.place, self._row)
@@ -224,13 +199,9 @@ class Cells:
     def bad_rows(self) -> list[tuple[str, int]]:
         """Return the bad rows in order: place and reason, and the number of lines after the first."""
         chunk = self.chunk
-        line = np.arange(len(self)) if chunk.line is None else chunk.line
+        line = range(len(self)) if chunk.line is None else chunk.line.tolist()
         bad = [
-            (
-                int(line[row]),
-                f"{self.place(row)}: {why}: {self._shown(row)}",
-                int(chunk.further[row]),
-            )
+            (line[row], f"{self.place(row)}: {why}: {self._shown(row)}", int(chunk.further[row]))
             for row, why in self.bad.items()
         ]
         for record in chunk.bad:
@@ -239,11 +210,7 @@ class Cells:
         return [(words, lines) for _, words, lines in sorted(bad)]
 
     def check(self) -> None:
-        """Refuse bad rows.
-
-        Raises:
-            DatasetError: a row is bad.
-        """
+        """Raise a `DatasetError` for the first bad row."""
         if bad := self.bad_rows():
             raise DatasetError(bad[0][0])
 
@@ -262,21 +229,11 @@ Transform = Callable[[Cells], Mapping[str, Any]]
 
 
 def _place_of(place: str, line: int, further: int) -> str:
-    """Return a place with its line numbers."""
     return f"{place}:{line}-{line + further}" if further else f"{place}:{line}"
 
 
-def mask_of(column: "pa.Array") -> npt.NDArray[np.bool_]:
-    """Return a column of booleans as a mask; nulls are False."""
-    return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False))
-
-
 def object_of(line: str) -> dict[str, Any]:
-    """Return the object of a line.
-
-    Raises:
-        BadRowError: not a JSON object.
-    """
+    """Return the JSON object of a line; raises `BadRowError` for other lines."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -287,11 +244,7 @@ def object_of(line: str) -> dict[str, Any]:
 
 
 def text_of(fields: dict[str, Any], field: str, *, empty: bool = False) -> str:
-    """Return a field's text; `empty` allows an empty one.
-
-    Raises:
-        BadRowError: the field is missing, empty or not text.
-    """
+    """Return a field's text, which may be empty if `empty`; raises `BadRowError` for other fields."""
     text = fields.get(field)
     if not isinstance(text, str) or not (text or empty):
         shown = repr(text) if field in fields else "missing"

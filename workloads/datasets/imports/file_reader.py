@@ -2,19 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, cells_of
 from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.times import ColumnTimes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(slots=True, kw_only=True)
@@ -23,41 +20,14 @@ class Reading(RowReport):
 
     Attributes:
         blocks: number of blocks of rows.
-        first_descent: the first row with an earlier time than the row before, in words.
-        last_place: time and place of the last row, in words.
         error: why a file could not be read to its end.
     """
 
     blocks: int = 0
-    first_descent: str = ""
-    last_place: str = ""
     error: str = ""
 
-    def note_order(
-        self, cells: Cells, rows: npt.NDArray[np.int64], ts: npt.NDArray[np.int64]
-    ) -> None:
-        """Count the rows with an earlier time than the row before; `rows` are good rows of a chunk."""
-
-        def place(at: int) -> str:
-            return f"{ts[at]} at {cells.place(int(rows[at]))}"
-
-        late = self.late_rows(ts)
-        if len(late) and not self.first_descent:
-            at = int(late[0])
-            self.first_descent = (
-                f"{cells.place(int(rows[at]))}: time {ts[at]} is before "
-                f"{place(at - 1) if at else self.last_place}"
-            )
-        if len(rows):
-            self.last_place = place(-1)
-
     def check(self, max_bad: int, sort: bool) -> None:
-        """Refuse files that the options do not allow.
-
-        Raises:
-            DatasetError: a file could not be read, too many rows are bad, rows are not sorted, or
-                no rows were found.
-        """
+        """Raise a `DatasetError` for files that cannot be read, or have no, unsorted or too many bad rows."""
         if self.error:
             raise DatasetError(self.error)
         if self.bad and not self.rows:
@@ -80,11 +50,7 @@ class Reading(RowReport):
 def read_batches(
     kind: ImportKind, options: ImportOptions, reading: Reading, at: Callable[[int], None]
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield the good rows of all files: `row`, `ts`, and the columns of the kind; tell `at` the bytes read so far.
-
-    Raises:
-        DatasetError: a file cannot be read, or a column is missing.
-    """
+    """Yield the good rows of all files: `row`, `ts`, and the columns of the kind; tell `at` the bytes read so far."""
     transform = kind.transform(options)
     times = ColumnTimes(options.times)
     done = 0
@@ -105,8 +71,6 @@ def _batch(
     kind: ImportKind, columns: Mapping[str, Any], cells: Cells, reading: Reading
 ) -> "pa.RecordBatch":
     """Return the good rows of a chunk, and account for all of its lines."""
-    import pyarrow as pa
-
     chunk = cells.chunk
     reading.empty_lines += chunk.empty_lines
     reading.passed_over += chunk.header_lines + int((1 + chunk.further)[cells.skipped].sum())
@@ -118,7 +82,6 @@ def _batch(
     arrays = [pa.array(columns[name], dtype) for name, dtype in types.items()]
     if len(rows) < len(good):
         arrays = [array.take(pa.array(rows)) for array in arrays]
-    reading.note_order(cells, rows, arrays[0].to_numpy())
     number = pa.array(np.arange(reading.rows, reading.rows + len(rows)))
-    reading.good_rows(rows, chunk.further, cells.place)
+    reading.add_rows(rows, arrays[0].to_numpy(), chunk.further, cells.place)
     return pa.RecordBatch.from_arrays([number, *arrays], ["row", *types])

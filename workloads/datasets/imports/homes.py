@@ -1,15 +1,7 @@
-"""Imports loads of plugs as `smart_home`: DEBS 2014 files, or tracebase's plugs assigned to homes.
+"""Imports loads of plugs as `smart_home`: DEBS 2014 files, or tracebase's plugs assigned to homes (docs/data.md).
 
-`debs-2014`: lines `id,timestamp,value,property,plug_id,household_id,house_id`, without a header, as
-in the Grand Challenge. Property 1 is a load in watts, rounded half up to whole milliwatts.
-Property 0 is the work done so far, which query 1 does not need: such lines are skipped, and
-so are houses from number `--houses` on. Households or plugs beyond the layout make a line bad.
-
-`tracebase-homes`: read like `tracebase`. The files do not give the homes of plugs. So plugs are numbered by
-first appearance and assigned to households and houses in order.
-
-The import invents the ends of slices: at the last second of every slice with loads, for all houses or
-for each house with loads. The last slice ends only if a load is in its last second.
+Loads are rounded half up to whole milliwatts. The import invents the ends of slices: at the last second of every slice
+with loads, for all houses or for each house with loads. The last slice ends only if a load is in its last second.
 """
 
 import re
@@ -23,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
@@ -39,7 +32,7 @@ from streamlab.workloads.inputs.homes import (
     check_slice,
     plugs_per_house,
 )
-from streamlab.workloads.model import Block, ModelError, Parameter
+from streamlab.workloads.model import Block, ModelError
 
 COLUMNS = ("id", "timestamp", "value", "property", "plug_id", "household_id", "house_id")
 WORK_DONE, LOAD_NOW = 0, 1
@@ -49,35 +42,30 @@ _INT64_MAX = 2**63 - 1
 
 
 def _settings(households_per_house: int, plugs_per_household: int) -> tuple[Setting, ...]:
-    defaults = {
-        "households_per_house": households_per_house,
-        "plugs_per_household": plugs_per_household,
-        "slice_s": int(LAYOUT["slice_s"].default),
-    }
+    ends = Setting.choice(
+        name="ends",
+        choices=tuple(END_KINDS),
+        default=ALL,
+        help=f"Scope of the end of a slice: {ALL}, every plug, or {HOUSE}, those of one.",
+    )
     return (
-        *(
-            Setting(
-                name=name.replace("_", "-"),
-                default=value,
-                help=f"{LAYOUT[name].help}.",
-                valid=partial(_is_within, LAYOUT[name]),
-                expected=f"{LAYOUT[name].minimum} to {LAYOUT[name].maximum}, the range of the query",
-            )
-            for name, value in defaults.items()
-        ),
-        Setting.choice(
-            name="ends",
-            choices=tuple(END_KINDS),
-            default=ALL,
-            help=f"Scope of the end of a slice: {ALL}, every plug, or {HOUSE}, those of one.",
-        ),
+        _layout_setting("households_per_house", households_per_house),
+        _layout_setting("plugs_per_household", plugs_per_household),
+        _layout_setting("slice_s", int(LAYOUT["slice_s"].default)),
+        ends,
     )
 
 
-def _is_within(parameter: Parameter, value: int) -> bool:
-    assert parameter.minimum is not None, "each parameter has both bounds"
-    assert parameter.maximum is not None, "each parameter has both bounds"
-    return parameter.minimum <= value <= parameter.maximum
+def _layout_setting(name: str, default: int) -> Setting:
+    parameter = LAYOUT[name]
+    low, high = int(parameter.minimum or 0), int(parameter.maximum or 0)
+    return Setting(
+        name=name.replace("_", "-"),
+        default=default,
+        help=f"{parameter.help}.",
+        valid=range(low, high + 1).__contains__,
+        expected=f"{low} to {high}, the range of the query",
+    )
 
 
 def _check(options: ImportOptions) -> None:
@@ -90,24 +78,20 @@ def _check(options: ImportOptions) -> None:
 
 def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
     """Return key and load; skip work, and houses beyond those imported."""
-    import pyarrow as pa
-
     ts = cells.integers("timestamp", _INT64_MAX)
     load_mw = cells.parse_texts("value", _milliwatts, pa.int32())
     measured = cells.integers("property", LOAD_NOW)
     house = cells.integers("house_id", _INT64_MAX)
-    places = {}
+    key = house
     for column, name in (
         ("household_id", "households-per-house"),
         ("plug_id", "plugs-per-household"),
     ):
-        places[column] = cells.integers(column, _INT64_MAX)
-        for row in np.flatnonzero(places[column] >= settings[name]).tolist():
-            number = places[column][row]
-            cells.note(row, f"column {column} is {number}, and --{name} {settings[name]}")
+        places = cells.integers(column, _INT64_MAX)
+        for row in np.flatnonzero(places >= settings[name]).tolist():
+            cells.note(row, f"column {column} is {places[row]}, and --{name} {settings[name]}")
+        key = key * settings[name] + places
     cells.skip((measured == WORK_DONE) | (house >= settings["houses"]))
-    key = house * settings["households-per-house"] + places["household_id"]
-    key = key * settings["plugs-per-household"] + places["plug_id"]
     return {"ts": ts, "key": np.where(cells.good(), key, 0), "load_mw": load_mw}
 
 

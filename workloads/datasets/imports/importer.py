@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import Column, column_of
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
@@ -31,9 +32,6 @@ from streamlab.workloads.datasets.progress import Progress, report, watch
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, write_table
 from streamlab.workloads.model import Alphabet
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 SMALL_BYTES = 256 << 20
 """Up to this size, one process is faster than Spark. It is about ten million lines, because files are
@@ -97,10 +95,7 @@ def _write(
     rows = Rows(folder=staging / "rows", types=numbered["types"], count=numbered["count"])
     entries = numbered["entries"]
     tables = kind.streams(options, entries)
-    if callable(kind.keys):
-        keys = kind.keys(options)
-    else:
-        keys = 1 if kind.keys is None else entries[kind.keys]
+    keys = kind.keys(options) if callable(kind.keys) else entries[kind.keys] if kind.keys else 1
     alphabet = Alphabet(kinds=kind.kinds, keys=keys)
     if reading.descents:
         on.order(rows.times, rows.order)
@@ -112,7 +107,7 @@ def _write(
         streams=msgspec.convert(written, tuple[WrittenStream, ...]),
         origin={
             "import": kind.name,
-            "files": [{"name": path.name, "sha256": file_sha256(path)} for path in options.files],
+            "files": [_named(path) for path in options.files],
             "lines": reading.lines,
             **reading.origin(),
             "streams": options.streams,
@@ -139,15 +134,16 @@ def _invented(kind: ImportKind, written: list[dict[str, Any]]) -> dict[str, Any]
 
 def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
     """Return the columns and settings of the import; settings that are files have hashes."""
-    chosen: dict[str, Any] = {}
-    if kind.roles:
-        chosen["columns"] = dict(options.columns)
+    settings = dict(options.settings)
     for setting in kind.settings:
-        value = options.settings[setting.name]
-        if setting.file and value:
-            value = {"name": Path(value).name, "sha256": file_sha256(Path(value))}
-        chosen.setdefault("settings", {})[setting.name] = value
-    return chosen
+        if setting.file and settings[setting.name]:
+            settings[setting.name] = _named(Path(settings[setting.name]))
+    columns = {"columns": dict(options.columns)} if kind.roles else {}
+    return {**columns, **({"settings": settings} if settings else {})}
+
+
+def _named(path: Path) -> dict[str, str]:
+    return {"name": path.name, "sha256": file_sha256(path)}
 
 
 def _read_files(kind: str, options: ImportOptions, folder: Path, index: int) -> dict[str, Any]:
@@ -164,7 +160,6 @@ def _read_files(kind: str, options: ImportOptions, folder: Path, index: int) -> 
 
 
 def _derive(derive: Derive, blocks: tuple[Path, ...], index: int) -> None:
-    """Derive columns of a block of rows, and write them next to it."""
     _save(_derived(blocks[index]), derive(_read(blocks[index])))
 
 
@@ -203,14 +198,10 @@ def _derived(block: Path) -> Path:
 
 
 def _read(path: Path) -> "pa.RecordBatch":
-    import pyarrow as pa
-
     with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
         return reader.get_batch(0)
 
 
 def _save(path: Path, batch: "pa.RecordBatch") -> None:
-    import pyarrow as pa
-
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
         writer.write_batch(batch)

@@ -1,12 +1,7 @@
-"""Imports the connections of the KDD Cup of 1999 as `outlier_detection`.
+"""Imports the connections of the KDD Cup of 1999 as `outlier_detection` (docs/data.md).
 
-Comma-separated lines of 41 features and a label with a full stop, without a header and without
-times: event time is the row number, from 0. `streamlab.workloads.inputs.connections.schema` defines
-the conversion of features; words are numbered by first appearance.
-
-- Row r goes to stream r modulo their number, so the number of streams changes no event.
-- A check follows every `--check-every` rows, and the last row.
-- Files with more combinations of categorical values than a model can hold are refused.
+The file has no times: event time is the row number, from 0, and row r goes to stream r modulo their number, so the
+number of streams changes no event. `streamlab.workloads.inputs.connections.schema` defines the conversion of features.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
@@ -45,9 +41,6 @@ _INT16_MAX, _MOST = 2**15 - 1, 2**62
 
 def _of_cells(cells: Cells) -> dict[str, Any]:
     """Return combination, texts, label and numbers; the time of a row is its number."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     label = cells.parse_texts("label", _label, pa.string())
     texts = {name: cells.parse_texts(name, partial(_word, name), pa.string()) for name in TEXTS}
     numbers = {

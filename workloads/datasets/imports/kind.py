@@ -8,24 +8,25 @@ derived columns and streams define the dataset of these columns.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells, Transform
 from streamlab.workloads.datasets.imports.raw_files import At, check_readable, parts
 from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
-from streamlab.workloads.datasets.tables.column_files import arrow_parts, parquet_parts
-from streamlab.workloads.datasets.tables.constructors import form_of
+from streamlab.workloads.datasets.tables.files import (
+    arrow_parts,
+    form_of,
+    parquet_parts,
+    text_part,
+)
 from streamlab.workloads.datasets.tables.table import MOST_STREAMS, Part
-from streamlab.workloads.datasets.tables.text_files import text_part
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_form
 from streamlab.workloads.registry import workload
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Blocks = Callable[[], Iterator["pa.RecordBatch"]]
 """Yields all blocks of rows, at each call."""
@@ -224,9 +225,6 @@ Form = Lines | Layout | NamedColumns
 class ImportKind:
     """One kind of raw file.
 
-    One task reads and parses, in order of the files. Then each block of rows is derived, and each
-    stream written, by its own task. Memory is bounded by a block and the dictionaries.
-
     Attributes:
         name: on the command line, e.g. `access-log`.
         workload: the workload with this input (`Workload.input`).
@@ -274,12 +272,7 @@ class ImportKind:
     invents: tuple[str, ...] = ()
 
     def complete(self, options: ImportOptions) -> ImportOptions:
-        """Return checked options, with absolute paths and every setting of the kind.
-
-        Raises:
-            DatasetError: no file, one that cannot be read, a number out of range, or a role or a
-                setting that the kind does not have.
-        """
+        """Return options with absolute paths and every setting; raises `DatasetError` for invalid ones."""
         if not options.files:
             raise DatasetError("no file given; name at least one with --file")
         if not 1 <= options.streams <= MOST_STREAMS:
@@ -287,49 +280,46 @@ class ImportKind:
         check_streams(workload(workload_of_input(self.workload)).program, options.streams)
         if options.max_bad < 0:
             raise DatasetError(f"--max-bad is {options.max_bad}; give 0 or more")
-        unknown = sorted(set(options.columns) - set(self.roles))
-        if unknown:
-            known = f"it takes {', '.join(self.roles)}" if self.roles else "it takes none"
-            raise DatasetError(f"import {self.name} has no column {', '.join(unknown)}; {known}")
         defaults = {setting.name: setting.default for setting in self.settings}
-        unknown = sorted(set(options.settings) - set(defaults))
-        if unknown:
-            known = f"it has {', '.join(defaults)}" if defaults else "it has none"
-            raise DatasetError(f"import {self.name} has no option {', '.join(unknown)}; {known}")
+        for what, names, takes, known in (
+            ("column", set(options.columns), "takes", self.roles),
+            ("option", set(options.settings), "has", tuple(defaults)),
+        ):
+            if unknown := ", ".join(sorted(names - set(known))):
+                raise DatasetError(
+                    f"import {self.name} has no {what} {unknown}; it {takes} "
+                    f"{', '.join(known) or 'none'}"
+                )
         for setting in self.settings:
             value = options.settings.get(setting.name, setting.default)
             if setting.valid is not None and not setting.valid(value):
                 raise DatasetError(f"--{setting.name} is {value!r}; give {setting.expected}")
-        file_settings = {s.name for s in self.settings if s.file}
-        settings = {
-            name: str(Path(value).absolute()) if name in file_settings and value else value
-            for name, value in {**defaults, **options.settings}.items()
+        settings: dict[str, Any] = {**defaults, **options.settings}
+        files = [path.absolute() for path in options.files]
+        tables = {
+            s.name: Path(settings[s.name]).absolute()
+            for s in self.settings
+            if s.file and settings[s.name]
         }
+        settings |= {name: str(path) for name, path in tables.items()}
         complete = replace(options, settings=settings)
         self.form.columns(complete)
         if self.check is not None:
             self.check(complete)
-        files = tuple(path.absolute() for path in options.files)
-        for path in (*files, *(Path(settings[name]) for name in file_settings if settings[name])):
+        for path in (*files, *tables.values()):
             check_readable(path)
-        form = str(settings.get(TIME_SETTING.name, self.time))
-        if form != TIME_SETTING.default:
-            check_form(form, f"--{TIME_SETTING.name}")
-        times = TimeReader(
-            None if form == TIME_SETTING.default else form, unit=self.unit or TimeReader().unit
-        )
+        form = settings.get(TIME_SETTING.name, self.time)
+        form = None if form == TIME_SETTING.default else str(form)
+        check_form(form, f"--{TIME_SETTING.name}")
+        times = TimeReader(form, unit=self.unit or "ms")
         sort = options.sort or self.sorts
-        return replace(complete, files=files, sort=sort, times=times)
+        return replace(complete, files=tuple(files), sort=sort, times=times)
 
 
 def cells_of(
     form: Form, path: Path, options: ImportOptions, at: At, times: ColumnTimes
 ) -> Iterator[Cells]:
-    """Yield all cells of a raw file.
-
-    Raises:
-        DatasetError: a column is missing, or the file is damaged or cannot be read.
-    """
+    """Yield all cells of a raw file; raises `DatasetError` if a column is missing or the file damaged."""
     columns = form.columns(options)
     for part in form.parts(path, options, at):
         index = _chosen(part, columns)
@@ -339,7 +329,7 @@ def cells_of(
 
 def lookup_cells(form: Form, path: Path, options: ImportOptions) -> Iterator[Cells]:
     """Yield the cells of a look-up table; call `Cells.check` on each."""
-    yield from cells_of(form, path, options, lambda position: None, ColumnTimes(options.times))
+    return cells_of(form, path, options, lambda position: None, ColumnTimes(options.times))
 
 
 def _chosen(part: Part, columns: Mapping[str, str]) -> list[int]:

@@ -1,13 +1,7 @@
-"""Imports Linear Road's files as `linear_road`, in two formats.
+"""Imports Linear Road's files as `linear_road`, in two formats: with commas or with blanks (docs/data.md).
 
-- Separated by commas, as the benchmark's own generator writes them: `Type,Time,VID,Spd,XWay,Lane,
-  Dir,Seg,Pos`, and further columns. Types are 0, 2, 3 and 4. A first line with these names is
-  skipped. Requests (2, 3, 4) need only type, time and vehicle; empty fields become -1.
-- Separated by blanks: time, vehicle, speed, expressway, lane, direction, position. All lines are reports,
-  and the segment is the mile of the position.
-
-A line with a comma is of the first format. Times are whole seconds, event time is in milliseconds.
-With several streams, a vehicle's records go to stream vehicle modulo their number.
+A line with a comma is of the first format; in requests, empty fields become -1. Times are whole seconds, event time is
+in milliseconds.
 """
 
 from functools import partial
@@ -16,13 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.imports.cells import Cells, mask_of
+from streamlab.workloads.datasets import pc
+from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, Lines
 from streamlab.workloads.datasets.stream_table import (
     event_columns,
     numbered_streams,
     share_rows,
 )
+from streamlab.workloads.datasets.tables.cells import mask_of
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.inputs.linear_road.schema import (
     EXIT_LANE,
@@ -78,13 +74,13 @@ def _columns(cells: Cells) -> dict[str, Any]:
 
 def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
     """Add the fields of the lines to their cells; return the mask of lines separated by blanks."""
-    import pyarrow.compute as pc
-
     lines = cells.texts(LINE)
     commas = pc.extract_regex(lines, f"^{_OF_COMMAS}$")
     blanks = pc.extract_regex(lines, f"^{_OF_BLANKS}$")
     blank, with_commas = (~np.asarray(fields.is_null()) for fields in (blanks, commas))
-    cells.skip(_header(cells))
+    assert cells.chunk.line is not None, "the form `Lines` sets it"
+    header = mask_of(pc.match_substring_regex(lines, _HEADER))
+    cells.skip(header & (cells.chunk.line == 1))
     for row in np.flatnonzero(~(blank | with_commas)).tolist():
         text = lines[row].as_py()
         names, mark = (COMMAS, ",") if "," in text else (BLANKS, " ")
@@ -96,16 +92,6 @@ def _fields(cells: Cells) -> npt.NDArray[np.bool_]:
             field = pc.coalesce(field, pc.struct_field(blanks, name))
         cells.add(name, field.fill_null(str(REPORT if name == "Type" else 0)))
     return blank
-
-
-def _header(cells: Cells) -> npt.NDArray[np.bool_]:
-    """Return the mask of the header, if the first line is one."""
-    import pyarrow.compute as pc
-
-    line = cells.chunk.line
-    assert line is not None, "the form `Lines` sets it"
-    names = pc.match_substring_regex(cells.texts(LINE), _HEADER)
-    return np.asarray(mask_of(names) & (line == 1), np.bool_)
 
 
 LINEAR_ROAD = ImportKind(

@@ -1,15 +1,7 @@
-"""Imports Open Bandit's impressions of items (ZOZO's fashion shop) as the input `ads`.
+"""Imports Open Bandit's impressions of items (ZOZO's fashion shop) as the input `ads` (docs/data.md).
 
-Files as published: CSV with `timestamp`, `item_id`, `position`, `click` and four features of the
-user, and `item_context.csv` with four features of each item, in a folder for each campaign of the
-shop and each policy. Features are hashes, different in every folder.
-
-- An item is an ad; its campaign is an item feature (`--campaign`).
-- Every line is a view; with `click` 1 also a click, directly after it at the same time.
-- The files have no users: all rows with the same four features count as one user. One of the features is
-  the user's location (`--location`).
-- The page is the position, which is where in the page the item was shown.
-- Archives hold several folders; the import reads one (`--folder`), with its table of items.
+Features of users and items are hashes, different in every folder of an archive, so an import reads one folder. Every
+line is a view; with `click` 1 also a click, directly after it at the same time.
 """
 
 from collections.abc import Callable
@@ -17,6 +9,7 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.ad_events import (
     campaign_table,
@@ -59,9 +52,6 @@ def _transform(options: ImportOptions) -> Transform:
 def _columns(
     location: str, campaigns_of: Callable[[str], dict[str, str]], cells: Cells
 ) -> dict[str, Any]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     campaigns = campaigns_of(cells.part.place)
     features = [cells.texts(name) for name in USER_FEATURES]
     users = pc.binary_join_element_wise(*features, "/")

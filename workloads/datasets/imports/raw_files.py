@@ -40,11 +40,7 @@ class Part:
 
 
 def check_readable(path: Path) -> None:
-    """Refuse a file that cannot be read, before an import starts.
-
-    Raises:
-        DatasetError: the file is missing, not a file, empty, not readable, or a Git LFS pointer.
-    """
+    """Raise a `DatasetError` for a file that is missing, no file, empty, not readable, or a Git LFS pointer."""
     if not path.exists():
         raise DatasetError(f"{path}: no such file")
     if not path.is_file():

@@ -1,25 +1,18 @@
-"""Imports lines of tickets in CSV or Parquet as the input `store_sales`.
+"""Imports lines of tickets in CSV or Parquet as the input `store_sales` (docs/data.md).
 
-- `--columns ts=...,ticket=...,item=...,net_paid=...`, and optionally
-  `store=...` (default 0), `quantity=...` (default 1) and `category=...`.
-- `--time` gives the format of times; event time is in milliseconds.
-- `ticket`, `item`, `store` and `quantity` are whole numbers and stay unchanged. Only quantity may be
-  negative. Tickets have 64 bits, the others 32. `net_paid`, for the total quantity, is an
-  amount of money and becomes cents.
-- The category is a text, and becomes its number in the dictionary `categories`. Without a column it
-  is looked up by item in `--products`, a CSV or Parquet file with `--product-columns
-  item=...,category=...`. Items without a known category are in the category `unknown`.
-- Files may be in any order: they are always sorted by time (ties: by file and line).
+Whole numbers stay unchanged: tickets have 64 bits, the others 32, and only quantity may be negative. Without a column,
+the store is 0, the quantity 1 and the category unknown, unless `--products` has it.
 """
 
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.kind import (
@@ -39,9 +32,6 @@ from streamlab.workloads.datasets.stream_table import (
 )
 from streamlab.workloads.inputs.retail.schema import SALE
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 UNKNOWN = "unknown"
 """Category of items that are not in the table, or have none in it."""
 
@@ -59,8 +49,6 @@ def product_columns(text: str) -> dict[str, str]:
 
 def _text_or_unknown(cells: Cells, role: str) -> "pa.Array":
     """Return a column of categories, with empty ones as unknown."""
-    import pyarrow.compute as pc
-
     texts = cells.stripped(role)
     return pc.if_else(pc.equal(texts, ""), UNKNOWN, texts)
 
@@ -108,8 +96,6 @@ def _check(options: ImportOptions) -> None:
 
 def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
     """Return ticket, item, category, store, quantity and net_paid."""
-    import pyarrow as pa
-
     rows = len(cells)
     ts = cells.times("ts")
     item = cells.integers("item", INT32_MAX)

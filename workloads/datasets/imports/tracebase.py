@@ -1,12 +1,7 @@
-"""Imports tracebase's readings as `power_readings`: `dd/mm/yyyy HH:MM:SS;watts;watts`, a file per day.
+"""Imports tracebase's readings as `power_readings` (https://github.com/areinhardt/tracebase, docs/data.md).
 
-The first number is the mean of the last second, the second that of the last eight (`--mean`). The path names
-plug and appliance: `<appliance>/dev_<plug>_<yyyy.mm.dd>.csv`, as in tracebase's archives
-(https://github.com/areinhardt/tracebase). Files come in any order and are merged by time. Local times are
-kept as written, in seconds since 1970 as if in UTC, so that a day begins at a multiple of 86,400.
-
-Appliances and plugs are numbered by first appearance; a plug's readings are all in one stream. The
-files do not locate plugs: units and buildings follow from the plug's number (`schema`).
+The path names plug and appliance. Local times are kept as written, in seconds since 1970 as if in UTC, so that a day
+begins at a multiple of 86,400. The files do not locate plugs: units and buildings follow from the plug's number.
 """
 
 import re
@@ -17,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, Layout, Setting
@@ -42,8 +38,6 @@ _MOST_WATTS = 999_999_999
 
 def _columns(mean: str, cells: Cells) -> dict[str, Any]:
     """Return appliance, plug and watts; the path names plug and appliance."""
-    import pyarrow as pa
-
     appliance, plug = _plug(cells.part.place)
     watts = {name: cells.integers(name, _MOST_WATTS) for name in MEANS}
     return {

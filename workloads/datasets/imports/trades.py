@@ -1,31 +1,23 @@
-"""Imports trades of a day in CSV as `nyse_hedge`, a self-join: both sides get the same rows.
+"""Imports trades of a day in CSV as `nyse_hedge`, a self-join: both sides get the same rows (docs/data.md).
 
-- `--columns ts=...,price=...,symbol=...`. Without `symbol`, `--symbol-pattern` finds the symbol in the
-  file's name, by default the first run of letters. Symbols are in capitals.
-- Times (`--time`) are read as in all imports, see `streamlab.workloads.datasets.times`. Event time is in
-  milliseconds, rounded down; since midnight if the file names no day.
-- Prices are divided by `--price-scale`, and become whole numbers with `--decimals` decimals
-  (2: cents), rounded half up. A price that is not above 0, or does not fit 32 bits, is a bad row.
-- `--symbols` keeps only the named symbols, `--top` those with the most trades.
-- Several files are merged by time; ties keep the order of files and rows.
-- The average price of a symbol is the unweighted mean of the prices of all trades, rounded half up to the
-  unit of prices. It comes from `--averages`, a table, from
-  `--previous`, the file of the day before, or else from the imported trades.
+Symbols are in capitals. A price that is not above 0, or does not fit 32 bits, is a bad row. The average price of a
+symbol is the unweighted mean of the prices of all trades, rounded half up to the unit of prices.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, mask_of
+from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
 from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
 from streamlab.workloads.datasets.imports.kind import (
     CSV_SETTINGS,
@@ -39,40 +31,27 @@ from streamlab.workloads.datasets.imports.kind import (
     lookup_cells,
 )
 from streamlab.workloads.datasets.stream_table import StreamTable
+from streamlab.workloads.datasets.tables.cells import mask_of
 from streamlab.workloads.datasets.times import TimeReader
 from streamlab.workloads.model import Block
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _TABLE = NamedColumns(role_columns={"symbol": "symbol", "average": "average"})
 _INT32_MAX = 2**31 - 1
 
 
-class _Tally:
-    """The number of trades of each symbol, and the sum of their prices."""
-
-    def __init__(self) -> None:
-        self._count: dict[str, int] = defaultdict(int)
-        self._sum: dict[str, int] = defaultdict(int)
-
-    def add(self, batch: "pa.RecordBatch") -> None:
-        """Count the trades of a block (symbol, price)."""
-        import pyarrow as pa
-
+def _mean_prices(batches: "Iterable[pa.RecordBatch]", number: int = 0) -> dict[str, int]:
+    """Return the rounded mean prices of the `number` symbols with the most trades; 0: of all."""
+    count, total = Counter[str](), Counter[str]()
+    for batch in batches:
         groups = pa.Table.from_batches([batch]).group_by("symbol")
         for row in groups.aggregate([("price", "count"), ("price", "sum")]).to_pylist():
-            self._count[row["symbol"]] += row["price_count"]
-            self._sum[row["symbol"]] += row["price_sum"]
-
-    def top(self, number: int) -> dict[str, int]:
-        """Return the rounded mean prices of the `number` symbols with the most trades; 0: of all."""
-        by_trades = sorted(self._count, key=lambda symbol: (-self._count[symbol], symbol))
-        return {symbol: self._mean(symbol) for symbol in by_trades[: number or None]}
-
-    def _mean(self, symbol: str) -> int:
-        count = self._count[symbol]
-        return (2 * self._sum[symbol] + count) // (2 * count)
+            count[row["symbol"]] += row["price_count"]
+            total[row["symbol"]] += row["price_sum"]
+    by_trades = sorted(count, key=lambda symbol: (-count[symbol], symbol))
+    return {
+        symbol: (2 * total[symbol] + count[symbol]) // (2 * count[symbol])
+        for symbol in by_trades[: number or None]
+    }
 
 
 def _averages(traded: Mapping[str, int], options: ImportOptions) -> dict[str, int]:
@@ -95,9 +74,6 @@ def _averages(traded: Mapping[str, int], options: ImportOptions) -> dict[str, in
 
 def _add_averages(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
     """Return the rows whose symbol has an average, with the average in an int32 column `average`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     symbols = pa.array(list(averages), pa.string())
     batch = batch.filter(pc.is_in(batch.column("symbol"), symbols))
     places = pc.index_in(batch.column("symbol"), symbols)
@@ -106,8 +82,6 @@ def _add_averages(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.R
 
 
 def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
-    import pyarrow as pa
-
     plain = ImportOptions(files=(path,))
     price = partial(price_in_units, scale=1.0, decimals=options.settings["decimals"])
     means: dict[str, int] = {}
@@ -125,12 +99,10 @@ def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
 def _of_trades(path: Path, options: ImportOptions) -> dict[str, int]:
     # The other day's times are recognized separately.
     times = TimeReader(options.times.form, unit=options.times.unit)
-    tally, reading = _Tally(), Reading()
-    previous = replace(options, files=(path,), times=times)
-    for batch in read_batches(TRADES, previous, reading, lambda position: None):
-        tally.add(batch)
+    reading, previous = Reading(), replace(options, files=(path,), times=times)
+    means = _mean_prices(read_batches(TRADES, previous, reading, lambda position: None))
     reading.check(options.max_bad, sort=True)
-    return tally.top(0)
+    return means
 
 
 def price_in_units(text: str, scale: float, decimals: int) -> int:
@@ -162,9 +134,6 @@ def _check(options: ImportOptions) -> None:
 
 def _columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
     """Return symbol and price; skip symbols that were not requested."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     symbol = _symbols(cells, settings["symbol-pattern"])
     if requested := str(settings["symbols"]).upper():
         names = [name.strip() for name in requested.split(",")]
@@ -178,9 +147,6 @@ def _columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
 
 
 def _symbols(cells: Cells, pattern: str) -> "pa.Array":
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if "symbol" in cells:
         symbol = pc.utf8_upper(cells.stripped("symbol"))
         cells.mark(mask_of(pc.equal(symbol, "")), "column symbol is empty")
@@ -195,10 +161,8 @@ def _symbols(cells: Cells, pattern: str) -> "pa.Array":
 
 def _prepare(blocks: Blocks, options: ImportOptions) -> Derive:
     """Return a function that keeps the symbols with the most trades and adds their average prices."""
-    tally = _Tally()
-    for batch in blocks():
-        tally.add(batch)
-    return partial(_add_averages, _averages(tally.top(options.settings["top"]), options))
+    traded = _mean_prices(blocks(), options.settings["top"])
+    return partial(_add_averages, _averages(traded, options))
 
 
 def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:

@@ -1,22 +1,17 @@
-"""Imports tweets as the input `tweets`: lines of `id|time|text`, or CSV with chosen columns.
+"""Imports tweets as the input `tweets`: lines of `id|time|text`, or CSV with chosen columns (docs/data.md).
 
-Without `--columns` every line is `id|Thu Apr 09 01:31:50 +0000 2015|text`: only the first two bars
-separate fields, and the author is the file's name without suffix. Lines that are not UTF-8 are
-read as Windows-1252; empty lines are skipped. With `--columns ts=...,text=...` (and `user=...`)
-the files are CSV, and `--time` gives the format of times.
-
-Both may be in any order, as archives of tweets are newest first: they are always sorted by time
-(ties: by file and line). A text of more than 131,072 characters is a bad row. Event time is in
-milliseconds; `text.words` describes how texts become words.
+Both may be in any order, as archives of tweets are newest first: they are always sorted by time (ties: by file and
+line). `text.words` describes how texts become words.
 """
 
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import (
     CSV_SETTINGS,
@@ -30,9 +25,6 @@ from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.model import Block, ColumnType, ListType
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _DTYPES: dict[str, ColumnType] = {
     "ts": np.dtype(np.int64),
     "user": np.dtype(np.int32),
@@ -44,8 +36,6 @@ _DTYPES: dict[str, ColumnType] = {
 
 def _tokenize(batch: "pa.RecordBatch") -> "pa.RecordBatch":
     """Replace `text` by `chars`, `words` and `hashtags`."""
-    import pyarrow as pa
-
     texts = [tokens(text) for text in batch.column("text").to_pylist()]
     chars, words, hashtags = zip(*texts, strict=True)
     unchanged = ("row", "ts", "user")
@@ -89,9 +79,6 @@ _MOST_CHARACTERS = 1 << 17
 
 def _columns(cells: Cells) -> dict[str, Any]:
     """Return user and text."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     user = cells.texts("user") if "user" in cells else pa.repeat("", len(cells))
     if LINE in cells:
         fields = pc.extract_regex(cells.texts(LINE), _LINE)

@@ -1,17 +1,8 @@
-"""Imports Wikipedia edits as `keyed_counter`, and their comments as the input `tweets`.
+"""Imports Wikipedia edits as `keyed_counter`, and their comments as the input `tweets` (docs/data.md).
 
-JSON lines, each an object with `time` (ISO 8601; UTC if it names no zone) and `page` (the title;
-pages of that title in several wikis count as one). Event time is in milliseconds since 1970.
-
-- Every line is an increment of its page.
-- At each full hour, every page edited so far is read and reset, in the order of page ids. The hour
-  counts edits up to and including its last instant: of equal timestamps, increments come first.
-- An hour without any edit ends without read-resets, since all its counts would be 0. So a
-  file with a few stray dates does not grow by the hours between them.
-- With several streams, edits go to them in round-robin order.
-
-For comments a line needs `time`, `user` and `comment`, which may be empty: every edit is a tweet of
-its user. `text.words` describes how texts become words.
+At each full hour that ends edits, every page edited so far is read and reset, in the order of page ids. The hour counts
+edits up to and including its last instant: of equal timestamps, increments come first. An hour without edits has no
+read-resets, so a file with a few stray dates does not grow by the hours between them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,14 +35,12 @@ _EMPTY = ("comment",)
 
 def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, Any]:
     """Return the texts of edits, given the field of each column; that of `ts` is a time."""
-    import pyarrow as pa
 
     def texts_of(line: str) -> list[str]:
         edit = object_of(line)
         return [text_of(edit, field, empty=field in _EMPTY) for field in fields.values()]
 
-    columns = cells.parse_lines(texts_of, dict.fromkeys(fields, ""))
-    return columns | {"ts": cells.times_of(pa.array(columns["ts"], pa.string()))}
+    return cells.parse_lines(texts_of, dict.fromkeys(fields, ""))
 
 
 def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:

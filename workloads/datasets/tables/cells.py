@@ -7,19 +7,18 @@ are ignored. Empty and unreadable cells are reported by row.
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
+_NOT_FINITE = "is not finite, and answers with it cannot be compared"
 LONGEST_SHOWN = 60
 
 
@@ -44,9 +43,6 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
     Raises:
         DatasetError: the column's type cannot hold numbers.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = plain(column)
     kind = column.type
     if is_text(kind) and not column.null_count:
@@ -64,7 +60,7 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
         or pa.types.is_null(kind)
     ):
         raise DatasetError(f"{place}: a column of type {kind} does not give {dtype}")
-    empty = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
+    empty = mask_of(column.is_null())
     quick_values = _quick(column, dtype)
     if quick_values is not None:
         return Numbers(values=quick_values, empty=empty, bad={})
@@ -72,18 +68,15 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
     for row, value in enumerate(column.to_pylist()):
         if value is None:
             continue
-        exact_value = _exact(value, dtype, kind)
-        if exact_value is None:
-            bad[row] = f"{shown(value)} {_why_not(value, dtype)}"
-        else:
-            values[row] = exact_value
+        try:
+            values[row] = _exact(value, dtype)
+        except ValueError as error:
+            bad[row] = f"{shown(value)} {error}"
     return Numbers(values=values, empty=empty, bad=bad)
 
 
 def plain(column: "pa.Array") -> "pa.Array":
     """Return a column without encodings such as dictionaries."""
-    import pyarrow as pa
-
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_dictionary(column.type):
@@ -95,9 +88,12 @@ def plain(column: "pa.Array") -> "pa.Array":
 
 def is_text(kind: "pa.DataType") -> bool:
     """Return whether a column of an Arrow type holds texts."""
-    import pyarrow as pa
-
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def mask_of(column: "pa.Array") -> npt.NDArray[np.bool_]:
+    """Return a column of booleans as a mask; nulls are False."""
+    return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False))
 
 
 def shown(value: object) -> str:
@@ -108,8 +104,6 @@ def shown(value: object) -> str:
 
 def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     """Return all cells, converted at once; None if some may be unreadable or inexact."""
-    import pyarrow as pa
-
     if dtype == np.bool_ or pa.types.is_boolean(column.type):
         return None if len(column) > column.null_count else np.zeros(len(column), dtype)
     if is_text(column.type) and dtype.kind in "iu" and has_hexadecimal(column):
@@ -130,46 +124,35 @@ def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     return values
 
 
-def _why_not(value: Any, dtype: np.dtype[Any]) -> str:
-    """Return why a value cannot be read, as the end of a sentence."""
-    if dtype.kind != "f":
-        return f"is not a valid {dtype}"
-    try:
-        number = float(value)
-    except ValueError:
-        return "is not a number"
-    numeral = not isinstance(value, str) or _NUMBER.fullmatch(value)
-    if not numeral and np.isfinite(number):
-        return "is not a number"  # Python's float accepts 1_000
-    if not numeral or (not isinstance(value, str) and not np.isfinite(number)):
-        return "is not finite, and answers with it cannot be compared"
-    with np.errstate(over="ignore"):
-        beyond = not np.isfinite(dtype.type(number))
-    return f"is beyond the range of {dtype}" if beyond else f"is not exactly a {dtype}"
-
-
-def _exact(value: Any, dtype: np.dtype[Any], kind: "pa.DataType") -> Any:
-    """Return a value converted to the type; None if that changes it."""
+def _exact(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a value converted to the type; raises `ValueError` with the end of a sentence if that changes it."""
     text = isinstance(value, str)
     if dtype == np.bool_:
-        if isinstance(value, bool):
-            return value
         if isinstance(value, int | float) and value in (0, 1):
             return bool(value)
-        return _TRUTH.get(value.lower()) if text else None
-    number = value
-    if text:
-        if not _NUMBER.fullmatch(value):
-            return None
-        number = Decimal(value)
-    if dtype.kind in "iu":
-        if number != number or number in (float("inf"), float("-inf")) or number % 1 != 0:
-            return None
+        if text and value.lower() in _TRUTH:
+            return _TRUTH[value.lower()]
+    elif not text or _NUMBER.fullmatch(value):
+        number = Decimal(value) if text else value
+        if dtype.kind == "f":
+            return _float(number, dtype)
         limits = np.iinfo(dtype)
-        return int(number) if limits.min <= number <= limits.max else None
+        if limits.min <= number <= limits.max and number % 1 == 0:
+            return int(number)
+    elif dtype.kind == "f":
+        not_finite = value.lower().lstrip("+-") in ("inf", "infinity", "nan")
+        raise ValueError(_NOT_FINITE if not_finite else "is not a number")
+    raise ValueError(f"is not a valid {dtype}")
+
+
+def _float(number: Any, dtype: np.dtype[Any]) -> Any:
+    rounds = isinstance(number, Decimal)  # decimal fractions have no exact form
+    if not rounds and not np.isfinite(number):
+        raise ValueError(_NOT_FINITE)
     with np.errstate(over="ignore"):
         result = dtype.type(number)
     if not np.isfinite(result):
-        return None
-    rounds = text or isinstance(number, Decimal)  # decimal fractions have no exact form
-    return result if rounds or float(result) == number else None
+        raise ValueError(f"is beyond the range of {dtype}")
+    if not rounds and float(result) != number:
+        raise ValueError(f"is not exactly a {dtype}")
+    return result

@@ -9,12 +9,15 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.column_files import ColumnFiles
-from streamlab.workloads.datasets.tables.file_search import first_file, paths_of
+from streamlab.workloads.datasets.tables.files import (
+    ColumnFiles,
+    TextFiles,
+    form_of_path,
+    paths_of,
+)
 from streamlab.workloads.datasets.tables.memory import arrays_source, frame_source, rows_source
 from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, required_columns
 from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Source, Table
-from streamlab.workloads.datasets.tables.text_files import TextFiles
 from streamlab.workloads.datasets.text.csv_text import parse_delimiter
 from streamlab.workloads.model import Program
 
@@ -51,7 +54,7 @@ def _about() -> str:
     """Return the part of the docstring of `Table` that describes these arguments."""
     _, _, attributes = inspect.cleandoc(Table.__doc__ or "").partition("Attributes:\n")
     ours, _, _ = attributes[attributes.find("    ts:") :].partition("\n\n")
-    return f"\nArguments of all tables:\n{ours}\n"
+    return f"\nArguments of all tables; values out of range raise a `DatasetError`:\n{ours}\n"
 
 
 _table_of = check_arguments(DatasetError, _meanings(), _about())
@@ -71,9 +74,6 @@ def csv(
     The first row names the columns. If all columns are given by numbers, they count from 1, and the first row
     is a row like the others. A blank as delimiter stands for any run of blanks and tabs. Without `quoted`,
     a quote is a plain character.
-
-    Raises:
-        DatasetError: a value is out of range.
     """
     delimiter = parse_delimiter(delimiter, "csv: delimiter")
     named = [ts, meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
@@ -87,21 +87,13 @@ def csv(
 
 @_table_of
 def parquet(path: Path_, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
-    """Return a table of Parquet files; globs and folders (with everything below) are allowed.
-
-    Raises:
-        DatasetError: a value is out of range.
-    """
+    """Return a table of Parquet files; globs and folders (with everything below) are allowed."""
     return _table(ColumnFiles(paths=paths_of(path)), ts, **meaning)
 
 
 @_table_of
 def arrow(path: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
-    """Return a table of Arrow IPC files or streams (including Feather), or of an Arrow table.
-
-    Raises:
-        DatasetError: a value is out of range.
-    """
+    """Return a table of Arrow IPC files or streams (including Feather), or of an Arrow table."""
     if hasattr(path, "__arrow_c_stream__"):
         return frame(path, ts=ts, **meaning)
     return _table(ColumnFiles(paths=paths_of(path), ipc=True), ts, **meaning)
@@ -109,21 +101,13 @@ def arrow(path: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
 
 @_table_of
 def frame(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
-    """Return a table of a pandas or Polars frame, or of any object with `__arrow_c_stream__`.
-
-    Raises:
-        DatasetError: the object has no `__arrow_c_stream__`, or a value is out of range.
-    """
+    """Return a table of a pandas or Polars frame, or of any object with `__arrow_c_stream__`."""
     return _table(frame_source(given), ts, **meaning)
 
 
 @_table_of
 def arrays(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
-    """Return a table of arrays by name, or of a structured array.
-
-    Raises:
-        DatasetError: `given` is neither, or a value is out of range.
-    """
+    """Return a table of arrays by name, or of a structured array."""
     return _table(arrays_source(given), ts, **meaning)
 
 
@@ -139,9 +123,6 @@ def rows(
     It yields rows (mappings from names to values) or blocks (mappings from names to arrays). It is
     called at each look-up of the dataset, because the rows identify the dataset. It must yield the
     same rows each time.
-
-    Raises:
-        DatasetError: `function` is not callable, or a value is out of range.
     """
     return _table(rows_source(function, ts), ts, **meaning)
 
@@ -157,10 +138,6 @@ def _table(source: Source, ts: str, **meaning: Unpack[Meaning]) -> Table:
         ids = settings["ids"]
         settings["ids"] = (ids,) if isinstance(ids, str) else tuple(ids)
     return Table(source=source, ts=ts, **settings)
-
-
-_FORMS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
-"""The format by a file's first bytes; others are CSV, possibly compressed."""
 
 
 def table_of_files(
@@ -193,14 +170,7 @@ def table_of_files(
         meaning["kind"] = rest.pop(KIND, None)
     meaning["columns"] = rest
     if form == "auto":
-        form = form_of(first_file(tuple(paths)))
+        form = form_of_path(paths[0])
     if form == "csv":
         return csv(paths, ts=ts, delimiter=delimiter, quoted=quoted, **meaning)
     return (parquet if form == "parquet" else arrow)(paths, ts=ts, **meaning)
-
-
-def form_of(path: Path) -> str:
-    """Return the format of a file by its first bytes: `parquet`, `arrow` or else `csv`."""
-    with path.open("rb") as file:
-        start = file.read(max(map(len, _FORMS)))
-    return next((form for mark, form in _FORMS.items() if start.startswith(mark)), "csv")

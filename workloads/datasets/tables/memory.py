@@ -5,19 +5,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.column_files import ROWS, chunk_batches
+from streamlab.workloads.datasets.tables.files import ROWS, chunk_batches
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.model import ListColumn
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +36,6 @@ class InMemory:
 
     def content(self) -> str:
         """As `Source.content`: a hash of names, types and values, by block."""
-        import pyarrow as pa
-
         digest = hashlib.sha256()
         for batch in self._read():
             digest.update(batch.schema.remove_metadata().to_string().encode())
@@ -69,8 +65,6 @@ class InMemory:
         )
 
     def _read(self) -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-
         try:
             yield from self.batches()
         except pa.ArrowException as error:
@@ -78,11 +72,7 @@ class InMemory:
 
 
 def frame_source(frame: Any) -> InMemory:
-    """Return a table of a pandas or Polars frame, or of any object with Arrow's stream interface.
-
-    Raises:
-        DatasetError: the object lacks the interface.
-    """
+    """Return a pandas or Polars frame, or another object with Arrow's stream interface; others raise `DatasetError`."""
     owner = type(frame)
     label = f"{owner.__module__.partition('.')[0]} {owner.__name__}"
     if not hasattr(frame, "__arrow_c_stream__"):
@@ -92,8 +82,6 @@ def frame_source(frame: Any) -> InMemory:
         )
 
     def batches() -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-
         with pa.RecordBatchReader.from_stream(frame) as reader:
             yield from reader
 
@@ -101,11 +89,7 @@ def frame_source(frame: Any) -> InMemory:
 
 
 def arrays_source(data: Any) -> InMemory:
-    """Return a table of columns by name, or of a structured array.
-
-    Raises:
-        DatasetError: `data` is neither.
-    """
+    """Return columns by name, or a structured array; raises `DatasetError` for other data."""
     if isinstance(data, np.ndarray) and data.dtype.names:
         data = {name: data[name] for name in data.dtype.names}
     if not isinstance(data, Mapping) or not data:
@@ -118,14 +102,7 @@ def arrays_source(data: Any) -> InMemory:
 
 
 def rows_source(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) -> InMemory:
-    """Return a table of the rows or blocks of columns that a function yields, as mappings from names.
-
-    An item is a block if its times are an array or a list. Each reading calls the function again, which must
-    yield the same items.
-
-    Raises:
-        DatasetError: `function` is not callable.
-    """
+    """Return the rows or blocks that a function yields; an item whose times are an array or a list is a block."""
     if not callable(function):
         raise DatasetError(f"rows: got {function!r:.60}; give a function without arguments")
     name = getattr(function, "__qualname__", "a function")
@@ -136,37 +113,37 @@ def rows_source(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) ->
 def _yielded(
     function: Callable[[], Iterable[Mapping[str, Any]]], ts: str, label: str
 ) -> "Iterator[pa.RecordBatch]":
-    pending: list[Mapping[str, Any]] = []
-    schema: pa.Schema | None = None
-
-    def with_same_columns(batch: "pa.RecordBatch") -> "pa.RecordBatch":
-        nonlocal schema
-        schema = schema or batch.schema
-        if batch.schema.names != schema.names:
+    names: list[str] = []
+    for batch in _batches(function, ts, label):
+        names = names or batch.schema.names
+        if batch.schema.names != names:
             raise DatasetError(
                 f"{label}: a block has the columns {', '.join(batch.schema.names)}, the first has "
-                f"{', '.join(schema.names)}; all must have the same, in one order"
+                f"{', '.join(names)}; all must have the same, in one order"
             )
-        return batch
+        yield batch
 
+
+def _batches(
+    function: Callable[[], Iterable[Mapping[str, Any]]], ts: str, label: str
+) -> "Iterator[pa.RecordBatch]":
+    pending: list[Mapping[str, Any]] = []
     for number, item in enumerate(function(), start=1):
         if not isinstance(item, Mapping) or ts not in item:
             raise DatasetError(
                 f"{label}: item {number} is {item!r:.60}; yield mappings from names of columns, "
                 f"with {ts} among them, to values of a row or to arrays of a block"
             )
-        if isinstance(item[ts], np.ndarray | list | tuple):
-            if pending:
-                yield with_same_columns(_of_rows(label, pending))
-                pending = []
-            yield with_same_columns(_batch(label, dict(item)))
-            continue
-        pending.append(item)
-        if len(pending) == ROWS:
-            yield with_same_columns(_of_rows(label, pending))
+        is_block = isinstance(item[ts], np.ndarray | list | tuple)
+        if pending and (is_block or len(pending) == ROWS):
+            yield _of_rows(label, pending)
             pending = []
+        if is_block:
+            yield _batch(label, dict(item))
+        else:
+            pending.append(item)
     if pending:
-        yield with_same_columns(_of_rows(label, pending))
+        yield _of_rows(label, pending)
 
 
 def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
@@ -181,8 +158,6 @@ def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
 
 
 def _batch(label: str, columns: Mapping[str, Any]) -> "pa.RecordBatch":
-    import pyarrow as pa
-
     lengths = {str(name): len(values) for name, values in columns.items()}
     if len(set(lengths.values())) != 1:
         shown = ", ".join(f"{name} {length}" for name, length in lengths.items())

@@ -50,11 +50,7 @@ class RequiredColumns:
 
 
 def required_columns(program: Program) -> RequiredColumns:
-    """Return the columns that a program reads.
-
-    Raises:
-        DatasetError: a field has a type that tables cannot provide.
-    """
+    """Return the columns that a program reads; raises `DatasetError` for types that tables cannot provide."""
     fields = {name: program.event[name] for name in program.event.names or ()}
     lists: Mapping[str, np.dtype[Any]] = {}
     every = frozenset(fields)

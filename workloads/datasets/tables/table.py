@@ -1,18 +1,15 @@
 """Declares a table: where rows come from, and what their columns mean. Declaring reads nothing."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
 from streamlab.workloads.datasets.times.recognition import NAMES
-
-if TYPE_CHECKING:
-    pass
 
 MOST_STREAMS = 1024
 """The same maximum as for generators: each stream is a file, and a thread or a task in engines."""
@@ -110,8 +107,7 @@ class Table:
             raise DatasetError(f"{where}: max_bad is {self.max_bad!r}; give 0 or more")
         if self.unit not in UNITS:
             raise DatasetError(f"{where}: unit is {self.unit!r}; give one of {', '.join(UNITS)}")
-        names = {"ts": self.ts, "key": self.key, "kind": self.kind, **self.columns}
-        for role, name in names.items():
+        for role, name in self.roles().items():
             wrong = not isinstance(name, str) or not name
             if wrong and not (name is None and role in ("key", "kind")):
                 raise DatasetError(f"{where}: {role} is {name!r}; give the name of a column")
@@ -128,20 +124,14 @@ class Table:
         """Return the table with relative paths resolved against a folder."""
         return replace(self, source=self.source.relative_to(folder))
 
+    def roles(self) -> dict[str, str | None]:
+        """Return the column of each role and field; None: no column."""
+        return {"ts": self.ts, "key": self.key, "kind": self.kind, **self.columns}
+
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""
-        return {
-            "ts": self.ts,
-            "key": self.key,
-            "kind": self.kind,
-            "columns": dict(self.columns),
-            "ids": list(self.ids),
-            "time_format": self.time_format,
-            "zone": self.zone,
-            "unit": self.unit,
-            "streams": self.streams,
-            "max_bad": self.max_bad,
-        }
+        names = (entry.name for entry in fields(self) if entry.name != "source")
+        return {**{name: getattr(self, name) for name in names}, "columns": dict(self.columns)}
 
 
 def _is_integer(value: object) -> bool:

@@ -1,7 +1,7 @@
 """Makes the dataset of a table, or finds it by the table's content."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,13 @@ _FEW = 1024
 """Numbers stay unchanged if all are below this, or below four times the number of distinct keys."""
 
 
+VERSION = 3
+"""Increased when the same table becomes a different dataset."""
+
+SORTING_BYTES = 24
+"""Memory per row, if rows must be sorted."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keys:
     """The mapping from keys to numbers.
@@ -48,10 +55,6 @@ class Keys:
     count: int
     numberings: Mapping[str, Numbering]
     values: npt.NDArray[np.int32] | None = None
-
-    def lookup(self, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Return the keys of numbers by first appearance."""
-        return numbers if self.values is None else self.values[numbers]
 
 
 def keys_of(numberings: Mapping[str, Numbering], kinds: int, label: str) -> Keys:
@@ -77,32 +80,26 @@ def keys_of(numberings: Mapping[str, Numbering], kinds: int, label: str) -> Keys
 
 def _dense_numbers(numbering: Numbering, below: int) -> npt.NDArray[np.int32] | None:
     """Return the texts as numbers; None if one is not a number or not below the limit."""
-    digits = len(str(below))
-    values = np.empty(len(numbering), np.int32)
-    for index, text in enumerate(numbering.texts()):
-        if not (text.isascii() and text.isdecimal()) or len(text) > digits:
+    values = []
+    for text in numbering.texts():
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else below
+        if number >= below or str(number) != text:
             return None
-        if str(int(text)) != text or int(text) >= below:
-            return None
-        values[index] = int(text)
-    return values
+        values.append(number)
+    return np.array(values, np.int32)
 
 
-VERSION = 3
-"""Increased when the same table becomes a different dataset."""
-
-SORTING_BYTES = 24
-"""Memory per row, if rows must be sorted."""
-
-
-def content_key(table: Table) -> str:
+def content_key(table: Table, sums: Sequence[str] | None = None) -> str:
     """Return the SHA-256 of a table's content and declarations; file locations do not count.
 
-    Raises:
-        DatasetError: a file cannot be read.
+    `sums` are the SHA-256 of its files; None: computed. Raises `DatasetError` if a file cannot be read.
     """
     files = table.source.files()
-    return _key(table, files, [file_sha256(path) for path in files])
+    sums = [file_sha256(path) for path in files] if sums is None else sums
+    parts = [VERSION, table.source.content(), sums, table.meaning()]
+    if FILE in table.roles().values():
+        parts.append([path.name for path in files])
+    return hashlib.sha256(canonical(parts).encode()).hexdigest()
 
 
 def dataset_of(
@@ -118,15 +115,8 @@ def dataset_of(
 ) -> Dataset:
     """Return a table as the input of a program, from the catalogue if present, else newly made.
 
-    Args:
-        table: the table.
-        name: the input's name (`Workload.input_name`).
-        program: reads the table, and determines the required columns.
-        catalog: stores the dataset.
-        progress: receives progress reports.
-        source: where the data comes from, for people; None: not stated.
-        licence: of the data; None: not stated.
-        made: for a generated table, the recipe that identifies it instead of its content.
+    `name` is the input's (`Workload.input_name`). `source` and `licence` describe the data for people. `made` is the
+    recipe of a generated table, which identifies it instead of its content.
 
     Raises:
         DatasetError: the table cannot be read, or does not fit the program; the catalogue is
@@ -145,7 +135,7 @@ def dataset_of(
     schema = [required.schema(), [[share.name, share.count] for share in streams]]
     recipe = made or Recipe(
         workload=name,
-        params={"table": _key(table, files, sums), "schema": schema},
+        params={"table": content_key(table, sums), "schema": schema},
         seed=0,
         events=0,
         generator_version=VERSION,
@@ -153,9 +143,7 @@ def dataset_of(
     named = [
         {"name": path.name, "sha256": digest} for path, digest in zip(files, sums, strict=True)
     ]
-    stored = catalog.find(recipe)
-    if stored is not None and made:
-        return stored
+    stored = None if made else catalog.find(recipe)  # callers have looked for what is made
     facts = catalog.origin(recipe)
     if stored is not None and facts is not None:
         places = facts.get("bad_lines") or facts.get("several_lines")
@@ -196,7 +184,7 @@ def dataset_of(
                 **reading.origin(),
                 "streams": table.streams,
                 **reading.times,
-                "columns": _columns(table),
+                "columns": {role: name for role, name in table.roles().items() if name},
             }
             if made is None
             else _generated(made),
@@ -224,21 +212,9 @@ def _generated(made: Recipe) -> dict[str, Any]:
     }
 
 
-def _key(table: Table, files: tuple[Path, ...], sums: list[str]) -> str:
-    parts = [VERSION, table.source.content(), sums, table.meaning()]
-    if FILE in (table.ts, table.key, table.kind, *table.columns.values()):
-        parts.append([path.name for path in files])
-    return hashlib.sha256(canonical(parts).encode()).hexdigest()
-
-
 def _state(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_size, status.st_mtime_ns
-
-
-def _columns(table: Table) -> dict[str, str]:
-    named = {"ts": table.ts, "key": table.key, "kind": table.kind, **table.columns}
-    return {role: column for role, column in named.items() if column is not None}
 
 
 def _check_memory(rows: int) -> None:
@@ -274,6 +250,7 @@ def _blocks(
         rows = select_rows(block, mask(np.asarray(block["kind"])))
         columns: dict[str, Any] = {"ts": rows["ts"]}
         if "tag" in names:
-            key = keys.lookup(np.asarray(rows["key"])).astype(np.int64)
+            number = np.asarray(rows["key"])
+            key = (number if keys.values is None else keys.values[number]).astype(np.int64)
             columns["tag"] = (share.kind + kinds * key).astype(np.int32)
         yield {**columns, **{name: rows[f".{name}"] for name in names if name not in columns}}

@@ -4,16 +4,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, take_rows
-from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain, shown
+from streamlab.workloads.datasets.tables.cells import is_text, mask_of, numbers, plain, shown
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
     KIND,
@@ -30,9 +31,6 @@ from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 from streamlab.workloads.datasets.times.reader import time_format_remedy
 from streamlab.workloads.model import ListColumn
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KEYS = "keys"
 """The name of the dictionary of keys."""
@@ -117,9 +115,7 @@ def _read(
             chosen = choose(table, required, part.names, part.place)
             for chunk in part.chunks(list(chosen.index.values()) or [0]):
                 block = _Block(table, required, chosen, chunk, part, reading, times).columns()
-                ts = np.asarray(block["ts"])
-                reading.late_rows(ts)
-                if len(ts):
+                if len(block["ts"]):
                     writer.append(block)
                 reading.empty_lines += chunk.empty_lines
                 reading.passed_over += chunk.header_lines
@@ -196,17 +192,13 @@ class _Block:
         for record in self._chunk.bad:
             number = row_words(record.row, record.line, record.further)
             self._reading.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
-        is_good = np.ones(rows, np.bool_)
-        is_good[list(self._bad)] = False
-        good = np.flatnonzero(is_good)
-        self._reading.good_rows(good, further, self._row)
+        good = np.delete(np.arange(rows), list(self._bad))
+        self._reading.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
         return {name: self._good(name, column, good) for name, column in read.items()}
 
     def _made(self, name: str, part: Part) -> "pa.Array":
         """Return `FILE` or `ROW`, the columns of every table."""
-        import pyarrow as pa
-
         rows = self._chunk.batch.num_rows
         if name == FILE:
             return pa.repeat(part.file, rows)
@@ -227,9 +219,6 @@ class _Block:
             self._bad.setdefault(row, f", column {self._chosen.names[role]}: {why}")
 
     def _kinds(self, rows: int) -> npt.NDArray[np.int8]:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if self._chosen.kind is not None:
             return np.full(rows, self._chosen.kind, np.int8)
         names = self._required.kinds
@@ -243,9 +232,6 @@ class _Block:
 
     def _texts(self, role: str) -> "pa.Array":
         """Return a column as texts without surrounding blanks; empty ones are bad or noted as empty."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         cells = self._cells[role]
         if pa.types.is_floating(cells.type):  # pandas stores whole numbers with gaps as floats
             with suppress(pa.ArrowInvalid):
@@ -256,7 +242,7 @@ class _Block:
                 "numbers"
             )
         texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).fill_null("")
-        is_empty = np.asarray(pc.equal(texts, "").to_numpy(zero_copy_only=False))
+        is_empty = mask_of(pc.equal(texts, ""))
         if role in (KEY, KIND):
             self._note(role, {int(row): "is empty" for row in np.flatnonzero(is_empty)})
         else:
@@ -283,34 +269,27 @@ class _Block:
 
     def _list(self, name: str, dtype: np.dtype[Any], rows: int) -> "ListColumn | pa.Array":
         """Return lists of numbers, or of texts that are numbered later."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         role = f".{name}"
         cells = self._cells.get(role)
-        if cells is None:
-            self._empty[name] = self._absent(name, rows)
+        if cells is None or pa.types.is_null(cells.type):
+            self._empty[name] = (
+                self._absent(name, rows) if cells is None else np.ones(rows, np.bool_)
+            )
             return ListColumn(np.zeros(rows + 1, np.int64), np.empty(0, dtype))
+        self._empty[name] = mask_of(cells.is_null())
         kind = cells.type
         if is_text(kind):
             words = [tokens(text or "").words for text in cells.to_pylist()]
-            self._empty[name] = np.asarray(cells.is_null().to_numpy(zero_copy_only=False))
             return pa.array(words, pa.list_(pa.string()))
         if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-            if pa.types.is_null(kind):
-                self._empty[name] = np.ones(rows, np.bool_)
-                return ListColumn(np.zeros(rows + 1, np.int64), np.empty(0, dtype))
             raise DatasetError(
                 f"{self._where(role)} is of type {kind}; give lists, or texts for their words"
             )
-        self._empty[name] = np.asarray(cells.is_null().to_numpy(zero_copy_only=False))
         lengths = pc.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
-        offsets = np.zeros(rows + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = np.append(0, np.cumsum(lengths)).astype(np.int64)
         flat = cells.flatten()
         if is_text(kind.value_type):
-            is_empty = np.asarray(flat.is_null().to_numpy(zero_copy_only=False))
-            self._note_elements(role, offsets, is_empty, {})
+            self._note_elements(role, offsets, mask_of(flat.is_null()), {})
             return cells.cast(pa.list_(pa.string()))
         elements = numbers(flat, dtype, self._where(role))
         self._note_elements(role, offsets, elements.empty, elements.bad)
@@ -342,42 +321,37 @@ class _Block:
 
     def _count(self, kind: npt.NDArray[np.int8], good: npt.NDArray[np.int64]) -> None:
         reading = self._reading
-        for index, count in enumerate(np.bincount(kind[good], minlength=len(reading.of_kind))):
-            reading.of_kind[index] += int(count)
+        by_kind = [good[kind[good] == index] for index in range(len(reading.of_kind))]
+        for index, rows in enumerate(by_kind):
+            reading.of_kind[index] += len(rows)
         for name, empty in self._empty.items():
-            if not empty.any():
-                continue
-            rows = good[empty[good]]
-            for index, count in enumerate(np.bincount(kind[rows], minlength=len(reading.of_kind))):
-                if not count:
+            for index, rows in enumerate(by_kind):
+                without = rows[empty[rows]]
+                if not len(without):
                     continue
-                before = reading.empty.get((index, name), 0)
-                reading.empty[index, name] = before + int(count)
-                row = int(rows[np.argmax(kind[rows] == index)])
+                reading.empty[index, name] = reading.empty.get((index, name), 0) + len(without)
                 column = self._chosen.names.get(f".{name}", name)
-                words = f"{self._row(row)}, column {column}"
+                words = f"{self._row(int(without[0]))}, column {column}"
                 reading.first_empty.setdefault((index, name), words)
 
     def _good(
         self, name: str, column: "npt.NDArray[Any] | ListColumn | pa.Array", good: Any
     ) -> Column:
         """Return the good rows of a column, with texts as numbers."""
-        import pyarrow as pa
-
         if not isinstance(column, pa.Array):
             return take_rows(column, good)
-        dictionary = KEYS if name == "key" else name.removeprefix(".")
+        field_name = name.removeprefix(".")
+        dictionary = KEYS if name == "key" else field_name
         numbering = self._reading.numberings.setdefault(dictionary, Numbering())
         ids = numbering.ids(column.take(pa.array(good)))
-        field_name = name.removeprefix(".")
-        dtype = {**self._required.fields, **self._required.lists}.get(
-            field_name, np.dtype(np.int32)
-        )
-        if name == "key" or len(numbering) - 1 <= np.iinfo(dtype).max:
-            if isinstance(ids, ListColumn):
-                return ListColumn(ids.offsets, ids.values.astype(dtype))
-            return ids.astype(np.int32 if name == "key" else dtype)
-        raise DatasetError(
-            f"{self._where(name)}: {len(numbering):,} different texts are more than field "
-            f"{field_name} of type {dtype} can number"
-        )
+        if name == "key":
+            return ids
+        dtype = {**self._required.fields, **self._required.lists}[field_name]
+        if len(numbering) - 1 > np.iinfo(dtype).max:
+            raise DatasetError(
+                f"{self._where(name)}: {len(numbering):,} different texts are more than field "
+                f"{field_name} of type {dtype} can number"
+            )
+        if isinstance(ids, ListColumn):
+            return ListColumn(ids.offsets, ids.values.astype(dtype))
+        return ids.astype(dtype)

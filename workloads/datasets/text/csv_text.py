@@ -2,22 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
-from typing import TYPE_CHECKING
+from itertools import chain, islice
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pa_csv
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.raw_files import Part, readable
 from streamlab.workloads.datasets.text.decoding import NO_UTF8, text_blocks
-from streamlab.workloads.datasets.text.records import BadRecord, Chunk, Records, RecordScanner
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyarrow.csv import InvalidRow
+from streamlab.workloads.datasets.text.records import Chunk, Records, RecordScanner
 
 TAB = r"\t"
 """The notation for a tab as delimiter."""
@@ -30,9 +26,9 @@ _HEAD_BYTES = 1 << 20
 
 _DELIMITER = re.compile(r'(?!["\r\n\0])[\x00-\x7f]')
 _EMPTY_LINES = re.compile(rb"\A(?:\r?\n)+")
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
-_STAND_INS = bytes({*range(1, 32)} - {*b"\t\n\r"})
-"""Control characters; one that a block lacks replaces the block's single carriage returns."""
+
+_Cells = tuple[list["pa.Array"], list[tuple[int, int, bytes]]]
+"""The chosen columns of the good records, and of each other one its index, number of columns and text."""
 
 
 def parse_delimiter(delimiter: object, where: str) -> str:
@@ -140,11 +136,7 @@ class CsvText:
         return tuple(str(number) for number in range(1, len(cells) + 1))
 
     def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[Chunk]:
-        """Yield all records after the header.
-
-        Args:
-            columns: number of cells in a record; a record with more or fewer is bad.
-            chosen: indices of the requested columns.
+        """Yield the chosen columns of all records after the header; one without `columns` cells is bad.
 
         Raises:
             DatasetError: a quote is never closed, or the file is damaged.
@@ -157,65 +149,59 @@ class CsvText:
                 header_lines = 0
 
     def _parsed(self, records: Records, columns: int, chosen: Sequence[int]) -> Chunk:
-        skipped: list[int] = []
-        ragged: list[BadRecord] = []
+        data = records.data
+        lone_return = b"\r" in data and data.count(b"\r") > data.count(b"\r\n")
+        # Arrow ends a record at single returns, and refuses rows that are not UTF-8.
+        parse = self._parse_slowly if lone_return or not _is_utf8(data) else self._parse
+        cells, ragged = parse(records, columns, chosen)
+        good = records.without(
+            {at: (f"{count} columns instead of {columns}", start) for at, count, start in ragged}
+        )
+        assert all(len(column) == len(good.row) for column in cells), "both find the same records"
+        return _chunk(cells, good)
 
-        def skip(row: "InvalidRow") -> str:
-            index = row.number - 1
-            skipped.append(index)
-            reason = f"{row.actual_columns} columns instead of {columns}"
-            number, line, further = (
-                int(each[index]) for each in (records.row, records.line, records.further)
-            )
-            ragged.append(BadRecord(number, line, further, reason, row.text.encode(encoding)))
+    def _parse_slowly(self, records: Records, columns: int, chosen: Sequence[int]) -> _Cells:
+        """As `_parse`, record by record."""
+        rows: list[list[bytes]] = []
+        ragged: list[tuple[int, int, bytes]] = []
+        lines = iter(records.data.split(b"\n"))
+        for index, further in enumerate(records.further.tolist()):
+            first = next(line for line in lines if line not in (b"", b"\r"))
+            record = b"\n".join([first, *islice(lines, further)])
+            cells = self._scanner.cells(record)
+            if len(cells) == columns:
+                rows.append(cells)
+            else:
+                ragged.append((index, len(cells), record.removesuffix(b"\r")))
+        return [pa.array([cells[at] for cells in rows], pa.binary()) for at in chosen], ragged
+
+    def _parse(self, records: Records, columns: int, chosen: Sequence[int]) -> _Cells:
+        ragged: list[tuple[int, int, bytes]] = []
+
+        def skip(row: "pa_csv.InvalidRow") -> str:
+            ragged.append((row.number - 1, row.actual_columns, row.text.encode()))
             return "skip"
 
-        data, stand_in = records.data, b""
-        if b"\r" in data and data.count(b"\r") > data.count(b"\r\n"):
-            data, stand_in = _without_returns(data)
-        # Arrow decodes the rows that it skips, so all data must be UTF-8 while it parses.
-        encoding = "utf-8" if _is_utf8(data) else "latin-1"
-        if encoding != "utf-8":
-            data = data.decode(encoding).encode()
-        table = self._table(data, columns, chosen, skip)
-        good = np.delete(np.arange(len(records.row)), skipped) if skipped else slice(None)
-        row = records.row[good]
-        assert table.num_rows == len(row), "Arrow and the scanner find the same records"
-        bad = tuple(sorted((*records.bad, *ragged)))
-        return _chunk(
-            [_column(table, str(index), stand_in, encoding) for index in chosen],
-            replace(
-                records, row=row, line=records.line[good], further=records.further[good], bad=bad
-            ),
-        )
-
-    def _table(
-        self,
-        data: bytes,
-        columns: int,
-        chosen: Sequence[int],
-        skip: "Callable[[InvalidRow], str]",
-    ) -> "pa.Table":
-        import pyarrow as pa
-        from pyarrow import csv
-
         names = [str(number) for number in range(columns)]
-        return csv.read_csv(
-            pa.BufferReader(data or b"\n"),
-            read_options=csv.ReadOptions(
-                use_threads=False, block_size=len(data) + 2, column_names=names
+        table = pa_csv.read_csv(
+            pa.BufferReader(records.data or b"\n"),
+            read_options=pa_csv.ReadOptions(
+                use_threads=False, block_size=len(records.data) + 2, column_names=names
             ),
-            parse_options=csv.ParseOptions(
+            parse_options=pa_csv.ParseOptions(
                 delimiter=self._delimiter,
                 quote_char='"' if self._quoted else False,
                 newlines_in_values=self._quoted,
                 invalid_row_handler=skip,
             ),
-            convert_options=csv.ConvertOptions(
+            convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.binary()),
                 include_columns=[names[index] for index in sorted(set(chosen))],
             ),
         )
+        empty = pa.nulls(0, pa.binary())
+        columns_of_chunks = (table[str(index)].chunks for index in chosen)
+        return [pa.concat_arrays(chunks or [empty]) for chunks in columns_of_chunks], ragged
 
 
 class LineText:
@@ -235,8 +221,6 @@ class LineText:
 
     def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield all lines: as `CsvText.rows`."""
-        import pyarrow as pa
-
         place, line = self._part.place, 0
         scanner = RecordScanner(place, ",", quoted=False)
         with readable(place, lambda: f"line {line}"):
@@ -257,34 +241,26 @@ class LineText:
         return line
 
 
-def _chunk(columns: "list[pa.Array]", rows: Records) -> Chunk:
+def _chunk(cells: "list[pa.Array]", rows: Records) -> Chunk:
     """Return records and their cells as a chunk; those with cells that are not UTF-8 become bad ones."""
-    import pyarrow as pa
-
     texts, wrong = [], np.zeros(len(rows.row), np.bool_)
-    for column in columns:
+    for column in cells:
         try:
             texts.append(column.cast(pa.string()))
         except pa.ArrowInvalid:
             decoded = [_decoded(cell) for cell in column.to_pylist()]
             wrong |= np.array([text is None for text in decoded], np.bool_)
             texts.append(pa.array(decoded, pa.string()))
-    row, line, further = rows.row, rows.line, rows.further
-    bad = list(rows.bad)
     if wrong.any():
-        numbers = (each[wrong].tolist() for each in (row, line, further))
-        for first, second, third in zip(*numbers, strict=True):
-            bad.append(BadRecord(first, second, third, "it is not UTF-8", b""))
-        bad.sort()
         texts = [column.filter(pa.array(~wrong)) for column in texts]
-        row, line, further = row[~wrong], line[~wrong], further[~wrong]
-    names = [str(index) for index in range(len(texts))]
+        not_utf8 = dict.fromkeys(np.flatnonzero(wrong).tolist(), ("it is not UTF-8", b""))
+        rows = rows.without(not_utf8)
     return Chunk(
-        batch=pa.RecordBatch.from_arrays(texts, names),
-        number=lambda index: row_words(*(int(each[index]) for each in (row, line, further))),
-        bad=bad,
-        line=line,
-        further=further,
+        batch=pa.RecordBatch.from_arrays(texts, [str(index) for index in range(len(texts))]),
+        number=lambda index: row_words(*rows.numbers(index)),
+        bad=rows.bad,
+        line=rows.line,
+        further=rows.further,
         empty_lines=rows.empty_lines,
     )
 
@@ -303,38 +279,8 @@ def _is_utf8(data: bytes) -> bool:
         return False
 
 
-def _without_returns(data: bytes) -> tuple[bytes, bytes]:
-    """Replace single carriage returns by a control character; return the data and that character.
-
-    Arrow ends a record at single returns, but the scanner does not.
-    """
-    stand_in = next((bytes([code]) for code in _STAND_INS if code not in data), None)
-    if stand_in is None:
-        raise DatasetError(
-            "the text has single carriage returns and all control characters, so it is not CSV"
-        )
-    return _LONE_RETURN.sub(stand_in, data), stand_in
-
-
-def _column(table: "pa.Table", name: str, stand_in: bytes, encoding: str) -> "pa.Array":
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = table[name].combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], pa.binary())
-    if encoding != "utf-8":
-        cells = (cell.decode().encode(encoding) for cell in column.to_pylist())
-        column = pa.array(cells, pa.binary())
-    return pc.replace_substring(column, stand_in, b"\r") if stand_in else column
-
-
 def _refuse_json(place: str, line: bytes) -> None:
-    """Refuse JSON lines and JSON documents, which would parse as odd CSV.
-
-    Raises:
-        DatasetError: the first line is JSON.
-    """
+    """Raise a `DatasetError` if the first line is JSON, which would parse as odd CSV."""
     if not line.startswith((b"{", b"[")):
         return
     form = "JSON"

@@ -1,7 +1,8 @@
 """Decodes files to UTF-8, from any encoding that a byte-order mark names, in blocks of whole lines."""
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 from typing import IO
 
 from streamlab.workloads.datasets.errors import DatasetError
@@ -57,63 +58,44 @@ def text_blocks(file: IO[bytes], place: str) -> Iterator[bytes]:
 
 
 def _decoded(file: IO[bytes], place: str) -> Iterator[bytes]:
-    """Yield the content of a file as UTF-8."""
-    decode = None
-    for block in _raw_blocks(file):
-        decode = decode or _decoder(block, place)
-        yield decode(block, False)
-    if decode is not None:
-        yield decode(b"", True)
-
-
-def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a file; if it is damaged, yield the bytes before the damage and then raise."""
-    mark = max(len(mark) for mark, _ in _OTHER_MARKS)
-    broken: Exception | None = None
-    while broken is None:
-        pieces, size = [], 0
-        while size < max(BLOCK_BYTES, mark):
-            try:
-                piece = file.read(_PIECE_BYTES)
-            except Exception as error:  # raised below
-                broken = error
-                break
-            if not piece:
-                break
-            pieces.append(piece)
-            size += len(piece)
-        if not pieces:
-            break
-        yield b"".join(pieces)
-    if broken is not None:
-        raise broken
-
-
-def _decoder(head: bytes, place: str) -> Callable[[bytes, bool], bytes]:
-    """Return a function from bytes, and whether they are the last, to UTF-8."""
+    """Yield the content of a file as UTF-8, without its mark."""
+    blocks = _raw_blocks(file)
+    head = next(blocks, b"")
     encoding = next((name for mark, name in _OTHER_MARKS if head.startswith(mark)), None)
     if encoding is None:
         if b"\0" in head[:2]:
             raise DatasetError(f"{place}: line 1 holds a byte 0{NO_UTF8}")
-        rest = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
-
-        def plain(data: bytes, final: bool) -> bytes:
-            nonlocal rest
-            text, rest = data[rest:], 0
-            return text
-
-        return plain
+        yield head.removeprefix(_UTF8_MARK)
+        yield from blocks
+        return
     decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+    try:
+        for block in chain([head], blocks):
+            yield decoder.decode(block).encode("utf-8", "surrogatepass")
+        yield decoder.decode(b"", True).encode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise DatasetError(
+            f"{place} is not {encoding.upper()}, which its first bytes name ({error.reason})"
+        ) from error
 
-    def transcoded(data: bytes, final: bool) -> bytes:
-        try:
-            return decoder.decode(data, final).encode("utf-8", "surrogatepass")
-        except UnicodeDecodeError as error:
-            raise DatasetError(
-                f"{place} is not {encoding.upper()}, which its first bytes name ({error.reason})"
-            ) from error
 
-    return transcoded
+def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of a file; if it is damaged, yield the bytes before the damage and then raise."""
+    longest_mark = max(len(mark) for mark, _ in _OTHER_MARKS)
+    pieces: list[bytes] = []
+    broken: Exception | None = None
+    try:
+        while piece := file.read(min(_PIECE_BYTES, BLOCK_BYTES)):
+            pieces.append(piece)
+            if sum(map(len, pieces)) >= max(BLOCK_BYTES, longest_mark):
+                yield b"".join(pieces)
+                pieces = []
+    except Exception as error:
+        broken = error
+    if pieces:
+        yield b"".join(pieces)
+    if broken is not None:
+        raise broken
 
 
 def _ends_with_returns(text: bytes) -> bool:

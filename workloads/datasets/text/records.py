@@ -7,18 +7,16 @@ lines is read as a record.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.decoding import LONGEST_LINE_BYTES
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 BLANKS = " "
 """This delimiter stands for any run of blanks and tabs."""
@@ -26,6 +24,7 @@ BLANKS = " "
 NO_QUOTES = "where quotes are plain characters, give --no-quotes (quoted=False)"
 """The remedy for rows lost because of a quote."""
 
+Ints = npt.NDArray[np.int64]
 _QUOTE, _LF, _CR = b'"\n\r'
 _SHOWN_BYTES = 60
 _EACH_RUN, _AT_ENDS = re.compile(rb"[ \t]+"), re.compile(rb"^ | (?=\r?$)", re.MULTILINE)
@@ -76,9 +75,9 @@ class Chunk:
 
     batch: "pa.RecordBatch"
     number: Callable[[int], int | str]
-    further: npt.NDArray[np.int64]
+    further: Ints
     bad: Sequence[BadRecord] = ()
-    line: npt.NDArray[np.int64] | None = None
+    line: Ints | None = None
     empty_lines: int = 0
     header_lines: int = 0
 
@@ -97,9 +96,9 @@ class Records:
     """
 
     data: bytes
-    row: npt.NDArray[np.int64]
-    line: npt.NDArray[np.int64]
-    further: npt.NDArray[np.int64]
+    row: Ints
+    line: Ints
+    further: Ints
     bad: tuple[BadRecord, ...] = ()
     empty_lines: int = 0
 
@@ -108,6 +107,20 @@ class Records:
         """The number of all lines: good, bad and empty."""
         bad = sum(1 + record.further for record in self.bad)
         return len(self.row) + int(self.further.sum()) + bad + self.empty_lines
+
+    def numbers(self, index: int) -> tuple[int, int, int]:
+        """Return the number of a good record, its first line, and the number of lines after it."""
+        return int(self.row[index]), int(self.line[index]), int(self.further[index])
+
+    def without(self, reasons: Mapping[int, tuple[str, bytes]]) -> "Records":
+        """Return the same lines, with some of the good records as bad ones: by index, the reason and first bytes."""
+        if not reasons:
+            return self
+        bad = [BadRecord(*self.numbers(index), *why) for index, why in reasons.items()]
+        good = np.delete(np.arange(len(self.row)), list(reasons))
+        row, line, further = self.row[good], self.line[good], self.further[good]
+        both = tuple(sorted([*self.bad, *bad]))
+        return replace(self, row=row, line=line, further=further, bad=both)
 
 
 class RecordScanner:
@@ -180,20 +193,12 @@ class RecordScanner:
         ends = np.flatnonzero(text == _LF)
         begins = np.concatenate([[0], ends[:-1] + 1])
         lengths = ends - begins
-        shortest = 2 if b"\r" in data else 1
-        plain = shortest <= lengths.min() and lengths.max() < LONGEST_LINE_BYTES
-        if plain and not (quotes and _has_odd_quotes(text, ends, ord(self._delimiter))):
-            count = len(ends)
-            return Records(
-                data=data,
-                row=np.arange(row, row + count),
-                line=np.arange(line, line + count),
-                further=np.zeros(count, np.int64),
-            ), len(data)
-        empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         odd = lengths >= LONGEST_LINE_BYTES
         if quotes:
-            odd |= _odd_lines(text, ends, ord(self._delimiter))
+            marks = np.flatnonzero(text == _QUOTE)
+            if not _all_enclose(text, marks, ends, ord(self._delimiter)):
+                odd |= _odd_lines(text, marks, len(ends), ord(self._delimiter))
+        empty = (lengths == 0) | ((lengths == 1) & (text[begins] == _CR))
         first, further = ~empty, np.zeros(len(ends), np.int64)
         wrong: dict[int, str] = {}
         used, next_line = len(data), 0
@@ -271,49 +276,33 @@ def _joined(blanks: re.Match[bytes]) -> bytes:
     return b"" if blanks["outer"] is not None else b" "
 
 
-def _has_odd_quotes(
-    text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
-) -> bool:
-    """Return whether a quote neither encloses a cell within a line nor is doubled in such a cell."""
-    at = np.flatnonzero(text == _QUOTE)
-    if len(at) % 2:
-        return True
-    before, after, second = _around(text, at[::2] - 1, at[1::2] + 1)
-    if not np.all((before == delimiter) | (before == _LF) | (before == _QUOTE)):
-        return True
-    closed = (after == delimiter) | (after == _LF) | (after == _QUOTE)
-    if not np.all(closed | ((after == _CR) & (second == _LF))):
-        return True
-    return bool(np.any(np.searchsorted(at, ends) % 2))
+def _all_enclose(text: npt.NDArray[np.uint8], at: Ints, ends: Ints, delimiter: int) -> bool:
+    """Return whether all quotes enclose a cell within a line, or are doubled in such a cell."""
+    if len(at) % 2 or np.any(np.searchsorted(at, ends) % 2):
+        return False
+    signs, closing = [delimiter, _LF, _QUOTE], at[1::2]
+    before, after = text[at[::2] - 1], text[closing + 1]  # before the first byte is the last, an LF
+    at_return = (after == _CR) & (text.take(closing + 2, mode="clip") == _LF)
+    return bool(np.isin(before, signs).all() and (np.isin(after, signs) | at_return).all())
 
 
 def _odd_lines(
-    text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], delimiter: int
+    text: npt.NDArray[np.uint8], at: Ints, count: int, delimiter: int
 ) -> npt.NDArray[np.bool_]:
     """Return which lines are not complete records, if each began a record.
 
     A line is complete if no quote begins a cell, or if all quotes enclose a cell or are doubled in one.
     """
-    at = np.flatnonzero(text == _QUOTE)
-    lines = np.searchsorted(ends, at)
+    lines = np.cumsum(text == _LF, dtype=np.int32)[at]
     new = np.diff(lines, prepend=-1) != 0
     starts = np.flatnonzero(new)
     counts = np.diff(starts, append=len(at))
     opens = (np.arange(len(at)) - np.repeat(starts, counts)) % 2 == 0
-    before, after, second = _around(text, at - 1, at + 1)
+    before, after, second = text[at - 1], text[at + 1], text.take(at + 2, mode="clip")
     begins = (before == delimiter) | (before == _LF)
     closes = (after == delimiter) | (after == _LF) | ((after == _CR) & (second == _LF))
     good = np.where(opens, begins | ((before == _QUOTE) & ~new), closes | (after == _QUOTE))
-    odd = np.zeros(len(ends), np.bool_)
+    odd = np.zeros(count, np.bool_)
     complete = np.logical_and.reduceat(good, starts) & (counts % 2 == 0)
     odd[lines[starts]] = ~complete & np.logical_or.reduceat(begins, starts)
     return odd
-
-
-def _around(
-    text: npt.NDArray[np.uint8], before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return the bytes at some positions before quotes, at some after quotes, and one further."""
-    first = text[np.maximum(before, 0)]
-    first[before < 0] = _LF
-    return first, text[after], text[np.minimum(after + 1, len(text) - 1)]

@@ -32,7 +32,9 @@ class RowReport:
         empty_lines: number of empty lines outside rows.
         passed_over: number of lines of headers, and of lines that the import does not need.
         descents: number of rows with an earlier time than the row before.
+        first_descent: the first of these rows, in words.
         last_ts: time of the last row.
+        last_place: time and place of the last row, in words.
         times: how times were read (`TimeReader.report`).
     """
 
@@ -46,7 +48,9 @@ class RowReport:
     empty_lines: int = 0
     passed_over: int = 0
     descents: int = 0
+    first_descent: str = ""
     last_ts: int | None = None
+    last_place: str = ""
     times: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -62,25 +66,25 @@ class RowReport:
         if len(self.bad_lines) < _MOST_NAMED:
             self.bad_lines.append(words)
 
-    def good_rows(self, rows: Ints, further: Ints, place: Callable[[int], str]) -> None:
-        """Count good rows, given their indices in a chunk, and the lines of all its rows after their first."""
-        self.rows += len(rows)
+    def add_rows(self, rows: Ints, ts: Ints, further: Ints, place: Callable[[int], str]) -> None:
+        """Count good rows: their indices in a chunk, their times, and the lines of all its rows after their first."""
+        if not len(rows):
+            return
         for row in rows[further[rows] > 0].tolist():
             self.of_lines += 1
             self.lines_in_rows += int(further[row])
             if len(self.several) < _MOST_NAMED:
                 self.several.append(place(row))
-
-    def late_rows(self, ts: Ints) -> Ints:
-        """Return which of the next good rows have an earlier time than the row before them, and count them."""
-        if not len(ts):
-            return ts
         late = np.flatnonzero(
             np.diff(ts, prepend=ts[0] if self.last_ts is None else self.last_ts) < 0
         )
+        if len(late) and not self.descents:
+            at = int(late[0])
+            before = f"{ts[at - 1]} at {place(int(rows[at - 1]))}" if at else self.last_place
+            self.first_descent = f"{place(int(rows[at]))}: time {ts[at]} is before {before}"
+        self.rows += len(rows)
         self.descents += len(late)
-        self.last_ts = int(ts[-1])
-        return late
+        self.last_ts, self.last_place = int(ts[-1]), f"{ts[-1]} at {place(int(rows[-1]))}"
 
     def excess(self) -> str:
         """Return the end of an error about bad rows: their lines, and how to skip them."""

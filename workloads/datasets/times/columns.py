@@ -4,26 +4,21 @@ import itertools
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.times.reader import TimeReader, text_form
+from streamlab.workloads.datasets.times.reader import TimeReader
 from streamlab.workloads.datasets.times.recognition import (
-    DAY_TIME,
     FARTHEST,
     ISO,
     NAMES,
     PER_SECOND,
-    is_number,
 )
-from streamlab.workloads.datasets.times.zones import UtcTimes, utc_times
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from streamlab.workloads.datasets.times.zones import Ints, utc_times
 
 _MOST_CACHED = 1 << 20
 """The most texts with cached times; times in minutes and days repeat."""
@@ -33,7 +28,7 @@ _MOST_EXACT = 2.0**24
 _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"[0-5]\d"}
 """Fields of patterns with a fixed number of digits."""
 
-Times = tuple[npt.NDArray[np.int64], dict[int, str]]
+Times = tuple[Ints, dict[int, str]]
 """Times of all rows (0 for a bad row), and why rows are bad."""
 RowWords = Callable[[int], str]
 """Names a row of a column, given its index."""
@@ -53,9 +48,6 @@ class ColumnTimes:
         Raises:
             DatasetError: a column of this type cannot hold times, or not in the reader's form.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         self.reader.used = True
         kind = column.type
         if pa.types.is_dictionary(kind):
@@ -71,7 +63,7 @@ class ColumnTimes:
                     f"{place}: the times are of type {kind} already; leave out the time format "
                     f"({self.reader.form})"
                 )
-            self.reader.note_stamps()
+            self.reader.stamps = True
             return self._stamps(column, row, column)
         if pa.types.is_integer(kind):
             return self._whole(column, row)
@@ -87,22 +79,17 @@ class ColumnTimes:
         raise DatasetError(f"{place}: a column of type {kind} holds no times")
 
     def _stamps(self, column: "pa.Array", row: RowWords, shown: "pa.Array") -> Times:
-        times = self._utc(column)
-        if len(times.repeated):
-            first = int(times.repeated[0])
-            self.reader.count_repeated(len(times.repeated), f"{shown[first]} ({row(first)})")
-        return self._scaled(times.values, column.type.unit, _empty(column, times.bad))
+        values, bad, repeated = self._utc(column)
+        if len(repeated):
+            first = int(repeated[0])
+            self.reader.count_repeated(len(repeated), f"{shown[first]} ({row(first)})")
+        return self._scaled(values, column.type.unit, _empty(column, bad))
 
-    def _utc(self, column: "pa.Array") -> UtcTimes:
-        import pyarrow as pa
-
+    def _utc(self, column: "pa.Array") -> tuple[Ints, dict[int, str], Ints]:
         values = np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
-        zone = "UTC" if column.type.tz else self.reader.zone
-        return utc_times(values, column.type.unit, zone)
+        return utc_times(values, column.type.unit, "UTC" if column.type.tz else self.reader.zone)
 
     def _whole(self, column: "pa.Array", row: RowWords) -> Times:
-        import pyarrow as pa
-
         bad = _empty(column, {})
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.dtype == np.uint64:
@@ -111,55 +98,33 @@ class ColumnTimes:
             values = np.where(far, 0, values)
         values = values.astype(np.int64)
         if self.reader.form is None:
-            good = np.ones(len(values), np.bool_)
-            good[list(bad)] = False
-            bad.update(self._foreign(values, good.astype(np.int64), values.__getitem__, row))
+            if self.reader.recognition.form is None:
+                self._recognize(*_encoded(column.cast(pa.string()), row))
+            some = np.ones(len(values), np.bool_)
+            some[list(bad)] = False
+            bad.update(self._foreign(values, some, values.__getitem__))
         elif self.reader.numeric_unit is None:
             return self._texts(column.cast(pa.string()), row)  # 20240131, of a pattern
         return self._scaled(values, self.reader.numeric_unit or self.reader.unit, bad)
 
     def _foreign(
-        self,
-        values: npt.NDArray[np.int64],
-        counts: npt.NDArray[np.int64],
-        shown: Callable[[int], object],
-        row: RowWords,
+        self, values: Ints, some: npt.NDArray[np.bool_], shown: Callable[[int], object]
     ) -> dict[int, str]:
-        """Return why numbers are not in the recognized form; recognize the form first if needed."""
+        """Return why some of the numbers are not in the recognized form."""
         recognition = self.reader.recognition
-        sizes = np.abs(values.astype(np.float64))
-        some = counts > 0
-        if recognition.form is None and some.any():
-            index = np.flatnonzero(some)
-            recognition.decide_numbers(
-                sizes[some],
-                counts[some],
-                int(counts.sum()),
-                lambda at: str(shown(int(index[at]))),
-                lambda at: row(int(index[at])),
-            )
-        foreign = np.flatnonzero(recognition.foreign(sizes) & some)
-        return {int(at): recognition.number_words(str(shown(int(at)))) for at in foreign}
+        foreign = np.flatnonzero(recognition.foreign(np.abs(values.astype(np.float64))) & some)
+        return {at: recognition.number_words(str(shown(at))) for at in foreign.tolist()}
 
     def _texts(self, column: "pa.Array", row: RowWords) -> Times:
-        import pyarrow.compute as pc
-
         stamps = _fixed_stamps(column, self.reader.form) if self.reader.form else None
         if stamps is not None:
             self.reader.note_zone(str(column[0]), named=False)
             return self._stamps(stamps, row, column)
-        coded = pc.utf8_trim_whitespace(column).dictionary_encode(null_encoding="mask")
-        codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
-
-        def row_of(code: int) -> str:
-            return row(int(np.argmax(codes == code)))
-
-        texts = coded.dictionary
-        counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+        texts, codes, row_of = _encoded(pc.utf8_trim_whitespace(column), row)
         self._repeated.clear()
-        if self.reader.form is None and self.reader.recognition.form is None and len(texts):
-            self._recognize(texts, counts, row_of)
-        times, wrong = self._quick(texts, counts, row_of) or self._each(texts)
+        if self.reader.recognition.form is None and self.reader.form in (None, ISO):
+            self._recognize(texts, codes, row_of)
+        times, wrong = self._quick(texts, codes) or self._each(texts)
         bad = {int(at): "is empty" for at in np.flatnonzero(codes < 0)}
         if wrong:
             for at in np.flatnonzero(np.isin(codes, list(wrong))):
@@ -170,71 +135,37 @@ class ColumnTimes:
             return np.zeros(len(codes), np.int64), bad
         return np.where(codes < 0, 0, times[codes]), bad
 
-    def _recognize(
-        self, texts: "pa.Array", counts: npt.NDArray[np.int64], row_of: RowWords
-    ) -> None:
+    def _recognize(self, texts: "pa.Array", codes: Ints, row_of: RowWords) -> None:
         """Decide the form of times from the first texts."""
-        recognition = self.reader.recognition
-        if (values := _whole_numbers(texts)) is not None:
-            self._foreign(values, counts, lambda at: texts[int(at)], row_of)
-            return
-        total = int(counts.sum())
-        if self._stamp_column(texts) is not None:
-            recognition.decide_texts(ISO, total, total, str(texts[0]), row_of(0))
-            return
-        words = texts.to_pylist()
-        numbers = [at for at, text in enumerate(words) if is_number(text)]
-        of_numbers = int(counts[numbers].sum())
-        forms, first = {ISO: 0, DAY_TIME: 0}, dict[str, int]()
-        if 2 * of_numbers <= total:
-            for at, text in enumerate(words):
-                if form := text_form(text):
-                    forms[form] += int(counts[at])
-                    first.setdefault(form, at)
-        form = max(forms, key=lambda name: forms[name])
-        if numbers and (of_numbers >= forms[form] or form not in first):
-            sizes = np.array([abs(float(words[at])) for at in numbers])
-            recognition.decide_numbers(
-                sizes,
-                np.asarray(counts[numbers]),
-                total,
-                lambda at: str(words[numbers[at]]),
-                lambda at: row_of(numbers[at]),
+        if len(texts):
+            self.reader.recognition.decide(
+                texts.to_pylist(),
+                np.bincount(codes[codes >= 0], minlength=len(texts)),
+                row_of,
+                numbers=self.reader.form is None,
             )
-        elif form in first:
-            at = first[form]
-            recognition.decide_texts(form, forms[form], total, words[at], row_of(at))
 
-    def _quick(
-        self, texts: "pa.Array", counts: npt.NDArray[np.int64], row_of: RowWords
-    ) -> Times | None:
+    def _quick(self, texts: "pa.Array", codes: Ints) -> Times | None:
         """Return the times of texts that Arrow can convert at once; None if it cannot."""
-        form = self.reader.recognition.form if self.reader.form is None else self.reader.form
-        if form == ISO and self.reader.recognition.form != DAY_TIME and len(texts):
+        if self.reader.recognition.form == ISO and len(texts):
             column = self._stamp_column(texts)
             if column is None:
                 return None
-            times = self._utc(column)
-            self._repeated.update(texts.take(times.repeated).to_pylist())
-            first = str(texts[0])
-            if self.reader.recognition.form is None:
-                total = int(counts.sum())
-                self.reader.recognition.decide_texts(ISO, total, total, first, row_of(0))
-            self.reader.note_zone(first, named=bool(column.type.tz))
-            return self._scaled(times.values, column.type.unit, _empty(column, times.bad))
+            values, bad, repeated = self._utc(column)
+            self._repeated.update(texts.take(repeated).to_pylist())
+            self.reader.note_zone(str(texts[0]), named=bool(column.type.tz))
+            return self._scaled(values, column.type.unit, _empty(column, bad))
         unit = self.reader.numeric_unit
-        values = None if unit is None else _whole_numbers(texts)
-        if values is None or unit is None:
+        if unit is None or (numbers := _whole_numbers(texts)) is None:
             return None
         bad = {}
         if self.reader.form is None:
-            bad = self._foreign(values, counts, lambda at: texts[int(at)], row_of)
-        return self._scaled(values, unit, bad)
+            some = np.isin(np.arange(len(texts)), codes)
+            bad = self._foreign(numbers, some, texts.__getitem__)
+        return self._scaled(numbers, unit, bad)
 
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
         """Return ISO 8601 texts as timestamps; None if Arrow cannot read them."""
-        import pyarrow as pa
-
         for unit, zone in itertools.product(("us", "ns"), (None, "UTC")):
             with suppress(pa.ArrowInvalid):  # too many digits, or too far from 1970
                 return texts.cast(pa.timestamp(unit, zone))
@@ -253,19 +184,14 @@ class ColumnTimes:
         wrong = {at: why for at, why in enumerate(each) if isinstance(why, str)}
         return np.array([0 if isinstance(v, str) else v for v in each], np.int64), wrong
 
-    def _count_repeated(
-        self, texts: "pa.Array", codes: npt.NDArray[np.int64], row: RowWords
-    ) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+    def _count_repeated(self, texts: "pa.Array", codes: Ints, row: RowWords) -> None:
         twice = pc.is_in(texts, pa.array(sorted(self._repeated), texts.type))
         which = np.flatnonzero(twice.to_numpy(zero_copy_only=False))
         rows = np.flatnonzero(np.isin(codes, which))
         first = int(rows[0])
         self.reader.count_repeated(len(rows), f"{texts[int(codes[first])]} ({row(first)})")
 
-    def _scaled(self, values: npt.NDArray[np.int64], unit: str, bad: dict[int, str]) -> Times:
+    def _scaled(self, values: Ints, unit: str, bad: dict[int, str]) -> Times:
         """Return times of a unit in the unit of event time."""
         before, after = PER_SECOND[unit], PER_SECOND[self.reader.unit]
         most = min(2**63 - 1, FARTHEST * before // after)
@@ -276,14 +202,18 @@ class ColumnTimes:
         return values // (before // after) if after <= before else values * (after // before), bad
 
 
+def _encoded(column: "pa.Array", row: RowWords) -> tuple["pa.Array", Ints, RowWords]:
+    """Return the distinct texts of a column, the index of each row's text (-1: null), and the names of first rows."""
+    coded = column.dictionary_encode(null_encoding="mask")
+    codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))
+    return coded.dictionary, codes, lambda code: row(int(np.argmax(codes == code)))
+
+
 def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
     """Return texts as timestamps in seconds; None if a field of the pattern is not of digits, or a text not exact.
 
     Arrow's `strptime` accepts fewer digits, and days beyond the end of a month.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = re.findall("%(.)", pattern)
     if not {"Y", "m", "d"} <= set(names) <= set(_DIGITS) or len(names) > len(set(names)):
         return None
@@ -303,10 +233,8 @@ def _fixed_stamps(texts: "pa.Array", pattern: str) -> "pa.Array | None":
     return stamps if exact else None
 
 
-def _whole_numbers(texts: "pa.Array") -> npt.NDArray[np.int64] | None:
+def _whole_numbers(texts: "pa.Array") -> Ints | None:
     """Return texts as whole numbers; None if some are not."""
-    import pyarrow as pa
-
     if has_hexadecimal(texts):
         return None
     try:
@@ -324,14 +252,7 @@ def _empty(column: "pa.Array", bad: dict[int, str]) -> dict[int, str]:
 
 
 def _check_precision(column: "pa.Array", place: str) -> None:
-    """Refuse floats whose precision is coarser than whole numbers.
-
-    Raises:
-        DatasetError: the column has such floats.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+    """Raise a `DatasetError` for floats whose precision is coarser than whole numbers."""
     if pa.types.is_float64(column.type):
         return
     most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0

@@ -17,7 +17,11 @@ from streamlab.workloads.datasets.times.recognition import (
     NAMES,
     PER_SECOND,
     Recognition,
+    finer_ns,
     is_number,
+    parse_day_time,
+    parse_iso,
+    text_form,
 )
 from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, missing_words
 
@@ -26,22 +30,11 @@ FORMS = (ISO, *NAMES, HHMMSS)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
-"""The digits of a fraction of a second beyond the resolution of `datetime`."""
-_LENGTH_US = len("20240131T093000.123456")
 _HHMMSS = re.compile(r"(\d{2})(\d{2})(\d{2})\.?(\d*)")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_TWITTER = re.compile(
-    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2}) (\d{4})"
-)
 
 
 def check_form(form: object, where: str) -> None:
-    """Refuse an invalid form of times.
-
-    Raises:
-        DatasetError: the form is invalid.
-    """
+    """Raise a `DatasetError` for an invalid form of times."""
     if form is None or form in FORMS or (isinstance(form, str) and "%" in form):
         return
     raise DatasetError(
@@ -68,6 +61,7 @@ class TimeReader:
         zone: IANA time zone of times without a zone.
         unit: of event time.
         used: whether a time was read.
+        stamps: whether times are Arrow timestamps or dates.
     """
 
     def __init__(
@@ -81,7 +75,7 @@ class TimeReader:
         self.form, self.zone, self.unit = form, zone, unit
         self.recognition = Recognition(unit, remedy)
         self.repeated_texts: set[str] = set()
-        self.used = self._stamps = False
+        self.used = self.stamps = False
         self._with_zone = self._without_zone = ""
         self._repeated, self._first_repeated = 0, ""
 
@@ -116,10 +110,6 @@ class TimeReader:
         else:
             self._without_zone = self._without_zone or text
 
-    def note_stamps(self) -> None:
-        """Note that times are Arrow timestamps or dates."""
-        self._stamps = True
-
     def report(self) -> dict[str, Any]:
         """Return how times were read, for the record of an import; empty if none were read."""
         if not self.used:
@@ -135,7 +125,7 @@ class TimeReader:
     def _words(self) -> str:
         here = f"those of {self.zone} where they name no zone"
         form = self.recognition.form if self.form is None else self.form
-        if self._stamps and form is None:
+        if self.stamps and form is None:
             return f"timestamps, {here}"
         recognized = " (recognized)" if self.form is None else ""
         if form == AS_IS or form is None:
@@ -156,7 +146,9 @@ class TimeReader:
         if not is_number(text):
             if self.form is None and (form := text_form(text)):
                 return self.recognition.text_words(form, text)
-            return f"{text[:60]!r} is not a number of {NAMES[unit]}" if unit else _no_time(text)
+            if unit:
+                return f"{text[:60]!r} is not a number of {NAMES[unit]}"
+            return f"{text[:60]!r} is not a time; give the format of times"
         if self.form is None and not self.recognition.admits(abs(float(text))):
             return self.recognition.number_words(text)
         assert unit is not None, "recognition chose a unit for numbers"
@@ -168,23 +160,21 @@ class TimeReader:
 
     def _iso(self, text: str) -> int | str:
         try:
-            moment: tuple[datetime, int] | None = _iso(text)
+            moment: tuple[datetime, int] | None = parse_iso(text)
         except (ValueError, OverflowError):
             moment = None
-        day_time = _day_time(text) if moment is None else None
+        day_time = parse_day_time(text) if moment is None else None
         if moment is None and day_time is None:
             if self.form is None and is_number(text):
                 return self.recognition.number_words(text)
             return f"{text[:60]!r} is not an ISO 8601 time"
         form = ISO if day_time is None else DAY_TIME
-        if self.recognition.form is None:
-            self.recognition.decide_texts(form, 1, 1, text, "an earlier row")
         if form != self.recognition.form:
             return self.recognition.text_words(form, text)
         if moment is not None:
             return self._placed(text, *moment)
         assert day_time is not None, "the text is a moment or a time of day"
-        return self._since_midnight(day_time, _finer_ns(text))
+        return self._since_midnight(day_time, finer_ns(text))
 
     def _hhmmss(self, text: str) -> int | str:
         parts = _HHMMSS.fullmatch(text)
@@ -223,65 +213,12 @@ class TimeReader:
         return since_ns * PER_SECOND[self.unit] // PER_SECOND["ns"]
 
 
-def text_form(text: str) -> str | None:
-    """Return ISO or DAY_TIME if the text is such a time, else None."""
-    try:
-        _iso(text)
-    except (ValueError, OverflowError):
-        return None if _day_time(text) is None else DAY_TIME
-    return ISO
-
-
-def _day_time(text: str) -> time | None:
-    """Return a text as a time of day without a zone; None if it has another form."""
-    try:
-        parsed = time.fromisoformat(text)
-    except ValueError:
-        return None
-    return parsed if ":" in text and parsed.tzinfo is None else None
-
-
-def _iso(text: str) -> tuple[datetime, int]:
-    """Return an ISO 8601 time, or one in Twitter's format, and nanoseconds to add to it.
-
-    Raises:
-        ValueError: the text has neither form.
-    """
-    if text[:1].isalpha():
-        return datetime.fromisoformat(_of_twitter(text)), 0
-    return datetime.fromisoformat(text), _finer_ns(text)
-
-
-def _of_twitter(text: str) -> str:
-    """Return a time like `Thu Apr 09 01:31:50 +0000 2015` as ISO 8601.
-
-    Month names are English in any locale, which `strptime` does not promise.
-
-    Raises:
-        ValueError: the text has another form.
-    """
-    parts = _TWITTER.fullmatch(text)
-    if parts is None or parts[1] not in _MONTHS:
-        raise ValueError(f"{text!r} is not like 'Thu Apr 09 01:31:50 +0000 2015'")
-    month = _MONTHS.index(parts[1]) + 1
-    return f"{parts[6]}-{month:02}-{parts[2]}T{parts[3]}{parts[4]}:{parts[5]}"
-
-
-def _finer_ns(text: str) -> int:
-    finer = _FINER.search(text) if len(text) > _LENGTH_US else None
-    return int(finer[1].ljust(3, "0")) if finer else 0
-
-
 def _ratio(text: str) -> tuple[int, int]:
     """Return a number as a fraction: numerator and denominator."""
     integer, _, digits = text.partition(".")
     if (integer.lstrip("+-") + digits).isdecimal():  # without an exponent
         return int(integer + digits), 10 ** len(digits)
     return Fraction(text).as_integer_ratio()
-
-
-def _no_time(text: str) -> str:
-    return f"{text[:60]!r} is not a time; give the format of times"
 
 
 def _quoted(form: str) -> str:

@@ -1,21 +1,13 @@
-"""Recognizes the form of times, which must be the same for all rows.
+"""Recognizes the form of times, which must be the same for all rows: the majority of the first rows decides.
 
-The first rows (a block of a table, the first line of an import kind) decide by majority:
-
-- Text that is not a number is ISO 8601, or a time of day.
-- A number below 10^8 is in the unit of event time. One below 10^11 is seconds since
-  1970, below 10^14 milliseconds, below 10^17 microseconds, below 10^20 nanoseconds.
-- Numbers that grow from small ones without a gap of a factor of ten are all in the unit of event time. Two
-  units of one instant differ by a factor of a thousand.
-- If most numbers look like days such as 20240131, or days and times, they are refused, because they may
-  also be plain numbers.
-
-Rows of another form are bad; the reason names both forms and how to choose one.
+docs/data.md lists the forms and the sizes of numbers. Numbers that grow from small ones without a gap of a factor of
+ten are all in the unit of event time, because two units of one instant differ by a factor of a thousand. Rows of
+another form are bad; the reason names both forms and how to choose one.
 """
 
 import re
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from datetime import datetime, time
 
 import numpy as np
 import numpy.typing as npt
@@ -43,9 +35,17 @@ _DATE_PATTERNS = {
     17: ("%Y%m%d%H%M%S%f",),
 }
 """Patterns of dates as numbers, by their number of digits."""
+_FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
+"""The digits of a fraction of a second beyond the resolution of `datetime`."""
+_LENGTH_US = len("20240131T093000.123456")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TWITTER = re.compile(
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{2})(\d{2}) (\d{4})"
+)
 _YEARS = range(1900, 2100)
 _MOST_SAMPLED = 1_000
 
+Ints = npt.NDArray[np.int64]
 Sizes = npt.NDArray[np.float64]
 """The absolute values of numbers."""
 
@@ -64,31 +64,41 @@ class Recognition:
         self._pattern = ""
         self._evidence = ""
 
-    def decide_numbers(
-        self,
-        sizes: Sizes,
-        counts: npt.NDArray[np.int64],
-        total: int,
-        text: Callable[[int], str],
-        row: Callable[[int], str],
+    def decide(
+        self, texts: Sequence[str], counts: Ints, row: Callable[[int], str], *, numbers: bool
     ) -> None:
-        """Decide from numbers.
+        """Decide from the distinct texts of the first rows, in the order of their first rows.
 
-        Args:
-            sizes: absolute values of the distinct numbers, in the order of their first rows.
-            counts: number of rows of each.
-            total: number of all rows, including those that are not numbers.
-            text: returns the text of a number, given its index.
-            row: names its first row.
+        `counts` has the number of rows of each text, and `row` names its first row. Without `numbers`, digits alone
+        are dates.
         """
-        sample = range(0, len(sizes), max(1, len(sizes) // _MOST_SAMPLED))
-        texts = {index: text(index) for index in sample} if _may_be_dates(sizes) else {}
-        patterns = {index: _pattern(shown) for index, shown in texts.items()}
-        for pattern in dict.fromkeys(patterns.values()):
-            like = [index for index, other in patterns.items() if other == pattern]
-            if pattern and 2 * counts[like].sum() > counts[list(texts)].sum():
+        total = int(counts.sum())
+        places = [at for at, text in enumerate(texts) if numbers and is_number(text)]
+        of_numbers = int(counts[places].sum())
+        rows, first = {ISO: 0, DAY_TIME: 0}, dict[str, int]()
+        if 2 * of_numbers <= total:
+            for at, text in enumerate(texts):
+                if form := text_form(text):
+                    rows[form] += int(counts[at])
+                    first.setdefault(form, at)
+        form = max(rows, key=rows.__getitem__)
+        if places and (of_numbers >= rows[form] or form not in first):
+            at, alike = self._decide_numbers([texts[at] for at in places], counts[places])
+            self._evidence = _evidence(alike, total, texts[places[at]], row(places[at]))
+        elif form in first:
+            self.form, at = form, first[form]
+            self._evidence = _evidence(rows[form], total, repr(texts[at]), row(at))
+
+    def _decide_numbers(self, texts: Sequence[str], counts: Ints) -> tuple[int, int]:
+        """Decide from numbers; return the index of the first of the decided form, and the number of rows like it."""
+        sizes = np.array([abs(float(text)) for text in texts])
+        sample = range(0, len(texts), max(1, len(texts) // _MOST_SAMPLED))
+        patterns = {at: _pattern(texts[at]) for at in sample} if _may_be_dates(sizes) else {}
+        for pattern in filter(None, dict.fromkeys(patterns.values())):
+            like = [at for at, other in patterns.items() if other == pattern]
+            if 2 * counts[like].sum() > counts[list(patterns)].sum():
                 self.form, self._pattern = DATES, pattern
-                return
+                return like[0], int(counts[like].sum())
         looks = np.searchsorted(_BOUNDS, sizes, side="right")
         if (looks == 0).any():
             self._high = float(_BOUNDS[0])
@@ -96,17 +106,13 @@ class Recognition:
             looks[sizes < self._high] = 0
         rows = np.bincount(looks, weights=counts, minlength=len(_BOUNDS) + 1)[: len(_BOUNDS)]
         if not rows.any():
-            return
+            return 0, 0
         index = int(np.flatnonzero(np.isin(looks, np.flatnonzero(rows == rows.max())))[0])
         look = int(looks[index])
         self.form = _BY_SIZE[look]
         if look:
             self._low, self._high = float(_BOUNDS[look - 1]), float(_BOUNDS[look])
-        self._evidence = _evidence(int(rows[look]), total, text(index), row(index))
-
-    def decide_texts(self, form: str, rows: int, total: int, text: str, place: str) -> None:
-        """Decide from texts that are not numbers: ISO or DAY_TIME."""
-        self.form, self._evidence = form, _evidence(rows, total, repr(text), place)
+        return index, int(rows[look])
 
     def foreign(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
         """Return the mask of numbers of another form."""
@@ -177,6 +183,40 @@ class Recognition:
             if high <= self._high:
                 return
             self._high = high
+
+
+def text_form(text: str) -> str | None:
+    """Return ISO or DAY_TIME if the text is such a time, else None."""
+    try:
+        parse_iso(text)
+    except (ValueError, OverflowError):
+        return None if parse_day_time(text) is None else DAY_TIME
+    return ISO
+
+
+def parse_day_time(text: str) -> time | None:
+    """Return a text as a time of day without a zone; None if it has another form."""
+    try:
+        parsed = time.fromisoformat(text)
+    except ValueError:
+        return None
+    return parsed if ":" in text and parsed.tzinfo is None else None
+
+
+def parse_iso(text: str) -> tuple[datetime, int]:
+    """Return an ISO 8601 time, or one in Twitter's format, and nanoseconds to add; raises `ValueError` for others."""
+    # Month names are English in any locale, which `strptime` does not promise.
+    parts = _TWITTER.fullmatch(text)
+    if parts and parts[1] in _MONTHS:
+        month = _MONTHS.index(parts[1]) + 1
+        text = f"{parts[6]}-{month:02}-{parts[2]}T{parts[3]}{parts[4]}:{parts[5]}"
+    return datetime.fromisoformat(text), finer_ns(text)
+
+
+def finer_ns(text: str) -> int:
+    """Return the nanoseconds of a time beyond the resolution of `datetime`."""
+    finer = _FINER.search(text) if len(text) > _LENGTH_US else None
+    return int(finer[1].ljust(3, "0")) if finer else 0
 
 
 def is_number(text: str) -> bool:

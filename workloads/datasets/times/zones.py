@@ -1,6 +1,5 @@
 """Converts local times of a time zone to UTC."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -10,34 +9,24 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.times.recognition import PER_SECOND
 
 _DAY_S = 86_400
+Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UtcTimes:
-    """Local times converted to UTC.
+def utc_times(values: Ints, unit: str, zone_name: str) -> tuple[Ints, dict[int, str], Ints]:
+    """Convert local times of a zone, counted from 1970 in a unit, to UTC.
 
-    Attributes:
-        values: the UTC times.
-        bad: why a time does not exist, by index.
-        repeated: indices of times that the clock shows twice; the value is the earlier one.
+    Returns:
+        the UTC times; why a time does not exist, by index; the indices of times that the clock shows twice, whose value
+        is the earlier one.
     """
-
-    values: npt.NDArray[np.int64]
-    bad: dict[int, str]
-    repeated: npt.NDArray[np.int64]
-
-
-def utc_times(values: npt.NDArray[np.int64], unit: str, zone_name: str) -> UtcTimes:
-    """Convert local times of a zone, counted from 1970 in a unit, to UTC."""
-    none_repeated = np.empty(0, np.int64)
+    bad: dict[int, str] = {}
+    repeated: list[int] = []
     if zone_name == "UTC":
-        return UtcTimes(values=values, bad={}, repeated=none_repeated)
+        return values, bad, np.array(repeated, np.int64)
     zone, per_second = ZoneInfo(zone_name), PER_SECOND[unit]
     seconds = values // per_second
     days, day = np.unique(seconds // _DAY_S, return_inverse=True)
     offsets = np.array([_offset_s(zone, each) for each in days.tolist()], np.float64)[day]
-    bad: dict[int, str] = {}
-    repeated: list[int] = []
     for row in np.flatnonzero(np.isnan(offsets)).tolist():  # the clocks change on that day
         time = _clock_time(int(seconds[row]))
         if time is None:
@@ -45,11 +34,11 @@ def utc_times(values: npt.NDArray[np.int64], unit: str, zone_name: str) -> UtcTi
         elif is_missing(time, zone):
             bad[row] = missing_words(str(time), zone_name)
         else:
-            offsets[row] = _seconds(time.replace(tzinfo=zone).utcoffset())
+            offsets[row] = _local_offset_s(time, zone)
             if is_repeated(time, zone):
                 repeated.append(row)
     shift = np.nan_to_num(offsets).astype(np.int64) * per_second
-    return UtcTimes(values=values - shift, bad=bad, repeated=np.array(repeated, np.int64))
+    return values - shift, bad, np.array(repeated, np.int64)
 
 
 def missing_words(text: str, zone_name: str) -> str:
@@ -72,8 +61,8 @@ def is_repeated(time: datetime, zone: ZoneInfo) -> bool:
 def _offset_s(zone: ZoneInfo, day: int) -> float:
     """Return the offset of a day's local time from UTC in seconds; nan if it changes that day."""
     midnights = [_clock_time((day + after) * _DAY_S) for after in (0, 1)]
-    offsets = {_seconds(time.replace(tzinfo=zone).utcoffset()) for time in midnights if time}
-    return offsets.pop() if len(offsets) == 1 and None not in midnights else float("nan")
+    offsets = {float("nan") if time is None else _local_offset_s(time, zone) for time in midnights}
+    return offsets.pop() if len(offsets) == 1 else float("nan")
 
 
 def _clock_time(second: int) -> datetime | None:
@@ -84,6 +73,7 @@ def _clock_time(second: int) -> datetime | None:
         return None
 
 
-def _seconds(offset: timedelta | None) -> float:
+def _local_offset_s(time: datetime, zone: ZoneInfo) -> float:
+    offset = time.replace(tzinfo=zone).utcoffset()
     assert offset is not None, "the time has a zone"
     return offset.total_seconds()

@@ -9,7 +9,7 @@ import pytest
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables import Table, arrays, arrow, content_key, csv, parquet
+from streamlab.workloads.datasets.tables import Table, arrays, arrow, content_key, csv
 from streamlab.workloads.model import ListColumn
 from streamlab.workloads.registry import workload
 from tests.workloads.datasets.tables.programs import (
@@ -84,14 +84,6 @@ class TestKeysAndKinds:
         columns["k"][1] = 0.5
         with pytest.raises(DatasetError, match=r"column k is of type double; give a column of"):
             made(arrays(columns, ts="t", key="k", kind="increment"), COUNTER, catalog)
-
-    def test_a_kind_may_be_said_for_all_rows(self, catalog: Catalog):
-        columns = {"t": [1, 2], "value": [5, 6]}
-        for kind in ("=value", "=barrier"):
-            dataset = made(arrays(columns, ts="t", kind=kind), SUMS, catalog)
-            rows = {SUMS.kinds[stream.kinds[0]]: stream.rows for stream in dataset.streams}
-            assert rows[kind[1:]] == 2
-            assert sum(rows.values()) == 2
 
     def test_a_kind_that_is_none_is_told_with_those_that_are(self, catalog: Catalog):
         table = arrays({"t": [1, 2], "k": [0, 0], "w": ["increment", "reset"]}, ts="t", key="k")
@@ -278,26 +270,6 @@ class TestFields:
 
 
 class TestStreams:
-    def test_rows_of_a_kind_are_dealt_in_turn_in_order_of_time(self, catalog: Catalog):
-        columns = {"t": [5, 1, 2, 4, 3], "value": [5, 1, 2, 4, 3], "w": ["value"] * 4 + ["barrier"]}
-        dataset = made(arrays(columns, ts="t", kind="w", streams=2), SUMS, catalog)
-        first, second, barrier = dataset.load().streams
-        assert (first.name, second.name, barrier.name) == ("value-0", "value-1", "barrier")
-        assert (first.ts.tolist(), second.ts.tolist()) == ([1, 4], [2, 5])
-        assert np.asarray(second.payload["value"]).tolist() == [2, 5]
-        assert barrier.ts.tolist() == [3]
-        assert dataset.origin["rows_out_of_order"] == 2
-
-    def test_streams_of_a_join_are_refused_before_anything_is_read(
-        self, catalog: Catalog, tmp_path: Path
-    ):
-        table = csv(tmp_path / "no.csv", ts="t", kind="w", streams=2)
-        match = (
-            "streams is 2, but the input of .* takes one stream of each kind .the engines' joins"
-        )
-        with pytest.raises(DatasetError, match=match):
-            made(table, PAIRS, catalog)
-
     def test_each_input_of_a_query_has_its_own_fields(self, catalog: Catalog, tmp_path: Path):
         lines = ["t,side,x,y,a,b,c,d", "1,left,1,2,,,,", "2,right,,,1,2,3.5,1"]
         kinds = {"left": PAIRS.kinds[0], "right": PAIRS.kinds[1]}
@@ -372,10 +344,3 @@ class TestContent:
         for path in ("a.csv", "*.csv"):
             table = csv(path, ts="t").relative_to(folder)
             assert table.source.files() == (folder / "a.csv",)
-
-    def test_what_fails_leaves_the_catalogue_as_it_was(self, catalog: Catalog, tmp_path: Path):
-        file = tmp_path / "a.parquet"
-        pq.write_table(pa.table({"t": [1, 2], "value": [1, None]}), file)
-        with pytest.raises(DatasetError, match=r"row 2.*value.*is empty"):
-            made(parquet(file, ts="t", kind="=value"), SUMS, catalog)
-        assert list(catalog.root.iterdir()) == []

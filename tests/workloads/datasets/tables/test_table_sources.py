@@ -100,7 +100,6 @@ class TestText:
         self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(decoding, "BLOCK_BYTES", 64)
-        monkeypatch.setattr(decoding, "_PIECE_BYTES", 64)
         lines = [f"{row},{row}" for row in range(1000)]
         lines[500] = "500,x"
         lines[700] = "700"
@@ -163,7 +162,6 @@ class TestText:
         for module in (decoding, records):
             monkeypatch.setattr(module, "LONGEST_LINE_BYTES", 64)
         monkeypatch.setattr(decoding, "BLOCK_BYTES", 16)
-        monkeypatch.setattr(decoding, "_PIECE_BYTES", 16)
         file = text(tmp_path / "a.csv", "t,value,note", "1,10,", "2,3," + "x" * 500, "2,20,")
         assert_refused(catalog, of(file), "row 3: longer than ")
         assert read(of(file, max_bad=1), catalog) == WHOLE[:2]
@@ -211,13 +209,6 @@ class TestFiles:
             assert_refused(catalog, of(file), "cannot be read: Permission denied")
         else:
             pytest.skip("this user may read any file")
-
-    def test_a_truncated_file_is_told(self, catalog: Catalog, tmp_path: Path):
-        file = tmp_path / "a.parquet"
-        pq.write_table(pa.table(COLUMNS), file)
-        file.write_bytes(file.read_bytes()[:-9])
-        table = parquet(file, ts="t", kind="=value")
-        assert_refused(catalog, table, "a.parquet cannot be read as Parquet")
 
     @pytest.mark.parametrize("make", [parquet, arrow])
     def test_a_file_of_another_form_is_told(self, catalog: Catalog, tmp_path: Path, make: object):
@@ -377,17 +368,6 @@ class TestOfEveryTable:
             made(of(f"{tmp_path}/a.zip!*.txt"), SUMS, catalog)
 
     @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
-    def test_a_blank_as_delimiter_stands_for_any_run_of_blanks(
-        self, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
-    ):
-        monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
-        monkeypatch.setattr(decoding, "_PIECE_BYTES", block)
-        file = tmp_path / "a.txt"
-        file.write_bytes(b"  1 \t\t10\r\n2  20  \r\n\t3\t30")
-        table = csv(file, ts="1", delimiter=" ", kind="=value", columns={"value": "2"})
-        assert read(table, catalog) == WHOLE
-
-    @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
     @pytest.mark.parametrize("quoted", [True, False])
     def test_blanks_within_quotes_are_of_their_cell(
         self,
@@ -398,7 +378,6 @@ class TestOfEveryTable:
         quoted: bool,
     ):
         monkeypatch.setattr(decoding, "BLOCK_BYTES", block)
-        monkeypatch.setattr(decoding, "_PIECE_BYTES", block)
         keys = ['"a  b"', '"a b"', '"c  \r\n\t ""d""  "', '5"  6"'] if quoted else ['"a', 'b"']
         lines = [f" {ts}\t {key}   increment " for ts, key in enumerate(keys)]
         file = tmp_path / "a.txt"

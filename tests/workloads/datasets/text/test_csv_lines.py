@@ -77,7 +77,7 @@ def read_account(
     """Read a text without a header with the reader of all imports."""
     account = Account()
     part = Part(place="a.csv", name="a.csv", file=io.BytesIO(content), at=lambda: 0)
-    with patch.multiple(decoding, BLOCK_BYTES=block, _PIECE_BYTES=block):
+    with patch.object(decoding, "BLOCK_BYTES", block):
         try:
             text = CsvText(part, delimiter, quoted=quoted, header=False)
             count = columns or len(text.names())
@@ -140,7 +140,7 @@ def test_any_character_may_part_cells(delimiter: str):
 
 
 def blocks_of(content: bytes, size: int) -> Sequence[bytes]:
-    with patch.multiple(decoding, BLOCK_BYTES=size, _PIECE_BYTES=size):
+    with patch.object(decoding, "BLOCK_BYTES", size):
         return list(text_blocks(io.BytesIO(content), "a.csv"))
 
 

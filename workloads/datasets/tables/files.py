@@ -1,0 +1,267 @@
+"""Reads files as tables: CSV (plain, gzip or xz, alone or in tar or zip archives), Parquet and Arrow IPC.
+
+A file may be larger than memory. Row numbers of CSV count from 1 and include the header and bad rows, but not empty
+lines; messages add line numbers where they differ.
+"""
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from operator import add
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from streamlab.workloads.datasets import pa, pq
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
+from streamlab.workloads.datasets.imports.raw_files import check_readable
+from streamlab.workloads.datasets.imports.raw_files import parts as raw_parts
+from streamlab.workloads.datasets.manifest import canonical
+from streamlab.workloads.datasets.tables.table import Part
+from streamlab.workloads.datasets.text.csv_text import CsvText, LineText
+from streamlab.workloads.datasets.text.records import Chunk
+from streamlab.workloads.default_folders import here
+
+ROWS = 1 << 16
+"""Rows read at a time, unless the file's own blocks are smaller."""
+_STREAM_MARK, _FILE_MARK, _PARQUET_MARK = b"\xff\xff\xff\xff", b"ARROW1", b"PAR1"
+_FORMS = {_PARQUET_MARK: "parquet", _FILE_MARK: "arrow", _STREAM_MARK: "arrow"}
+"""The format by a file's first bytes; others are CSV, possibly compressed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """Files of one format: `paths` are files, globs and folders, as the user wrote them."""
+
+    paths: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """As `Source.label`."""
+        return ", ".join(Path(path).name for path in self.paths)
+
+    def relative_to(self, folder: Path) -> Self:
+        """As `Source.relative_to`."""
+        escaped = Path(glob.escape(str(folder)))
+        paths = ((escaped if _is_glob(_archive_of(p)[0]) else folder) / p for p in self.paths)
+        return replace(self, paths=tuple(map(str, paths)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFiles(_Files):
+    """Parquet files, or with `ipc` Arrow IPC files (including Feather) and streams; of folders everything below."""
+
+    ipc: bool = False
+
+    def files(self) -> tuple[Path, ...]:
+        """As `Source.files`."""
+        suffix = ".arrow" if self.ipc else ".parquet"
+        return tuple(file for path in self.paths for file in _find_files(path, suffix))
+
+    def content(self) -> str:
+        """As `Source.content`."""
+        return "arrow" if self.ipc else "parquet"
+
+    def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
+        """As `Source.parts`."""
+        done = 0
+        for path in self.files():
+            yield from (arrow_parts if self.ipc else parquet_parts)(path)
+            done += path.stat().st_size
+            at(done)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFiles(_Files):
+    """CSV files; `ARCHIVE!PATTERN` is the path of the matching members of an archive.
+
+    Attributes:
+        delimiter: between cells; a blank: any run of blanks and tabs.
+        quoted: whether cells in quotes may hold delimiters and line ends; else a quote is a character.
+        header: whether the first row names the columns; else their names are 1, 2, ...
+    """
+
+    delimiter: str
+    quoted: bool
+    header: bool
+
+    def files(self) -> tuple[Path, ...]:
+        """As `Source.files`."""
+        return tuple(file for path in self.paths for file in _find_files(_archive_of(path)[0]))
+
+    def content(self) -> str:
+        """As `Source.content`."""
+        members = [_archive_of(path)[1] for path in self.paths]
+        return canonical(["csv", self.delimiter, self.quoted, self.header, members])
+
+    def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
+        """As `Source.parts`."""
+        done = 0
+        for archive, pattern in map(_archive_of, self.paths):
+            for path in _find_files(archive):
+                matched = False
+                for raw in raw_parts(path):
+                    if fnmatchcase(raw.place.removeprefix(f"{path}!"), pattern):
+                        matched = True
+                        text = CsvText(raw, self.delimiter, quoted=self.quoted, header=self.header)
+                        yield text_part(raw, text, at, done)
+                if not matched:
+                    raise DatasetError(f"{path} has no member {pattern}")
+                done += path.stat().st_size
+
+
+def paths_of(paths: object) -> tuple[str, ...]:
+    """Return paths as texts.
+
+    Raises:
+        DatasetError: `paths` is neither a path nor a sequence of paths.
+    """
+    several = paths if isinstance(paths, list | tuple) else [paths]
+    for path in several:
+        if not isinstance(path, str | Path) or not str(path):
+            raise DatasetError(f"{path!r} is not a path of a file; give a text or a Path")
+    if not several:
+        raise DatasetError("no file given; name at least one")
+    return tuple(str(path) for path in several)
+
+
+def form_of(path: Path) -> str:
+    """Return the format of a file by its first bytes: `parquet`, `arrow` or else `csv`."""
+    with path.open("rb") as file:
+        start = file.read(max(map(len, _FORMS)))
+    return next((form for mark, form in _FORMS.items() if start.startswith(mark)), "csv")
+
+
+def form_of_path(path: str) -> str:
+    """Return the format of the first file of a path.
+
+    Raises:
+        DatasetError: no file found, or it cannot be read.
+    """
+    archive, _ = _archive_of(path)
+    place = Path(here(), archive)
+    files = sorted(place.rglob("*.parquet")) or sorted(place.rglob("*.arrow"))
+    file = files[0] if place.is_dir() and files else _files(archive)[0]
+    check_readable(file)
+    return form_of(file)
+
+
+def parquet_parts(path: Path) -> Iterator[Part]:
+    """Yield a Parquet file as a part."""
+    with _reading(path, "Parquet"), path.open("rb") as raw, pq.ParquetFile(raw) as file:
+        names = tuple(file.schema_arrow.names)
+
+        def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
+            # Columns that share a name are never chosen; reading one by name would read all of them.
+            chosen_names = list(dict.fromkeys(names[index] for index in chosen))
+            with _reading(path, "Parquet"):
+                batches = file.iter_batches(batch_size=ROWS, columns=chosen_names)
+                # Arrow does not promise the order of columns.
+                ordered = (batch.select([names[index] for index in chosen]) for batch in batches)
+                yield from chunk_batches(ordered, range(len(chosen)))
+
+        yield Part(place=str(path), file=path.name, names=names, chunks=chunks)
+
+
+def arrow_parts(path: Path) -> Iterator[Part]:
+    """Yield a file or stream of Arrow IPC as a part."""
+    with _reading(path, "Arrow IPC"), pa.memory_map(os.fsencode(path)) as file:
+        start = file.read(len(_FILE_MARK))
+        file.seek(0)
+        if start == _FILE_MARK:
+            reader = pa.ipc.open_file(file)
+            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        elif start.startswith(_STREAM_MARK):
+            reader = pa.ipc.open_stream(file)
+            batches = iter(reader)
+        else:
+            raise DatasetError(f"{path} is neither a file nor a stream of Arrow IPC")
+
+        def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
+            with _reading(path, "Arrow IPC"):
+                yield from chunk_batches(batches, chosen)
+
+        yield Part(place=str(path), file=path.name, names=tuple(reader.schema.names), chunks=chunks)
+
+
+def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:
+    """Yield the chosen columns of batches as chunks; rows count from 1."""
+    names = [str(number) for number in range(len(chosen))]
+    done = 0
+    for large_batch in batches:
+        for begin in range(0, large_batch.num_rows, ROWS):
+            batch = large_batch.slice(begin, ROWS)
+            yield Chunk(
+                batch=pa.RecordBatch.from_arrays([batch.column(i) for i in chosen], names),
+                number=partial(add, done + begin + 1),
+                further=np.zeros(batch.num_rows, np.int64),
+            )
+        done += large_batch.num_rows
+
+
+def text_part(
+    raw: RawPart, text: CsvText | LineText, at: Callable[[int], None], done: int = 0
+) -> Part:
+    """Return a text as a part; `at` gets the bytes read, after `done` before, after each of its chunks."""
+    names = text.names()
+
+    def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
+        for chunk in text.rows(len(names), chosen):
+            yield chunk
+            at(done + raw.at())
+
+    return Part(place=raw.place, file=raw.name, names=names, chunks=chunks)
+
+
+@contextmanager
+def _reading(path: Path, form: str) -> Iterator[None]:
+    """Convert errors from reading a broken file into a `DatasetError`."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        why = str(error).rstrip(".")
+        raise DatasetError(f"{path} cannot be read as {form}: {why}") from error
+
+
+def _archive_of(path: str) -> tuple[str, str]:
+    """Return the file of a path, and the pattern for members of an archive."""
+    archive, mark, pattern = path.partition("!")
+    return (archive, pattern) if mark and not Path(here(), path).exists() else (path, "*")
+
+
+def _is_glob(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
+def _find_files(path: str, suffix: str | None = None) -> list[Path]:
+    """Return the files of a path, those of a folder or a glob in order of name, after checking that all can be read."""
+    files = _files(path, suffix)
+    for file in files:
+        check_readable(file)
+    return files
+
+
+def _files(path: str, suffix: str | None = None) -> list[Path]:
+    """Return the files of a path; of a folder those with a suffix (None: folders are an error)."""
+    place = Path(here(), path)
+    if _is_glob(path) and not place.exists():
+        matching = sorted(Path(match) for match in glob.glob(str(place), recursive=True))  # noqa: PTH207 - of any path
+        files = [file for file in matching if file.is_file() and not file.name.startswith(".")]
+        if not files:
+            raise DatasetError(f"{path} matches no file")
+        return files
+    if not place.is_dir():
+        return [place]
+    if suffix is None:
+        raise DatasetError(f"{path} is a folder; name its files, such as {path.rstrip('/')}/*.csv")
+    candidates = sorted(place.rglob(f"*{suffix}"))
+    files = [file for file in candidates if file.is_file() and not file.name.startswith((".", "_"))]
+    if not files:
+        raise DatasetError(f"{path} is a folder without any file *{suffix}")
+    return files
