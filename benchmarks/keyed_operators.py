@@ -182,7 +182,7 @@ def run_trial(case: Case, variant: str, instances: int, batch: int) -> tuple[flo
     """Return keys/s and CPU ns per key of one run of the core, all threads together."""
     query, data = query_of(case)
     settings = RunSettings(workers=instances, batch=batch, expected_outputs=answers_of(case))
-    run = OplusRun(query, data, settings, OplusOptions(shared_nothing=variant == "sn"))
+    run = OplusRun(query, data, settings, OplusOptions(), shared_nothing=variant == "sn")
     start, cpu = time.perf_counter(), time.process_time()
     run.run()
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu

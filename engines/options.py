@@ -5,12 +5,24 @@ The dataclass has a default for each option, and types that msgspec checks: a wh
 that exclude each other.
 """
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import inspect
+from msgspec.inspect import (
+    BoolType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    LiteralType,
+    NoneType,
+    TupleType,
+    UnionType,
+    type_info,
+)
 
 from streamlab.engines.protocol import Engine, Task, Variant
 from streamlab.workloads.name_suggestions import suggest_names
@@ -25,37 +37,43 @@ class OptionError(ValueError):
 def check_options(engine: Engine, variant: Variant, options: Mapping[str, object]) -> None:
     """Check options that do not depend on the workload, the number of workers or the load.
 
-    An adapter without `Variant.options` may have a method `wrong_options`, which returns the error's text.
-
     Raises:
         OptionError: an option is unknown, or no task can have its value.
     """
-    if variant.options is None:
-        if hasattr(engine, "wrong_options"):
-            wrong = engine.wrong_options(variant.name, options)
-        else:
-            names = ", ".join(sorted(options))
-            wrong = f"engine {engine.name} has no options, got {names}" if options else None
-        if wrong is not None:
-            raise OptionError(wrong)
-        return
-    types = get_type_hints(variant.options, include_extras=True)
-    for name, value in options.items():
-        if name not in types:
-            raise OptionError(
-                f"variant {variant.name} of {engine.name} has no option {name!r}; "
-                f"{suggest_names(name, types)}"
-            )
+    if variant.options is not None:
+        make_options(variant.options, options, f"variant {variant.name} of {engine.name}")
+    elif options:
+        names = ", ".join(sorted(options))
+        raise OptionError(f"engine {engine.name} has no options, got {names}")
+
+
+def make_options(
+    create: Callable[..., Options], values: Mapping[str, object], owner: str
+) -> Options:
+    """Return an instance of a class whose arguments are options of `owner`.
+
+    Raises:
+        OptionError: an option is unknown, missing or of another type, or the class raises ValueError.
+    """
+    parameters = inspect.signature(create, eval_str=True).parameters
+    for name, value in values.items():
+        if name not in parameters:
+            raise OptionError(f"{owner} has no option {name!r}; {suggest_names(name, parameters)}")
+        annotation = parameters[name].annotation
+        annotation = Any if annotation is inspect.Parameter.empty else annotation
         try:
-            msgspec.convert(value, types[name])
+            msgspec.convert(value, annotation)
             valid = not isinstance(value, float) or math.isfinite(value)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, OverflowError):
             valid = False
         if not valid:
-            expected = _in_words(inspect.type_info(types[name]))
+            expected = _in_words(type_info(annotation))
             raise OptionError(f"option {name} is {value!r}; it must be {expected}")
+    for name, parameter in parameters.items():
+        if parameter.default is parameter.empty and name not in values:
+            raise OptionError(f"option {name} is missing")
     try:
-        variant.options(**options)
+        return create(**values)
     except ValueError as error:
         raise OptionError(str(error)) from error
 
@@ -68,18 +86,26 @@ def options_of(task: Task, variant_options: Callable[..., Options]) -> Options:
 def _in_words(type_: Any) -> str:
     """Return the values of a type in words; None, a default that no matrix can write, is not mentioned."""
     match type_:
-        case inspect.UnionType():
+        case UnionType():
             return " or ".join(
-                _in_words(part) for part in type_.types if not isinstance(part, inspect.NoneType)
+                _in_words(part) for part in type_.types if not isinstance(part, NoneType)
             )
-        case inspect.LiteralType():
+        case LiteralType():
             return f"one of {', '.join(map(str, type_.values))}"
-        case inspect.BoolType():
+        case BoolType():
             return "true or false"
-        case inspect.IntType() | inspect.FloatType():
-            number = "a whole number" if isinstance(type_, inspect.IntType) else "a number"
+        case IntType() | FloatType():
+            number = "a whole number" if isinstance(type_, IntType) else "a number"
             if type_.gt is not None:
                 return f"{number} above {type_.gt:g}"
+            if type_.le is not None:
+                return f"{number} from {type_.ge:g} to {type_.le:g}"
             return number if type_.ge is None else f"{number} of at least {type_.ge:g}"
+        case ListType():
+            return f"a list of {_in_words(type_.item_type)}"
+        case TupleType():
+            return f"[{', '.join(map(_in_words, type_.item_types))}]"
+        case DictType():
+            return "a table"
         case _:
             return "a text"

@@ -126,8 +126,7 @@ class Variant:
         conditions: what its rates include at full speed; None: not declared, so its rates have no ratio to others.
         sequential: whether it always runs on one worker, one event after the other.
         baseline: its rank as the baseline of ratios: the lowest rank among comparable cells wins; None: it has none.
-        options: dataclass of its options, see `streamlab.engines.options`; None: it has none, or the adapter has
-            a method `wrong_options(variant, options)` that returns why options are wrong on any task, or None.
+        options: dataclass of its options, see `streamlab.engines.options`; None: it has none.
         colour: the number of the engine's colour in all reports; None: reports choose a free one.
     """
 

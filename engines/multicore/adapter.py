@@ -5,17 +5,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import ClassVar
 
-from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.base import BaseEngine
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dataflow.run import DATAFLOW
 from streamlab.engines.multicore.dgs.run import DGS
 from streamlab.engines.multicore.joins.run import JOINS
 from streamlab.engines.multicore.layers.run import LAYERS
-from streamlab.engines.multicore.oplus.family import SN, SN_MAP, VSN
+from streamlab.engines.multicore.oplus.run import SN, SN_MAP, VSN
 from streamlab.engines.multicore.ordered.run import ORDERED
 from streamlab.engines.multicore.run.family import Family
-from streamlab.engines.multicore.run.settings import check_load
-from streamlab.engines.protocol import Prepared, Property, Task, Variant
+from streamlab.engines.options import OptionError, check_options, options_of
+from streamlab.engines.protocol import Prepared, Property, Task
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
 
@@ -33,10 +33,11 @@ CEILING_EVENTS = 20_000_000
 """Events used to measure the generator's ceiling: about one second at batch 1."""
 
 
-class MulticoreEngine:
+class MulticoreEngine(BaseEngine):
     """Runs programs of all models natively on one machine's cores."""
 
     name: ClassVar[str] = "multicore"
+    known_variants = tuple(family.variant() for family in FAMILIES.values())
 
     def version(self) -> str:
         """Return the version of the lab, which includes the core."""
@@ -46,14 +47,6 @@ class MulticoreEngine:
         """Return the lab's cache folder, which stores compiled functions of programs."""
         return (cache_folder(),)
 
-    def variants(self) -> tuple[Variant, ...]:
-        """Return the variants, in the order of `FAMILIES`."""
-        return tuple(family.variant() for family in FAMILIES.values())
-
-    def wrong_options(self, variant: str, options: Mapping[str, object]) -> str | None:
-        """Return why options are invalid for any task of the variant, or None."""
-        return FAMILIES[variant].wrong_options(options)
-
     def unsupported(self, task: Task) -> str | None:
         """Return why a task cannot run, or None."""
         if not 1 <= task.workers <= _core.MOST_WORKERS:
@@ -61,12 +54,16 @@ class MulticoreEngine:
         family = FAMILIES.get(task.variant)
         if family is None:
             return f"no variant {task.variant!r}; choose one of {', '.join(FAMILIES)}"
-        return (
-            _check_model(task, family)
-            or family.wrong_options(task.options)
-            or check_load(task)
-            or family.unsupported(task, family.options_type.from_task(task.options))
-        )
+        if (reason := _check_model(task, family)) is not None:
+            return reason
+        try:
+            check_options(self, family.variant(), task.options)
+        except OptionError as error:
+            return str(error)
+        options = options_of(task, family.options)
+        if task.load is not None and not options.measure:
+            return "measure = false works only without a load; remove the option or the load"
+        return family.unsupported(task, options)
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return whether PIP1 to PIP3 hold, which the construction of each model decides."""
@@ -77,16 +74,12 @@ class MulticoreEngine:
         duration_ns, _ = _core.try_generator(CEILING_EVENTS, batch, 0.0)
         return CEILING_EVENTS / duration_ns * 1e9
 
-    def prepare(self, task: Task) -> Prepared:
+    def start(self, task: Task) -> Prepared:
         """Load the input, plan, compile, and start the threads.
 
         Raises:
-            UnsupportedError: `unsupported` gives a reason.
             EngineError: the program does not compile, or its plan is invalid.
         """
-        reason = self.unsupported(task)
-        if reason is not None:
-            raise UnsupportedError(reason)
         return FAMILIES[task.variant].prepare(task)
 
 

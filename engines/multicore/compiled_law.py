@@ -91,7 +91,7 @@ def _output(program: Program) -> OutputType:
 
 def _run(family: Family, program: Program, data: Input) -> Columns:
     settings = RunSettings(workers=WORKERS, batch=4, pin=False, measure=False, bounds=True)
-    with closing(family.run(program, data, settings, family.options_type())) as run:
+    with closing(family.run(program, data, settings, family.options())) as run:
         run.run()
         return run.answer()
 

@@ -43,14 +43,14 @@ JAVA_STARTS_S = {"flink": 2.0, "spark": 4.0}
 PATIENCE_S = 600.0
 """What ends in time ends long before."""
 ELSEWHERE = {
-    "vsn": "multicore/test_oplus.py",
-    "sn": "multicore/test_oplus.py",
-    "sn-map": "multicore/test_oplus_map_stage.py",
+    "vsn": "multicore/test_model_conformance.py",
+    "sn": "multicore/test_model_conformance.py",
+    "sn-map": "multicore/test_model_conformance.py",
     "adhoc": "multicore/test_joins.py",
     "1t": "multicore/test_joins.py",
     "indexed": "multicore/test_joins.py",
     "ordered": "multicore/test_model_conformance.py",
-    "layers": "multicore/test_layers.py",
+    "layers": "multicore/test_model_conformance.py",
     "dataflow": "multicore/test_model_conformance.py",
 }
 """Variants of the multicore engine for other programs than those with DGS: where they are tried."""

@@ -16,18 +16,15 @@ from hypothesis import strategies as st
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.adapter import FAMILIES as VARIANTS
-from streamlab.engines.multicore.dataflow.options import COMBINES
 from streamlab.engines.multicore.joins.run import ADHOC, INDEXED, TILES
-from streamlab.engines.multicore.layers.options import COMMUNICATION, OPERATOR, TURN
-from streamlab.engines.multicore.layers.run import check_ties
-from streamlab.engines.multicore.oplus.options import FUSED, JOIN_FORMS, OPERATOR10
-from streamlab.engines.multicore.ordered.options import OrderedOptions
+from streamlab.engines.multicore.layers.run import COMMUNICATION, OPERATOR, TURN, check_ties
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.protocol import Measured, Prepared
 from streamlab.workloads.model import Columns, DGSProgram, Pipeline
 from streamlab.workloads.model.dgs.plan import Plan
 from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.optimizers import PlanRequest, choose
+from tests.engines.multicore.native_runs import ScriptDecider
 from tests.random_runs.answers import trace
 from tests.random_runs.case import Case, Family
 from tests.random_runs.programs import (
@@ -55,7 +52,7 @@ OF_DGS = (np.iinfo(np.int64).min + 1, np.iinfo(np.int64).max - 1)
 
 def _run_of(variant: str, program: Any, case: Case, settings: RunSettings, **more: Any) -> Prepared:
     """Return a run with the options of the variant that a case has, and more of them."""
-    options = VARIANTS[variant].options_type
+    options = VARIANTS[variant].options
     names = {field.name for field in fields(options)}
     given = {name: value for name, value in case.how.items() if name in names}
     return VARIANTS[variant].run(program, case.data, settings, options(**{**given, **more}))
@@ -130,7 +127,7 @@ def _check_dgs(case: Case) -> None:
     """A run with checkpoints is done again from the one before its last, which is its end."""
     subject, how = DGS[case.program], case.how
     wanted = subject.answer(case.data)
-    kind = VARIANTS["dgs"].options_type
+    kind = VARIANTS["dgs"].options
     options = kind(**{field.name: how[field.name] for field in fields(kind) if field.name in how})
     script = _script(subject.program, case)
 
@@ -141,7 +138,9 @@ def _check_dgs(case: Case) -> None:
 
         def run_of(settings: RunSettings) -> Any:
             run = VARIANTS["dgs"].run
-            return run(subject.program, case.data, settings, options, script=script)
+            changes = ScriptDecider(script) if script else None
+            arguments = {"decider": changes, "buffer_runs": how["buffer_runs"]}
+            return run(subject.program, case.data, settings, options, **arguments)
 
         def begin(settings: RunSettings) -> Any:
             shutil.rmtree(folder, ignore_errors=True)
@@ -190,17 +189,19 @@ def _oplus_cases(draw: st.DrawFn) -> Case:
         **draw(settings(workers=(1, 2, 3, 5))),
         "variant": "vsn",
         "tuple_buffer": draw(st.sampled_from(_core.TUPLE_BUFFERS)),
-        "join_form": FUSED,
+        "join_form": "fused",
         "link_rows": None,
         "downstream": draw(st.sampled_from([0, 1, 3])),
         "moves": (),
         "controller": None,
     }
     if first.join is not None:
-        how["join_form"] = OPERATOR10 if subject.by_key else draw(st.sampled_from(JOIN_FORMS))
+        how["join_form"] = (
+            "operator10" if subject.by_key else draw(st.sampled_from(["fused", "operator10"]))
+        )
     if others or how["downstream"]:
         how["link_rows"] = draw(st.sampled_from([None, 2, 8]))
-    if not others and (first.join is None or how["join_form"] == OPERATOR10):
+    if not others and (first.join is None or how["join_form"] == "operator10"):
         ways = ["vsn", "sn"] + ["sn-map"] * (first.join is None)
         how["variant"] = draw(st.sampled_from(ways))
     changes = ["", "moves", "controller"]
@@ -249,7 +250,7 @@ QUEUES = [
     (serials, worklist)
     for serials in _core.SERIALS
     for worklist in _core.WORKLISTS
-    if OrderedOptions(serials=serials, worklist=worklist).check() is None
+    if (serials, worklist) != ("operator", "homed")
 ]
 
 
@@ -294,7 +295,7 @@ def _layers_cases(draw: st.DrawFn) -> Case:
         "channels": draw(st.sampled_from(_core.CHANNELS)),
         "merge_unit": draw(st.sampled_from(_core.MERGE_UNITS)),
         "dealing": draw(st.sampled_from(_core.DEALINGS)),
-        "channel_rows": draw(st.sampled_from([2, 4, 64, 4096])),
+        "link_rows": draw(st.sampled_from([2, 4, 64, 4096])),
     }
     subject = LAYERED[name]
     data = draw(shaped(subject.inputs, *OF_QUERIES, subject.longest))
@@ -341,7 +342,7 @@ def _dataflow_cases(draw: st.DrawFn) -> Case:
     flow = FLOWS[name].program
     how: dict[str, Any] = {
         **draw(settings()),
-        "combine": draw(st.sampled_from(COMBINES)),
+        "combine": draw(st.sampled_from(["always", "never"])),
         "link_rows": draw(st.sampled_from([1 << 14, 1])),
         "degrees": tuple(draw(st.sampled_from([None, None, 1, 2, 3])) for _ in flow.vertices),
     }

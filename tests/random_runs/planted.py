@@ -6,6 +6,7 @@ import threading
 
 from hypothesis import strategies as st
 
+from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.workloads.model import Query, Window
 from streamlab.workloads.model.reference import answer_of
@@ -43,7 +44,7 @@ def _run(case: Case, query: Query) -> None:
     repeat(
         case.how,
         case.data,
-        lambda settings: OplusRun(query, case.data, settings),
+        lambda settings: OplusRun(query, case.data, settings, OplusOptions()),
         lambda got: rows_in_time_order(wanted, got),
     )
 

@@ -50,6 +50,7 @@ def made(how: How, data: Input) -> RunSettings:
         load=None if how["load"] is None else _load(how["load"], data),
         measure=how["measure"],
         expected_outputs=how["expected_outputs"],
+        link_rows=how.get("link_rows"),
     )
 
 

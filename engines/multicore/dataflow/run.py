@@ -1,15 +1,18 @@
 """Runs typed dataflow graphs on the native core: docs/decisions/0020-dataflow.md."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
 import numpy as np
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dataflow.kernels import UnitKernels
-from streamlab.engines.multicore.dataflow.options import NEVER, NONE, DataflowOptions
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.family import Family, properties
-from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
-from streamlab.engines.multicore.stages.columns import columns_of
+from streamlab.engines.multicore.run.settings import CompiledOptions, RunSettings, itemsizes
+from streamlab.engines.multicore.stages.kernels import columns_of
 from streamlab.engines.protocol import Measured, OfferedLoad
 from streamlab.workloads.model import Dataflow, Input, ListColumn
 from streamlab.workloads.model.dataflow.drawing import in_words
@@ -33,9 +36,23 @@ _ROUTES = {
     Route.MERGED: "hash",
 }
 """The core's names of routes; with one instance HASH is the same as MRG."""
+LINK_ROWS = 1 << 14
+"""Number of unread rows at which a link is full."""
 UNSOUND = (
     "soundness = none ignores the order that the graph's types require; give soundness = typed"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataflowOptions(CompiledOptions):
+    """Options of variant `dataflow`, which docs/engines/multicore.md describes.
+
+    With soundness `none` and more than one worker the answer is wrong: the run leaves SORT out, deals items to
+    stateless operators in turn, reads links in any order, and takes a marker at its first arrival.
+    """
+
+    combine: Literal["always", "never"] = "always"
+    soundness: Literal["typed", "none"] = "typed"
 
 
 class DataflowRun(CoreRun):
@@ -48,10 +65,9 @@ class DataflowRun(CoreRun):
         flow: Dataflow,
         data: Input,
         settings: RunSettings,
-        options: DataflowOptions | None = None,
+        options: DataflowOptions,
     ) -> None:
         super().__init__(flow.output, settings)
-        options = options or DataflowOptions()
         reason = check_flow(flow, data)
         if reason is not None:
             raise UnsupportedError(reason)
@@ -59,8 +75,8 @@ class DataflowRun(CoreRun):
             flow,
             settings.workers,
             streams=streams_of(flow, (stream.kinds for stream in data.streams)),
-            partials=options.combine != NEVER,
-            sound=options.soundness != NONE,
+            partials=options.combine != "never",
+            sound=options.soundness != "none",
         )
         units = self._deployed.units
         self._kernels = [UnitKernels(unit, bounds=settings.bounds) for unit in units]
@@ -75,7 +91,7 @@ class DataflowRun(CoreRun):
                 period=period,
                 count=count,
                 aligned=self._deployed.sound,
-                link_rows=options.link_rows,
+                link_rows=LINK_ROWS if settings.link_rows is None else settings.link_rows,
             )
             for index, (unit, kernels) in enumerate(zip(units, self._kernels, strict=True)):
                 self._add_unit(unit, kernels, gives=index in self._deployed.answers)
@@ -88,12 +104,16 @@ class DataflowRun(CoreRun):
 
     def run(self) -> Measured:
         """Process the complete input; a failure raises EngineCrashError."""
-        self._run_core()
-        plan = f"{in_words(self._deployed)}; {self._settings.workers} workers"
-        counters = self._read_counters()
-        if self._marker_period_ns is not None:
-            counters["marker_period_ns"] = self._marker_period_ns
-        return self._build_measured(plan, counters, unsound=self._unsound)
+        return replace(super().run(), unsound=self._unsound)
+
+    def _plan(self, counters: Mapping[str, float]) -> str:
+        return f"{in_words(self._deployed)}; {self._settings.workers} workers"
+
+    def _counters(self, duration_ns: int) -> dict[str, float]:
+        period_ns = self._marker_period_ns
+        return self._read_counters() | (
+            {} if period_ns is None else {"marker_period_ns": period_ns}
+        )
 
     def _add_unit(self, unit: Unit, kernels: UnitKernels, *, gives: bool) -> None:
         row = unit.gives.row
@@ -182,7 +202,7 @@ DATAFLOW = Family(
     summary="each worker has an instance of each operator; aligned by markers; dataflow graphs",
     models=(Dataflow,),
     run=DataflowRun,
-    options_type=DataflowOptions,
+    options=DataflowOptions,
     properties=properties(
         "operators do not mention their instances",
         "the engine splits and merges what they read, by its type",

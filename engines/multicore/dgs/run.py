@@ -3,34 +3,28 @@
 import os
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
+from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
-from streamlab.engines.multicore.dgs.adaptive.deciders import (
-    AdaptiveSettings,
-    Decider,
-    RateDecider,
-    ScriptDecider,
-)
-from streamlab.engines.multicore.dgs.adaptive.phases import Phases
+from streamlab.engines.multicore.dgs.adaptive.deciders import Decider, RateDecider
 from streamlab.engines.multicore.dgs.costs import measure_costs
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
-from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, find_cuts
+from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, columns_of, find_cuts
 from streamlab.engines.multicore.dgs.recovery.recovery import CheckpointWriter, Recovery
-from streamlab.engines.multicore.dgs.snapshot_thread import SnapshotThread
+from streamlab.engines.multicore.dgs.snapshots import SnapshotThread
+from streamlab.engines.multicore.dgs.wiring import Wiring
 from streamlab.engines.multicore.run.core_run import CoreRun, crash_errors, setup_errors
 from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.engines.multicore.run.results import LATENCY, histogram, quantile
-from streamlab.engines.multicore.run.settings import RunSettings, itemsizes, settings_of
-from streamlab.engines.protocol import Measured, Prepared, Task
-from streamlab.workloads.model import Columns, DGSProgram, Input, ModelError, PlanError
+from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
+from streamlab.engines.protocol import Measured
+from streamlab.workloads.model import Columns, DGSProgram, Input, ModelError
 from streamlab.workloads.model.dgs.plan import Plan
 from streamlab.workloads.model.dgs.plan_text import plan_text
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile
@@ -52,29 +46,33 @@ class DgsRun(CoreRun):
 
     Args:
         program, data, settings: the program, its input, and the settings of the run.
-        options: options of the variant; None means the defaults.
+        options: options of the variant.
         plan: synchronization plan; None asks the optimizer.
         kernels: compiled functions of the program to share; None compiles them.
-        script: plan changes `(cut, plan)` in ascending order of cuts, instead of changes by
-            measured rates. For tests.
+        decider: decides about plan changes, instead of the measured rates. For tests.
+        buffer_runs: with mailboxes by tag, maximum number of buffered runs of events per mailbox, 24
+            bytes each. A full buffer makes keys wait for each other again. Tests lower it.
 
     Raises:
         EngineError: the program does not compile, its plan is invalid, or a setting is out of
             range.
     """
 
+    FULL_SPEED = ("latency", LATENCY)
+
     def __init__(
         self,
         program: DGSProgram,
         data: Input,
         settings: RunSettings,
-        options: DgsOptions | None = None,
+        options: DgsOptions,
         *,
         plan: Plan | None = None,
         kernels: Kernels | None = None,
-        script: Sequence[tuple[int, Plan]] = (),
+        decider: Decider | None = None,
+        buffer_runs: int = 1 << 16,
     ) -> None:
-        options = options or DgsOptions()
+        self._buffer_runs = buffer_runs
         kernels = kernels or Kernels(program, bounds=settings.bounds)
         costs = cache(lambda: _costs(program, data, settings, options, kernels))
         request = PlanRequest(
@@ -84,19 +82,23 @@ class DgsRun(CoreRun):
             workers=settings.workers,
             costs=costs,
         )
-        choice = Choice(plan=plan) if plan else _choose(options.optimizer, request)
-        for chosen in ([plan] if plan else []) + [later for _, later in script]:
-            _check(chosen, request)
+        try:
+            if plan:
+                check_plan(plan, request.streams)
+            choice = Choice(plan=plan) if plan else choose(options.optimizer, request)
+        except ModelError as error:
+            raise EngineError(str(error)) from error
         self.plan = choice.plan
         self._because = choice.reasons
         self._offered = settings.workers
-        self._script = tuple(script)
-        self._adaptive: AdaptiveSettings | None = None
+        self._decider = decider
+        self._adaptive = None
         if options.adapt and settings.workers > 1:
-            self._adaptive = _adaptive_settings(options, request)
+            self._adaptive = _rate_decider(options, request)
+        self._adapts = decider is not None or self._adaptive is not None
         self._recovery: Recovery | None = None
         self._changer: PlanChanger | None = None
-        self._phases: Phases | None = None
+        self._wiring: Wiring | None = None
         if not self._adapts:
             # Start only the workers that the plan uses.
             settings = replace(settings, workers=self.plan.workers)
@@ -108,10 +110,6 @@ class DgsRun(CoreRun):
         except BaseException:
             self.close()
             raise
-
-    @property
-    def _adapts(self) -> bool:
-        return self._adaptive is not None or bool(self._script)
 
     def _set_up(
         self, program: DGSProgram, data: Input, options: DgsOptions, kernels: Kernels
@@ -130,33 +128,31 @@ class DgsRun(CoreRun):
                 gather=options.gather,
                 handover=options.handover,
                 mailbox=options.mailbox,
-                buffer_runs=options.buffer_runs,
-                cuts=None if cuts is None else (cuts.ts, cuts.stream, cuts.position),
+                buffer_runs=self._buffer_runs,
+                cuts=None if cuts is None else columns_of(cuts),
                 adaptive=self._adapts,
                 checkpoints=recovery is not None,
             )
-            self._phases = phases = Phases(self._core, rest, kernels, settings.load)
-            self._layout = phases.lay_out(self.plan, recovery.states() if recovery else None)
-            if cuts is not None and (decider := self._decider(rest, cuts)) is not None:
+            self._wiring = wiring = Wiring(self._core, rest, kernels, settings.load)
+            self._layout = wiring.lay_out(self.plan, recovery.states() if recovery else None)
+            decider = self._decider
+            if decider is None and self._adaptive is not None and cuts is not None:
+                decider = self._adaptive(rest, cuts)
+            if decider is not None and cuts is not None:
                 self._changer = PlanChanger(
-                    self._core, rest, cuts, self.plan, self._layout, decider, phases.lay_out
+                    self._core, rest, cuts, self.plan, self._layout, decider, wiring.lay_out
                 )
             self._core.start()
-
-    def _decider(self, data: Input, cuts: Cuts) -> Decider | None:
-        if self._script:
-            return ScriptDecider(self._script)
-        return RateDecider(self._adaptive, data, cuts) if self._adaptive else None
 
     def run(self) -> Measured:
         """Process the complete input; a failure raises EngineCrashError."""
         with crash_errors():  # The snapshot thread joins and forks states when the plan changes.
             self._run_with_snapshots()
-        phases = self._phases
-        assert phases is not None, "the run was set up"
-        self.plan = phases.plan
-        counters = self._read_counters() | phases.record_bytes()
-        counters["workers_used"] = float(phases.workers_used)
+        wiring = self._wiring
+        assert wiring is not None, "the run was set up"
+        self.plan = wiring.plan
+        counters = self._read_counters() | wiring.record_bytes()
+        counters["workers_used"] = float(wiring.workers_used)
         sync = histogram(self._core.sync(), "from the last leaf's arrival until it continues")
         if len(sync.counts):
             counters["sync_median_ns"] = quantile(sync, 0.5)
@@ -182,7 +178,7 @@ class DgsRun(CoreRun):
     def close(self) -> None:
         """Release the core, its threads, the input, and the folder of checkpoints."""
         super().close()
-        self._phases = self._changer = None  # They refer to the core.
+        self._wiring = self._changer = None  # They refer to the core.
         if self._recovery is not None:
             self._recovery.close()
 
@@ -209,9 +205,6 @@ class DgsRun(CoreRun):
         finally:
             snapshots.end(complete=complete)
 
-    def _at_full_speed(self, core: Any) -> dict[str, Any]:
-        return {"latency": histogram(core.latency(), LATENCY)}
-
 
 def plan_costs(program: DGSProgram, data: Input, workers: int) -> Costs:
     """Measure the costs of a program's steps for plans of `workers`, by default settings, at full speed."""
@@ -220,23 +213,8 @@ def plan_costs(program: DGSProgram, data: Input, workers: int) -> Costs:
     return _costs(program, data, settings, DgsOptions(), kernels)
 
 
-def _check(plan: Plan, request: PlanRequest) -> None:
-    try:
-        check_plan(plan, request.streams)
-    except PlanError as error:
-        raise EngineError(str(error)) from error
-
-
-def _choose(name: str, request: PlanRequest) -> Choice:
-    """Return the choice of the optimizer `name` for the complete input."""
-    try:
-        return choose(name, request)
-    except ModelError as error:
-        raise EngineError(str(error)) from error
-
-
-def _adaptive_settings(options: DgsOptions, request: PlanRequest) -> AdaptiveSettings:
-    """Return the settings for plan changes during the run; measures costs."""
+def _rate_decider(options: DgsOptions, request: PlanRequest) -> partial[RateDecider]:
+    """Return the decider about plan changes, without the input and its cuts; measures costs."""
     name = options.optimizer
     chosen = optimizer(name)  # Look it up once: that takes milliseconds.
     # All workers start before the first plan, so a plan pays no start.
@@ -254,7 +232,8 @@ def _adaptive_settings(options: DgsOptions, request: PlanRequest) -> AdaptiveSet
             ) from error
         return plan
 
-    return AdaptiveSettings(
+    return partial(
+        RateDecider,
         period_s=options.adapt_ms / 1e3,
         choose_plan=choose_plan,
         costs=costs,
@@ -270,7 +249,7 @@ def _costs(
     kernels: Kernels,
 ) -> Costs:
     """Measure costs at full speed with a run's settings, without gathering."""
-    options = replace(options, gather=False, adapt=False, checkpoint_every=0)
+    options = replace(options, gather=False, adapt=False, checkpoint_every=0, checkpoint_folder="")
     rows: dict[int, int] = {}
 
     def time_plan(plan: Plan, part: Input) -> float:
@@ -303,24 +282,12 @@ def _most_across(program: DGSProgram, keys: int) -> int:
     return max(largest, default=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DgsFamily(Family):
-    """Writes checkpoints to the trial's scratch folder unless the task names a folder."""
-
-    def prepare(self, task: Task) -> Prepared:
-        """Load a task's input and create the run; see `Engine.prepare`."""
-        options = DgsOptions.from_task(task.options)
-        if options.checkpoint_every and not options.checkpoint_folder:
-            options = replace(options, checkpoint_folder=str(task.scratch / "checkpoints"))
-        return self.run(task.workload.program, task.dataset.load(), settings_of(task), options)
-
-
-DGS = _DgsFamily(
+DGS = Family(
     name="dgs",
     summary="synchronization plans over shared memory; programs with DGS",
     models=(DGSProgram,),
     run=DgsRun,
-    options_type=DgsOptions,
+    options=DgsOptions,
     properties=properties(
         "the program does not mention the number of workers",
         "the plan, not the program, maps streams to workers",

@@ -5,17 +5,16 @@ Leaves without a common stream have separate mailboxes, so that none waits for a
 Two leaves of one tree never share a mailbox, since each must arrive at a synchronization separately.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.errors import EngineError, UnsupportedError
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
-from streamlab.engines.multicore.dgs.kernel_sources import layout_of
-from streamlab.engines.multicore.dgs.kernels import Kernels
+from streamlab.engines.multicore.dgs.kernels import Kernels, layout_of
+from streamlab.engines.multicore.dgs.snapshots import JoinedStates, Layout
 from streamlab.engines.multicore.run.core_run import stream_times
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.workloads.model import (
@@ -31,6 +30,7 @@ from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
 from streamlab.workloads.model.dgs.plan_text import plan_text
 from streamlab.workloads.model.errors import place_of
 from streamlab.workloads.model.streams.records import initial_state
+from streamlab.workloads.optimizers.cost import plan_workers
 
 _LINE, _UNIT = _core.CACHE_LINE, _core.STATE_UNIT  # bytes
 
@@ -59,73 +59,88 @@ class _Shape:
         return above
 
 
-class Wiring:
-    """Builds the core of one run; the core keeps references to the arrays that it borrows.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Phase:
+    """The part of a run under one plan: its begin in each stream, and each stream's owner and readers."""
 
-    Args:
-        core: an empty core, or one that has the streams of the run after the removal of its plan.
-        plan, data, kernels: the plan to build, the run's input, and the program's compiled functions.
-        load: offered load; None means full speed.
-        further: whether the core has the streams already.
+    begins: tuple[int, ...]
+    owners: list[int] = field(default_factory=list)
+    readers: list[set[int]]
+
+
+class Wiring:
+    """Builds the plans of a run on its core, one after the other; a run without changes has one plan.
+
+    The core keeps references to the arrays that it borrows. `plan` is the latest plan, and `workers_used` the
+    maximum number of workers with leaves in a plan.
     """
 
+    plan: Plan
+
     def __init__(
-        self,
-        core: _core.DgsRun,
-        plan: Plan,
-        data: Input,
-        kernels: Kernels,
-        load: OfferedLoad | None,
-        *,
-        further: bool,
+        self, core: _core.DgsRun, data: Input, kernels: Kernels, load: OfferedLoad | None
     ) -> None:
         self.core = core
-        self._plan = plan
-        self._program: DGSProgram = plan.program
         self._data = data
         self._kernels = kernels
         self._load = load
-        self._further = further
-        self._states = {state.name: index for index, state in enumerate(self._program.states)}
-        self._owners: list[int] = []
-        self._readers: list[set[int]] = [set() for _ in data.streams]
+        self._phases: list[_Phase] = []
+        self.workers_used = 0
 
-    def record_bytes(self, events: Sequence[int]) -> dict[str, float]:
+    def record_bytes(self) -> dict[str, float]:
         """Return the bytes of events that the run reads, and of those that move between workers.
 
         An event moves once for each reading worker that does not own its stream. Under a load the
         generator owns all streams, so nothing moves.
-
-        Args:
-            events: number of events of each stream.
         """
-        sizes = [
-            count * sum(column.itemsize for column in _columns(stream, self._program))
-            for count, stream in zip(events, self._data.streams, strict=True)
-        ]
-        moved = sum(
-            size * len(readers - {owner})
-            for size, readers, owner in zip(sizes, self._readers, self._owners, strict=True)
-            if self._load is None
+        begins = np.array([phase.begins for phase in self._phases])
+        ends = np.array([len(stream) for stream in self._data.streams])
+        events = np.diff(begins, axis=0, append=ends[None])
+        width = np.array(
+            [
+                sum(
+                    column.itemsize
+                    for column in (stream.ts, stream.tag, *_payload(stream, self._program))
+                    if column is not None
+                )
+                for stream in self._data.streams
+            ]
         )
-        return {"record_bytes": float(sum(sizes)), "record_bytes_moved": float(moved)}
+        moves = [
+            [
+                len(readers - {owner})
+                for readers, owner in zip(phase.readers, phase.owners, strict=True)
+            ]
+            for phase in self._phases
+        ]
+        moved = (events * width * np.array(moves)).sum() if self._load is None else 0
+        return {
+            "record_bytes": float((events * width).sum()),
+            "record_bytes_moved": float(moved),
+        }
 
-    def build(self, states: JoinedStates | None) -> Layout:
-        """Build all structures, so that the core can start; return the layout of the states.
+    def lay_out(
+        self, plan: Plan, states: JoinedStates | None, positions: tuple[int, ...] = ()
+    ) -> Layout:
+        """Build a plan on the core, from which the previous plan was removed; return the layout of its states.
 
-        Args:
-            states: states to resume from; None means the program's initial state.
+        It resumes from `states`, None means the program's initial state, at `positions` of the streams, empty
+        means their beginnings.
 
         Raises:
             EngineError: a function of the program does not compile, or `init` raises.
             UnsupportedError: leaves of different state types share a stream on one worker.
         """
+        self.plan, self._program = plan, plan.program
+        self.workers_used = max(self.workers_used, plan_workers(plan))
+        streams = len(self._data.streams)
+        phase = _Phase(begins=positions or (0,) * streams, readers=[set() for _ in range(streams)])
+        self._phases.append(phase)
+        self._states = {state.name: index for index, state in enumerate(self._program.states)}
         for state in self._program.states:
             self.core.add_state_type(_round_up(state.dtype.itemsize, _UNIT))
-        shapes = [self._add_shape(tree.root, tree.keys) for tree in self._plan.trees]
-        groups = [
-            group for worker in range(self._plan.workers) for group in _groups(shapes, worker)
-        ]
+        shapes = [self._add_shape(tree.root, tree.keys) for tree in self.plan.trees]
+        groups = [group for worker in range(self.plan.workers) for group in _groups(shapes, worker)]
         self._add_streams(groups)
         mailboxes = [self._add_mailbox(group) for group in groups]
         crossings = self._add_crossings(shapes)
@@ -145,11 +160,11 @@ class Wiring:
             tree_of=self._tree_of(shapes),
             state_bytes=len(initial),
             crossings=crossings,
-            plan=plan_text(self._plan),
+            plan=plan_text(self.plan),
         )
 
     def _tree_of(self, shapes: list[_Shape]) -> Int32Array:
-        tree_of = np.zeros(self._plan.alphabet.keys, dtype=np.int32)
+        tree_of = np.zeros(self.plan.alphabet.keys, dtype=np.int32)
         for shape in shapes:
             tree_of[shape.keys] = shape.first_tree + np.arange(len(shape.keys), dtype=np.int32)
         return tree_of
@@ -192,18 +207,11 @@ class Wiring:
         reading = {s: g.worker for g in reversed(groups) for s in g.streams()}
         for index, stream in enumerate(self._data.streams):
             owner = processing.get(index, reading.get(index, 0))
-            self._owners.append(owner)
-            if self._further:
+            self._phases[-1].owners.append(owner)
+            if len(self._phases) > 1:  # The core has the streams already.
                 self.core.own_stream(index, owner)
                 continue
-            payload = [_scalars(stream, name) for name in self._program.event.names or ()]
-            for name in self._program.event.names or ():
-                column, declared = stream.payload.get(name), self._program.event[name]
-                if column is not None and column.dtype != declared:
-                    raise UnsupportedError(
-                        f"stream {stream.name}: column {name} is {column.dtype}, but program "
-                        f"{self._program.name} declares {declared}"
-                    )
+            payload = list(_payload(stream, self._program))
             heartbeats, *due = stream_times(index, stream, self._load)
             self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner, *due)
 
@@ -220,7 +228,7 @@ class Wiring:
 
     def _add_crossings(self, shapes: list[_Shape]) -> "_Crossings":
         """Add one crossing for each group of keys of each `across`."""
-        keys = self._plan.alphabet.keys
+        keys = self.plan.alphabet.keys
         if not self._program.across:
             return {}
         tree_of = self._tree_of(shapes)
@@ -253,7 +261,7 @@ class Wiring:
         }
         for index in sorted(group.streams() | across):
             self._add_lane(mailbox, group, index, parts)
-            self._readers[index].add(group.worker)
+            self._phases[-1].readers[index].add(group.worker)
 
     def _leaf_state(self, group: "_Group") -> StateType:
         names = {shape.nodes[leaf].state for shape, leaf in group.leaves}
@@ -270,7 +278,7 @@ class Wiring:
         stream = self._data.streams[index]
         base, units = mailbox.base, mailbox.units
         n_kinds = len(self._program.kinds)
-        tags = n_kinds * self._plan.alphabet.keys
+        tags = n_kinds * self.plan.alphabet.keys
         slots = np.full(tags, -1, dtype=np.int32)
         order_tree = np.full(tags, -1, dtype=np.int32)
         order_node = np.full(tags, -1, dtype=np.int32)
@@ -298,12 +306,12 @@ class Wiring:
             if across is None:
                 continue
             for (name, number), part in parts.items():
-                if name != across.name or number >= self._plan.alphabet.keys:
+                if name != across.name or number >= self.plan.alphabet.keys:
                     continue  # No tag has this number.
                 order_tree[kind + n_kinds * number] = part
                 order_node[kind + n_kinds * number] = _core.ACROSS - len(across_kernels)
             across_kernels.append(self._kernels.across(across, layout))
-        occurring = _occurring(stream, n_kinds, self._plan.alphabet.keys)
+        occurring = _occurring(stream, n_kinds, self.plan.alphabet.keys)
         runs = bool((slots[occurring] >= 0).any())
         orders = bool((order_tree[occurring] >= 0).any())
         dense = position == 1 and bool((slots[occurring] >= 0).all())
@@ -384,23 +392,20 @@ class _Group:
         return np.concatenate(trees), np.concatenate(leaves)
 
 
-def _columns(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.generic]]:
-    """Yield the columns of a stream that a program reads."""
-    yield stream.ts
-    if stream.tag is not None:
-        yield stream.tag
+def _payload(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.generic] | None]:
+    """Yield a stream's columns of the fields of a program's events; None for missing ones."""
     for name in program.event.names or ():
-        if (column := _scalars(stream, name)) is not None:
-            yield column
-
-
-def _scalars(stream: Stream, name: str) -> npt.NDArray[np.generic] | None:
-    column = stream.payload.get(name)
-    if isinstance(column, ListColumn):
-        raise UnsupportedError(
-            f"stream {stream.name}: column {name} holds lists, which DGS programs cannot read"
-        )
-    return column
+        column, declared = stream.payload.get(name), program.event[name]
+        if isinstance(column, ListColumn):
+            raise UnsupportedError(
+                f"stream {stream.name}: column {name} holds lists, which DGS programs cannot read"
+            )
+        if column is not None and column.dtype != declared:
+            raise UnsupportedError(
+                f"stream {stream.name}: column {name} is {column.dtype}, but program "
+                f"{program.name} declares {declared}"
+            )
+        yield column
 
 
 def _groups(shapes: list[_Shape], worker: int) -> Iterator[_Group]:

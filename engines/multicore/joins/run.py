@@ -7,17 +7,21 @@ The counter `comparisons` counts the pairs in the window, each once, as the O+ d
 `indexed` compares fewer pairs, which it counts as `candidates`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.oplus.refusal import check_time_range
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.family import Family, properties
-from streamlab.engines.multicore.run.settings import RunSettings, VariantOptions, choice
-from streamlab.engines.protocol import Measured
-from streamlab.workloads.model import Input, Query, Workload
+from streamlab.engines.multicore.run.settings import CommonOptions, RunSettings
+from streamlab.engines.protocol import Task
+from streamlab.workloads.model import Input, Query
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 from streamlab.workloads.suite.scale_join.program import BAND
 
@@ -38,64 +42,51 @@ _PLANS = {
 }
 
 
-def check_join(
-    workload: Workload, variant: str, workers: int, options: "JoinsOptions"
-) -> str | None:
-    """Return why a variant cannot run a workload with these workers and options, or None."""
-    if workload.name != WORKLOAD or not isinstance(workload.program, Query):
-        return (
-            f"variant {variant} is hand-written for workload {WORKLOAD}, and cannot run "
-            f"{workload.name}; use variant vsn"
-        )
-    if variant != ADHOC and workers != 1:
-        return f"variant {variant} has one thread, got workers = {workers}; give workers = 1"
-    if variant == INDEXED and options.join_form != TILES:
-        return f"variant {variant} has no option join_form, got {options.join_form!r}; remove it"
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JoinsOptions(VariantOptions):
-    """Options of a hand-written join.
+class JoinsOptions(CommonOptions):
+    """Options of a hand-written join; form `tuples` compares one pair at a time, as published."""
 
-    Attributes:
-        join_form: how pairs are compared: `tiles`, many new tuples with many stored rows at once;
-            or `tuples`, one pair at a time, as the published ScaleJoin and 1T do.
-    """
-
-    join_form: str = choice(_core.JOIN_FORMS)
+    join_form: Literal["tiles", "tuples"] = "tiles"
 
 
 class JoinsRun(CoreRun):
     """Runs a hand-written band join once: `adhoc`, `1t` or `indexed`, for the query of `scale_join`.
 
     The input is one left and one right stream. There is one worker, except for `adhoc`.
-    `form` is the form of the comparisons, see `JoinsOptions`; `indexed` does not use it.
+    `indexed` does not use the options.
     """
 
     SERVICE_KNOWN = False
 
     def __init__(
-        self, kind: str, query: Query, data: Input, settings: RunSettings, form: str = TILES
+        self,
+        query: Query,
+        data: Input,
+        settings: RunSettings,
+        options: JoinsOptions,
+        *,
+        kind: str,
     ) -> None:
         window = query.operators[0].window.size
         reason = _check_two_streams(data, window)
         if reason is not None:
             raise UnsupportedError(reason)
         super().__init__(query.output, settings)
-        self._plan = _PLANS[kind].format(threads=settings.workers)
-        self._plan += _BY_TUPLES if form == TUPLES else ""
+        self._plan_text = _PLANS[kind].format(threads=settings.workers)
+        self._plan_text += _BY_TUPLES if options.join_form == TUPLES else ""
         with setup_errors():
             self._core = _core.JoinsRun(
-                settings.for_core(self._output), kind=kind, window=window, band=BAND, form=form
+                settings.for_core(self._output),
+                kind=kind,
+                window=window,
+                band=BAND,
+                form=options.join_form,
             )
             self._add_streams(data)
             self._core.start()
 
-    def run(self) -> Measured:
-        """Process the complete input; a failure raises EngineCrashError."""
-        self._run_core()
-        return self._build_measured(self._plan, self._read_counters())
+    def _plan(self, counters: Mapping[str, float]) -> str:
+        return self._plan_text
 
     def _add_streams(self, data: Input) -> None:
         for index, (stream, fields) in enumerate(zip(data.streams, (LEFT, RIGHT), strict=True)):
@@ -113,13 +104,7 @@ def _check_two_streams(data: Input, window: int) -> str | None:
             "a band join reads one left and one right stream without tags, in this order; this "
             f"input has streams of kinds {kinds}; generate it with streams = 1"
         )
-    for stream in data.streams:
-        if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + window > _core.FARTHEST:
-            return (
-                f"stream {stream.name}: event times plus the window's size exceed 2^61; use "
-                "smaller times"
-            )
-    return None
+    return check_time_range(data, window)
 
 
 _ONE_THREAD = "one thread, so there is no placement or communication"
@@ -131,17 +116,27 @@ _VIOLATED = properties(
 )
 
 
+def _unsupported(kind: str, task: Task, options: JoinsOptions) -> str | None:
+    if task.workload.name != WORKLOAD:
+        return (
+            f"variant {kind} is hand-written for workload {WORKLOAD}, and cannot run "
+            f"{task.workload.name}; use variant vsn"
+        )
+    if kind != ADHOC and task.workers != 1:
+        return f"variant {kind} has one thread, got workers = {task.workers}; give workers = 1"
+    if kind == INDEXED and options.join_form != TILES:
+        return f"variant {kind} has no option join_form, got {options.join_form!r}; remove it"
+    return None
+
+
 def _family(kind: str) -> Family:
     return Family(
         name=kind,
         summary=SUMMARIES[kind],
         models=(Query,),
-        run=lambda query, data, settings, options: JoinsRun(
-            kind, query, data, settings, options.join_form
-        ),
-        compiles=False,
-        unsupported=lambda task, options: check_join(task.workload, kind, task.workers, options),
-        options_type=JoinsOptions,
+        run=partial(JoinsRun, kind=kind),
+        unsupported=partial(_unsupported, kind),
+        options=JoinsOptions,
         properties=_VIOLATED if kind == ADHOC else properties(*[_ONE_THREAD] * 3),
     )
 

@@ -29,10 +29,8 @@ from streamlab.engines.multicore.kernels import bounds as checked
 from streamlab.engines.multicore.kernels import (
     emitter,
     inline_functions,
-    library_functions,  # noqa: F401  registers overloads
-    members,
+    library_functions,
     memory,
-    structs,
 )
 from streamlab.engines.multicore.kernels.intrinsics import library
 from streamlab.engines.multicore.kernels.sealed_cache import sealed_cfunc
@@ -48,7 +46,7 @@ _NAMES: Mapping[str, Any] = {
     "int64": np.int64,
     "uint8": np.uint8,
     "uint64": np.uint64,
-    **library(emitter, members, memory, structs),
+    **library(emitter, library_functions, memory),
 }
 """Names that all sources may use."""
 _loaded: dict[tuple[Path, str] | None, Any] = {}
@@ -56,12 +54,7 @@ _loaded: dict[tuple[Path, str] | None, Any] = {}
 
 
 class KernelSet:
-    """Compiles kernels on first use, and keeps their code alive.
-
-    Args:
-        where: owner of the users' functions, for error messages.
-        bounds: whether these functions check array indices.
-    """
+    """Compiles kernels on first use, and keeps their code alive; arguments as for `compile_kernel`."""
 
     def __init__(self, where: str, *, bounds: bool) -> None:
         self._where = where
@@ -100,14 +93,14 @@ def compile_kernel(
     """Compile the function that `source` decorates with `@kernel` to a C callback.
 
     Args:
-        where: owner of the functions, for error messages.
+        where: owner of the users' functions, for error messages.
         functions: users' functions.
         source: Python source; it may use all of `_NAMES`, and `names`.
         signature: Numba signature of the callback.
         names: constants of the source, and further functions.
         also: further users' functions that the cache key must cover.
         bounds: whether the users' functions check array indices.
-        width: whether a caller will read the kernel's vector width (`vector_bits`).
+        width: whether a caller will read `vector_bits` of the kernel.
 
     Raises:
         EngineError: a function does not compile; the message names it.
@@ -149,10 +142,7 @@ def compile_inlined(function: Callable[..., Any], *, bounds: bool) -> Any:
 
     Numba accepts a function in a global or closure variable only if it is compiled already.
     `streamlab.workloads.model.operators.aggregates` builds functions with plain ones in closures.
-
-    Args:
-        function: the function, plain or compiled by Numba; with `bounds` the latter is compiled again.
-        bounds: whether it and the functions it calls check array indices.
+    With `bounds`, functions that Numba has compiled are compiled again.
     """
     options = inline_functions.OPTIONS | (checked.OPTIONS if bounds else {})
     plain = _plain_function(function, bounds=bounds)

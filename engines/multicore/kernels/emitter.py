@@ -13,7 +13,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.np.numpy_support import from_dtype
 
-from streamlab.engines.multicore.kernels.inline_functions import overload_method_part
+from streamlab.engines.multicore.kernels.inline_functions import implement
 from streamlab.engines.multicore.kernels.intrinsics import (
     WORD,
     Code,
@@ -22,7 +22,7 @@ from streamlab.engines.multicore.kernels.intrinsics import (
     intrinsic,
     named_type,
 )
-from streamlab.engines.multicore.kernels.structs import EMIT
+from streamlab.engines.multicore.kernels.memory import EMIT
 
 _COUNTERS = (("count", EMIT.count), ("refused", EMIT.refused))
 
@@ -116,9 +116,6 @@ def _append(code: Code, out: Any, values: Any) -> None:
             code.add(out.refused, WORD(1))
 
 
-@overload_method_part(EmitterType, "emit")
-def _emit(out: Any, *values: Any) -> Any:
-    def emit(out: Any, *values: Any) -> None:
-        _append(out, values)
-
-    return emit
+@implement("emit", EmitterType)
+def _emit(out: Any, *values: Any) -> None:
+    _append(out, values)

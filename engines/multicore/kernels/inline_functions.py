@@ -6,6 +6,7 @@ That took two thirds of the compile time of a large program (24.6 of 36.0 s for 
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 from numba import _dynfunc as _c_functions
@@ -94,15 +95,30 @@ def part(function: _Function) -> _Function:
     return compiled
 
 
-def overload_part(function: Any) -> Callable[[_Function], _Function]:
-    """Return Numba's decorator `overload`, with the options of `part`."""
-    decorator: Callable[[_Function], _Function] = _numbas_overload(function, jit_options=OPTIONS)
-    return decorator
-
-
 def overload_method_part(kind: Any, name: str) -> Callable[[_Function], _Function]:
     """Return Numba's decorator `overload_method`, with the options of `part`."""
     decorator: Callable[[_Function], _Function] = _numbas_overload_method(
         kind, name, jit_options=OPTIONS
     )
     return decorator
+
+
+def implement(function: Any, *kinds: Any) -> Callable[[_Function], _Function]:
+    """Return a decorator of a function that implements another one for first arguments of Numba types `kinds`.
+
+    `function` is a function, or the name of a method.
+    """
+
+    def decorate(implementation: _Function) -> _Function:
+        @wraps(implementation)
+        def choose(*arguments: Any) -> Any:
+            return implementation if isinstance(arguments[0], kinds) else None
+
+        if isinstance(function, str):
+            for kind in kinds:
+                overload_method_part(kind, function)(choose)
+        else:
+            _numbas_overload(function, jit_options=OPTIONS)(choose)
+        return implementation
+
+    return decorate

@@ -21,13 +21,9 @@ BYTES = BYTE.as_pointer()
 
 
 class StructType(types.Type):
-    """Numba type whose values are structs.
+    """Numba type whose values are structs; set `members` before the call of the base's constructor."""
 
-    Attributes:
-        members: name and Numba type of each member; set before the call of the base's constructor.
-    """
-
-    members: list[tuple[str, Any]]
+    members: list[tuple[str, Any]]  # name and Numba type of each
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -41,19 +37,12 @@ class _StructModel(models.StructModel):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Builds the code of one call.
+    """Builds the code of one call."""
 
-    Attributes:
-        context: Numba's target context.
-        builder: LLVM's builder.
-        kinds: Numba types of the arguments.
-        result: Numba type of the result.
-    """
-
-    context: Any
-    builder: Any
-    kinds: tuple[Any, ...]
-    result: Any
+    context: Any  # Numba's target context
+    builder: Any  # LLVM's builder
+    kinds: tuple[Any, ...]  # Numba types of the arguments
+    result: Any  # Numba type of the result
 
     def struct(self, kind: StructType, value: Any = None) -> Any:
         """Return a new struct, or the struct of a value, whose members are attributes."""
@@ -88,10 +77,7 @@ def intrinsic(signature: Callable[..., Any]) -> Callable[[Callable[..., Any]], A
     """Return a decorator for a function that builds the code of its calls in kernels.
 
     The function gets a `Code` and the value of each argument: structs as proxies, others as LLVM values.
-    A function without a result returns None.
-
-    Args:
-        signature: returns the Numba signature for the Numba types of the arguments.
+    A function without a result returns None. `signature` returns the Numba signature for the types of the arguments.
     """
 
     def decorate(build: Callable[..., Any]) -> Any:

@@ -6,6 +6,7 @@ Kernels copy a state to the stack, update it there, and copy it back once.
 So `state.sum += event.value` over a run of events compiles to a vector loop.
 """
 
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.np.numpy_support import from_dtype
 
+from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.kernels.inline_functions import part
 from streamlab.engines.multicore.kernels.intrinsics import (
     BYTE,
@@ -26,6 +28,18 @@ from streamlab.engines.multicore.kernels.intrinsics import (
 )
 
 _P, _I = types.voidptr, types.int64
+
+
+def _places(struct: str) -> Any:
+    """Return the places of fields in a struct of the core, by name, in words of 8 bytes."""
+    fields: dict[str, int] = _core.STRUCTS[struct]
+    return namedtuple(struct, fields)(**fields)  # known at run time only
+
+
+CALL, FLOW_CALL = _places("StageCall"), _places("FlowCall")
+EMIT = _places("Emit")
+INDEX, STORED = _places("WindowIndex"), _places("StoredTuples")
+KEY_SET, VIEW = _places("KeySet"), _places("InstanceView")
 
 
 def record_type(dtype: np.dtype[np.void]) -> types.Record:

@@ -47,7 +47,9 @@ def sealed_cfunc(
     def decorate(function: Callable[..., Any]) -> CFunc:
         kernel = _SealedCFunc(function, parsed, locals={}, options=options)
         if keep:
-            kernel.enable_caching(width=width)
+            # Numba raises if it finds no writable cache folder; then each process compiles.
+            with suppress(RuntimeError):
+                kernel._cache = SealedCache(function, width=width)
         kernel.compile()
         return kernel
 
@@ -55,10 +57,7 @@ def sealed_cfunc(
 
 
 class _SealedCFunc(CFunc):
-    def enable_caching(self, *, width: bool = False) -> None:
-        # Numba raises if it finds no writable cache folder; then each process compiles.
-        with suppress(RuntimeError):
-            self._cache = SealedCache(self.__wrapped__, width=width)
+    _cache: Any
 
     def compile(self) -> None:
         cache = self._cache

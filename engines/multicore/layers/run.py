@@ -4,15 +4,12 @@ Source: Viper: communication-layer determinism and scaling in stream processing,
 Design: docs/decisions/0011-determinism-layers.md.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.layers.options import NONE, TIME, TURN, LayersOptions
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.kernels import (
     OperatorKernels,
@@ -23,14 +20,18 @@ from streamlab.engines.multicore.oplus.kernels import (
 from streamlab.engines.multicore.oplus.refusal import check_query, check_single, check_streams
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.family import Family, properties
-from streamlab.engines.multicore.run.results import histogram
-from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
-from streamlab.engines.multicore.stages.columns import add_stages, check_fields, partitions_of
-from streamlab.engines.multicore.stages.columns import columns_of as pipeline_columns
-from streamlab.engines.protocol import Measured, Prepared, Task
+from streamlab.engines.multicore.run.settings import CompiledOptions, RunSettings, itemsizes
+from streamlab.engines.multicore.stages.kernels import add_stages, check_fields, partitions_of
+from streamlab.engines.multicore.stages.kernels import columns_of as pipeline_columns
+from streamlab.engines.protocol import Task
 from streamlab.workloads.model import Input, OutputType, Pipeline, Query, Tag
 from streamlab.workloads.model.pipeline.program import PARTITIONED, STATEFUL, STATELESS
 
+COMMUNICATION, OPERATOR, NONE = _core.DETERMINISMS
+TIME, TURN = _core.DEALINGS
+
+CHANNEL_ROWS = 4096
+"""Capacity of a channel in records."""
 HANDED_OVER = (
     "from when an injector handed over the input record that an output comes from, to within 64 "
     "records (of an operator O+ the last one that was read when its window emitted), until the "
@@ -38,43 +39,102 @@ HANDED_OVER = (
 )
 
 
-class GraphRun(CoreRun, ABC):
-    """Runs a query graph once. A subclass adds operators and streams to the core.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayersOptions(CompiledOptions):
+    """Options of variant `layers`, which docs/engines/multicore.md describes."""
 
+    determinism: Literal["communication", "operator", "none"] = "communication"
+    channels: Literal["log", "scalegate"] = "log"
+    merge_unit: Literal["run", "tuple"] = "run"
+    dealing: Literal["time", "turn"] = "time"
+
+    @property
+    def in_words(self) -> str:
+        """The means of ordering, as text."""
+        if self.determinism == COMMUNICATION:
+            return "ordered logs as channels" if self.channels == "log" else "ScaleGate as channels"
+        if self.determinism == OPERATOR:
+            unit = "" if self.merge_unit == "run" else ", a tuple at a time"
+            return f"merge-sorting operators{unit}"
+        return "no order"
+
+
+class LayersRun(CoreRun):
+    """Runs a pipeline, or a query of one operator O+, once as a query graph.
+
+    Each stream has an injector. A stateful operator of a pipeline has one instance. An operator O+ has at most
+    63 instances, each with the windows of its own keys.
     The answer is ordered by time and sink; a late output of a sink stays in place.
     The setting `ring_blocks` has an effect only under a load.
     """
 
-    _compares = False
-    """Whether the operator is a join, which counts compared pairs."""
+    FULL_SPEED = ("latency", HANDED_OVER)
 
     def __init__(
-        self, output: np.dtype[np.void], settings: RunSettings, options: LayersOptions | None
+        self,
+        program: Pipeline | Query,
+        data: Input,
+        settings: RunSettings,
+        options: LayersOptions,
     ) -> None:
-        super().__init__(output, settings)
-        self._options = options or LayersOptions()
+        super().__init__(program.output, settings)
+        self._options = options
+        self._channel_rows = settings.link_rows or CHANNEL_ROWS
+        # A join counts compared pairs.
+        self._compares = isinstance(program, Query) and program.operators[0].join is not None
+        if isinstance(program, Pipeline):
+            reason = check_fields(program, data)
+        else:
+            reason = _check_query(program, data, settings.workers, options.determinism)
+        if reason is not None:
+            raise UnsupportedError(reason)
+        with setup_errors():
+            self._core = _core.LayersRun(
+                settings.for_core(self._output, threads=0),
+                determinism=options.determinism,
+                channels=options.channels,
+                merge_unit=options.merge_unit,
+                dealing=options.dealing,
+                channel_rows=self._channel_rows,
+                itemsizes=[8, *(itemsizes(program.event) if isinstance(program, Pipeline) else ())],
+            )
+            if isinstance(program, Pipeline):
+                self._operators = self._add_pipeline(program, data)
+            else:
+                self._operators = self._add_query(program, data)
+            self._core.start()
 
-    def run(self) -> Measured:
-        """Process the complete input; a failure raises EngineCrashError."""
-        self._run_core()
-        counters = self._counters()
-        return self._build_measured(self._plan(counters), counters)
-
-    def _make_core(self, itemsizes: list[int]) -> _core.LayersRun:
-        """Return a core without operators; `itemsizes` are the field sizes of a pipeline's input."""
-        return _core.LayersRun(
-            self._settings.for_core(self._output, threads=0),
-            determinism=self._options.determinism,
-            channels=self._options.channels,
-            merge_unit=self._options.merge_unit,
-            dealing=self._options.dealing,
-            channel_rows=self._options.channel_rows,
-            itemsizes=itemsizes,
+    def _add_pipeline(self, pipeline: Pipeline, data: Input) -> list[str]:
+        """Add the operators and streams of a pipeline; return the operators as text."""
+        self._kernels: Any = add_stages(
+            self._core, pipeline, partitions_of, bounds=self._settings.bounds
         )
+        for index, stream in enumerate(data.streams):
+            self._add_stream(index, stream, pipeline_columns(stream, pipeline.event))
+        return [
+            f"{stage.name} ({stage.kind}) x "
+            f"{1 if stage.kind == STATEFUL else self._settings.workers}"
+            for stage in pipeline.stages
+        ]
 
-    @abstractmethod
-    def _operators_in_words(self) -> list[str]:
-        """Return one text per operator, with its number of instances."""
+    def _add_query(self, query: Query, data: Input) -> list[str]:
+        """Add the operator and streams of a query; return the operator as text."""
+        operator, workers, compares = query.operators[0], self._settings.workers, self._compares
+        self._kernels = kernels = OperatorKernels(operator, bounds=self._settings.bounds)
+        layouts = [layout_of(operator, stream) for stream in data.streams]
+        self._core.set_operator(
+            spec=spec_of(operator, kernels, layouts, fused=compares),
+            owner=balanced_mapping(operator.buckets, workers).tolist(),
+            itemsizes=itemsizes(operator.output),
+            end_watermark=None if data.until_ts is None else data.until_ts - 1,
+        )
+        for index, (stream, layout) in enumerate(zip(data.streams, layouts, strict=True)):
+            process = 0 if compares else kernels.process(layout)
+            route = 0 if compares else kernels.route(layout)
+            columns = columns_of(operator, stream)
+            self._add_stream(index, stream, columns, layout.input, process, route)
+        method = "join of all pairs" if compares else "keyed windows"
+        return [f"{operator.name} ({method}) x {workers}, {operator.buckets} buckets of keys"]
 
     def _plan(self, counters: Mapping[str, float]) -> str:
         def plural(count: float, noun: str) -> str:
@@ -82,7 +142,7 @@ class GraphRun(CoreRun, ABC):
 
         parts = [
             plural(counters["injectors"], "injector"),
-            *self._operators_in_words(),
+            *self._operators,
             plural(counters["sinks"], "sink"),
         ]
         turn = "" if self._options.dealing == TIME else "; dealt in turn"
@@ -92,10 +152,10 @@ class GraphRun(CoreRun, ABC):
             f"{' -> '.join(parts)}; determinism: {self._options.determinism} "
             f"({self._options.in_words}{turn}); {plural(counters['threads'], 'thread')}, including "
             f"{plural(counters['mergers'], 'merge-sorting operator')}; {channels} of "
-            f"{self._options.channel_rows} records per producer"
+            f"{self._channel_rows} records per producer"
         )
 
-    def _counters(self) -> dict[str, float]:
+    def _counters(self, duration_ns: int) -> dict[str, float]:
         counters = self._read_counters()
         if not self._compares:
             del counters["comparisons"]
@@ -113,39 +173,6 @@ class GraphRun(CoreRun, ABC):
                 else 0.0
             ),
         }
-
-    def _at_full_speed(self, core: Any) -> dict[str, Any]:
-        return {"latency": histogram(core.latency(), HANDED_OVER)}
-
-
-class LayersRun(GraphRun):
-    """Runs a pipeline once as a query graph. Each stream has an injector; stateful operators have one instance."""
-
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        data: Input,
-        settings: RunSettings,
-        options: LayersOptions | None = None,
-    ) -> None:
-        super().__init__(pipeline.output, settings, options)
-        reason = check_fields(pipeline, data)
-        if reason is not None:
-            raise UnsupportedError(reason)
-        self._pipeline = pipeline
-        with setup_errors():
-            self._core = self._make_core([8, *itemsizes(pipeline.event)])
-            self._kernels = add_stages(self._core, pipeline, partitions_of, bounds=settings.bounds)
-            for index, stream in enumerate(data.streams):
-                self._add_stream(index, stream, pipeline_columns(stream, pipeline.event))
-            self._core.start()
-
-    def _operators_in_words(self) -> list[str]:
-        parts = []
-        for stage in self._pipeline.stages:
-            instances = 1 if stage.kind == STATEFUL else self._settings.workers
-            parts.append(f"{stage.name} ({stage.kind}) x {instances}")
-        return parts
 
 
 def check_ties(
@@ -182,56 +209,18 @@ def check_ties(
     return None
 
 
-class LayersQueryRun(GraphRun):
-    """Runs a query of one operator O+ once as a query graph.
-
-    Each stream has an injector. There are at most 63 instances, each with the windows of its own keys.
-    """
-
-    def __init__(
-        self,
-        query: Query,
-        data: Input,
-        settings: RunSettings,
-        options: LayersOptions | None = None,
-    ) -> None:
-        super().__init__(query.output, settings, options)
-        workers, operator = settings.workers, query.operators[0]
-        self._compares = compares = operator.join is not None
-        reason = check_graph(query, workers, self._options.determinism) or check_query(
-            query, data, fused=compares, states=workers
+def _check_query(query: Query, data: Input, workers: int, determinism: str) -> str | None:
+    operator = query.operators[0]
+    joins = operator.join is not None
+    reason = check_graph(query, workers, determinism) or check_query(
+        query, data, fused=joins, states=workers
+    )
+    if reason is None and operator.stores and not joins:
+        reason = (
+            f"operator {operator.name} stores tuples with its keys, which variant layers cannot; "
+            "use variant vsn"
         )
-        if reason is None and operator.stores and not compares:
-            reason = (
-                f"operator {operator.name} stores tuples with its keys, which variant "
-                "layers cannot; use variant vsn"
-            )
-        if reason is not None:
-            raise UnsupportedError(reason)
-        self._operator = operator
-        self._kernels = OperatorKernels(operator, bounds=settings.bounds)
-        layouts = [layout_of(operator, stream) for stream in data.streams]
-        owner = balanced_mapping(operator.buckets, workers).astype(np.int32)
-        with setup_errors():
-            self._core = self._make_core([8])
-            self._core.set_operator(
-                spec=spec_of(operator, self._kernels, layouts, fused=self._compares),
-                owner=owner.tolist(),
-                itemsizes=itemsizes(operator.output),
-                end_watermark=None if data.until_ts is None else data.until_ts - 1,
-            )
-            for index, (stream, layout) in enumerate(zip(data.streams, layouts, strict=True)):
-                process = 0 if self._compares else self._kernels.process(layout)
-                route = 0 if self._compares else self._kernels.route(layout)
-                columns = columns_of(operator, stream)
-                self._add_stream(index, stream, columns, layout.input, process, route)
-            self._core.start()
-
-    def _operators_in_words(self) -> list[str]:
-        operator = self._operator
-        method = "join of all pairs" if self._compares else "keyed windows"
-        workers = self._settings.workers
-        return [f"{operator.name} ({method}) x {workers}, {operator.buckets} buckets of keys"]
+    return reason
 
 
 def check_graph(query: Query, workers: int, determinism: str) -> str | None:
@@ -249,12 +238,6 @@ def check_graph(query: Query, workers: int, determinism: str) -> str | None:
     return check_single(query, "layers")
 
 
-def _run(program: Pipeline | Query, *arguments: Any) -> Prepared:
-    if isinstance(program, Pipeline):
-        return LayersRun(program, *arguments)
-    return LayersQueryRun(program, *arguments)
-
-
 def _unsupported(task: Task, options: LayersOptions) -> str | None:
     program, workers = task.workload.program, task.workers
     if isinstance(program, Pipeline):
@@ -267,9 +250,9 @@ LAYERS = Family(
     name="layers",
     summary="a thread for each instance, ordered by channels or operators; pipelines, operators O+",
     models=(Pipeline, Query),
-    run=_run,
+    run=LayersRun,
     unsupported=_unsupported,
-    options_type=LayersOptions,
+    options=LayersOptions,
     properties=properties(
         "operators do not mention their instances",
         "channels, not operators, deal the records",

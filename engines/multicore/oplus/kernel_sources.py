@@ -132,16 +132,6 @@ STOP_WITHOUT_ROOM = """\
             break
 """
 
-ROOM = """\
-        if room(out) < (keys_end - k) * {room}:
-            break
-"""
-
-ONE_WINDOW = """\
-        first = left
-{update}
-"""
-
 UPDATE_ONE = """\
 {check_room}
 {at_stored}
@@ -152,17 +142,12 @@ UPDATE_ONE = """\
 """
 
 # For single windows that expire without a trace: each key's window is where its last tuple moved it.
-LAZY_WINDOW = """\
-        first = (floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE
-{update}
-"""
+FIRST_LAZY = "(floor(t.ts - SIZE, ADVANCE) + 1) * ADVANCE"
 
 # The core passes the begin of the earliest window, and its slot in the tables.
-OVERLAPPING_WINDOWS = """\
+ADVANCE_LAST = """\
         if t.ts >= last + ADVANCE:
             last = floor(t.ts, ADVANCE) * ADVANCE
-        first = left
-{update}
 """
 
 UPDATE_OVERLAPPING = """\

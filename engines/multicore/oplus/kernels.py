@@ -21,7 +21,7 @@ from streamlab.engines.multicore.kernels.loops import column_pointers
 from streamlab.engines.multicore.kernels.sealed_cache import vector_bits
 from streamlab.engines.multicore.oplus import kernel_sources as operator_sources
 from streamlab.engines.multicore.oplus import keyset, stored_tuples, window_tables
-from streamlab.engines.multicore.oplus.tables import max_open_windows
+from streamlab.engines.multicore.oplus.refusal import max_open_windows
 from streamlab.workloads.model import ListColumn, Operator, Stream
 from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprint
 from streamlab.workloads.model.operators.instance import store
@@ -42,13 +42,7 @@ _DEQUE_FIELD = "stored tuples"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TupleLayout:
-    """Layout of a stream's tuples, as far as a kernel depends on it.
-
-    Attributes:
-        input: index into the operator's inputs.
-        fields: names of the scalar fields that the stream carries.
-        lists: names of the list fields that the stream carries.
-    """
+    """The input of a stream's tuples, and the names of the scalar and list fields that it carries."""
 
     input: int
     fields: tuple[str, ...]
@@ -90,7 +84,7 @@ def shapes_of(operator: Operator) -> list[tuple[int, bool]]:
 
 
 def window_dtype(operator: Operator) -> np.dtype[np.void]:
-    """Return the dtype of one window instance, padded to 8 bytes.
+    """Return the dtype of one window instance, whose size is a multiple of 8 bytes.
 
     The fields are key, left boundary, the deque of stored tuples if the operator has one, and the state.
     """
@@ -98,16 +92,7 @@ def window_dtype(operator: Operator) -> np.dtype[np.void]:
     if operator.stores:
         fields.append((_DEQUE_FIELD, np.dtype((np.int64, stored_tuples.TUPLES_WORDS))))
     fields += [(name, operator.state[name]) for name in operator.state.names or ()]
-    plain: Any = np.dtype(fields, align=True)
-    size = -(-plain.itemsize // 8) * 8
-    return np.dtype(
-        {
-            "names": list(plain.names or ()),
-            "formats": [plain[name] for name in plain.names or ()],
-            "offsets": [plain.fields[name][1] for name in plain.names or ()],
-            "itemsize": size,
-        }
-    )
+    return np.dtype(fields, align=True)
 
 
 def entry_bytes(operator: Operator) -> int:
@@ -168,23 +153,21 @@ class OperatorKernels(KernelSet):
 
     def route(self, layout: TupleLayout) -> int:
         """Return the address of the kernel that maps tuples to instances."""
-        source = operator_sources.ROUTE.format(
-            pointers=self._pointers("columns", "", layout),
-            tuple=self._tuple_source("i", "", layout),
-        )
-        return self._address_of(
-            ("route", layout), {"user_keys": ("keys", self._operator.keys)}, source, _ROUTE
-        )
+        return self._keys_kernel("route", operator_sources.ROUTE, "i", _ROUTE, layout)
 
     def map(self, layout: TupleLayout) -> int:
         """Return the address of the kernel that finds the keys of tuples in a map instance."""
-        source = operator_sources.MAP.format(
+        return self._keys_kernel("map", operator_sources.MAP, "row", _MAP, layout)
+
+    def _keys_kernel(
+        self, role: str, template: str, row: str, signature: Any, layout: TupleLayout
+    ) -> int:
+        source = template.format(
             pointers=self._pointers("columns", "", layout),
-            tuple=self._tuple_source("row", "", layout),
+            tuple=self._tuple_source(row, "", layout),
         )
-        return self._address_of(
-            ("map", layout), {"user_keys": ("keys", self._operator.keys)}, source, _MAP
-        )
+        functions: Functions = {"user_keys": ("keys", self._operator.keys)}
+        return self._address_of((role, layout), functions, source, signature)
 
     def expire(self) -> int:
         """Return the address of the kernel for expiring windows; 0 if they expire without a trace."""
@@ -349,15 +332,13 @@ class OperatorKernels(KernelSet):
             due="not is_null(windows_at)" if operator.bag else "fresh",
             after_keys=parts["after_keys"],
         )
-        room = ""
+        before = "" if slots == 1 else operator_sources.ADVANCE_LAST
         # Operators with overlapping windows do not emit on update. Joins check the room per key.
-        if operator.emits_on_update and operator.join is None:
-            room = operator_sources.ROOM.format(room=operator.max_outputs)
-        if _lazy(operator):
-            return room + operator_sources.LAZY_WINDOW.format(update=update)
-        if slots == 1:
-            return room + operator_sources.ONE_WINDOW.format(update=update)
-        return operator_sources.OVERLAPPING_WINDOWS.format(update=update)
+        if operator.emits_on_update and operator.join is None and slots == 1:
+            room = f"(keys_end - k) * {operator.max_outputs}"
+            before = f"        if room(out) < {room}:\n            break\n"
+        first = operator_sources.FIRST_LAZY if _lazy(operator) else "left"
+        return f"{before}        first = {first}\n{update}"
 
     def _stored_source(self, layout: TupleLayout, at: str) -> dict[str, str]:
         """Return the source around an update of windows at address `at`.

@@ -21,7 +21,7 @@ from streamlab.engines.multicore.kernels.intrinsics import (
     intrinsic,
     named_type,
 )
-from streamlab.engines.multicore.kernels.structs import KEY_SET
+from streamlab.engines.multicore.kernels.memory import KEY_SET
 
 _COLUMNS = (("keys", types.int64), ("buckets", types.int32), ("hashes", types.uint64))
 _COUNTERS = (("count", KEY_SET.count), ("refused", KEY_SET.refused))
@@ -37,12 +37,7 @@ def mix_key(key: Any) -> Any:
 
 
 def bucket_function(buckets: int, bucket: Any | None) -> Any:
-    """Return the compiled function that maps a key and its hash to a bucket.
-
-    Args:
-        buckets: number of buckets.
-        bucket: compiled bucket function of the operator; None uses the hash.
-    """
+    """Return the compiled function that maps a key and its hash to a bucket; `bucket` None uses the hash."""
     count = np.uint64(buckets)
     signed = np.int64(buckets)
     if bucket is None:

@@ -6,9 +6,8 @@ Source: STRETCH, Corollary 1; appendix C, Algorithm 7 and Operator 8; appendix D
 13 and Operator 12.
 """
 
-import dis
-from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from streamlab.engines.multicore.oplus.kernels import TupleLayout
 from streamlab.engines.multicore.oplus.refusal import check_single
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, InputType, Operator, Query
+from streamlab.workloads.model.code.fingerprint import names_of
 
 KEY = "mapped_key"
 """Field of a mapped tuple that holds its key."""
@@ -29,7 +29,7 @@ def _key_of(t: Any, out: Any) -> None:
 
 def mapped_aggregate(operator: Operator) -> Operator:
     """Return the aggregate A, which reads mapped tuples with one key each."""
-    carried = _carried(operator)
+    carried = _fields_of_update(operator)
     parts = tuple(
         InputType(
             name=part.name,
@@ -76,15 +76,11 @@ def check_query(query: Query) -> str | None:
         )
     if KEY in (operator.fields.names or ()):
         return f"operator {operator.name} has a field {KEY}, which sn-map reserves; rename it"
-    if not operator.lists:
-        return None
-    read = _fields_of_update(operator)
-    if read is None or read & set(operator.lists):
-        verb = "may read" if read is None else "reads"
+    if read := _fields_of_update(operator) & set(operator.lists):
         return (
-            f"f_U of operator {operator.name} {verb} the lists {sorted(operator.lists)}, but mapped "
-            "tuples have only scalar fields; copy the needed values into fields and read them as "
-            "t.field, or use variant vsn or sn"
+            f"f_U of operator {operator.name} reads the lists {sorted(read)}, but mapped tuples have "
+            "only scalar fields; copy the needed values into fields and read them as t.field, or use "
+            "variant vsn or sn"
         )
     return None
 
@@ -98,42 +94,21 @@ def check_maps(maps: int, data: Input | Dataset) -> str | None:
     return f"map_instances must be between 1 and {most}{streams}, got {maps}"
 
 
-def _carried(operator: Operator) -> Sequence[str]:
-    """Return the scalar fields that a mapped tuple needs in addition to its key."""
-    names = operator.fields.names or ()
-    read = _fields_of_update(operator)
-    return names if read is None else [name for name in names if name in read]
-
-
-def _fields_of_update(operator: Operator) -> frozenset[str] | None:
-    """Return the fields that f_U reads; None if it may read all, as when tuples are stored."""
+def _fields_of_update(operator: Operator) -> set[str]:
+    """Return the fields that f_U, or a function that it calls, names, so may read; all if tuples are stored."""
+    fields = {*(operator.fields.names or ()), *operator.lists}
     if operator.stores or operator.update is None:
-        return None
-    return read_attributes(operator.update, 1)
+        return fields
+    return fields & _names_in(operator.update, set())
 
 
-def read_attributes(function: Callable[..., Any], parameter: int) -> frozenset[str] | None:
-    """Return the attributes of the parameter at a position that a function reads, from its bytecode.
-
-    Returns None if the function uses the parameter in another way, e.g. passes it on, so that it may read
-    all attributes.
-    """
-    code = getattr(getattr(function, "py_func", function), "__code__", None)
-    if code is None or parameter >= code.co_argcount:
-        return None
-    name = code.co_varnames[parameter]
-    if name in code.co_cellvars:
-        return None
-    read = set()
-    instructions = list(dis.get_instructions(code))
-    for place, here in enumerate(instructions):
-        used = here.argval if isinstance(here.argval, tuple) else (here.argval,)
-        if "_FAST" not in here.opname or name not in used:
-            continue
-        following = instructions[place + 1]
-        # Some versions of Python merge two instructions; then the second must be the load.
-        loads = here.opname.rsplit("_FAST", 1)[0].endswith("LOAD")
-        if not loads or used[-1] != name or used.count(name) > 1 or following.opname != "LOAD_ATTR":
-            return None
-        read.add(following.argval)
-    return frozenset(read)
+def _names_in(value: object, visited: set[int]) -> set[str]:
+    """Return the names that a function, and the functions that it reads, have for attributes and globals."""
+    function = getattr(value, "py_func", value)
+    if not isinstance(function, FunctionType) or id(function) in visited:
+        return set()
+    visited.add(id(function))
+    names = names_of(function.__code__)
+    values = [function.__globals__.get(name) for name in names]
+    values += [cell.cell_contents for cell in function.__closure__ or ()]
+    return names.union(*(_names_in(each, visited) for each in values))

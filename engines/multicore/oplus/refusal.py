@@ -1,14 +1,24 @@
 """Finds reasons why the native core cannot run a query of operators O+, before set-up."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.oplus.tables import check_windows
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, ListColumn, Operator, Query
+from streamlab.workloads.model.operators.program import SINGLE
+
+MOST_WINDOWS = 1 << 21
+"""Maximum number of windows of a run with one key per bucket, over all operators and their states.
+
+With the default of 1,024 buckets this allows 2,048 overlapping windows, which take at least 192 MiB. A tuple updates
+all of them for each of its keys, so at that point the work per tuple is the limit, not the memory.
+"""
+
+_LEAST_BYTES = 4 * 24
+"""Minimum size of a window: the smallest table has four entries, and a window has key, boundary and state."""
 
 
 def check_streams(data: Input | Dataset) -> str | None:
@@ -21,6 +31,17 @@ def check_streams(data: Input | Dataset) -> str | None:
     for stream in data.streams:
         if len(stream.kinds) != 1:
             return f"stream {stream.name} carries several inputs; give each input separate streams"
+    return None
+
+
+def check_time_range(data: Input, reach: int) -> str | None:
+    """Return why event times plus `reach`, the sum of the windows' sizes, are out of range, or None."""
+    for stream in data.streams:
+        if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + reach > _core.FARTHEST:
+            return (
+                f"stream {stream.name}: event times plus the windows' sizes exceed 2^61; use "
+                "smaller times"
+            )
     return None
 
 
@@ -45,15 +66,10 @@ def check_query(query: Query, data: Input, *, fused: bool, states: int = 1) -> s
     operator = query.operators[0]
     reach = sum(each.window.size for each in query.operators)
     keyed = query.operators[1:] if fused else query.operators
-    reason = check_windows(keyed, states) or check_streams(data)
+    reason = check_windows(keyed, states) or check_streams(data) or check_time_range(data, reach)
     if reason is not None:
         return reason
     for stream in data.streams:
-        if len(stream) and max(-int(stream.ts[0]), int(stream.ts[-1])) + reach > _core.FARTHEST:
-            return (
-                f"stream {stream.name}: event times plus the windows' sizes exceed 2^61; use "
-                "smaller times"
-            )
         reason = _check_columns(operator, stream.name, stream.payload)
         if reason is not None:
             return reason
@@ -98,3 +114,60 @@ def check_single(query: Query, variant: str) -> str | None:
         f"query {query.name} has {len(query.operators)} operators; variant {variant} runs queries of "
         "one operator; use variant vsn"
     )
+
+
+def max_open_windows(operator: Operator) -> int:
+    """Return the maximum number of open windows of a key; a table entry holds all of them."""
+    window = operator.window
+    return 1 if window.type == SINGLE else -(-window.size // window.advance)
+
+
+def check_windows(operators: Sequence[Operator], states: int = 1) -> str | None:
+    """Return why a run's operators have too many windows, or None.
+
+    The core has a table for each bucket of keys, whose entries hold all windows of a key.
+
+    Args:
+        operators: operators of the run that have window tables.
+        states: number of states of each operator: 1 if its instances share it, else one per instance.
+    """
+    keyed = list(operators)
+    windows = [max_open_windows(operator) * operator.buckets for operator in keyed]
+    total = sum(windows) * states
+    if total <= MOST_WINDOWS:
+        return None
+    most = max(windows)
+    operator = keyed[windows.index(most)]
+    window, overlaps = operator.window, max_open_windows(operator)
+    described = (
+        f"operator {operator.name}: windows of size {window.size} that advance by "
+        f"{window.advance} overlap {overlaps} times; with {operator.buckets} buckets of one key "
+        f"each that is {most} windows"
+    )
+    if states > 1:
+        described += f", for each of {states} shared-nothing instances"
+    if len(keyed) > 1:
+        described += f", and {total} with the other operators"
+    elif states > 1:
+        described += f", and {total} in total"
+    remedies = _remedies(operator, (MOST_WINDOWS - (total - most * states)) // states)
+    if states > 1 and sum(windows) <= MOST_WINDOWS:
+        remedies.append(f"take at most {MOST_WINDOWS // sum(windows)} instances")
+    if not remedies:
+        remedies.append("give the operator fewer buckets and a larger advance")
+    return (
+        f"{described}, at least {total * _LEAST_BYTES >> 20:,} MiB; "
+        f"the maximum of a run is {MOST_WINDOWS} windows; {', or '.join(remedies)}"
+    )
+
+
+def _remedies(operator: Operator, room: int) -> list[str]:
+    """Return changes that limit an operator's windows per state to `room`."""
+    remedies = []
+    if operator.buckets <= room and max_open_windows(operator) > 1:
+        least = -(-operator.window.size // (room // operator.buckets))
+        remedies.append(f"let the window advance by at least {least}")
+    if max_open_windows(operator) <= room:
+        most = room // max_open_windows(operator)
+        remedies.append(f"give the operator at most {most} buckets")
+    return remedies

@@ -6,6 +6,8 @@ stage, queues with one tuple per key.
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -25,41 +27,48 @@ from streamlab.engines.multicore.oplus.kernels import (
     shapes_of,
     spec_of,
 )
-from streamlab.engines.multicore.oplus.options import OplusOptions
-from streamlab.engines.multicore.oplus.refusal import check_query, check_single
+from streamlab.engines.multicore.oplus.options import MapStageOptions, OplusOptions, check_instances
+from streamlab.engines.multicore.oplus.refusal import check_query, check_single, check_streams
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
+from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.engines.multicore.run.results import elasticity
 from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
-from streamlab.engines.protocol import Measured
+from streamlab.engines.protocol import Measured, Task
 from streamlab.workloads.model import Input, Query, Stream
 
 IntArray = npt.NDArray[np.int64]
 
 
 class OplusRun(CoreRun):
-    """Runs a query once; `workers` instances are active at the start."""
+    """Runs a query once; `workers` instances are active at the start.
+
+    Args:
+        query, data, settings, options: the query, its input, the settings and the options of the run.
+        shared_nothing: whether each instance has its own queues and state, instead of a shared log
+            and state.
+        maps: number of map instances in front of shared-nothing instances; 0 means no map stage.
+    """
 
     def __init__(
         self,
         query: Query,
         data: Input,
         settings: RunSettings,
-        options: OplusOptions | None = None,
+        options: OplusOptions,
+        *,
+        shared_nothing: bool = False,
+        maps: int = 0,
     ) -> None:
         super().__init__(query.output, settings)
-        options = options or OplusOptions()
         instances, most = settings.workers, options.threads(settings.workers)
         controller = options.controller
-        self._maps = options.maps(instances)
-        states = most if options.shared_nothing or self._maps else 1
+        states = most if shared_nothing or maps else 1
         self._fused = options.fuses(query.operators[0])
         reason = check_query(query, data, fused=self._fused, states=states)
-        if reason is None and options.shared_nothing:
+        if reason is None and shared_nothing:
             reason = check_single(query, "sn")
-        if reason is None and self._maps:
-            reason = map_stage.check_query(query) or map_stage.check_maps(self._maps, data)
-            if most != instances or controller is not None:
-                reason = "with a map stage the number of instances is fixed; remove the controller"
+        if reason is None and maps:
+            reason = map_stage.check_query(query) or map_stage.check_maps(maps, data)
         if reason is None and controller is not None and not settings.measure:
             reason = "a controller needs measurements; remove the option measure = false"
         if reason is not None:
@@ -67,7 +76,8 @@ class OplusRun(CoreRun):
         self._operators = query.operators
         self._operator = query.operators[0]
         self._data = data
-        self._shared_nothing = options.shared_nothing
+        self._shared_nothing = shared_nothing
+        self._maps = maps
         self._most = most
         self._kernels = [
             OperatorKernels(operator, bounds=settings.bounds) for operator in query.operators
@@ -75,7 +85,7 @@ class OplusRun(CoreRun):
         self._mappings = [balanced_mapping(each.buckets, instances) for each in self._operators]
         # With a map stage, the aggregate reads the mapped tuples.
         self._aggregate, self._aggregate_kernels = self._operator, self._kernels[0]
-        if self._maps:
+        if maps:
             self._aggregate = map_stage.mapped_aggregate(self._operator)
             self._aggregate_kernels = OperatorKernels(self._aggregate, bounds=settings.bounds)
         with setup_errors():
@@ -91,12 +101,12 @@ class OplusRun(CoreRun):
                 ),
                 most_instances=most,
                 tuple_buffer=options.tuple_buffer,
-                shared_nothing=options.shared_nothing,
+                shared_nothing=shared_nothing,
                 itemsizes=itemsizes(self._operator.output),
                 end_watermark=None if data.until_ts is None else data.until_ts - 1,
-                link_rows=options.link_rows,
+                link_rows=settings.link_rows,
                 downstream=options.downstream,
-                map_instances=self._maps,
+                map_instances=maps,
             )
             self._add_operators()
             self._add_streams()
@@ -266,3 +276,64 @@ class OplusRun(CoreRun):
         for stream, due in zip(self._data.streams, self._settings.load.due_ns, strict=True):
             arrived[stream.kinds[0]] += int(np.searchsorted(due, time_ns, side="right"))
         return tuple(arrived)
+
+
+def _unsupported(task: Task, options: OplusOptions) -> str | None:
+    return check_streams(task.dataset) or check_instances(task.workers, options)
+
+
+def _unsupported_sn(task: Task, options: OplusOptions) -> str | None:
+    query = task.workload.program
+    if isinstance(query, Query) and options.fuses(query.operators[0]):
+        return (
+            f"{task.workload.name} is a join of all pairs over the columns of a shared log, which "
+            'shared-nothing instances do not have; give join_form = "operator10"'
+        )
+    return _unsupported(task, options)
+
+
+def _run_behind_maps(
+    query: Query, data: Input, settings: RunSettings, options: MapStageOptions
+) -> OplusRun:
+    plain = OplusOptions(tuple_buffer=options.tuple_buffer, downstream=options.downstream)
+    maps = options.map_instances or settings.workers
+    return OplusRun(query, data, settings, plain, maps=maps)
+
+
+def _unsupported_sn_map(task: Task, options: MapStageOptions) -> str | None:
+    query, maps = task.workload.program, options.map_instances or task.workers
+    return (
+        check_streams(task.dataset)
+        or (map_stage.check_query(query) if isinstance(query, Query) else None)
+        or map_stage.check_maps(maps, task.dataset)
+    )
+
+
+VSN = Family(
+    name="vsn",
+    summary="virtual shared-nothing: instances share state and an ordered log; operators O+",
+    models=(Query,),
+    run=OplusRun,
+    unsupported=_unsupported,
+    options=OplusOptions,
+    properties=properties(
+        "the operator does not mention its instances",
+        "the mapping of buckets, not the operator, does",
+        "only f_MK, f_U, f_O and f_S are used",
+    ),
+)
+SN = replace(
+    VSN,
+    name="sn",
+    summary="shared-nothing: queues, copies and a state for each instance; operators O+",
+    run=partial(OplusRun, shared_nothing=True),
+    unsupported=_unsupported_sn,
+)
+SN_MAP = replace(
+    VSN,
+    name="sn-map",
+    summary="shared-nothing with a map stage: a tuple for each key, routed by it; operators O+",
+    unsupported=_unsupported_sn_map,
+    options=MapStageOptions,
+    run=_run_behind_maps,
+)

@@ -19,7 +19,7 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.np.numpy_support import from_dtype
 
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.kernels.inline_functions import overload_method_part, overload_part
+from streamlab.engines.multicore.kernels.inline_functions import implement
 from streamlab.engines.multicore.kernels.intrinsics import (
     BYTE,
     BYTES,
@@ -28,7 +28,7 @@ from streamlab.engines.multicore.kernels.intrinsics import (
     intrinsic,
     named_type,
 )
-from streamlab.engines.multicore.kernels.structs import STORED
+from streamlab.engines.multicore.kernels.memory import STORED
 from streamlab.workloads.model import Operator
 
 # Numba does not type these parts of its extension interface.
@@ -216,65 +216,41 @@ def _drop_first(code: Code, deque: Any) -> None:
     code.builder.store(code.builder.gep(code.builder.load(place), [size]), place)
 
 
-@overload_part(len)
+@implement(len, DequeType)
 def _len(deque: Any) -> Any:
-    if not isinstance(deque, DequeType):
-        return None
-
-    def count(deque: Any) -> Any:
-        return _count(deque)
-
-    return count
+    return _count(deque)
 
 
-@overload_part(bool)
+@implement(bool, DequeType)
 def _bool(deque: Any) -> Any:
-    if not isinstance(deque, DequeType):
-        return None
-
-    def some(deque: Any) -> Any:
-        return _some(deque)
-
-    return some
+    return _some(deque)
 
 
-@overload_part(python.getitem)
+@implement(python.getitem, DequeType)
 def _getitem(deque: Any, index: Any) -> Any:
-    if not isinstance(deque, DequeType):
-        return None
-
-    def getitem(deque: Any, index: Any) -> Any:
-        at = np.int64(index)
-        count = _count(deque)
-        if at < 0:
-            at += count
-        if at < 0 or at >= count:
-            raise IndexError("deque index out of range: no such tuple is stored")
-        return _item(deque, at)
-
-    return getitem
+    at = np.int64(index)
+    count = _count(deque)
+    if at < 0:
+        at += count
+    if at < 0 or at >= count:
+        raise IndexError("deque index out of range: no such tuple is stored")
+    return _item(deque, at)
 
 
-@overload_method_part(DequeType, "append")
-def _append_one(deque: Any, item: Any) -> Any:
-    def append(deque: Any, item: Any) -> None:
-        if not has_room(deque):
-            raise ValueError("update appends more than one tuple to the same deque in one call")
-        _append(deque, item)
-
-    return append
+@implement("append", DequeType)
+def _append_one(deque: Any, item: Any) -> None:
+    if not has_room(deque):
+        raise ValueError("update appends more than one tuple to the same deque in one call")
+    _append(deque, item)
 
 
-@overload_method_part(DequeType, "popleft")
+@implement("popleft", DequeType)
 def _popleft(deque: Any) -> Any:
-    def popleft(deque: Any) -> Any:
-        if not _some(deque):
-            raise IndexError("pop from an empty deque: no tuple is stored")
-        item = _item(deque, 0)
-        _drop_first(deque)
-        return item
-
-    return popleft
+    if not _some(deque):
+        raise IndexError("pop from an empty deque: no tuple is stored")
+    item = _item(deque, 0)
+    _drop_first(deque)
+    return item
 
 
 @imputils.lower_builtin("getiter", DequeType)  # type: ignore[untyped-decorator]  # Numba's gap

@@ -12,6 +12,7 @@ import numpy as np
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.kernels.inline_functions import part
 from streamlab.engines.multicore.kernels.memory import (
+    INDEX,
     is_null,
     load,
     null,
@@ -22,7 +23,6 @@ from streamlab.engines.multicore.kernels.memory import (
     store_word,
     zero_bytes,
 )
-from streamlab.engines.multicore.kernels.structs import INDEX
 
 TABLE_BYTES = _core.WINDOW_TABLE_BYTES
 """Size of a `WindowTable`, which begins with its `WindowIndex`."""
@@ -64,11 +64,7 @@ def _search(table: Any, key: Any, mixed: Any, stride: Any) -> Any:
 def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> Any:
     """Return the entry of a key in table `number`; null if the table has none.
 
-    Args, also of the functions below:
-        tables: address of the first table.
-        number: index of the table.
-        key, mixed: the key and its hash.
-        stride: size of an entry in bytes.
+    `mixed` is the key's hash, and `stride` the size of an entry in bytes.
     """
     return _search(offset(tables, number * TABLE_BYTES), key, mixed, stride)[0]
 
@@ -117,10 +113,7 @@ def prefetch_entry(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
 
 @part
 def prefetch_windows(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
-    """Prefetch all lines of the first entry in the search for a key.
-
-    For an empty slot, prefetch the next new entry.
-    """
+    """Prefetch all lines of the first entry in the search for a key; for an empty slot, of the next new entry."""
     table = offset(tables, number * TABLE_BYTES)
     slots = pointer_at(table, INDEX.slots)
     entry_number = np.int64(load(slots, _first_slot(table, mixed), np.uint32)) - 1

@@ -1,25 +1,103 @@
-"""Runs ordered pipelines on the native core: docs/decisions/0010-ordered-pipelines.md."""
+"""Runs ordered pipelines on the native core: docs/decisions/0010-ordered-pipelines.md.
 
-from typing import Any
+Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 3 (reordering),
+4 (worklists) and 6 (schedulers).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Meta
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
-from streamlab.engines.multicore.ordered.options import BY_OPERATOR, OrderedOptions
 from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.engines.multicore.run.results import histogram, quantile
-from streamlab.engines.multicore.run.settings import RunSettings, itemsizes
-from streamlab.engines.multicore.stages.columns import add_stages, check_fields, columns_of
-from streamlab.engines.protocol import Histogram, Measured
+from streamlab.engines.multicore.run.settings import (
+    CompiledOptions,
+    Positive,
+    RunSettings,
+    itemsizes,
+)
+from streamlab.engines.multicore.stages.kernels import (
+    add_stages,
+    check_fields,
+    columns_of,
+    partitions_of,
+)
+from streamlab.engines.protocol import Histogram
 from streamlab.workloads.model import Input, Pipeline
-from streamlab.workloads.model.pipeline.program import PARTITIONED
+from streamlab.workloads.model.pipeline.program import PARTITIONED, Stage
 
 PROCESSING = (
     "from when the first operator took a unit until all its outputs were out, including waiting "
     "between operators, but not for the first; at full speed, sampled"
 )
+HOMED, HYBRID = _core.WORKLISTS[:2]
+BY_SOURCE, BY_OPERATOR = _core.SERIALS
+UNIT_WINDOWS: int = _core.UNIT_WINDOWS
+"""With serials of operators: maximum number of an operator's units, in windows."""
+
+RECORDS_UNDER_WAY = 8192
+"""Records in the default window: enough work for every worker, and small enough for a cache."""
+PARTITIONS_A_WORKER = 2
+LEAST_WINDOW, DEFAULT_MOST_WINDOW = 16, 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderedOptions(CompiledOptions):
+    """Options of variant `ordered`, which docs/engines/multicore.md describes.
+
+    None means defaults that depend on other options: see `queue`, `partitions_of` and `window_for`; `qst_capacity`
+    None is half of the records that may be in progress.
+    """
+
+    scheduler: Literal["ct", "ct_input", "lp", "et", "qst"] = "ct"
+    serials: Literal["source", "operator"] = "source"
+    worklist: Literal["homed", "hybrid", "partitioned", "shared"] | None = None
+    reordering: Literal["nonblocking", "lock"] = "nonblocking"
+    partitions: Positive | None = None
+    window: Annotated[int, Meta(ge=1, le=_core.MOST_WINDOW)] | None = None
+    ct_window_us: Positive = 10_000
+    qst_capacity: Positive | None = None
+
+    def __post_init__(self) -> None:
+        if self.serials == BY_OPERATOR and self.queue == HOMED:
+            papers = ", ".join(name for name in _core.WORKLISTS if name != HOMED)
+            raise ValueError(f"serials {BY_OPERATOR!r} go with the worklists {papers}, not {HOMED}")
+
+    @property
+    def queue(self) -> str:
+        """The worklist, with the default resolved."""
+        return self.worklist or (HOMED if self.serials == BY_SOURCE else HYBRID)
+
+    def units_for(self, window: int) -> int:
+        """Return the capacity of a worklist in units."""
+        windows = 1 if self.serials == BY_SOURCE else UNIT_WINDOWS
+        return windows << (window - 1).bit_length()
+
+    def partitions_of(self, stage: Stage, workers: int) -> int:
+        """Return the number of partitions of an operator; 1 without keys.
+
+        A unit is split into one group per partition. With a hundred partitions a unit of 64 records
+        gives groups of one or two records, which cost more to pass on than to process. Two
+        partitions per worker still let one worker help another.
+        """
+        hashed = self.partitions
+        if hashed is None and self.queue == HOMED:
+            most = 1 if workers == 1 else PARTITIONS_A_WORKER * workers
+            hashed = min(stage.partitions, most)
+        return partitions_of(stage, hashed)
+
+    def window_for(self, workers: int, batch: int) -> int:
+        """Return the window in units; by default about 8,192 records, and at least 4 units per worker."""
+        if self.window is not None:
+            return self.window
+        units = min(RECORDS_UNDER_WAY // batch, DEFAULT_MOST_WINDOW)
+        return max(LEAST_WINDOW, 4 * workers, units)
 
 
 class OrderedRun(CoreRun):
@@ -28,15 +106,16 @@ class OrderedRun(CoreRun):
     All streams have the pipeline's only kind. `batch` is the size of a unit in records, at most 65,536.
     """
 
+    FULL_SPEED = ("processing", PROCESSING)
+
     def __init__(
         self,
         pipeline: Pipeline,
         data: Input,
         settings: RunSettings,
-        options: OrderedOptions | None = None,
+        options: OrderedOptions,
     ) -> None:
         super().__init__(pipeline.output, settings)
-        options = options or OrderedOptions()
         workers = settings.workers
         window = options.window_for(workers, settings.batch)
         reason = check_pipeline(pipeline, data, options, workers, window)
@@ -66,12 +145,7 @@ class OrderedRun(CoreRun):
                 self._add_stream(index, stream, columns_of(stream, pipeline.event))
             self._core.start()
 
-    def run(self) -> Measured:
-        """Process the complete input; a failure raises EngineCrashError."""
-        duration_ns = self._run_core()
-        return self._build_measured(self._plan(), self._counters(duration_ns))
-
-    def _plan(self) -> str:
+    def _plan(self, counters: Mapping[str, float]) -> str:
         options, workers = self._options, self._settings.workers
         parts = []
         for stage in self._pipeline.stages:
@@ -102,9 +176,6 @@ class OrderedRun(CoreRun):
                 f"{number}_{stage.name}_time_share": busy_ns / worked_ns,
             }
         return counters
-
-    def _at_full_speed(self, core: Any) -> dict[str, Any]:
-        return {"latency": histogram(core.processing(), PROCESSING)}
 
 
 def check_pipeline(
@@ -140,7 +211,7 @@ ORDERED = Family(
     summary="workers scheduled on operators, outputs in order; pipelines",
     models=(Pipeline,),
     run=OrderedRun,
-    options_type=OrderedOptions,
+    options=OrderedOptions,
     properties=properties(
         "operators do not mention workers or partitions",
         "workers go to operators as they are needed",

@@ -1,6 +1,6 @@
 """Provides the base class of native runs, and turns the core's errors into engine errors."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -26,18 +26,25 @@ class CoreRun:
     """Runs a program once on columns in memory. A subclass creates `_core` in its constructor.
 
     Constructors of subclasses take the program, its input, the settings of the run and the options of
-    the variant; None means the default options. They raise UnsupportedError if the core cannot run
+    the variant. They raise UnsupportedError if the core cannot run
     this program on this input or with these options, and EngineError if a function does not compile
     or an option is out of range.
     """
 
     SERVICE_KNOWN: ClassVar[bool] = True
     """Whether the core records when a worker took an output's input (service latency)."""
+    FULL_SPEED: ClassVar[tuple[str, str] | None] = None
+    """The core's histogram of latencies without a load, and its definition; None: it measures none."""
 
     def __init__(self, output: np.dtype[np.void], settings: RunSettings) -> None:
         self._output = output
         self._settings = settings
         self._core: Any = None
+
+    def run(self) -> Measured:
+        """Process the complete input; a failure raises EngineCrashError."""
+        counters = self._counters(self._run_core())
+        return self._build_measured(self._plan(counters), counters)
 
     def answer(self) -> Columns:
         """Return all outputs; see `Prepared.answer`."""
@@ -97,6 +104,14 @@ class CoreRun:
             **self._latencies(core),
         )
 
+    def _plan(self, counters: Mapping[str, float]) -> str:
+        """Return how the core ran the program, as text."""
+        raise NotImplementedError
+
+    def _counters(self, duration_ns: int) -> dict[str, float]:
+        """Return the counters of a finished run by name."""
+        return self._read_counters()
+
     def _read_counters(self) -> dict[str, float]:
         """Return the core's counters by name."""
         return {name: float(value) for name, value in self._open().counters().items()}
@@ -106,7 +121,10 @@ class CoreRun:
         if not self._settings.measure:
             return {}
         if self._settings.load is None:
-            return self._at_full_speed(core)
+            if self.FULL_SPEED is None:
+                return {}
+            name, definition = self.FULL_SPEED
+            return {"latency": histogram(getattr(core, name)(), definition)}
         latencies = {
             "latency": histogram(core.latency(), LATENCY_UNDER_LOAD),
             "warm_up_latency": histogram(core.warm_up(), LATENCY_UNDER_LOAD),
@@ -115,10 +133,6 @@ class CoreRun:
         if self.SERVICE_KNOWN:
             latencies["service_latency"] = histogram(core.service(), SERVICE)
         return latencies
-
-    def _at_full_speed(self, core: Any) -> dict[str, Any]:
-        """Return the latency fields of a run without a load; empty unless a subclass measures some."""
-        return {}
 
 
 def stream_times(index: int, stream: Stream, load: OfferedLoad | None) -> Sequence[IntArray]:

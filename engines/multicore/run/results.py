@@ -48,13 +48,9 @@ def progress(core: Any) -> Progress:
 
 
 def elasticity(core: Any, changes: list[Reconfiguration], *, start: int, join: bool) -> Elasticity:
-    """Return the scaling history of an operator, on the time grid of its progress.
+    """Return the scaling history of a finished run, on the time grid of its progress.
 
-    Args:
-        core: core of a finished operator run.
-        changes: completed reconfigurations.
-        start: number of active instances at the start.
-        join: whether the operator compares pairs.
+    `start` is the number of active instances at the start; `join`: the operator compares pairs.
     """
     steps = len(core.progress()[0])
     by_instance = core.load_steps()

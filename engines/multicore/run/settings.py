@@ -1,11 +1,12 @@
-"""Defines the settings that all variants share, and converts them from a task and for the core."""
+"""Defines the settings and options that all variants share."""
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Self
 
 import numpy as np
+from msgspec import Meta
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.protocol import FULL, OfferedLoad, Task
@@ -18,12 +19,8 @@ A writer polls a full ring every 50 us, so 64 one-event blocks would cap the rat
 UNKNOWN_ROWS = 1 << 20
 """Output rows to reserve under a load when their number is unknown.
 Fresh pages stop a core of a virtual machine for up to tens of ms, which would become the latency tail."""
-OPTIONS: Mapping[str, type[object]] = {"pin": bool, "measure": bool}
-"""Types of the options that all variants have, by name."""
-BOUNDS = True
-"""Whether users' functions check array indices by default; docs/performance.md states the cost."""
-COMPILED_OPTIONS: Mapping[str, type[object]] = {"bounds": bool}
-"""Types of the options of variants that compile users' functions, by name."""
+Natural = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +34,12 @@ class RunSettings:
         ring_blocks: maximum number of blocks that a source may be ahead of its slowest reader.
         pin: whether to pin threads to cores; None pins if there are several threads and a core for each.
         load: offered load; None means full speed.
-        measure: whether to measure latency and progress over time.
+        measure: whether to measure latency and progress.
         expected_outputs: number of records in the answer; None if unknown. The run reserves and touches
             their memory in advance, up to a quarter of the available memory. Further records allocate
             during the run (counter `outputs_grown`).
-        bounds: whether users' functions check array indices.
+        bounds: whether users' functions check array indices; docs/performance.md states the cost.
+        link_rows: capacity of a link between operators in rows; None means the variant's. Tests lower it.
     """
 
     workers: int = 1
@@ -51,7 +49,8 @@ class RunSettings:
     load: OfferedLoad | None = None
     measure: bool = True
     expected_outputs: int | None = None
-    bounds: bool = BOUNDS
+    bounds: bool = True
+    link_rows: int | None = None
 
     def for_core(
         self,
@@ -94,67 +93,38 @@ class RunSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VariantOptions:
-    """Base of the options that only one variant has; subclasses add fields by `option` and `choice`."""
+class CommonOptions:
+    """Options that all variants have; `pin`, `measure` and `bounds` are those of `RunSettings`."""
 
-    @classmethod
-    def kinds(cls) -> Mapping[str, type[object]]:
-        """Return the types of the options that a task may set, by name."""
-        return {each.name: each.metadata["kind"] for each in fields(cls) if each.metadata}
+    pin: bool | None = None
+    measure: bool = True
+    bounds = True
 
-    @classmethod
-    def from_task(cls, options: Mapping[str, object]) -> Self:
-        """Create the options from all options of a task, whose types are valid."""
-        return cls(**{name: value for name, value in options.items() if name in cls.kinds()})
+    def resolve(self, scratch: Path) -> Self:
+        """Return the options for a trial with this scratch folder."""
+        return self
 
-    def check(self) -> str | None:
-        """Return why a value is invalid, or None."""
-        for each in fields(self):
-            names = each.metadata.get("names")
-            if names and (reason := check_name(each.name, names, getattr(self, each.name))):
-                return reason
-        return None
-
-
-def option(default: Any, kind: type[object] | None = None) -> Any:
-    """Declare an option that a task may set; `kind` is its type if the default is None."""
-    return field(default=default, metadata={"kind": kind or type(default)})
+    def settings(self, task: Task) -> RunSettings:
+        """Return the settings of a task with these options."""
+        return RunSettings(
+            workers=task.workers,
+            batch=task.batch,
+            ring_blocks=RING_BLOCKS if task.load is None else LOAD_RING_BLOCKS,
+            pin=self.pin,
+            load=task.load,
+            measure=self.measure,
+            expected_outputs=task.expected_outputs,
+            bounds=self.bounds,
+        )
 
 
-def choice(names: Sequence[str]) -> Any:
-    """Declare an option that is one of several names; the first is the default."""
-    return field(default=names[0], metadata={"kind": str, "names": names})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledOptions(CommonOptions):
+    """Options of variants that compile users' functions."""
 
-
-def settings_of(task: Task) -> RunSettings:
-    """Return the settings of a task whose options are valid."""
-    pin = task.options.get("pin")
-    return RunSettings(
-        workers=task.workers,
-        batch=task.batch,
-        ring_blocks=RING_BLOCKS if task.load is None else LOAD_RING_BLOCKS,
-        pin=None if pin is None else bool(pin),
-        load=task.load,
-        measure=bool(task.options.get("measure", True)),
-        expected_outputs=task.expected_outputs,
-        bounds=bool(task.options.get("bounds", BOUNDS)),
-    )
-
-
-def check_load(task: Task) -> str | None:
-    """Return which option conflicts with the task's offered load, or None."""
-    if task.load is not None and not task.options.get("measure", True):
-        return "measure = false works only without a load; remove the option or the load"
-    return None
+    bounds: bool = True
 
 
 def itemsizes(dtype: np.dtype[np.void]) -> list[int]:
     """Return the size of each field in bytes."""
     return [dtype[name].itemsize for name in dtype.names or ()]
-
-
-def check_name(option: str, names: Sequence[str], value: object) -> str | None:
-    """Return a message if an option's value is not one of its names, or None."""
-    if value in names:
-        return None
-    return f"{option} is one of {', '.join(names)}, got {value!r}"

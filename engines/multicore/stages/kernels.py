@@ -1,4 +1,4 @@
-"""Compiles the operators of an ordered pipeline to the kernels of core/stages/kernel.h.
+"""Passes pipelines and their columns to the core; compiles their operators to the kernels of core/stages/kernel.h.
 
 A record is a named tuple of scalars that the loop builds for each row from the columns.
 It becomes registers once the user's function is inlined.
@@ -6,9 +6,11 @@ It becomes registers once the user's function is inlined.
 """
 
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numba import types
 
 from streamlab.engines.multicore import _core
@@ -18,7 +20,9 @@ from streamlab.engines.multicore.kernels.inline_functions import part
 from streamlab.engines.multicore.kernels.intrinsics import library
 from streamlab.engines.multicore.kernels.loops import column_pointers, loop
 from streamlab.engines.multicore.oplus import keyset, window_tables
-from streamlab.workloads.model.pipeline.program import STATELESS, Stage
+from streamlab.engines.multicore.run.settings import itemsizes
+from streamlab.workloads.model import Input, ListColumn, Pipeline, Stream
+from streamlab.workloads.model.pipeline.program import PARTITIONED, STATELESS, Stage
 
 _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)
@@ -30,13 +34,30 @@ CLOSE = 256 << 10
 """Size in bytes of tables below which the kernel does not prefetch: they fit a core's second-level cache."""
 
 
+def columns_of(stream: Stream, event: np.dtype[np.void]) -> list[npt.NDArray[Any]]:
+    """Return a stream's columns in the dtypes that kernels expect; missing columns are zeros."""
+    zeros = np.zeros(len(stream), dtype=np.int8)
+    columns = []
+    for name in event.names or ():
+        values = stream.payload.get(name, zeros)
+        assert not isinstance(values, ListColumn), "check_fields refuses lists"
+        columns.append(np.ascontiguousarray(values, dtype=event[name]))
+    return columns
+
+
+def partitions_of(stage: Stage, hashed: int | None = None) -> int:
+    """Return the number of partitions of an operator; `hashed`, if not None, is that of keys that are hashed."""
+    if stage.kind != PARTITIONED:
+        return 1
+    if stage.bounds is not None:
+        return len(stage.bounds) + 1
+    return stage.partitions if hashed is None else hashed
+
+
 class StageKernels(KernelSet):
     """Compiles the functions of one operator; methods raise EngineError if one does not compile.
 
-    Args:
-        stage: the operator.
-        fields: structured dtype of its input records, without `ts`.
-        bounds: whether its functions check array indices.
+    `fields` is the dtype of its input records, without `ts`.
     """
 
     def __init__(self, stage: Stage, fields: np.dtype[np.void], *, bounds: bool = False) -> None:
@@ -131,6 +152,55 @@ def bounds_below(bounds: Any, key: Any) -> Any:
         else:
             high = middle
     return low
+
+
+def add_stages(
+    core: Any, pipeline: Pipeline, partitions: Callable[[Stage], int], *, bounds: bool
+) -> list[StageKernels]:
+    """Add a pipeline's operators to a core; return their kernels, which must live as long as the run.
+
+    Raises:
+        ValueError: a value is out of range.
+        EngineError: the operators' functions do not compile.
+    """
+    compiled = []
+    for index, stage in enumerate(pipeline.stages):
+        kernels = StageKernels(stage, pipeline.input_of(index), bounds=bounds)
+        compiled.append(kernels)
+        core.add_stage(
+            name=stage.name,
+            kind=stage.kind,
+            process=kernels.process(),
+            partition=kernels.partition(),
+            partitions=partitions(stage),
+            # 0 means no state, so a state of size 0 takes one byte.
+            state_bytes=0 if stage.state is None else max(1, stage.state.itemsize),
+            max_outputs=stage.max_outputs,
+            itemsizes=itemsizes(stage.output),
+        )
+    return compiled
+
+
+def check_fields(pipeline: Pipeline, data: Input) -> str | None:
+    """Return why the core cannot take an input or a field of a pipeline, or None."""
+    if len(data.streams) > _core.MOST_STREAMS:
+        return f"a pipeline reads at most {_core.MOST_STREAMS} streams, got {len(data.streams)}"
+    for index, stage in enumerate(pipeline.stages):
+        for verb, fields in (("reads", pipeline.input_of(index)), ("forwards", stage.output)):
+            for name in fields.names or ():
+                if fields[name].subdtype is not None or fields[name].hasobject:
+                    return (
+                        f"operator {stage.name} {verb} field {name} of type {fields[name]}; use a "
+                        "single value"
+                    )
+    for stream in data.streams:
+        for name in pipeline.event.names or ():
+            if isinstance(stream.payload.get(name), ListColumn):
+                return (
+                    f"stream {stream.name}: column {name} holds lists, but the pipeline reads "
+                    "single values"
+                )
+    return None
 
 
 _OPENED = """\

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from streamlab.workloads.model import InputType, Operator, Pipeline, Query, Window, stateless
+from streamlab.workloads.model import Pipeline, Query, Window, stateless
 from streamlab.workloads.model.dataflow import Flow, OpStateless, U
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of
+from tests.engines.multicore import memory_limit
 from tests.engines.multicore.native_runs import even_load, make_run
 
 WORKERS = 3
@@ -59,31 +60,9 @@ def slow_item(key, value, out):
     out.emit(value.ts, slow(value.x))
 
 
-def by_x(t, out):
-    out.add(t.x)
-
-
-def count_of(w, out):
-    out.emit(w[0].key, w[0].count)
-
-
-VALUE = np.dtype([("x", np.int64)])
-COUNTED = np.dtype([("ts", np.int64), ("key", np.int64), ("count", np.int64)])
-QUERY = Query(
-    name="slow",
-    operators=(
-        Operator(
-            name="slow",
-            inputs=(InputType(name="value", fields=VALUE),),
-            window=Window(advance=10, size=10),
-            output=COUNTED,
-            state=np.dtype([("count", np.int64)]),
-            keys=by_x,
-            update=slow_count,
-            expire=count_of,
-        ),
-    ),
-)
+VALUE = memory_limit.VALUE.fields
+COUNTING = memory_limit.distinct(Window(advance=10, size=10)).operators[0]
+QUERY = Query(name="slow", operators=(replace(COUNTING, name="slow", update=slow_count),))
 PIPELINE = Pipeline(
     name="slow",
     record="value",
@@ -95,7 +74,7 @@ PIPELINE = Pipeline(
     ),
 )
 
-NUMBERS = U(None, np.dtype([("ts", np.int64), ("x", np.int64)]))
+NUMBERS = U(None, memory_limit.NUMBERS)
 
 
 def slow_flow():

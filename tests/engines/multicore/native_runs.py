@@ -1,31 +1,71 @@
 """Native runs for the tests: made, run, checked and closed."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from streamlab.engines.multicore.adapter import FAMILIES
+from streamlab.engines.multicore.adapter import FAMILIES, MulticoreEngine
+from streamlab.engines.multicore.dgs.adaptive.deciders import PlanProposal
 from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.options import OptionError, check_options
 from streamlab.engines.protocol import Measured, OfferedLoad
 from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Columns, Input, Program, Workload
+from streamlab.workloads.model.dgs.plan import Plan
 from tests.engines.tasks import assert_equal
 
+
+class ScriptDecider:
+    """Proposes the changes of a script, for tests.
+
+    Args:
+        steps: `(cut, plan)` in ascending order of cuts. A change happens at its cut, or at the next that no mailbox
+            has reached.
+    """
+
+    period_s = 3600.0
+    at_once = True
+
+    def __init__(self, steps: Sequence[tuple[int, Plan]]) -> None:
+        self._steps = list(steps)
+
+    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
+        """Return the next step."""
+        if not self._steps:
+            return None
+        cut, other = self._steps.pop(0)
+        return PlanProposal(plan=other, from_cut=cut, why=f"the script's step at cut {cut}")
+
+    def changed(self, took_ns: int) -> None:
+        """Do nothing."""
+
+
 SETTINGS = frozenset(field.name for field in fields(RunSettings))
-DGS_ONLY = frozenset({"plan", "kernels", "script"})
+ARGUMENTS = frozenset({"plan", "kernels", "decider", "buffer_runs", "shared_nothing"})
+"""Of the runs of some variants."""
 
 
 def make_run(variant: str, program: Program, data: Input, **how: Any) -> Any:
     """Return a run of a variant whose threads wait to begin; the caller closes it.
 
-    `how` names fields of `RunSettings`, options of the variant, and what `DgsRun` alone takes.
+    `how` names fields of `RunSettings`, options of the variant, and arguments of its run.
     """
     family = FAMILIES[variant]
     settings = RunSettings(**{name: how.pop(name) for name in SETTINGS & how.keys()})
-    more = {name: how.pop(name) for name in DGS_ONLY & how.keys()}
-    return family.run(program, data, settings, family.options_type(**how), **more)
+    more = {name: how.pop(name) for name in ARGUMENTS & how.keys()}
+    return family.run(program, data, settings, family.options(**how), **more)
+
+
+def option_error(variant: str, options: dict[str, object]) -> str | None:
+    """Return why the lab refuses options of a variant, or None."""
+    try:
+        check_options(MulticoreEngine(), FAMILIES[variant].variant(), options)
+    except OptionError as error:
+        return str(error)
+    return None
 
 
 def run_native(variant: str, program: Program, data: Input, **how: Any) -> tuple[Measured, Columns]:

@@ -13,7 +13,7 @@ import pytest
 from numba import njit
 
 from streamlab.engines.errors import EngineCrashError, EngineError
-from streamlab.engines.multicore.adapter import FAMILIES, MulticoreEngine
+from streamlab.engines.multicore.adapter import FAMILIES
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.kernels import compile as compiling
 from streamlab.engines.multicore.kernels.exceptions import collect_exceptions
@@ -34,7 +34,7 @@ from streamlab.workloads.model.arrays import copy
 from streamlab.workloads.model.operators.program import SINGLE
 from streamlab.workloads.model.reference import answer_of
 from tests.engines.inputs import input_of
-from tests.engines.multicore.native_runs import run_native
+from tests.engines.multicore.native_runs import option_error, run_native
 
 VALUE = np.dtype([("x", np.int64)])
 RESULT = np.dtype([("ts", np.int64), ("x", np.int64)])
@@ -393,13 +393,7 @@ def test_a_kernel_from_the_cache_names_the_index_as_well(tmp_path, monkeypatch):
             run("dgs", asked, of_values([1, 5], asked))
 
 
-def test_indices_are_checked_unless_a_run_says_otherwise():
-    assert RunSettings().bounds
-
-
-@pytest.mark.parametrize("variant", FAMILIES)
-def test_engines_that_compile_have_the_option(variant):
-    reason = MulticoreEngine().wrong_options(variant, {"bounds": True})
-    compiles = variant not in {"adhoc", "1t", "indexed"}
-    assert (reason is None) == compiles
-    assert compiles or "has no option 'bounds'" in reason
+def test_indices_are_checked_unless_an_option_says_otherwise():
+    compiling_variants = {name for name in FAMILIES if option_error(name, {"bounds": True}) is None}
+    assert compiling_variants == {*FAMILIES} - {"adhoc", "1t", "indexed"}
+    assert RunSettings().bounds and all(FAMILIES[name].options().bounds for name in FAMILIES)

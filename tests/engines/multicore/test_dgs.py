@@ -78,22 +78,6 @@ def test_many_keys_and_few_streams_spread_over_the_workers(name):
         assert_equal(found.oracle(data), run.answer(), found.output)
 
 
-def test_equal_timestamps_give_the_same_answer_every_time():
-    found = workload("keyed_counter")
-    rng = np.random.default_rng(5)
-    streams = []
-    for _ in range(4):
-        ts = np.sort(rng.integers(0, 40, 3_000))
-        tag = rng.integers(0, 6, 3_000) * 2 + (rng.random(3_000) < 0.1)
-        streams.append(((0, 1), ts, {"tag": tag}))
-    data = input_of(found.program.kinds, *streams, keys=6)
-    expected = found.oracle(data)
-    for repetition in range(8):
-        for workers in (2, 3, 4, 6):
-            batch = 1 + repetition * 7
-            check_native("dgs", found, data, expected, workers=workers, batch=batch)
-
-
 def test_the_same_cell_emits_its_dependent_outputs_in_one_order():
     data = generated("event_window", 200_000, values_per_barrier=50)
     _, first = run_native("dgs", WINDOWS.program, data, workers=2)
@@ -113,17 +97,6 @@ def test_memory_does_not_grow_with_the_length_of_the_stream():
             grown.append(process.memory_info().rss - before)
     # The output chunk of each worker is 4 MiB; everything else is bounded by the rings.
     assert max(grown) < 16 << 20, grown
-
-
-def test_closing_a_run_that_never_ran_ends_its_threads():
-    before = psutil.Process().num_threads()
-    data = generated("event_window", 10_000)
-    run = make_run("dgs", WINDOWS.program, data, workers=4, batch=64)
-    assert psutil.Process().num_threads() == before + 4
-    run.close()
-    assert psutil.Process().num_threads() == before
-    with pytest.raises(EngineError, match="closed"):
-        run.answer()
 
 
 @pytest.mark.parametrize(
@@ -152,12 +125,6 @@ def test_what_it_cannot_do_it_says(workers, variant, reason, tmp_path):
     data = generated("event_window", 10)
     task = task_of("event_window", data, tmp_path, variant, workers=workers)
     assert reason in MulticoreEngine().unsupported(task)
-
-
-def test_pinned_threads_give_the_same_answer():
-    found = workload("fraud_detection")
-    data = generated("fraud_detection", 50_000)
-    check_native("dgs", found, data, workers=3, batch=64, pin=True)
 
 
 def test_latency_is_recorded_for_every_output():

@@ -4,10 +4,11 @@ import gc
 import weakref
 
 import numpy as np
+import psutil
 import pytest
 
 from streamlab.engines.conformance import ordinary_input
-from streamlab.engines.errors import UnsupportedError
+from streamlab.engines.errors import EngineError, UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.adapter import FAMILIES, MulticoreEngine
 from streamlab.engines.multicore.run.settings import RunSettings
@@ -15,7 +16,7 @@ from streamlab.engines.protocol import default_variant
 from streamlab.workloads import optimizers
 from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
 from streamlab.workloads.registry import workload
-from tests.engines.multicore.native_runs import check_native
+from tests.engines.multicore.native_runs import check_native, make_run, option_error
 from tests.engines.tasks import task_of
 from tests.workloads.suite.streams import generated
 
@@ -81,11 +82,10 @@ def test_without_measuring_the_answer_is_the_same_and_no_figure_is_made_up(varia
 
 @pytest.mark.parametrize("variant", FAMILIES)
 def test_options_are_refused_in_the_same_words(variant):
-    wrong = MulticoreEngine().wrong_options
-    assert wrong(variant, {"pin": True, "measure": False}) is None
-    unknown = wrong(variant, {"nosuch": 1})
-    assert unknown is not None and unknown.startswith(f"variant {variant} has no option 'nosuch'")
-    assert wrong(variant, {"pin": 1}) == "option pin takes bool, got 1"
+    assert option_error(variant, {"pin": True, "measure": False}) is None
+    unknown = option_error(variant, {"nosuch": 1})
+    assert unknown.startswith(f"variant {variant} of multicore has no option 'nosuch'")
+    assert option_error(variant, {"pin": 1}) == "option pin is 1; it must be true or false"
 
 
 @pytest.mark.parametrize(
@@ -103,36 +103,70 @@ def test_options_are_refused_in_the_same_words(variant):
         ("layers", "channels", _core.CHANNELS),
         ("layers", "merge_unit", _core.MERGE_UNITS),
         ("layers", "dealing", _core.DEALINGS),
+        ("adhoc", "join_form", _core.JOIN_FORMS),
+        ("dataflow", "combine", ["always", "never"]),
+        ("dataflow", "soundness", ["typed", "none"]),
     ],
 )
 def test_names_are_those_of_the_core_or_registered(variant, option, names):
-    wrong = MulticoreEngine().wrong_options
-    assert len(names) > 1 and all(wrong(variant, {option: name}) is None for name in names)
-    refused = f"{option} is one of {', '.join(names)}, got 'nosuch'"
-    assert wrong(variant, {option: "nosuch"}) == refused
+    assert all(option_error(variant, {option: name}) is None for name in names)
+    refused = f"option {option} is 'nosuch'; it must be one of {', '.join(sorted(names))}"
+    assert option_error(variant, {option: "nosuch"}) == refused
 
 
 @pytest.mark.parametrize(
     ("variant", "options", "reason"),
     [
-        ("dgs", {"checkpoint_every": -1}, "cannot be negative"),
+        (
+            "dgs",
+            {"checkpoint_every": -1},
+            "checkpoint_every is -1; it must be a whole number of at",
+        ),
         ("dgs", {"checkpoint_folder": "/tmp/x"}, "needs checkpoint_every"),
         ("dgs", {"checkpoint_every": 1, "checkpoint_folder": "x"}, "absolute path"),
-        ("dgs", {"adapt": True, "adapt_ms": 0}, "adapt_ms is 0; expected milliseconds"),
+        (
+            "dgs",
+            {"adapt": True, "adapt_ms": 0},
+            "adapt_ms is 0; it must be a whole number of at least 1",
+        ),
         (
             "ordered",
             {"serials": "operator", "worklist": "homed"},
             "serials 'operator' go with the worklists hybrid, partitioned, shared, not homed",
         ),
-        ("ordered", {"partitions": 0}, "partitions must be at least 1, got 0"),
-        ("ordered", {"window": 1 << 17}, "window must be at most 65536 units, got 131072"),
-        ("ordered", {"window": 2.5}, "option window takes int, got 2.5"),
-        ("ordered", {"ct_window_us": -1}, "ct_window_us must be at least 1, got -1"),
-        ("ordered", {"qst_capacity": 0}, "qst_capacity must be at least 1, got 0"),
+        ("ordered", {"partitions": 0}, "partitions is 0; it must be a whole number of at least 1"),
+        ("ordered", {"window": 1 << 17}, "it must be a whole number from 1 to 65536"),
+        ("ordered", {"window": 2.5}, "option window is 2.5"),
+        ("vsn", {"controller": 5}, "option controller is 5; it must be a table"),
+        ("vsn", {"controller": {"kind": "script"}}, "controller script: option steps is missing"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(variant, options, reason):
-    assert reason in MulticoreEngine().wrong_options(variant, options)
+    assert reason in option_error(variant, options)
+
+
+@pytest.mark.parametrize(
+    ("variant", "name"),
+    [
+        ("dgs", "event_window"),
+        ("vsn", "wordcount"),
+        ("ordered", "parametric"),
+        ("layers", "wordcount"),
+        ("dataflow", "sensor_interpolation"),
+    ],
+)
+def test_closing_a_run_that_never_ran_ends_its_threads(variant, name):
+    found = workload(name)
+    process, data = psutil.Process(), ordinary_input(found)
+    make_run(variant, found.program, data).close()  # compiling may leave threads
+    before = process.num_threads()
+    run = make_run(variant, found.program, data, workers=3)
+    assert process.num_threads() >= before + 3
+    run.close()
+    assert process.num_threads() == before
+    for call in (run.run, run.answer):
+        with pytest.raises(EngineError, match="this run is closed"):
+            call()
 
 
 def test_settings_out_of_range_are_refused_by_the_core():

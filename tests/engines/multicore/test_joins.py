@@ -142,12 +142,8 @@ def test_more_streams_of_a_side_are_refused():
         make_run(ADHOC, found.program, data)
 
 
-def test_an_option_out_of_range_is_an_error_and_a_closed_run_says_so():
+def test_an_option_out_of_range_is_an_error():
     found = workload("scale_join").bound({"ws_ms": 200})
     data = generated(found, {}, 400, 1)
     with pytest.raises(EngineError, match="batch must be at least 1"):
         make_run(ADHOC, found.program, data, batch=0)
-    run = make_run(SINGLE, found.program, data)
-    run.close()
-    with pytest.raises(EngineError, match="closed"):
-        run.run()

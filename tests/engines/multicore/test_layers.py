@@ -10,8 +10,14 @@ from streamlab.engines.conformance import CASES, Setting, run_case
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
 from streamlab.engines.multicore.adapter import MulticoreEngine
-from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR, TIME, TURN
-from streamlab.engines.multicore.layers.run import check_ties
+from streamlab.engines.multicore.layers.run import (
+    COMMUNICATION,
+    NONE,
+    OPERATOR,
+    TIME,
+    TURN,
+    check_ties,
+)
 from streamlab.workloads.model import ListColumn
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.reference import answer_of
@@ -63,7 +69,7 @@ def test_repeats_give_one_answer_in_either_layer(injectors, instances, batch):
     assert len(first["ts"]) > 100
     for repeat in range(1, 8):
         rows = (4096, 16)[repeat // 4]
-        _, got = run(asked, data, **how, channel_rows=rows, **FORMS[repeat % 4])
+        _, got = run(asked, data, **how, link_rows=rows, **FORMS[repeat % 4])
         # More than equal traces: the order of ties is one as well.
         for name, column in first.items():
             np.testing.assert_array_equal(got[name], column, err_msg=name)
@@ -81,7 +87,7 @@ def test_without_determinism_the_comparison_says_what_went_wrong():
     for name, fault in (("stateless", "out_of_order"), ("keys first", "wrong")):
         asked, output = GRAPHS[name]
         wanted = answer_of(asked, data)
-        how = {"workers": 2, "batch": 16, "channel_rows": 256}
+        how = {"workers": 2, "batch": 16, "link_rows": 256}
         measured, got = run(asked, data, determinism=NONE, **how)
         assert len(got["ts"]) == len(wanted["ts"])
         difference = compare(wanted, got, output)
@@ -161,7 +167,7 @@ def test_what_channels_cannot_take_is_refused():
 def test_ties_that_find_no_room_are_counted(determinism):
     asked, _ = GRAPHS["keys first"]
     data = readings(4000, 1, 0, span=1)
-    measured, _ = run(asked, data, workers=2, channel_rows=2, determinism=determinism)
+    measured, _ = run(asked, data, workers=2, link_rows=2, determinism=determinism)
     assert measured.counters["spilled_rows"] >= measured.counters["spilled_rows_peak"] > 10
 
 

@@ -6,25 +6,23 @@ from functools import partial
 import numpy as np
 import pytest
 
-from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
-from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
-from streamlab.engines.multicore.layers.options import COMMUNICATION, NONE, OPERATOR
-from streamlab.engines.multicore.layers.run import check_graph
-from streamlab.engines.registry import engine
+from streamlab.engines.multicore.layers.run import (
+    COMMUNICATION,
+    NONE,
+    OPERATOR,
+    check_graph,
+)
 from streamlab.workloads.model import ListColumn, Query, Window
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of, sorted_rows
 from tests.engines.multicore.chains import QUERIES as CHAINS
 from tests.engines.multicore.native_runs import check_native, run_native
-from tests.engines.multicore.operator_queries import JOIN, QUERIES, RANDOM, SEVERAL, query
+from tests.engines.multicore.operator_queries import JOIN, RANDOM, query
 
 LAYERS = (COMMUNICATION, OPERATOR)
-
-
-def layer(determinism, **given_):
-    return Setting(variant="layers", options={"determinism": determinism}, **given_)
 
 
 run = partial(run_native, "layers", ring_blocks=1 << 12)
@@ -36,31 +34,6 @@ def check_query(asked, data, **how):
     assert sorted_rows(got) == sorted_rows(answer_of(asked, data))
     assert (np.diff(got["ts"]) >= 0).all()
     return measured
-
-
-@pytest.mark.some(5)
-@pytest.mark.parametrize("determinism", LAYERS)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("name", QUERIES)
-def test_queries_conform(name, case, determinism, tmp_path):
-    setting = layer(determinism, batch=7)
-    found = run_case(engine("multicore"), workload(name), case, setting, tmp_path)
-    assert found.problems == ()
-    if found.unsupported is not None:
-        # Joins read one stream for each input, so that all of them in one stream is refused.
-        assert case.name == "a single stream" and SEVERAL in found.unsupported
-
-
-@pytest.mark.pairwise(strength=1)
-@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize(
-    ("name", "determinism"),
-    [("wordcount", COMMUNICATION), ("forward", OPERATOR), ("scale_join", COMMUNICATION)],
-)
-def test_queries_conform_under(name, determinism, case, tmp_path):
-    setting = layer(determinism)
-    found = run_load_case(engine("multicore"), workload(name), case, setting, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
 
 
 @pytest.mark.pairwise(strength=1)
@@ -79,7 +52,7 @@ def test_repeats_give_one_answer_in_either_layer(name, instances):
             ring_blocks=1 << 12,
             batch=(1, 64)[repeat // 4],
             determinism=LAYERS[repeat % 2],
-            channel_rows=(4096, 16)[repeat // 2 % 2],
+            link_rows=(4096, 16)[repeat // 2 % 2],
         )
         # More than equal traces: the order of ties is one as well.
         seen.add(b"".join(column.tobytes() for column in got.values()))
@@ -102,10 +75,12 @@ def two_streams_apart(count):
 def test_without_determinism_the_comparison_says_what_went_wrong():
     # Of one time each: whatever comes first, blocks of it are longer than a window.
     asked, data = RANDOM["tumbling"], two_streams(20_000, apart=0)
-    how = {"workers": 2, "batch": 16, "channel_rows": 256}
+    how = {"workers": 2, "batch": 16, "link_rows": 256}
     measured, got = run(asked, data, determinism=NONE, **how)
     assert sorted_rows(got) != sorted_rows(answer_of(asked, data))
     assert measured.counters["logs"] == measured.counters["mergers"] == 0
+    assert measured.counters["kernel_calls"] > 0 and "comparisons" not in measured.counters
+    assert "2 injectors -> tumbling (keyed windows) x 2, 7 buckets" in measured.plan
     for determinism in LAYERS:
         check_query(asked, data, determinism=determinism, **how)
 
@@ -118,20 +93,7 @@ def test_outputs_far_beyond_their_tuples_do_not_stop_the_graph():
     data = two_streams_apart(4_000)
     for determinism in LAYERS:
         for workers in (2, 5):
-            check_query(asked, data, workers=workers, determinism=determinism, channel_rows=2)
-
-
-def test_counters_and_plan_tell_what_a_layer_costs():
-    data = two_streams_apart(2000)
-    for determinism, threads, mergers, logs in ((OPERATOR, 10, 4, 0), (COMMUNICATION, 6, 0, 4)):
-        measured, _ = run(RANDOM["tumbling"], data, workers=2, batch=8, determinism=determinism)
-        counters = measured.counters
-        assert (counters["threads"], counters["mergers"]) == (threads, mergers)
-        assert counters["logs"] == logs
-        assert counters["kernel_calls"] > 0
-        assert "comparisons" not in counters
-        assert "2 injectors -> tumbling (keyed windows) x 2, 7 buckets" in measured.plan
-        assert f"determinism: {determinism}" in measured.plan
+            check_query(asked, data, workers=workers, determinism=determinism, link_rows=2)
 
 
 def test_instances_of_a_join_share_the_comparisons():
@@ -181,7 +143,7 @@ def no_keys_at_300(t, out):
 def test_a_function_that_raises_ends_the_run_and_is_named(functions):
     asked = query("failing", Window(advance=3, size=3), **functions)
     with pytest.raises(EngineCrashError, match="operator failing: keys"):
-        run(asked, two_streams_apart(1000), workers=2, channel_rows=4)
+        run(asked, two_streams_apart(1000), workers=2, link_rows=4)
 
 
 def test_what_does_not_run_as_a_graph_is_refused_with_a_reason():

@@ -15,7 +15,7 @@ from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.registry import workload
-from tests.engines.multicore import starved
+from tests.engines.multicore import memory_limit
 from tests.engines.tasks import task_of
 from tests.processes import Popen
 from tests.workloads.suite.streams import generated
@@ -103,8 +103,8 @@ def test_no_more_than_a_quarter_of_the_memory_is_reserved():
 
 def said_by_starved(*arguments):
     with Popen(
-        [sys.executable, "-m", starved.__name__, *arguments],
-        cwd=Path(starved.__file__).parents[3],
+        [sys.executable, "-m", memory_limit.__name__, *arguments],
+        cwd=Path(memory_limit.__file__).parents[3],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -125,14 +125,14 @@ def test_a_dataflow_operator_without_memory_says_how_many_keys_it_has():
 @pytest.mark.parametrize(
     ("variant", "thread"), [("vsn", "instance"), ("sn", "instance"), ("layers", "thread")]
 )
-@pytest.mark.parametrize("windows", starved.WINDOWS)
+@pytest.mark.parametrize("windows", memory_limit.WINDOWS)
 @pytest.mark.some(2)
 def test_a_keyed_operator_without_memory_says_which_window_table_wants_more(
     variant, thread, windows
 ):
     said = said_by_starved(variant, windows)
     # The earliest that tuples at time 0 are in: all of a key's windows are made at once.
-    left = starved.WINDOWS[windows].advance - starved.WINDOWS[windows].size
+    left = memory_limit.WINDOWS[windows].advance - memory_limit.WINDOWS[windows].size
     which = rf"the window table of bucket \d+, window from {left}, "
     table = rf"operator distinct: out of memory: {which}"
     grow = r"with \d+ keys cannot grow to \d+ bytes; the window tables of instance \d hold \d+ MiB;"

@@ -1,4 +1,4 @@
-"""Pipelines, typed graphs, and both forms of workloads that have two, in the conformance suite."""
+"""The conformance suite: queries in all variants, pipelines, typed graphs, and workloads that have two forms."""
 
 import pytest
 
@@ -7,6 +7,7 @@ from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.registry import engine
 from streamlab.workloads.model import Dataflow, Pipeline, Query
 from streamlab.workloads.registry import names, workload
+from tests.engines.multicore.operator_queries import QUERIES, SEVERAL
 
 OF_MODEL = {
     variant: [name for name in names() if isinstance(workload(name).program, model)]
@@ -41,6 +42,54 @@ FORMS = [
 of_form = pytest.mark.parametrize(
     ("chosen", "variant", "how"), FORMS, ids=[f"{form[0].name}-{form[1]}" for form in FORMS]
 )
+
+
+BY_KEY = {"join_form": "operator10"}
+SETTINGS = {
+    "vsn": Setting(variant="vsn", workers=2, batch=64),
+    "scalegate": Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": "scalegate"}),
+    "operator 10": Setting(variant="vsn", workers=4, batch=4096, options=BY_KEY),
+    "sn": Setting(variant="sn", workers=3, batch=7),
+    "sn, operator 10": Setting(variant="sn", workers=2, batch=64, options=BY_KEY),
+    "maps": Setting(variant="sn-map", workers=2, batch=64, options={"map_instances": 3}),
+    "a map": Setting(variant="sn-map", workers=4, batch=4096, options={"map_instances": 1}),
+    "channels": Setting(variant="layers", batch=7, options={"determinism": "communication"}),
+    "mergers": Setting(variant="layers", batch=7, options={"determinism": "operator"}),
+}
+LOADED = [
+    *((name, "vsn") for name in QUERIES),
+    ("forward", "sn"),
+    ("wordcount", "sn"),
+    ("scale_join", "operator 10"),
+    ("nyse_hedge", "sn, operator 10"),
+    ("wordcount", "maps"),
+    ("longest_tweet_per_hashtag", "a map"),
+    ("wordcount", "channels"),
+    ("scale_join", "channels"),
+    ("forward", "mergers"),
+]
+
+
+@pytest.mark.pairwise
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_conform(name, case, setting, tmp_path):
+    found = run_case(engine("multicore"), workload(name), case, SETTINGS[setting], tmp_path)
+    assert found.problems == ()
+    if found.unsupported is not None:
+        # Joins read one stream for each input, and need a shared log except by operator 10.
+        several = case.name == "a single stream" and SEVERAL in found.unsupported
+        assert several or workload(name).program.operators[0].join is not None
+        assert several or setting in {"sn", "maps", "a map"}
+
+
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(("name", "setting"), LOADED)
+def test_queries_conform_under(name, setting, case, tmp_path):
+    found = run_load_case(engine("multicore"), workload(name), case, SETTINGS[setting], tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
 
 
 def in_turn(cases):

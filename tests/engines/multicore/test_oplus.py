@@ -1,4 +1,4 @@
-"""Operators O+ on the multicore engine: the conformance suite, random windows, and determinism."""
+"""Operators O+ on the multicore engine: determinism, operators in a row, and instances that share nothing."""
 
 import itertools
 import threading
@@ -8,11 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
-from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
+from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.multicore.oplus.refusal import check_query
-from streamlab.engines.registry import engine
 from streamlab.workloads.model import ListColumn, Operator, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
 from streamlab.workloads.model.reference import answer_of
@@ -25,8 +23,6 @@ from tests.engines.multicore.operator_queries import (
     BUCKETS,
     FIRST,
     OUTPUT,
-    QUERIES,
-    SEVERAL,
     STATE,
     STORED,
     emit_sums,
@@ -37,73 +33,8 @@ from tests.engines.multicore.operator_queries import query as query_of_one
 from tests.examples import examples
 from tests.workloads.suite.streams import generated
 
-VSN = Setting(variant="vsn", workers=2, batch=64)
-SCALEGATE = Setting(variant="vsn", workers=3, batch=1, options={"tuple_buffer": "scalegate"})
-SN = Setting(variant="sn", workers=3, batch=7)
 BY_KEY = {"join_form": "operator10"}
-JOINS = ["scale_join", "nyse_hedge"]
 REPEATS = examples(16)
-
-
-@pytest.mark.pairwise
-@pytest.mark.parametrize("setting", [VSN, SCALEGATE], ids=["order", "scalegate"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("name", QUERIES)
-def test_queries_conform(name, case, setting, tmp_path):
-    found = run_case(engine("multicore"), workload(name), case, setting, tmp_path)
-    assert found.problems == ()
-    if found.unsupported is not None:
-        # Joins read one stream for each input, so that all of them in one stream is refused.
-        assert case.name == "a single stream" and SEVERAL in found.unsupported
-
-
-@pytest.mark.pairwise(strength=1)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("name", QUERIES)
-def test_shared_nothing_conforms(name, case, tmp_path):
-    found = run_case(engine("multicore"), workload(name), case, SN, tmp_path)
-    assert found.problems == ()
-    if found.unsupported is not None:
-        several = case.name == "a single stream" and SEVERAL in found.unsupported
-        assert several or workload(name).program.operators[0].join is not None
-
-
-@pytest.mark.some(5)
-@pytest.mark.parametrize("variant", ["vsn", "sn"])
-@pytest.mark.parametrize("workers", [1, 2, 4])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("name", JOINS)
-def test_joins_by_operator_10_conform(name, case, workers, variant, tmp_path):
-    batch = {1: 1, 2: 64, 4: 4096}[workers]
-    setting = Setting(variant=variant, workers=workers, batch=batch, options=BY_KEY)
-    found = run_case(engine("multicore"), workload(name), case, setting, tmp_path)
-    assert found.problems == ()
-    assert found.unsupported is None or SEVERAL in found.unsupported
-
-
-@pytest.mark.some(2)
-@pytest.mark.parametrize("variant", ["vsn", "sn"])
-@pytest.mark.parametrize("case", LOAD_CASES[:3], ids=lambda case: case.name)
-@pytest.mark.parametrize("name", JOINS)
-def test_joins_by_operator_10_conform_under(name, case, variant, tmp_path):
-    setting = Setting(variant=variant, workers=2, batch=64, options=BY_KEY)
-    found = run_load_case(engine("multicore"), workload(name), case, setting, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
-
-
-@pytest.mark.parametrize("case", LOAD_CASES[:3], ids=lambda case: case.name)
-@pytest.mark.parametrize("name", ["wordcount", "forward"])
-def test_shared_nothing_conforms_under(name, case, tmp_path):
-    found = run_load_case(engine("multicore"), workload(name), case, SN, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
-
-
-@pytest.mark.pairwise(strength=1)
-@pytest.mark.parametrize("case", LOAD_CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("name", QUERIES)
-def test_queries_conform_under(name, case, tmp_path):
-    found = run_load_case(engine("multicore"), workload(name), case, VSN, tmp_path)
-    assert (found.unsupported, found.problems) == (None, ())
 
 
 def run(query, data, **how):

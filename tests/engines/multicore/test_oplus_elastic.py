@@ -9,12 +9,11 @@ import pytest
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.adapter import MulticoreEngine
-from streamlab.engines.multicore.oplus.options import check_downstream
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import sorted_rows
 from tests.engines.multicore.chains import QUERIES, readings
-from tests.engines.multicore.native_runs import check_native, even_load, make_run
+from tests.engines.multicore.native_runs import check_native, even_load, make_run, option_error
 from tests.engines.tasks import assert_equal, check_task, task_of
 
 MS = 1_000_000
@@ -139,8 +138,9 @@ def test_all_operators_of_a_chain_change(name, readers):
 
 
 def test_a_wrong_number_of_readers_is_refused():
-    assert check_downstream(0) is check_downstream(64) is None
-    assert "between 0 and 64, got 65" in check_downstream(65)
+    assert option_error("vsn", {"downstream": 64}) is None
+    expected = "option downstream is 65; it must be a whole number from 0 to 64"
+    assert option_error("vsn", {"downstream": 65}) == expected
     found = workload("wordcount")
     with pytest.raises(EngineError, match="downstream must be between 0 and 64"):
         make_run("vsn", found.program, ordinary_input(found), downstream=-1)

@@ -1,13 +1,11 @@
 """Ordered pipelines on the multicore engine give the interpreter's sequence, record by record."""
 
-from contextlib import closing
-
 import numpy as np
 import pytest
 
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
-from streamlab.engines.multicore.ordered.options import OrderedOptions
+from streamlab.engines.multicore.ordered.run import OrderedOptions
 from streamlab.workloads.model import stateless
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
@@ -179,14 +177,6 @@ def test_what_the_core_cannot_run_is_refused_with_a_reason():
         UnsupportedError, match="operator remember: 100000 partitions times a window"
     ):
         make_run("ordered", SEQUENCES["a filter, keys, a total"], data, **too_many)
-
-
-def test_a_closed_run_says_so():
-    run = make_run("ordered", SEQUENCES["stateless"], readings(5, 1, 0), ring_blocks=4)
-    with closing(run):
-        run.close()
-    with pytest.raises(EngineError, match="this run is closed"):
-        run.run()
 
 
 @pytest.mark.some(3)

@@ -9,8 +9,10 @@ import sys
 import sysconfig
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,8 @@ from streamlab.engines.multicore.kernels import compile as compiling
 from streamlab.engines.multicore.kernels import sealed_cache
 from streamlab.engines.multicore.kernels.sealed_cache import vector_bits
 from streamlab.workloads.suite.event_window.program import PROGRAM
-from tests.engines.multicore import cached_kernels
-from tests.engines.multicore.cached_kernels import FORK_JOIN, join_kernel, summing
+from tests.engines.multicore import kernel_samples
+from tests.engines.multicore.kernel_samples import FORK_JOIN, join_kernel, summing
 
 ROOT = Path(__file__).parents[3]
 
@@ -63,20 +65,20 @@ def only_kernel(cache: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_flipped_bit_is_noticed(cache: Path, seed: int):
-    path = only_kernel(cache)
-    content = bytearray(path.read_bytes())
+def flip_bit(seed: int, content: bytes) -> bytes:
+    flipped = bytearray(content)
     bit = random.Random(seed).randrange(len(content) * 8)
-    content[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(content)
-    assert not comes_from_cache()
-    assert comes_from_cache()
+    flipped[bit // 8] ^= 1 << bit % 8
+    return bytes(flipped)
 
 
-@pytest.mark.parametrize("content", [b"", b"short", bytes(1000)])
-def test_what_is_no_kernel_is_replaced(cache: Path, content: bytes):
-    only_kernel(cache).write_bytes(content)
+@pytest.mark.parametrize(
+    "damage",
+    [*(partial(flip_bit, seed) for seed in range(5)), lambda _: b"", lambda _: bytes(1000)],
+)
+def test_a_damaged_kernel_is_replaced(cache: Path, damage: Callable[[bytes], bytes]):
+    path = only_kernel(cache)
+    path.write_bytes(damage(path.read_bytes()))
     assert not comes_from_cache()
     assert comes_from_cache()
 
@@ -113,7 +115,7 @@ def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_p
 COMPILES = """
 import sys
 from streamlab.engines.multicore.kernels import sealed_cache
-from tests.engines.multicore.cached_kernels import summing
+from tests.engines.multicore.kernel_samples import summing
 
 class Waits(sealed_cache._SealedCFunc):
     def _compile_uncached(self):
@@ -221,7 +223,7 @@ def test_another_clone_finds_the_kernels_of_this_one(tmp_path: Path):
             shutil.copytree(ROOT / package, clone / package, symlinks=True)
         shutil.copy(_core.__file__, clone / "engines" / "multicore")
     script = (
-        "from tests.engines.multicore import cached_kernels as kernels;"
+        "from tests.engines.multicore import kernel_samples as kernels;"
         "print(kernels.__file__, bool(kernels.join_kernel().cache_hits))"
     )
     packages = sysconfig.get_path("purelib")
@@ -239,7 +241,7 @@ def test_another_clone_finds_the_kernels_of_this_one(tmp_path: Path):
         )
         return ran.stdout.split()
 
-    file = Path(cached_kernels.__file__).relative_to(ROOT)
+    file = Path(kernel_samples.__file__).relative_to(ROOT)
     for clone, hit in zip(clones, ("False", "True"), strict=True):
         assert file_and_hit(clone) == [str(clone / file), hit]
 

@@ -136,9 +136,15 @@ def test_variants_that_are_given_are_taken_whatever_the_workload_is():
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        ('name = "multicore"\noptions = { pinn = true }', "variant dgs has no option 'pinn'"),
-        ('name = "multicore"\noptions = { pin = 1 }', "option pin takes bool, got 1"),
-        ('name = "multicore"\noptions = { adapt_ms = 0 }', "adapt_ms is 0; expected milliseconds"),
+        (
+            'name = "multicore"\noptions = { pinn = true }',
+            "variant dgs of multicore has no option 'pinn'",
+        ),
+        ('name = "multicore"\noptions = { pin = 1 }', "option pin is 1; it must be true or false"),
+        (
+            'name = "multicore"\noptions = { adapt_ms = 0 }',
+            "option adapt_ms is 0; it must be a whole",
+        ),
         ('name = "reference"\noptions = { pin = true }', "has no options, got pin"),
         (
             'name = "spark"\noptions = { forms = "x" }',
@@ -164,7 +170,7 @@ def test_options_are_judged_by_the_variants_that_the_table_runs():
     table = '[[engine]]\nname = "multicore"\noptions = { tuple_buffer = "scalegate" }\n'
     (cell,) = cells('[[workload]]\nname = "wordcount"\n' + table)
     assert cell.options == {"tuple_buffer": "scalegate"}
-    with pytest.raises(MatrixError, match="variant dgs has no option 'tuple_buffer'"):
+    with pytest.raises(MatrixError, match="dgs of multicore has no option 'tuple_buffer'"):
         cells('[[workload]]\nname = "event_window"\n' + table)
 
 

@@ -64,13 +64,14 @@ def test_a_trial_within_another_process_hides_nothing_from_its_collector(trial_h
 def test_a_run_in_a_cycle_is_not_reported_as_leaked_after_a_trial_in_the_same_process():
     program = """
 from streamlab.engines.conformance import ordinary_input
+from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.lab.trial.collector import collect_from_now_on
 from streamlab.workloads.registry import workload
 
 found = workload("event_window")
-run = DgsRun(found.program, ordinary_input(found), RunSettings(workers=1))
+run = DgsRun(found.program, ordinary_input(found), RunSettings(workers=1), DgsOptions())
 run.itself = run
 collect_from_now_on()
 """

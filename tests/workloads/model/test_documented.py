@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads import model
@@ -74,7 +75,7 @@ def test_the_documented_chain_gives_the_highest_count_of_every_10_s():
     data = one_stream(("tweet",), ts, words=ListColumn.of(words, np.int32))
     expected = {"ts": [20_000, 30_000], "count": [3, 1]}
     assert {n: c.tolist() for n, c in answer_of(query, data).items()} == expected
-    run = OplusRun(query, data, RunSettings(workers=2, ring_blocks=4))
+    run = OplusRun(query, data, RunSettings(workers=2, ring_blocks=4), OplusOptions())
     try:
         run.run()
         assert {n: c.tolist() for n, c in run.answer().items()} == expected

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from streamlab.engines.multicore.dgs.adaptive.deciders import Decider
-from streamlab.engines.multicore.dgs.adaptive.decision import PlanProposal
-from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.adaptive.deciders import Decider, PlanProposal
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
+from streamlab.engines.multicore.dgs.snapshots import JoinedStates, Layout
 from streamlab.workloads.model import Input
 from streamlab.workloads.model.dgs.plan import Plan
 
@@ -22,15 +21,7 @@ With 10,000 keys a check takes about 25 ms of a core that the workers need."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A completed plan change.
-
-    Attributes:
-        at_ns: time since the start of the run at which all mailboxes had stopped.
-        took_ns: time from then until the workers resumed.
-        events: number of events before the change.
-        event_ts: event time at which all mailboxes switched.
-        why: reason as text.
-    """
+    """A plan change, from the time `at_ns` of the run at which all mailboxes had stopped, after `events` events."""
 
     at_ns: int
     took_ns: int
@@ -51,14 +42,7 @@ class PlanChanger:
 
     Call `begin` before the run and read `changes` after it. The snapshot thread calls the rest.
 
-    Args:
-        core, data, cuts: core of the run, the input that it processes, and the cuts of that input.
-        plan, layout: the first plan, and the layout of its states.
-        decider: proposes changes.
-        wire: builds a plan on the core from joined states and stream positions; returns its layout.
-
-    Attributes:
-        changes: completed changes, in order.
+    `wire` builds a plan on the core from joined states and stream positions, and returns its layout.
     """
 
     def __init__(
@@ -125,7 +109,7 @@ class PlanChanger:
         states = self._layout.joined(self._core)
         if not self._core.take_plan_away():
             return None
-        positions = positions_at(self._data, *self._cuts.key(cut))
+        positions = positions_at(self._data, *self._cuts[cut].item())
         self._layout = self._wire(proposal.plan, states, positions)
         self._plan, self._proposal = proposal.plan, None
         took_ns = int((time.monotonic() - begun_s) * 1e9)
@@ -134,7 +118,7 @@ class PlanChanger:
                 at_ns=int((begun_s - self._started_s) * 1e9),
                 took_ns=took_ns,
                 events=sum(positions),
-                event_ts=int(self._cuts.ts[cut]),
+                event_ts=int(self._cuts["ts"][cut]),
                 why=proposal.why,
             )
         )

@@ -1,22 +1,17 @@
-"""Decides when the plan changes, and to which plan: by measured rates or by a script."""
+"""Decides when the plan changes, and to which plan: by measured rates."""
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from streamlab.engines.multicore.dgs.adaptive.decision import (
-    Patience,
-    PlanProposal,
-    propose_change,
-    too_few_events,
-)
 from streamlab.engines.multicore.dgs.adaptive.rates import measure_rates, similar_rates
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, positions_at
 from streamlab.workloads.model import Input
 from streamlab.workloads.model.dgs.plan import Plan
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from streamlab.workloads.optimizers import Costs
+from streamlab.workloads.optimizers.prediction import predict
 
 FIRST_CHANGE_NS = 2e6
 """Assumed cost of the first change; 1.7 ms were measured on two cores."""
@@ -25,6 +20,75 @@ MARGIN = 0.1
 a change takes milliseconds."""
 MOST_SKIPPED = 7
 """Maximum number of successive checks that skip planning."""
+
+FEWEST_EVENTS = 4096
+"""Minimum number of events in a period: fewer give unreliable rates, and promise little gain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanProposal:
+    """A plan for the cuts from `from_cut` on; it would have saved `saved_ns` in the latest period."""
+
+    plan: Plan
+    from_cut: int = 0
+    why: str
+    saved_ns: float = 0
+
+
+def propose_change(
+    plan: Plan,
+    rates: Sequence[StreamProfile],
+    *,
+    choose_plan: Callable[[Sequence[StreamProfile]], Plan],
+    costs: Costs,
+    margin: float,
+    period_ns: float,
+) -> PlanProposal | None:
+    """Return a change of the running plan to the optimizer's if that is predicted to be faster, else None.
+
+    `rates` and `period_ns` are those of the latest period; `margin` is the required gain as a share, e.g. 0.1.
+    """
+    other = choose_plan(rates)
+    if same_plan(plan, other):
+        return None
+    now, then = predict(plan, rates, costs), predict(other, rates, costs)
+    if now.duration_ns <= (1 + margin) * then.duration_ns:
+        return None
+    saved_ns = period_ns * (1 - then.duration_ns / now.duration_ns)
+    why = (
+        f"at the rates of the last {period_ns / 1e6:.3g} ms an event takes {now.event_ns:.3g} ns, "
+    )
+    why += f"and {then.event_ns:.3g} ns with another plan"
+    return PlanProposal(plan=other, why=why, saved_ns=saved_ns)
+
+
+class Patience:
+    """Delays a change until the savings missed without it equal its cost (rent or buy).
+
+    The total cost is then at most twice that of the best plan, however long the rates last.
+    """
+
+    def __init__(self) -> None:
+        self._missed_ns = 0.0
+
+    def worth(self, proposal: PlanProposal | None, change_ns: float) -> PlanProposal | None:
+        """Return a proposed change if the missed savings exceed its cost; no proposal resets them."""
+        if proposal is None:
+            self._missed_ns = 0.0
+            return None
+        self._missed_ns += proposal.saved_ns
+        if self._missed_ns <= change_ns:
+            return None
+        why = f"{proposal.why}; {self._missed_ns / 1e6:.3g} ms of savings were missed, and a change takes "
+        why += f"{change_ns / 1e6:.3g} ms"
+        self._missed_ns = 0.0
+        return replace(proposal, why=why)
+
+
+def same_plan(a: Plan, b: Plan) -> bool:
+    """Return whether two plans of one program have the same trees, placement and keys."""
+    shapes = ([(tree.root, tree.keys.tobytes()) for tree in plan.trees] for plan in (a, b))
+    return next(shapes) == next(shapes)
 
 
 class Decider(Protocol):
@@ -45,38 +109,35 @@ class Decider(Protocol):
         """Take note of a completed change and its duration."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdaptiveSettings:
-    """Settings of `RateDecider`.
-
-    Attributes:
-        period_s: time between two checks.
-        choose_plan: returns the optimizer's plan for measured rates.
-        costs: costs of the program's steps.
-        input_profile: profile of the complete input; only its set of tags is used.
-        margin: predicted gain that another plan needs, as a share.
-    """
-
-    period_s: float
-    choose_plan: Callable[[Sequence[StreamProfile]], Plan]
-    costs: Costs
-    input_profile: Sequence[StreamProfile]
-    margin: float = MARGIN
-
-
 class RateDecider:
     """Proposes changes by the rates of the latest period and the durations predicted from them.
 
     Planning takes longer than measuring rates, on a core that the workers need. So a check skips it if the rates are
     similar to those for which no better plan was found. At most `MOST_SKIPPED` successive checks skip it, since the
     similarity may be chance, and an optimizer may react to small differences.
+
+    `choose_plan` is the optimizer. Only the set of tags of `input_profile`, the profile of the complete input, is
+    used. `margin` is the predicted gain that another plan needs, as a share.
     """
 
     at_once = False
 
-    def __init__(self, settings: AdaptiveSettings, data: Input, cuts: Cuts) -> None:
-        self.period_s = settings.period_s
-        self._settings = settings
+    def __init__(
+        self,
+        data: Input,
+        cuts: Cuts,
+        *,
+        period_s: float,
+        choose_plan: Callable[[Sequence[StreamProfile]], Plan],
+        costs: Costs,
+        input_profile: Sequence[StreamProfile],
+        margin: float = MARGIN,
+    ) -> None:
+        self.period_s = period_s
+        self._choose_plan = choose_plan
+        self._costs = costs
+        self._input_profile = input_profile
+        self._margin = margin
         self._data = data
         self._cuts = cuts
         self._change_ns: float = FIRST_CHANGE_NS
@@ -91,12 +152,12 @@ class RateDecider:
         if decided == 0:
             return None
         now_ns = time.monotonic_ns()
-        here = positions_at(self._data, *self._cuts.key(decided - 1))
+        here = positions_at(self._data, *self._cuts[decided - 1].item())
         begins, since_ns = self._from or (0,) * len(here), self._since_ns
         self._from, self._since_ns = here, now_ns
         proposal = None
-        if not too_few_events(sum(here) - sum(begins)):
-            rates = measure_rates(self._data, begins, here, self._settings.input_profile)
+        if sum(here) - sum(begins) >= FEWEST_EVENTS:
+            rates = measure_rates(self._data, begins, here, self._input_profile)
             proposal = self._propose(plan, rates, now_ns - since_ns)
         return self._patience.worth(proposal, self._change_ns)
 
@@ -104,7 +165,7 @@ class RateDecider:
         self, plan: Plan, rates: Sequence[StreamProfile], period_ns: float
     ) -> PlanProposal | None:
         # If no tag's share differs by more than this, no ratio of durations differs by the margin.
-        within = 1 - (1 + self._settings.margin) ** -0.5
+        within = 1 - (1 + self._margin) ** -0.5
         settled = self._settled if self._skipped < MOST_SKIPPED else None
         if settled is not None and similar_rates(settled, rates, within):
             self._skipped += 1
@@ -112,9 +173,9 @@ class RateDecider:
         proposal = propose_change(
             plan,
             rates,
-            choose_plan=self._settings.choose_plan,
-            costs=self._settings.costs,
-            margin=self._settings.margin,
+            choose_plan=self._choose_plan,
+            costs=self._costs,
+            margin=self._margin,
             period_ns=period_ns,
         )
         self._settled, self._skipped = (rates if proposal is None else None), 0
@@ -124,28 +185,3 @@ class RateDecider:
         """Use the duration of the change as the cost of the next one."""
         self._change_ns = took_ns
         self._since_ns = time.monotonic_ns()
-
-
-class ScriptDecider:
-    """Proposes the changes of a script, for tests.
-
-    Args:
-        steps: `(cut, plan)` in ascending order of cuts. A change happens at its cut, or at the next that no mailbox
-            has reached.
-    """
-
-    period_s = 3600.0
-    at_once = True
-
-    def __init__(self, steps: Sequence[tuple[int, Plan]]) -> None:
-        self._steps = list(steps)
-
-    def look(self, plan: Plan, decided: int) -> PlanProposal | None:
-        """Return the next step."""
-        if not self._steps:
-            return None
-        cut, other = self._steps.pop(0)
-        return PlanProposal(plan=other, from_cut=cut, why=f"the script's step at cut {cut}")
-
-    def changed(self, took_ns: int) -> None:
-        """Do nothing."""

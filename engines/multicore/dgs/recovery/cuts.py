@@ -5,7 +5,7 @@ It divides the total order of all events, so the input alone determines the posi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,36 +16,27 @@ MOST_CUTS = 1 << 16
 """Maximum number of cuts of a run. At 2 ms per checkpoint they suffice for two minutes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cuts:
-    """Cuts in the order of events, as parallel arrays.
+CUT = np.dtype([("ts", np.int64), ("stream", np.int32), ("position", np.int64)])
+"""A cut: time, stream and position in its stream of the event after it."""
+Cuts = npt.NDArray[np.void]
+"""Cuts in the order of events, as records of `CUT`."""
 
-    Attributes:
-        ts: time of the event after each cut.
-        stream: stream of that event.
-        position: position of that event in its stream.
-    """
 
-    ts: npt.NDArray[np.int64]
-    stream: npt.NDArray[np.int32]
-    position: npt.NDArray[np.int64]
+def columns_of(
+    cuts: Cuts,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return the times, streams and positions of cuts as contiguous arrays."""
+    ts, stream, position = (np.ascontiguousarray(cuts[name]) for name in CUT.names or ())
+    return ts, stream, position
 
-    def __len__(self) -> int:
-        return len(self.ts)
 
-    def key(self, cut: int) -> tuple[int, int, int]:
-        """Return time, stream and position of the event after a cut."""
-        return int(self.ts[cut]), int(self.stream[cut]), int(self.position[cut])
-
-    def select(self, mask: npt.NDArray[np.bool_]) -> "Cuts":
-        """Return the cuts that a mask selects."""
-        return Cuts(ts=self.ts[mask], stream=self.stream[mask], position=self.position[mask])
-
-    def after(self, positions: Sequence[int]) -> "Cuts":
-        """Return the cuts after the given stream positions, with positions counted from there."""
-        offset = np.asarray(positions, dtype=np.int64)[self.stream]
-        later = self.select(self.position > offset)
-        return replace(later, position=later.position - offset[self.position > offset])
+def cuts_after(cuts: Cuts, positions: Sequence[int]) -> Cuts:
+    """Return the cuts after some stream positions, with positions counted from there."""
+    offset = np.asarray(positions, dtype=np.int64)[cuts["stream"]]
+    later = cuts["position"] > offset
+    rest: Cuts = cuts[later]
+    rest["position"] -= offset[later]
+    return rest
 
 
 def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = None) -> Cuts:
@@ -55,15 +46,16 @@ def find_cuts(program: DGSProgram, data: Input, every: int, most: int | None = N
     """
     most = MOST_CUTS if most is None else most
     kinds = sorted(synchronizing_kinds(program))
-    events = [
-        _events_of(stream, index, kinds, len(program.kinds))
-        for index, stream in enumerate(data.streams)
-    ]
-    ts, stream, position = (np.concatenate(column) for column in zip(*events, strict=True))
-    order = np.lexsort((position, stream, ts))[every - 1 :: every]
+    cuts = np.concatenate(
+        [
+            _cuts_of(stream, index, kinds, len(program.kinds))
+            for index, stream in enumerate(data.streams)
+        ]
+    )
+    order = np.lexsort((cuts["position"], cuts["stream"], cuts["ts"]))[every - 1 :: every]
     if len(order) > most:
         order = order[np.linspace(0, len(order) - 1, most).astype(np.int64)]
-    return Cuts(ts=ts[order], stream=stream[order], position=position[order])
+    return cuts[order]
 
 
 def synchronizing_kinds(program: DGSProgram) -> frozenset[int]:
@@ -97,11 +89,11 @@ def drop_before(data: Input, positions: Sequence[int]) -> Input:
     return replace(data, streams=streams)
 
 
-def _events_of(
-    stream: Stream, index: int, kinds: Sequence[int], n_kinds: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def _cuts_of(stream: Stream, index: int, kinds: Sequence[int], n_kinds: int) -> Cuts:
     if stream.tag is None:
         position = np.arange(len(stream) if stream.kinds[0] in kinds else 0, dtype=np.int64)
     else:
-        position = np.flatnonzero(np.isin(stream.tag % n_kinds, kinds)).astype(np.int64)
-    return stream.ts[position], np.full(len(position), index, dtype=np.int32), position
+        position = np.flatnonzero(np.isin(stream.tag % n_kinds, kinds))
+    cuts = np.empty(len(position), dtype=CUT)
+    cuts["ts"], cuts["stream"], cuts["position"] = stream.ts[position], index, position
+    return cuts

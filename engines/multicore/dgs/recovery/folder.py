@@ -15,8 +15,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,6 +27,7 @@ from streamlab.engines.multicore.dgs.recovery.format import (
     decode,
     encode,
 )
+from streamlab.engines.multicore.dgs.snapshots import JoinedStates
 
 CHECKPOINT_COUNT = 2
 """Number of checkpoints to keep: the newest, and the previous one in case the newest is unreadable."""
@@ -37,56 +37,50 @@ _UNFINISHED = "unfinished-"
 _READ_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveryPoint:
-    """The point from which a restart resumes.
-
-    Attributes:
-        checkpoint: checkpoint to resume from; None means the beginning.
-        refused: reasons why newer checkpoints are unusable, as text.
-    """
-
-    checkpoint: Checkpoint | None
-    refused: tuple[str, ...]
-
-
 class CheckpointFolder:
     """A checkpoint folder, locked while this object is open; created if it is missing.
 
+    It finds the newest usable checkpoint, and truncates the outputs to it.
     `row_bytes` is the size of an output record.
 
+    Attributes:
+        checkpoint: checkpoint from which a run resumes; None means the beginning.
+        refused: reasons why newer checkpoints are unusable, as text.
+
     Raises:
-        EngineError: the folder is not accessible, or another process uses it.
+        EngineError: the folder is not accessible, another process uses it, or all its checkpoints
+            belong to another run.
     """
 
     def __init__(self, path: Path, identity: Identity, row_bytes: int) -> None:
         self.path = path
+        self.checkpoint: Checkpoint | None = None
+        self.refused: list[str] = []
         self._identity = identity
         self._row_bytes = row_bytes
-        self._checkpoint_paths: list[Path] = []
-        self._rows = 0
-        self._crc = 0
-        self._number = 0
-        with self._io_errors("opened"):
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock = (path / "lock").open("ab")
-        try:
+        self._outputs_path = path / "outputs.rows"
+        with ExitStack() as stack:
+            with self._io_errors("opened"):
+                path.mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context((path / "lock").open("ab"))
             with self._io_errors("locked"):
-                _lock(self._lock, path)
-        except BaseException:
-            self._lock.close()
-            raise
-        self._outputs: io.FileIO | None = None
+                _lock(lock, path)
+            self._recover()
+            self._rows = self.checkpoint.rows if self.checkpoint else 0
+            self._crc = self.checkpoint.rows_crc if self.checkpoint else 0
+            with self._io_errors("written to"):
+                for unfinished in path.glob(f"{_UNFINISHED}*"):
+                    unfinished.unlink()
+                # No buffer: after a write to a full disk failed, `close` would write the buffer again.
+                self._outputs = stack.enter_context(self._outputs_path.open("ab", buffering=0))
+                self._outputs.truncate(self._rows * row_bytes)
+                os.fsync(self._outputs.fileno())
+                _sync_folder(path)
+            self._files = stack.pop_all()
 
-    def recover(self) -> RecoveryPoint:
-        """Find the newest usable checkpoint, and truncate the outputs to it.
-
-        Raises:
-            EngineError: all checkpoints belong to another run, or the folder is unreadable.
-        """
-        refused: list[str] = []
+    def _recover(self) -> None:
         foreign = False
-        chosen: Checkpoint | None = None
+        self._checkpoint_paths: list[Path] = []
         with self._io_errors("read"):
             stored = sorted(self._checkpoints(), reverse=True)
             for _, path in stored:
@@ -94,33 +88,19 @@ class CheckpointFolder:
                     checkpoint = decode(path.read_bytes(), self._identity)
                     self._check_outputs(checkpoint)
                 except RefusedError as error:
-                    if chosen is not None:
-                        continue  # A newer one is usable.
-                    refused.append(f"{path} is refused: {error}")
-                    foreign |= error.foreign
+                    if self.checkpoint is None:
+                        self.refused.append(f"{path} is refused: {error}")
+                        foreign |= error.foreign
                     continue
-                chosen = chosen or checkpoint
+                self.checkpoint = self.checkpoint or checkpoint
                 self._checkpoint_paths.insert(0, path)
-        if chosen is None and foreign:
-            text = "; ".join(refused)
+        if self.checkpoint is None and foreign:
+            text = "; ".join(self.refused)
             raise EngineError(f"{text}; give another checkpoint folder, or empty this one")
-        if stored:
-            self._number = 1 + stored[0][0]
-        with self._io_errors("written to"):
-            for path in self.path.glob(f"{_UNFINISHED}*"):
-                path.unlink()
-            self._cut_outputs(chosen)
-        return RecoveryPoint(checkpoint=chosen, refused=tuple(refused))
+        self._number = 1 + stored[0][0] if stored else 0
 
     def write(
-        self,
-        rows: bytes,
-        positions: tuple[int, ...],
-        *,
-        states: bytes = b"",
-        groups: dict[tuple[str, int], bytes] | None = None,
-        plan: str = "",
-        ended: bool = False,
+        self, rows: bytes, positions: tuple[int, ...], plan: str, joined: JoinedStates | None
     ) -> None:
         """Make outputs durable, and then a checkpoint after them; see `Checkpoint` for the arguments.
 
@@ -128,9 +108,8 @@ class CheckpointFolder:
             EngineError: the write failed; earlier checkpoints and outputs are intact.
         """
         with self._io_errors("written to"):
-            outputs = self._open_outputs()
-            _write_all(outputs, rows)
-            os.fdatasync(outputs.fileno())
+            _write_all(self._outputs, rows)
+            os.fdatasync(self._outputs.fileno())
             self._rows += len(rows) // self._row_bytes
             self._crc = zlib.crc32(rows, self._crc)
             checkpoint = Checkpoint(
@@ -138,10 +117,8 @@ class CheckpointFolder:
                 positions=positions,
                 rows=self._rows,
                 rows_crc=self._crc,
-                ended=ended,
                 plan=plan,
-                states=states,
-                groups=groups or {},
+                joined=joined,
             )
             path = self.path / f"{_PREFIX}{self._number:08d}"
             _write_atomically(path, encode(checkpoint, self._identity))
@@ -153,14 +130,11 @@ class CheckpointFolder:
     def rows(self) -> bytes:
         """Return the bytes of all durable outputs."""
         with self._io_errors("read"):
-            return self._outputs_path().read_bytes()[: self._rows * self._row_bytes]
+            return self._outputs_path.read_bytes()[: self._rows * self._row_bytes]
 
     def close(self) -> None:
         """Release the lock."""
-        if self._outputs is not None:
-            self._outputs.close()
-            self._outputs = None
-        self._lock.close()
+        self._files.close()
 
     def _checkpoints(self) -> Iterator[tuple[int, Path]]:
         """Yield number and path of each file that is named as a checkpoint."""
@@ -168,20 +142,10 @@ class CheckpointFolder:
             if match := _NAME.fullmatch(path.name):
                 yield int(match[1]), path
 
-    def _outputs_path(self) -> Path:
-        return self.path / "outputs.rows"
-
-    def _open_outputs(self) -> io.FileIO:
-        if self._outputs is None:
-            raise EngineError(
-                f"checkpoint folder {self.path} is closed, or `recover` was not called"
-            )
-        return self._outputs
-
     def _check_outputs(self, checkpoint: Checkpoint) -> None:
         """Raise RefusedError if the outputs are not those that were written with the checkpoint."""
         left, crc = checkpoint.rows * self._row_bytes, 0
-        path = self._outputs_path()
+        path = self._outputs_path
         if not path.exists():
             raise RefusedError(f"{path.name} is missing")
         with path.open("rb") as file:
@@ -193,15 +157,6 @@ class CheckpointFolder:
                 crc = zlib.crc32(piece, crc)
         if crc != checkpoint.rows_crc:
             raise RefusedError(f"{path.name} has another checksum than its outputs had")
-
-    def _cut_outputs(self, checkpoint: Checkpoint | None) -> None:
-        self._rows = checkpoint.rows if checkpoint else 0
-        self._crc = checkpoint.rows_crc if checkpoint else 0
-        # No buffer: after a write to a full disk failed, `close` would write the buffer again.
-        self._outputs = self._outputs_path().open("ab", buffering=0)
-        self._outputs.truncate(self._rows * self._row_bytes)
-        os.fsync(self._outputs.fileno())
-        _sync_folder(self.path)
 
     @contextmanager
     def _io_errors(self, action: str) -> Iterator[None]:

@@ -10,12 +10,16 @@ import numpy as np
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
-from streamlab.engines.multicore.dgs.joined_state import JoinedStates, Layout
 from streamlab.engines.multicore.dgs.options import DgsOptions
-from streamlab.engines.multicore.dgs.recovery.cuts import drop_before, find_cuts, positions_at
+from streamlab.engines.multicore.dgs.recovery.cuts import (
+    cuts_after,
+    drop_before,
+    find_cuts,
+    positions_at,
+)
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
-from streamlab.engines.multicore.dgs.recovery.format import Checkpoint, Identity
-from streamlab.engines.multicore.dgs.snapshot_thread import SnapshotThread
+from streamlab.engines.multicore.dgs.recovery.format import Identity
+from streamlab.engines.multicore.dgs.snapshots import JoinedStates, Layout, SnapshotThread
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.workloads.model import Columns, DGSProgram, Input, ListColumn
 from streamlab.workloads.model.code.fingerprint import code_of
@@ -25,11 +29,8 @@ class Recovery:
     """Manages the checkpoint folder of a run: where it resumes, and the answer.
 
     Attributes:
-        folder: the folder.
-        checkpoint: checkpoint to resume from; None means the beginning.
         offsets: number of events of each stream before the checkpoint.
-        rest: the input after the checkpoint.
-        cuts: cuts of the rest.
+        rest, cuts: the input after the checkpoint, and its cuts.
         dtype: dtype of the records in the file of outputs.
         pause_s: minimum time between two checkpoints.
 
@@ -45,43 +46,35 @@ class Recovery:
         self.pause_s = options.checkpoint_ms / 1e3
         path = Path(options.checkpoint_folder)
         self.folder = CheckpointFolder(path, identity(program, data), self.dtype.itemsize)
-        try:
-            point = self.folder.recover()
-            self.checkpoint: Checkpoint | None = point.checkpoint
-            if self.checkpoint is not None and load is not None:
-                raise EngineError(
-                    f"checkpoint folder {path} has a checkpoint at event {self.checkpoint.events}, "
-                    "but a run under an offered load cannot resume from one: its events are due "
-                    "from the start; run without a load, or give an empty folder"
-                )
-        except BaseException:
+        self.checkpoint = self.folder.checkpoint
+        if self.checkpoint is not None and load is not None:
             self.folder.close()
-            raise
+            raise EngineError(
+                f"checkpoint folder {path} has a checkpoint at event {self.checkpoint.events}, "
+                "but a run under an offered load cannot resume from one: its events are due "
+                "from the start; run without a load, or give an empty folder"
+            )
         self._events = data.events
-        self._refused = point.refused
         self.offsets = self.checkpoint.positions if self.checkpoint else (0,) * len(data.streams)
         self.rest = drop_before(data, self.offsets)
-        self.cuts = find_cuts(program, data, options.checkpoint_every).after(self.offsets)
+        self.cuts = cuts_after(find_cuts(program, data, options.checkpoint_every), self.offsets)
 
     def notices(self) -> tuple[str, ...]:
         """Return notices for the user: refused checkpoints, and where the run resumed."""
         if self.checkpoint is None:
             return tuple(
-                f"{refused}; the run starts from the beginning" for refused in self._refused
+                f"{refused}; the run starts from the beginning" for refused in self.folder.refused
             )
         resumed = (
             f"resumed from checkpoint {self.checkpoint.number} of {self.folder.path}, at event "
             f"{self.checkpoint.events} of {self._events}: earlier runs processed the events "
             "before it, so this run has no rate"
         )
-        return (*self._refused, resumed)
+        return (*self.folder.refused, resumed)
 
     def states(self) -> JoinedStates | None:
         """Return the states to resume from; None at the beginning, and after a complete run."""
-        checkpoint = self.checkpoint
-        if checkpoint is None or checkpoint.ended:
-            return None
-        return JoinedStates(states=checkpoint.states, groups=checkpoint.groups)
+        return None if self.checkpoint is None else self.checkpoint.joined
 
     def answer(self) -> Columns:
         """Return all outputs from the file, including those of earlier runs."""
@@ -96,11 +89,7 @@ class Recovery:
 class CheckpointWriter(SnapshotThread):
     """Writes a run's snapshots as checkpoints in a separate thread, and a last one at the end.
 
-    Args:
-        recovery: the run's recovery.
-        core: core of the run.
-        layout: layout of the core's states.
-        changer: changes the plan at snapshots, which become checkpoints too; None if the plan stays.
+    At some of them the changer, if there is one, changes the plan.
     """
 
     def __init__(
@@ -121,14 +110,14 @@ class CheckpointWriter(SnapshotThread):
         if complete:
             self._core.take_rest()
             ends = tuple(len(stream) for stream in self._recovery.rest.streams)
-            self._write(ends, ended=True)
+            self._write(ends, None)
 
     def _write_snapshots(self, ending: threading.Event) -> None:
         while self._core.wait_snapshot():
-            key = self._recovery.cuts.key(self._core.snapshot_cut())
+            key = self._recovery.cuts[self._core.snapshot_cut()].item()
             joined = self._layout.joined(self._core)
             here = positions_at(self._recovery.rest, *key)
-            self._write(here, states=joined.states, groups=dict(joined.groups))
+            self._write(here, joined)
             if self._changer is not None and self._core.snapshot_stops():
                 layout = self._changer.change()
                 if layout is None:  # The run was aborted; the written snapshot stays until `close`.
@@ -140,7 +129,7 @@ class CheckpointWriter(SnapshotThread):
                 self._changer.ask()
             self._core.free_snapshot()
 
-    def _write(self, here: Sequence[int], **more: Any) -> None:
+    def _write(self, here: Sequence[int], joined: JoinedStates | None) -> None:
         """Write the outputs since the last checkpoint, and a checkpoint at positions of the rest."""
         count = self._core.snapshot_rows()
         dtype = self._recovery.dtype
@@ -150,7 +139,7 @@ class CheckpointWriter(SnapshotThread):
         for name, column in columns.items():
             records[name] = column
         positions = tuple(map(sum, zip(here, self._recovery.offsets, strict=True)))
-        self._recovery.folder.write(records.tobytes(), positions, plan=self._layout.plan, **more)
+        self._recovery.folder.write(records.tobytes(), positions, self._layout.plan, joined)
 
 
 def identity(program: DGSProgram, data: Input) -> Identity:

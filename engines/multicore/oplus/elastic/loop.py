@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.errors import EngineCrashError, EngineError
-from streamlab.engines.multicore.oplus.elastic.controller import Controller, Settings
-from streamlab.engines.multicore.oplus.elastic.decision import Decision
+from streamlab.engines.multicore.oplus.elastic.controller import Settings
+from streamlab.engines.multicore.oplus.elastic.decision import Controller, Decision
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.elastic.observation import Observer, RawSnapshot
 from streamlab.engines.protocol import Reconfiguration
@@ -23,15 +23,10 @@ NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """A completed change of the number of instances.
-
-    Attributes:
-        event_ts: event time at which all instances switched.
-        moved_bytes: bytes of state that were serialised and moved; 0 if state is shared.
-    """
+    """A completed change of the number of instances, at an event time."""
 
     event_ts: int
-    moved_bytes: int = 0
+    moved_bytes: int = 0  # bytes of state that were serialised and moved; 0 if state is shared
 
 
 class ElasticOperator(Protocol):
@@ -52,9 +47,7 @@ class ElasticLoop:
     """Observes an operator once a period, and changes it as the controller decides.
 
     Args:
-        operator: the operator to observe and change.
-        controller: the controller.
-        settings: bounds and period, from `controller.make_controller`.
+        operator, controller, settings: the operator, and what `controller.make_controller` returned.
         maximum: maximum number of instances of the operator.
         mapping: current mapping, int64[buckets].
         window_s: size of the operator's window, on the clock of its snapshots; 0 without a window.
@@ -63,11 +56,6 @@ class ElasticLoop:
     Attributes:
         reconfigurations: completed changes, in order, with times on the snapshots' clock.
         decisions: the controller's decision for each change.
-        mapping: the current mapping.
-        looks: number of observations.
-
-    Raises:
-        EngineError: the controller's bounds exceed the operator's maximum.
     """
 
     def __init__(
@@ -81,13 +69,8 @@ class ElasticLoop:
         window_s: float,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        self._minimum = settings.minimum
-        self._maximum = maximum if settings.maximum is None else settings.maximum
-        if self._maximum > maximum or self._minimum > maximum:
-            raise EngineError(
-                f"controller {settings.kind}: min is {self._minimum} and max is {self._maximum}, "
-                f"but the operator can have at most {maximum} instances; lower them"
-            )
+        self._minimum = settings.min
+        self._maximum = maximum if settings.max is None else settings.max
         self._operator = operator
         self._controller = controller
         self._kind = settings.kind

@@ -13,26 +13,10 @@ def balanced_mapping(buckets: int, instances: int, previous: IntArray | None = N
     goes to instance b mod `instances`, as in the paper's evaluation. Neighbouring buckets go to
     different instances, since a join's window may cover only a few neighbouring buckets.
 
-    Args:
-        buckets: number of buckets, at least 1.
-        instances: number of instances, at least 1.
-        previous: the previous mapping, int64[buckets], of any number of instances.
-
-    Returns:
-        int64[buckets], values in [0, instances).
-
-    Raises:
-        ValueError: a number is below 1, or `previous` has another length or a negative value.
+    Mappings are int64[buckets] with values in [0, instances); the previous one may be of any number of instances.
     """
-    if buckets < 1 or instances < 1:
-        raise ValueError(f"{buckets} buckets on {instances} instances; expected at least 1 of each")
     if previous is None:
         return np.arange(buckets, dtype=np.int64) % instances
-    if previous.shape != (buckets,) or (previous < 0).any():
-        raise ValueError(
-            f"previous mapping of shape {previous.shape} with minimum "
-            f"{previous.min(initial=0)}; expected shape ({buckets},) and values of at least 0"
-        )
     held = np.bincount(previous, minlength=instances)[:instances]
     each, more = divmod(buckets, instances)
     quota = np.full(instances, each, dtype=np.int64)

@@ -2,10 +2,17 @@
 
 import math
 from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore.oplus.elastic.decision import Decision
 from streamlab.engines.multicore.oplus.elastic.observation import NS_PER_S, Observation
+
+Above = Annotated[float, Meta(gt=0)]
+AtLeast = Annotated[float, Meta(ge=0)]
 
 
 class Arrivals:
@@ -51,6 +58,7 @@ class Arrivals:
         return tuple(a + share * (b - a) for a, b in zip(first, self._counts[after], strict=True))
 
 
+@dataclass(slots=True, kw_only=True)
 class Model:
     """Keeps the pending and predicted work between two shares of the instances' capacity.
 
@@ -86,53 +94,35 @@ class Model:
     Limits: the model uses sums, so it misses instances that are overloaded by key skew. While much
     work is pending, it overestimates the work by the tuples that expire meanwhile.
 
-    Args:
+    Attributes:
         upper, lower: shares of an instance's time, 0 < lower < upper <= 1.
-        ahead_s: time over which windows are predicted, above 0.
-        drain_s: time within which pending work must be done, above 0.
-        rate_s: time over which rates are averaged, above 0.
-        hold_s: time of low work before instances are removed, at least 0.
+        ahead_s: time over which windows are predicted.
+        drain_s: time within which pending work must be done.
+        rate_s: time over which rates are averaged.
+        hold_s: time of low work before instances are removed.
         comparison_ns, tuple_ns: costs c_c and c_t; 0 means measured.
 
     Raises:
-        ValueError: a value is out of range.
+        ValueError: the shares are not in that order.
     """
 
-    def __init__(
-        self,
-        *,
-        upper: float = 0.80,
-        lower: float = 0.70,
-        ahead_s: float = 1.0,
-        drain_s: float = 1.0,
-        rate_s: float = 1.0,
-        hold_s: float = 1.0,
-        comparison_ns: float = 0.0,
-        tuple_ns: float = 0.0,
-    ) -> None:
-        if not 0 < lower < upper <= 1:
+    upper: float = 0.80
+    lower: float = 0.70
+    ahead_s: Above = 1.0
+    drain_s: Above = 1.0
+    rate_s: Above = 1.0
+    hold_s: AtLeast = 1.0
+    comparison_ns: AtLeast = 0.0
+    tuple_ns: AtLeast = 0.0
+    _arrivals: Arrivals | None = field(default=None, init=False)
+    _idle_since_s: float | None = field(default=None, init=False)
+    _least: int = field(default=1, init=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lower < self.upper <= 1:
             raise ValueError(
-                f"lower, upper are {lower:g}, {upper:g}; expected 0 < lower < upper <= 1"
+                f"lower, upper are {self.lower:g}, {self.upper:g}; expected 0 < lower < upper <= 1"
             )
-        above = {"ahead_s": ahead_s, "drain_s": drain_s, "rate_s": rate_s}
-        at_least = {"hold_s": hold_s, "comparison_ns": comparison_ns, "tuple_ns": tuple_ns}
-        for name, value in above.items():
-            if value <= 0:
-                raise ValueError(f"{name} is {value:g}; expected a number above 0")
-        for name, value in at_least.items():
-            if value < 0:
-                raise ValueError(f"{name} is {value:g}; expected at least 0")
-        self._upper = upper
-        self._lower = lower
-        self._ahead_s = ahead_s
-        self._drain_s = drain_s
-        self._rate_s = rate_s
-        self._hold_s = hold_s
-        self._comparison_s = comparison_ns / NS_PER_S
-        self._tuple_s = tuple_ns / NS_PER_S
-        self._arrivals: Arrivals | None = None
-        self._idle_since_s: float | None = None
-        self._least = 1
 
     def decide(self, observation: Observation) -> Decision | None:
         """Return the number of instances for the pending and predicted work, or None to keep it.
@@ -146,17 +136,17 @@ class Model:
                 "load does not count them; give the run a load, or use the controller thresholds"
             )
         if self._arrivals is None:
-            self._arrivals = Arrivals(max(observation.window_s + self._ahead_s, self._rate_s))
+            self._arrivals = Arrivals(max(observation.window_s + self.ahead_s, self.rate_s))
         self._arrivals.add(observation.time_s, observation.arrived)
         now = observation.time_s
-        rates = self._arrivals.rates(now - self._rate_s, now)
-        tuple_s = self._tuple_s or observation.tuple_s
+        rates = self._arrivals.rates(now - self.rate_s, now)
+        tuple_s = self.tuple_ns / NS_PER_S or observation.tuple_s
         if rates is None or tuple_s is None:
             return None
-        tuples = sum(rates) + sum(observation.pending) / self._drain_s
+        tuples = sum(rates) + sum(observation.pending) / self.drain_s
         if observation.windows is None:
             return self._decide_for(observation, tuples * tuple_s, 0.0)
-        comparison_s = self._comparison_s or observation.comparison_s
+        comparison_s = self.comparison_ns / NS_PER_S or observation.comparison_s
         if comparison_s is None:
             return None
         work = self._comparisons(observation, rates, self._arrivals)
@@ -168,38 +158,38 @@ class Model:
         """Return the join's work W, in comparisons per second."""
         assert observation.windows is not None and observation.pending is not None
         begin_s = observation.time_s - observation.window_s
-        leaving = arrivals.between(begin_s, min(begin_s + self._ahead_s, observation.time_s))
-        beyond_s = max(0.0, self._ahead_s - observation.window_s)
+        leaving = arrivals.between(begin_s, min(begin_s + self.ahead_s, observation.time_s))
+        beyond_s = max(0.0, self.ahead_s - observation.window_s)
         window = [
-            max(0.0, w + p + (rate * (self._ahead_s - beyond_s) - gone) / 2)
+            max(0.0, w + p + (rate * (self.ahead_s - beyond_s) - gone) / 2)
             for w, p, rate, gone in zip(
                 observation.windows, observation.pending, rates, leaving, strict=True
             )
         ]
         (w0, w1), (p0, p1) = observation.windows, observation.pending
         pending = p0 * w1 + p1 * w0 + p0 * p1
-        return rates[0] * window[1] + rates[1] * window[0] + pending / self._drain_s
+        return rates[0] * window[1] + rates[1] * window[0] + pending / self.drain_s
 
     def _decide_for(self, observation: Observation, shared: float, each: float) -> Decision | None:
         """Return the decision for a load in busy instances: `shared` is divided, `each` is per instance."""
         n = observation.instances
         load = shared / n + each
         why = f"pending and predicted load {load:.1%} of {n} instances, "
-        needed = _fewest(shared, each, self._upper, observation.maximum)
+        needed = _fewest(shared, each, self.upper, observation.maximum)
         if needed > n:
             self._idle_since_s = None
-            return Decision(instances=needed, why=f"{why}above {self._upper:.0%}")
-        least = max(_fewest(shared, each, self._lower, observation.maximum), observation.minimum)
+            return Decision(instances=needed, why=f"{why}above {self.upper:.0%}")
+        least = max(_fewest(shared, each, self.lower, observation.maximum), observation.minimum)
         if least >= n:
             self._idle_since_s = None
             return None
         if self._idle_since_s is None:
             self._idle_since_s, self._least = observation.time_s, least
         self._least = max(self._least, least)
-        if observation.time_s - self._idle_since_s < self._hold_s:
+        if observation.time_s - self._idle_since_s < self.hold_s:
             return None
         self._idle_since_s = None
-        why += f"at most {self._lower:.0%} of {self._least}"
+        why += f"at most {self.lower:.0%} of {self._least}"
         return Decision(instances=self._least, why=why)
 
 

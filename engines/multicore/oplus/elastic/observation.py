@@ -15,8 +15,8 @@ class RawSnapshot:
     """Counters of an operator at one instant; all but `instances` and `windows` never decrease.
 
     Attributes:
-        time_ns: time of the reading, after the start of the timed part.
-        instances: number of active instances, with the indices 0 to `instances` - 1.
+        time_ns: time after the start of the timed part.
+        instances: number of active instances, the first ones.
         busy_ns: by instance, active or not: time that it has not waited.
         processed: by input: tuples that every active instance has processed.
         arrived: by input: tuples that have arrived; under an offered load those that are due, even
@@ -38,21 +38,20 @@ class RawSnapshot:
 class Observation:
     """The interval since the last observation, in which the number of instances did not change.
 
+    Costs are None before they are measured; `arrived`, `offered_eps`, `pending`, `windows` and `comparison_s`
+    as in `RawSnapshot`.
+
     Attributes:
         time_s: current time, after the start of the timed part.
         span_s: length of the interval, above 0.
-        instances: number of active instances.
-        minimum, maximum: bounds of that number.
+        instances, minimum, maximum: number of active instances, and its bounds.
         busy: by active instance: share of `span_s` in which it did not wait, in [0, 1].
-        offered_eps: by input: arriving t/s; None if the run does not count them.
-        arrived: by input: tuples that arrived since the start; None if the run does not count them.
-        processed_eps: by input: processed t/s.
-        pending: by input: arrived tuples that are not processed; None if the run does not count them.
-        windows: by input: tuples in the window; None unless the operator is a join.
-        window_s: size of the window, on the clock of `time_s`.
-        comparison_s: cost of a comparison; None before it is measured, and unless the operator is a join.
-        tuple_s: cost of a tuple; None before it is measured. For a join it is per instance, since all
-            read each tuple; for other operators it is over all instances.
+        offered_eps, processed_eps: by input: arriving and processed t/s.
+        arrived, pending: by input: tuples that arrived since the start, and those not processed.
+        windows: by input: tuples in the window, whose size on the clock of `time_s` is `window_s`.
+        comparison_s: cost of a comparison.
+        tuple_s: cost of a tuple. For a join it is per instance, since all read each tuple; for other
+            operators it is over all instances.
     """
 
     time_s: float
@@ -85,11 +84,8 @@ class CostFit:
     share barely changes. Intervals of different kinds move the estimate to the intersection of their lines.
     With equal ones the sum is correct, and the ratio of the costs stays.
 
-    Operators without comparisons have one cost per tuple, over all instances.
-
-    Attributes:
-        tuple_s: cost of a tuple in seconds; None before the first busy interval.
-        comparison_s: cost of a comparison in seconds; None before the first busy interval.
+    Operators without comparisons have one cost per tuple, over all instances. Costs are None before the first
+    busy interval.
     """
 
     def __init__(self) -> None:

@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from streamlab.engines.multicore.oplus.elastic.decision import Decision
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
 
-TEXT = "text"
-TABLE = "table"
 _ROUNDING = 1e-9
 """Loads within this distance of a whole number of instances count as that number."""
 
 
+@dataclass(slots=True, kw_only=True)
 class Thresholds:
     """Keeps the load of the active instances between a lower and an upper share of their time.
 
@@ -32,7 +35,7 @@ class Thresholds:
     3, 7, 12, 17, 25 and 30, which leaves the average at or above the target. `removal` chooses between
     the two.
 
-    Args:
+    Attributes:
         upper, target, lower: shares of an instance's time, 0 < lower < target <= upper <= 1.
         confirm_ms: time over which a load is measured before a decision; 0 means one observation.
         removal: number of instances after a removal. `text`: the smallest n with D / n < target.
@@ -40,34 +43,23 @@ class Thresholds:
             exceed `upper`.
 
     Raises:
-        ValueError: the shares are not in that order, or another value is out of range.
+        ValueError: the shares are not in that order.
     """
 
-    def __init__(
-        self,
-        *,
-        upper: float = 0.90,
-        target: float = 0.70,
-        lower: float = 0.45,
-        confirm_ms: float = 300.0,
-        removal: str = TEXT,
-    ) -> None:
-        if not 0 < lower < target <= upper <= 1:
+    upper: float = 0.90
+    target: float = 0.70
+    lower: float = 0.45
+    confirm_ms: Annotated[float, Meta(ge=0)] = 300.0
+    removal: Literal["text", "table"] = "text"
+    _instances: int = field(default=0, init=False)
+    _open: list[Observation] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lower < self.target <= self.upper <= 1:
             raise ValueError(
-                f"lower, target, upper are {lower:g}, {target:g}, {upper:g}; "
+                f"lower, target, upper are {self.lower:g}, {self.target:g}, {self.upper:g}; "
                 "expected 0 < lower < target <= upper <= 1"
             )
-        if confirm_ms < 0:
-            raise ValueError(f"confirm_ms is {confirm_ms:g}; expected at least 0")
-        if removal not in (TEXT, TABLE):
-            raise ValueError(f"removal is {removal!r}; expected {TEXT} or {TABLE}")
-        self._upper = upper
-        self._target = target
-        self._lower = lower
-        self._confirm_s = confirm_ms / 1000
-        self._removal = removal
-        self._instances = 0
-        self._open: list[Observation] | None = None
 
     def decide(self, observation: Observation) -> Decision | None:
         """Return the number of instances for a load that is outside the thresholds, or None."""
@@ -76,33 +68,33 @@ class Thresholds:
         if self._open is None:
             if not self._outside([observation]):
                 return None
-            if self._confirm_s > 0:
+            if self.confirm_ms > 0:
                 self._open = []
                 return None
             return self._decide_for([observation])
         self._open.append(observation)
-        if _total(self._open, lambda each: 1) < self._confirm_s * (1 - _ROUNDING):
+        if _total(self._open, lambda each: 1) < self.confirm_ms / 1000 * (1 - _ROUNDING):
             return None
         measured, self._open = self._open, None
         return self._decide_for(measured) if self._outside(measured) else None
 
     def _outside(self, measured: Sequence[Observation]) -> bool:
-        return not self._lower <= _busy(measured) / self._instances <= self._upper
+        return not self.lower <= _busy(measured) / self._instances <= self.upper
 
     def _decide_for(self, measured: Sequence[Observation]) -> Decision | None:
         """Return the decision for a load that is outside the thresholds; None if the number stays."""
         demand = _busy(measured)
         mean = demand / self._instances
-        if mean > self._upper:
+        if mean > self.upper:
             demand *= _excess(measured)
             instances = max(self._fewest(demand), self._instances)
-            crossed = f"above {self._upper:.0%}"
+            crossed = f"above {self.upper:.0%}"
         else:
             instances = self._fewest(demand)
-            if self._removal == TABLE:
-                instances = max(1, math.floor(demand / self._target + _ROUNDING))
+            if self.removal == "table":
+                instances = max(1, math.floor(demand / self.target + _ROUNDING))
             instances = min(instances, self._instances)
-            crossed = f"below {self._lower:.0%}"
+            crossed = f"below {self.lower:.0%}"
         if instances == self._instances:
             return None
         return Decision(
@@ -112,7 +104,7 @@ class Thresholds:
 
     def _fewest(self, demand: float) -> int:
         """Return the smallest n >= 1 with demand / n < target."""
-        return math.floor(demand / self._target + _ROUNDING) + 1
+        return math.floor(demand / self.target + _ROUNDING) + 1
 
 
 def _total(measured: Sequence[Observation], rate: Callable[[Observation], float]) -> float:

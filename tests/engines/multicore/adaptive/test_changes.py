@@ -9,13 +9,12 @@ import pytest
 
 from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.multicore.dgs import run as dgs_run
-from streamlab.engines.multicore.dgs.adaptive.deciders import RateDecider
-from streamlab.engines.multicore.dgs.adaptive.decision import PlanProposal
+from streamlab.engines.multicore.dgs.adaptive.deciders import PlanProposal, RateDecider
 from streamlab.workloads.model.dgs.stream_profile import profile
 from streamlab.workloads.optimizers import PlanRequest, choose
 from streamlab.workloads.registry import workload
 from tests.engines.multicore.dgs_programs import COSTS, generated
-from tests.engines.multicore.native_runs import check_native, even_load, run_native
+from tests.engines.multicore.native_runs import ScriptDecider, check_native, even_load, run_native
 from tests.engines.multicore.recovery.small_runs import (
     NAMES,
     check_run,
@@ -54,7 +53,7 @@ def scripted(name, rng, most=6):
 
 
 def run(name, script, **how):
-    return check_run(name, EVENTS, workers=WORKERS, script=script, **how)
+    return check_run(name, EVENTS, workers=WORKERS, decider=ScriptDecider(script), **how)
 
 
 def constant_load(name, gap_ns=300):
@@ -132,7 +131,7 @@ def test_the_plan_follows_the_hot_page_and_only_that(drift, loaded, monkeypatch)
     monkeypatch.setattr(dgs_run, "_costs", lambda *given: COSTS)
     monkeypatch.setattr(dgs_run, "RateDecider", LooksAtCuts)
     monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.deciders.FIRST_CHANGE_NS", 0)
-    monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 500)
+    monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.deciders.FEWEST_EVENTS", 500)
     found = workload("page_view_join")
     given = {"streams": 1, "pages": 4, "skew": 3.0, "views_per_update": 100, "drift": drift}
     data = generated("page_view_join", 24_000, **given)
@@ -163,7 +162,7 @@ def test_a_further_worker_costs_nothing_once_all_have_been_started(monkeypatch):
     monkeypatch.setattr(dgs_run, "_costs", lambda *given: replace(COSTS, start_ns=1e6))
     how = {"workers": 2, "adapt": True, "optimizer": "cost"}
     with closing(small_run("event_window", EVENTS, **how)) as made:
-        assert made._adaptive.costs == replace(COSTS, start_ns=0.0)
+        assert made._adaptive.keywords["costs"] == replace(COSTS, start_ns=0.0)
 
 
 def test_with_one_worker_nothing_is_measured_and_nothing_changes(monkeypatch):
@@ -183,7 +182,7 @@ def test_an_optimizer_that_fails_while_the_run_goes_on_ends_it(monkeypatch):
 
     monkeypatch.setattr(dgs_run, "optimizer", lambda name: failing)
     monkeypatch.setattr(dgs_run, "_costs", lambda *given: COSTS)
-    monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.decision.FEWEST_EVENTS", 1)
+    monkeypatch.setattr("streamlab.engines.multicore.dgs.adaptive.deciders.FEWEST_EVENTS", 1)
     load = constant_load("event_window", gap_ns=30_000)
     with pytest.raises(EngineError, match=r"optimizer 'by-stream' failed .* ValueError: no plan"):
         check_run("event_window", EVENTS, workers=2, load=load, adapt=True, adapt_ms=1)
@@ -207,6 +206,11 @@ def test_a_fork_that_fails_at_a_change_is_named_with_its_line():
         return choose("by-stream", request).plan
 
     said = r"fork function raised an exception: ValueError: cannot be divided, in .*test_changes"
-    how = {"workers": 2, "gather": False, "plan": plan_for(1), "script": [(5, plan_for(2))]}
+    how = {
+        "workers": 2,
+        "gather": False,
+        "plan": plan_for(1),
+        "decider": ScriptDecider([(5, plan_for(2))]),
+    }
     with pytest.raises(EngineCrashError, match=said):
         run_native("dgs", program, data, **how)

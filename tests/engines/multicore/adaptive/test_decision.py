@@ -7,14 +7,10 @@ import pytest
 
 from streamlab.engines.multicore.dgs.adaptive.deciders import (
     MOST_SKIPPED,
-    AdaptiveSettings,
-    RateDecider,
-)
-from streamlab.engines.multicore.dgs.adaptive.decision import (
     Patience,
+    RateDecider,
     propose_change,
     same_plan,
-    too_few_events,
 )
 from streamlab.engines.multicore.dgs.adaptive.rates import (
     MOST_SAMPLED,
@@ -107,9 +103,6 @@ def test_a_change_must_be_worth_its_margin_and_its_evidence():
         wanted(first, rates, chosen).saved_ns
         == 2 * wanted(first, rates, chosen, period_ns=50 * MS).saved_ns
     )
-    few = [replace(one, counts=one.counts * 100 // rates[0].events) for one in rates]
-    assert too_few_events(sum(one.events for one in few))
-    assert not too_few_events(sum(one.events for one in rates))
 
 
 def test_a_change_is_made_once_as_much_was_missed_as_it_takes_and_no_sooner():
@@ -192,11 +185,9 @@ def looking():
             asked.append(rates)
             return chosen(rates)
 
-        how = AdaptiveSettings(
-            period_s=1, margin=margin, choose_plan=counted, costs=COSTS, input_profile=profile(data)
-        )
         cuts = find_cuts(workload("page_view_join").program, data, 1)
-        return RateDecider(how, data, cuts), cuts, chosen, asked
+        how = {"period_s": 1, "margin": margin, "costs": COSTS, "input_profile": profile(data)}
+        return RateDecider(data, cuts, choose_plan=counted, **how), cuts, chosen, asked
 
     return made
 
@@ -205,7 +196,7 @@ def looking():
 def test_no_plan_is_made_for_rates_with_which_none_was_better_but_now_and_then(margin, looking):
     data = views(drift=ERA)
     decider, cuts, chosen, asked = looking(data, margin)
-    at = [int(cut) for cut in np.searchsorted(cuts.ts, data.streams[0].ts[:: ERA // 6])]
+    at = [int(cut) for cut in np.searchsorted(cuts["ts"], data.streams[0].ts[:: ERA // 6])]
     plan = chosen(in_era(data, 0))
     for cut in at[1:7]:
         assert decider.look(plan, cut) is None

@@ -2,13 +2,11 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
-from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.workloads.model.dataflow import Flow, OpKeyedOrdered, OpStateless, U
 from streamlab.workloads.model.reference import answer_of
 from tests.engines.inputs import input_of
@@ -276,23 +274,6 @@ def test_markers_until_the_end_of_the_input_are_given():
         assert len(got["ts"]) == 3
 
 
-def test_options_are_refused_in_words():
-    wrong = MulticoreEngine().wrong_options
-    assert wrong("dataflow", {"combine": "never", "soundness": "none"}) is None
-    assert wrong("dataflow", {"combine": "x"}) == "combine is one of always, never, got 'x'"
+def test_a_link_without_room_is_refused():
     with pytest.raises(EngineError, match="link_rows must be"):
         make_run("dataflow", NAMED["blocks"], FEW, link_rows=0)
-
-
-def test_a_run_that_was_never_let_go_ends():
-    def start():
-        data = many_events(NAMED["ordered"], 100)
-        return make_run("dataflow", NAMED["ordered"], data, workers=3)
-
-    start().close()  # what compiles the functions may leave a thread of its own
-    tasks = Path("/proc/self/task")
-    before = set(tasks.iterdir())
-    run = start()
-    assert len(set(tasks.iterdir()) - before) == 3
-    run.close()
-    assert not set(tasks.iterdir()) - before

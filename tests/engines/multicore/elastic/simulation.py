@@ -2,6 +2,9 @@
 
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +16,7 @@ from streamlab.engines.multicore.oplus.elastic.observation import Observation, R
 BUCKETS = 1000
 
 
+@dataclass(kw_only=True)
 class SimulatedJoin:
     """A join of two inputs of equal rate, served first come, first served, in steps of `step_s`.
 
@@ -25,43 +29,34 @@ class SimulatedJoin:
         jitter: a generator for Poisson arrivals; None: evenly.
     """
 
-    def __init__(
-        self,
-        *,
-        rate,
-        instances,
-        maximum,
-        comparison_s,
-        tuple_s,
-        window_s,
-        pinned=None,
-        pause_s=0.001,
-        step_s=0.01,
-        jitter=None,
-    ):
-        self.rate = rate
-        self.instances = instances
-        self.maximum = maximum
-        self.comparison_s = comparison_s
-        self.tuple_s = tuple_s
-        self.window_s = window_s
-        self.pinned = pinned
-        self.pause_s = pause_s
-        self.step_s = step_s
-        self.jitter = jitter
-        self.steps = 0
-        self.arrived = [0, 0]
-        self.processed = [0, 0]
-        self.comparisons = 0.0
-        self.busy_s = np.zeros(maximum)
-        self.window = [0.0, 0.0]
-        self.kept = deque()  # (arrived at, left, right) of what is in the windows
-        self.queue = deque()  # [arrived at, left, right] of what waits
-        self.owed = 0.0
-        self.credit_s = 0.0
-        self.paused_s = 0.0
-        self.waited = []  # (now, seconds that the oldest waiting tuple has waited) at every step
-        self.calls = []
+    rate: Callable[[float], float]
+    instances: int
+    maximum: int
+    comparison_s: float
+    tuple_s: float
+    window_s: float
+    pinned: int | None = None
+    pause_s: float = 0.001
+    step_s: float = 0.01
+    jitter: Any = None
+    steps: int = 0
+    arrived: list = field(default_factory=lambda: [0, 0])
+    processed: list = field(default_factory=lambda: [0, 0])
+    comparisons: float = 0.0
+    window: list = field(default_factory=lambda: [0.0, 0.0])
+    kept: deque = field(
+        default_factory=deque
+    )  # (arrived at, left, right) of what is in the windows
+    queue: deque = field(default_factory=deque)  # [arrived at, left, right] of what waits
+    owed: float = 0.0
+    credit_s: float = 0.0
+    paused_s: float = 0.0
+    waited: list = field(default_factory=list)
+    """(now, seconds that the oldest waiting tuple has waited) at every step."""
+    calls: list = field(default_factory=list)
+
+    def __post_init__(self):
+        self.busy_s = np.zeros(self.maximum)
 
     @property
     def now_s(self):

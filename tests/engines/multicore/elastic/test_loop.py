@@ -113,13 +113,6 @@ def test_a_change_that_the_end_of_the_input_overtook_is_none():
     assert np.array_equal(loop.mapping, balanced_mapping(10, 1))
 
 
-def test_bounds_that_the_operator_does_not_have_are_refused():
-    with pytest.raises(EngineError, match="max is 9, but the operator can have at most 4"):
-        loop_of(Operator(), {"kind": "model", "max": 9})
-    with pytest.raises(EngineError, match="min is 5"):
-        loop_of(Operator(), {"kind": "model", "min": 5})
-
-
 def test_nothing_is_changed_before_the_controller_may():
     option = {"kind": "script", "steps": [[0.002, 3], [0.012, 2]], "from_s": 0.006, "min": 2}
     loop = run(loop_of(Operator(ends_after=20), option))
@@ -167,23 +160,21 @@ class Broken(Operator):
         raise self.error
 
 
-def test_what_goes_wrong_in_the_thread_is_raised_when_it_is_stopped():
-    operator = Broken(RuntimeError("no thread left"))
+@pytest.mark.parametrize(
+    ("error", "raised", "text"),
+    [
+        (RuntimeError("no thread"), EngineCrashError, r"script failed at look \d+: .*no thread"),
+        (EngineError("at most 4 instances"), EngineError, r"^at most 4 instances$"),
+    ],
+)
+def test_what_goes_wrong_in_the_thread_is_raised_when_it_is_stopped(error, raised, text):
+    operator = Broken(error)
     loop = loop_of(operator, FAST, clock=time.monotonic_ns)
     loop.start()
     assert operator.ended.wait(PATIENCE_S)
-    with pytest.raises(EngineCrashError, match=r"script failed at look \d+: .*no thread left"):
+    with pytest.raises(raised, match=text):
         loop.stop()
     loop.stop()
-
-
-def test_an_error_for_people_is_raised_as_it_is():
-    operator = Broken(EngineError("at most 4 instances"))
-    loop = loop_of(operator, FAST, clock=time.monotonic_ns)
-    loop.start()
-    assert operator.ended.wait(PATIENCE_S)
-    with pytest.raises(EngineError, match=r"^at most 4 instances$"):
-        loop.stop()
 
 
 class Stuck(Operator):

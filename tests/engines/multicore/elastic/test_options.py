@@ -2,12 +2,12 @@ import tomllib
 
 import pytest
 
-from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore.oplus.elastic.controller import Settings, make_controller, names
 from streamlab.engines.multicore.oplus.elastic.decision import Decision
 from streamlab.engines.multicore.oplus.elastic.model import Model
 from streamlab.engines.multicore.oplus.elastic.script import Script
 from streamlab.engines.multicore.oplus.elastic.thresholds import Thresholds
+from streamlab.engines.options import OptionError
 
 
 def from_toml(text):
@@ -19,62 +19,50 @@ def test_a_table_of_a_matrix_makes_a_controller():
         '{ kind = "thresholds", upper = 0.9, target = 0.7, lower = 0.4, min = 2, max = 8, '
         "period_ms = 50, from_s = 2 }"
     )
-    assert isinstance(controller, Thresholds)
-    assert settings == Settings(
-        kind="thresholds",
-        minimum=2,
-        maximum=8,
-        period_ms=50.0,
-        from_s=2.0,
-        options={"upper": 0.9, "target": 0.7, "lower": 0.4},
-    )
+    assert controller == Thresholds(upper=0.9, target=0.7, lower=0.4)
+    assert settings == Settings(kind="thresholds", min=2, max=8, period_ms=50, from_s=2)
 
 
 def test_what_is_not_said_has_defaults():
     controller, settings = from_toml('{ kind = "model" }')
     assert isinstance(controller, Model)
-    assert (settings.minimum, settings.maximum, settings.period_ms) == (1, None, 100.0)
-    assert settings.from_s == 0.0
+    assert settings == Settings(kind="model", min=1, max=None, period_ms=100.0, from_s=0.0)
     assert isinstance(from_toml('{ kind = "script", steps = [[0, 2], [1.5, 1]] }')[0], Script)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("5", "option controller is 5; expected a table"),
-        ("{}", "kind is None; expected one of model, script, thresholds"),
+        ("{}", "controller: option kind is missing"),
         (
             '{ kind = "magic" }',
             "kind 'magic' does not exist; expected one of model, script, thresholds",
         ),
-        ('{ kind = "model", min = 0 }', "controller model: min is 0; expected a whole number"),
-        ('{ kind = "model", max = 1.5 }', "max is 1.5; expected a whole number"),
+        ('{ kind = "model", min = 0 }', "controller model: option min is 0; it must be a whole"),
         ('{ kind = "model", max = true }', "max is True"),
         ('{ kind = "model", min = 3, max = 2 }', "max is 2, below min, which is 3"),
-        ('{ kind = "model", period_ms = 0.5 }', "period_ms is 0.5; expected a number of at least"),
+        (
+            '{ kind = "model", period_ms = 0.5 }',
+            "period_ms is 0.5; it must be a number of at least",
+        ),
         ('{ kind = "model", period_ms = inf }', "period_ms is inf"),
-        ('{ kind = "model", from_s = -1 }', "from_s is -1; expected a number of at least 0"),
-        ('{ kind = "model", target = 0.7 }', r"option target \(= 0.7\) is unknown; it has upper, "),
-        ('{ kind = "model", upper = "high" }', "option upper is 'high'; expected a finite number"),
-        ('{ kind = "model", upper = nan }', "option upper is nan"),
+        ('{ kind = "model", target = 0.7 }', "controller model: it has no option 'target'; there"),
+        ('{ kind = "model", upper = "high" }', "option upper is 'high'; it must be a number"),
         ('{ kind = "model", upper = 0.7, lower = 0.8 }', "lower, upper are 0.8, 0.7; expected 0 <"),
-        ('{ kind = "model", ahead_s = 0 }', "ahead_s is 0; expected a number above 0"),
-        ('{ kind = "model", hold_s = -1 }', "hold_s is -1; expected at least 0"),
+        ('{ kind = "model", ahead_s = 0 }', "ahead_s is 0; it must be a number above 0"),
         ('{ kind = "thresholds", target = 0.95 }', "lower, target, upper are 0.45, 0.95, 0.9"),
-        ('{ kind = "thresholds", upper = 1.2 }', "are 0.45, 0.7, 1.2; expected 0 < lower"),
-        ('{ kind = "thresholds", confirm_ms = -1 }', "confirm_ms is -1"),
-        ('{ kind = "thresholds", removal = 5 }', "option removal is 5; expected a text"),
-        ('{ kind = "thresholds", removal = "all" }', "removal is 'all'; expected text or table"),
+        ('{ kind = "thresholds", removal = "all" }', "it must be one of table, text"),
         ('{ kind = "script" }', "controller script: option steps is missing"),
-        ('{ kind = "script", steps = [] }', r"steps is \[\]; expected a list"),
+        (
+            '{ kind = "script", steps = [] }',
+            r"steps is \[\]; it must be a list of \[a number of at least 0, a whole number of at",
+        ),
         ('{ kind = "script", steps = [[1, 2], [1, 3]] }', "1 s comes after 1 s"),
-        ('{ kind = "script", steps = [[1, 2], [2, 0]] }', r"step 2 is \[2, 0\]; expected"),
-        ('{ kind = "script", steps = [[1, 2.0]] }', r"step 1 is \[1, 2.0\]"),
-        ('{ kind = "script", steps = [5] }', "step 1 is 5"),
+        ('{ kind = "script", steps = [[1, 2.0]] }', r"steps is \[\[1, 2.0\]\]"),
     ],
 )
 def test_a_bad_option_is_refused_with_its_name_value_and_remedy(text, message):
-    with pytest.raises(UnsupportedError, match=message):
+    with pytest.raises(OptionError, match=message):
         from_toml(text)
 
 
@@ -110,11 +98,11 @@ def test_a_controller_of_another_package_is_found_by_its_entry_point():
         maximum = 8
 
     assert controller.decide(Seen()) == Decision(instances=6, why="all")
-    with pytest.raises(UnsupportedError, match=r"spare is 0\.5; expected a whole"):
+    with pytest.raises(OptionError, match=r"spare is 0\.5; it must be a whole"):
         from_toml('{ kind = "all", spare = 0.5 }')
 
 
 @pytest.mark.usefixtures("plugin")
 def test_an_entry_point_that_does_not_load_says_so():
-    with pytest.raises(UnsupportedError, match=r"gone \(greedy_controllers:Gone\) does not load"):
+    with pytest.raises(OptionError, match=r"gone: greedy_controllers:Gone does not load"):
         from_toml('{ kind = "gone" }')

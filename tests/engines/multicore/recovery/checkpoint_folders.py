@@ -1,25 +1,24 @@
 """Folders with checkpoints of a few rows."""
 
+from contextlib import closing
+
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.format import Identity
+from streamlab.engines.multicore.dgs.snapshots import JoinedStates
 
 OURS = Identity(name="event_window", program="p" * 64, data="d" * 32)
 ROW = 4
 
 
-def written(path, rows, identity=OURS):
-    """Go on in a folder with a checkpoint for each piece of rows."""
-    folder = CheckpointFolder(path, identity, ROW)
-    folder.recover()
-    for number, piece in enumerate(rows):
-        folder.write(piece, (number,), states=bytes([number]) * 8)
-    folder.close()
+def write_checkpoints(path, pieces, identity=OURS):
+    """Continue in a folder with a checkpoint for each piece of rows."""
+    with closing(CheckpointFolder(path, identity, ROW)) as folder:
+        for number, piece in enumerate(pieces):
+            joined = JoinedStates(states=bytes([number]) * 8, groups={})
+            folder.write(piece, (number,), "a plan", joined)
 
 
-def recovered(path, identity=OURS):
-    folder = CheckpointFolder(path, identity, ROW)
-    try:
-        found = folder.recover()
-        return found, folder.rows()
-    finally:
-        folder.close()
+def recover(path, identity=OURS):
+    """Return a folder after its recovery, and its rows."""
+    with closing(CheckpointFolder(path, identity, ROW)) as folder:
+        return folder, folder.rows()

@@ -5,7 +5,6 @@ from contextlib import closing
 from functools import cache
 
 from streamlab.engines.multicore.dgs.kernels import Kernels
-from streamlab.engines.multicore.run.settings import BOUNDS
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
@@ -37,7 +36,7 @@ def input_of(name, events):
 @cache
 def kernels_of(name):
     """Return compiled functions; a process that is forked off has them."""
-    return Kernels(program_of(name), bounds=BOUNDS)
+    return Kernels(program_of(name), bounds=True)
 
 
 @cache

@@ -15,7 +15,12 @@ from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.dgs.recovery import folder as module
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.format import Identity
-from tests.engines.multicore.recovery.checkpoint_folders import OURS, ROW, recovered, written
+from tests.engines.multicore.recovery.checkpoint_folders import (
+    OURS,
+    ROW,
+    recover,
+    write_checkpoints,
+)
 from tests.engines.multicore.recovery.small_runs import KILLED, forked
 
 THEIRS = Identity(name="event_window", program="q" * 64, data="d" * 32)
@@ -26,16 +31,16 @@ def names(path):
 
 
 def test_the_last_two_are_kept_and_the_newest_is_gone_on_from(tmp_path):
-    written(tmp_path / "new", [b"1111", b"22223333", b""])
+    write_checkpoints(tmp_path / "new", [b"1111", b"22223333", b""])
     assert names(tmp_path / "new") == [
         "checkpoint-00000001",
         "checkpoint-00000002",
         "lock",
         "outputs.rows",
     ]
-    found, rows = recovered(tmp_path / "new")
+    found, rows = recover(tmp_path / "new")
     assert found.checkpoint.positions == (2,)
-    assert found.checkpoint.states == b"\2" * 8
+    assert found.checkpoint.joined.states == b"\2" * 8
     assert not found.refused
     assert rows == b"111122223333"
 
@@ -57,31 +62,31 @@ def of_the_future(path):
 
 
 @pytest.mark.parametrize(
-    "harm, why", [(flip, "checksum"), (truncate, "truncated"), (of_the_future, "version 2")]
+    "harm, why", [(flip, "checksum"), (truncate, "truncated"), (of_the_future, "version 3")]
 )
 def test_where_the_newest_is_refused_the_one_before_is_used_and_its_outputs(harm, why, tmp_path):
-    written(tmp_path, [b"1111", b"2222", b"3333"])
+    write_checkpoints(tmp_path, [b"1111", b"2222", b"3333"])
     harm(tmp_path / "checkpoint-00000002")
-    found, rows = recovered(tmp_path)
+    found, rows = recover(tmp_path)
     assert found.checkpoint.positions == (1,)
     assert len(found.refused) == 1
     assert "checkpoint-00000002 is refused: it" in found.refused[0]
     assert why in found.refused[0]
     assert rows == (tmp_path / "outputs.rows").read_bytes() == b"11112222"
-    written(tmp_path, [b"4444"])
-    found, rows = recovered(tmp_path)
+    write_checkpoints(tmp_path, [b"4444"])
+    found, rows = recover(tmp_path)
     assert found.checkpoint.number == 3  # above the one that was refused
     assert rows == b"111122224444"
 
 
 def test_files_of_other_names_are_let_be(tmp_path):
-    written(tmp_path, [b"1111", b"2222"])
+    write_checkpoints(tmp_path, [b"1111", b"2222"])
     newest = tmp_path / "checkpoint-00000001"
     copies = [newest.with_name(newest.name + suffix) for suffix in (".bak", "~", "\n")]
     for copy in (*copies, tmp_path / "checkpoint-9"):
         shutil.copy(newest, copy)
-    written(tmp_path, [b"3333", b"4444", b"5555"])
-    found, rows = recovered(tmp_path)
+    write_checkpoints(tmp_path, [b"3333", b"4444", b"5555"])
+    found, rows = recover(tmp_path)
     assert found.checkpoint.number == 4
     assert not found.refused
     assert rows == b"11112222333344445555"
@@ -89,20 +94,20 @@ def test_files_of_other_names_are_let_be(tmp_path):
 
 
 def test_numbers_of_nine_digits_follow_those_of_eight(tmp_path):
-    written(tmp_path, [b"1111"])
+    write_checkpoints(tmp_path, [b"1111"])
     (tmp_path / "checkpoint-00000000").replace(tmp_path / "checkpoint-99999999")
-    written(tmp_path, [b"2222"])
+    write_checkpoints(tmp_path, [b"2222"])
     assert {"checkpoint-99999999", "checkpoint-100000000"} <= set(names(tmp_path))
-    found, rows = recovered(tmp_path)
+    found, rows = recover(tmp_path)
     assert found.checkpoint.number == 100_000_000
     assert rows == b"11112222"
 
 
 def test_where_none_can_be_read_it_begins_anew(tmp_path):
-    written(tmp_path, [b"1111", b"2222"])
+    write_checkpoints(tmp_path, [b"1111", b"2222"])
     flip(tmp_path / "checkpoint-00000000")
     flip(tmp_path / "checkpoint-00000001")
-    found, rows = recovered(tmp_path)
+    found, rows = recover(tmp_path)
     assert found.checkpoint is None
     assert len(found.refused) == 2
     assert rows == b""
@@ -117,18 +122,18 @@ def test_where_none_can_be_read_it_begins_anew(tmp_path):
     ],
 )
 def test_outputs_that_are_not_what_was_written_refuse_their_checkpoint(harm, why, tmp_path):
-    written(tmp_path, [b"1111", b"2222"])
+    write_checkpoints(tmp_path, [b"1111", b"2222"])
     harm(tmp_path / "outputs.rows")
-    found, _ = recovered(tmp_path)
+    found, _ = recover(tmp_path)
     assert why in found.refused[0]
     assert (found.checkpoint is None) == ("missing" in why)
 
 
 def test_a_folder_of_another_run_is_refused_and_left_as_it_is(tmp_path):
-    written(tmp_path, [b"1111", b"2222"], THEIRS)
+    write_checkpoints(tmp_path, [b"1111", b"2222"], THEIRS)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(EngineError, match=r"of another program .*; give another checkpoint folder"):
-        recovered(tmp_path)
+        recover(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -186,7 +191,7 @@ def killed_at(path, step, rows):
     module.os.fdatasync = counted(os.fdatasync)
     module.Path.replace = counted(module.Path.replace)
     module.Path.unlink = counted(module.Path.unlink)
-    written(path, rows)
+    write_checkpoints(path, rows)
 
 
 def test_a_kill_at_any_step_of_writing_loses_nothing_that_a_checkpoint_has(tmp_path):
@@ -200,12 +205,12 @@ def test_a_kill_at_any_step_of_writing_loses_nothing_that_a_checkpoint_has(tmp_p
             break
         assert process.exitcode == KILLED
         kills += 1
-        found, kept = recovered(path)
+        found, kept = recover(path)
         assert not found.refused
         done = 0 if found.checkpoint is None else found.checkpoint.positions[0] + 1
         assert kept == b"".join(rows[:done])
-        written(path, rows[done:])
-        assert recovered(path)[1] == b"".join(rows)
+        write_checkpoints(path, rows[done:])
+        assert recover(path)[1] == b"".join(rows)
         step += 1
     assert kills >= len(rows) * (SYNCS + 1)
 
@@ -213,9 +218,8 @@ def test_a_kill_at_any_step_of_writing_loses_nothing_that_a_checkpoint_has(tmp_p
 def written_with_room(path, rows, room, said):
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
     folder = CheckpointFolder(path, OURS, ROW)
-    folder.recover()
     try:
-        folder.write(rows, (0,))
+        folder.write(rows, (0,), "a plan", None)
     except EngineError as error:
         said.put(str(error))
     folder.close()
@@ -228,9 +232,9 @@ def test_a_folder_without_room_for_outputs_is_closed_without_them(room, tmp_path
     process.join()
     assert process.exitcode == 0
     assert "cannot be written to: File too large" in said.get()
-    assert recovered(tmp_path)[1] == b""
-    written(tmp_path, [b"1111"])
-    assert recovered(tmp_path)[1] == b"1111"
+    assert recover(tmp_path)[1] == b""
+    write_checkpoints(tmp_path, [b"1111"])
+    assert recover(tmp_path)[1] == b"1111"
 
 
 def test_a_file_system_without_locks_is_an_error_of_the_folder(tmp_path, monkeypatch):
@@ -246,19 +250,19 @@ FULL_DISK = """
 import subprocess, sys
 from pathlib import Path
 from streamlab.engines.errors import EngineError
-from tests.engines.multicore.recovery.checkpoint_folders import recovered, written
+from tests.engines.multicore.recovery.checkpoint_folders import recover, write_checkpoints
 
 path = Path(sys.argv[1])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", path], check=True)
 try:
-    written(path, [b"1111", b"2222", bytes(1 << 20)])
+    write_checkpoints(path, [b"1111", b"2222", bytes(1 << 20)])
 except EngineError as error:
     print(error)
-found, rows = recovered(path)
+found, rows = recover(path)
 assert found.checkpoint.positions == (1,), found
 assert rows == b"11112222", rows
-written(path, [b"4444"])
-assert recovered(path)[1] == b"111122224444"
+write_checkpoints(path, [b"4444"])
+assert recover(path)[1] == b"111122224444"
 """
 
 

@@ -11,21 +11,23 @@ from hypothesis import strategies as st
 from streamlab.engines.multicore.dgs.recovery.format import (
     VERSION,
     Checkpoint,
-    Identity,
     RefusedError,
     decode,
     encode,
 )
+from streamlab.engines.multicore.dgs.snapshots import JoinedStates
+from tests.engines.multicore.recovery.checkpoint_folders import OURS
 
-OURS = Identity(name="event_window", program="p" * 64, data="d" * 32)
 CHECKPOINT = Checkpoint(
     number=7,
     positions=(3, 0, 12),
     rows=5,
     rows_crc=zlib.crc32(b"rows"),
     plan="a plan",
-    states=bytes(range(48)),
-    groups={("house", 0): b"12345678", ("house", 3): b"87654321", ("slice", 0): b""},
+    joined=JoinedStates(
+        states=bytes(range(48)),
+        groups={("house", 0): b"12345678", ("house", 3): b"87654321", ("slice", 0): b""},
+    ),
 )
 DATA = encode(CHECKPOINT, OURS)
 
@@ -52,7 +54,7 @@ def test_one_with_a_flipped_bit_is_refused(bit):
 
 def test_one_of_the_future_is_refused():
     later = DATA[:8] + struct.pack("<I", VERSION + 1) + DATA[12:]
-    with pytest.raises(RefusedError, match=r"has version 2 .* reads version 1") as refused:
+    with pytest.raises(RefusedError, match=r"has version 3 .* reads version 2") as refused:
         decode(later, OURS)
     assert refused.value.foreign
 

@@ -1,8 +1,40 @@
-"""Provides the thread that takes snapshots during a run."""
+"""Defines the states of a run at a cut, from which a run can resume under any plan, and the thread that takes them."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinedStates:
+    """States at a cut, as bytes, equal to those of the sequential program.
+
+    `states` has all keys in their order; `groups` has groups of keys by name of their `across` and number.
+    """
+
+    states: bytes
+    groups: Mapping[tuple[str, int], bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Where the core stores the states under one plan: the tree of each key, and the crossing of each group."""
+
+    tree_of: npt.NDArray[np.int32]
+    state_bytes: int
+    crossings: Mapping[tuple[str, int], int]
+    plan: str
+
+    def joined(self, core: Any) -> JoinedStates:
+        """Return the states of the core's current snapshot."""
+        trees = np.frombuffer(core.snapshot_states(self.state_bytes), dtype=np.uint8)
+        states = trees.reshape(-1, self.state_bytes)[self.tree_of].tobytes()
+        groups = {group: core.snapshot_own(crossing) for group, crossing in self.crossings.items()}
+        return JoinedStates(states=states, groups=groups)
 
 
 class SnapshotThread:
