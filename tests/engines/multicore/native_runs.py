@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.engines.conformance_load import small_load
 from streamlab.engines.multicore.adapter import FAMILIES
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.protocol import Measured, OfferedLoad
-from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Columns, Input, Program, Workload
 from tests.engines.tasks import assert_equal
 
