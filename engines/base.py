@@ -7,7 +7,8 @@ Authors import these from `streamlab.engine`; docs/extending.md shows how.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -127,15 +128,24 @@ class BaseEngine(ABC):
         return None
 
     def prepare(self, task: Task) -> Prepared:
-        """Start a task.
-
-        Raises:
-            UnsupportedError: see `unsupported`.
-        """
+        """Start a task, or raise UnsupportedError with the reason of `unsupported`."""
         reason = self.unsupported(task)
         if reason is not None:
             raise UnsupportedError(reason)
         return self.start(task)
+
+
+@contextmanager
+def _crash_errors(who: str, remedy: str = "") -> Iterator[None]:
+    """Turn any error of an engine's or a program's code into a crash, except lack of memory."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise EngineCrashError(
+            f"{who} {type(error).__name__}: {error}, in {place_of(error)}{remedy}"
+        ) from error
 
 
 class BatchEngine(BaseEngine):
@@ -196,15 +206,8 @@ class PreparedBatch:
             MemoryError: memory ran out.
         """
         task = self._task
-        try:
+        with _crash_errors(f"{self._engine.name}, {task.variant}:"):
             self._answer = self._engine.compute(task, self._data)
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise EngineCrashError(
-                f"{self._engine.name}, {task.variant}: {type(error).__name__}: {error}, in "
-                f"{place_of(error)}"
-            ) from error
         return Measured(events=task.dataset.events, plan=self._engine.plan(task))
 
     def answer(self) -> Columns:
@@ -331,17 +334,10 @@ class PreparedStream:
             EngineCrashError: `process` raised; its exception is the cause.
             MemoryError: memory ran out.
         """
-        try:
+        with _crash_errors(f"{self._who} raised", self._remedy):
             if self._load is not None:
                 return self._run_paced(self._load)
             self._process(merge(self._data, self._program).events(self._program), self._out)
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise EngineCrashError(
-                f"{self._who} raised {type(error).__name__}: {error}, in {place_of(error)}"
-                f"{self._remedy}"
-            ) from error
         return Measured(events=self._data.events, plan=self._plan)
 
     def _run_paced(self, load: OfferedLoad) -> Measured:

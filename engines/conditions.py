@@ -65,11 +65,7 @@ def cell_conditions(
 ) -> Conditions | None:
     """Return the conditions of a cell; None where the variant declares none.
 
-    Args:
-        declared: the variant's conditions at full speed.
-        workload: the workload's name.
-        batch: events per unit of hand-over; None where the variant does not use `Task.batch`.
-        offered: whether the events come at an offered rate.
+    `batch` is None where the variant does not use `Task.batch`; `offered`: the events come at an offered rate.
     """
     if declared is None:
         return None

@@ -112,11 +112,12 @@ def first_rows(data: Input, rows: Mapping[int, int]) -> Input:
     """Return the first `rows[i]` events of each stream i; streams not in `rows` become empty."""
     return replace(
         data,
-        streams=tuple(_head(stream, rows.get(i, 0)) for i, stream in enumerate(data.streams)),
+        streams=tuple(head(stream, rows.get(i, 0)) for i, stream in enumerate(data.streams)),
     )
 
 
-def _head(stream: Stream, rows: int) -> Stream:
+def head(stream: Stream, rows: int) -> Stream:
+    """Return the first rows of a stream."""
     return replace(
         stream,
         ts=stream.ts[:rows],
@@ -265,11 +266,6 @@ def execute(engine: Engine, task: Task, *, shared: bool = False) -> Execution:
         duration_ns=duration_ns,
         left_behind=() if shared else tuple(_left_behind(threads_before, children_before)),
     )
-
-
-def native_threads() -> int:
-    """Return how many threads this process has, including those of native code."""
-    return len(list(Path("/proc/self/task").iterdir()))
 
 
 def _left_behind(

@@ -5,7 +5,7 @@ it ended after the last event was due, every output has one latency between 0 an
 of the warm-up are counted separately.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,11 +31,11 @@ from streamlab.engines.protocol import (
     OfferedLoad,
 )
 from streamlab.engines.small_dataset import write_dataset
-from streamlab.engines.small_load import small_load
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate, truncate_answer
 from streamlab.workloads.model import Columns, Input, Workload
 
 MS = 1_000_000
+HEARTBEAT_NS = MS
 SPAN_NS = 300 * MS
 """Length of a load: a few rows of progress, and short enough for a suite."""
 WARM_UP_NS = 100 * MS
@@ -95,6 +95,44 @@ LOAD_CASES = (
     LoadCase(name="a load on a dataset that is cut", cut=True, twice=True),
     LoadCase(name="a load with ties in event time", derive=ties, due=bursts),
 )
+
+
+def small_load(
+    times: Sequence[IntArray],
+    due_ns: IntArray,
+    *,
+    warm_up_ns: int = 0,
+    silence_ns: int = 0,
+    batching: str = ADAPTIVE,
+) -> OfferedLoad:
+    """Return a load with one heartbeat per stream a millisecond, which lasts `silence_ns` after the last event.
+
+    `times` are event times of each stream; `due_ns`, int64[n], ascending, are due times of all events in their total
+    order. The lab's own loads come from `streamlab.lab.load`; this code is naive on purpose.
+    """
+    ts = np.concatenate(times)
+    order = np.argsort(ts, kind="stable")  # (event time, stream, position)
+    by_row = np.empty(len(ts), dtype=np.int64)
+    by_row[order] = due_ns
+    last_ns = int(due_ns[-1]) if len(due_ns) else 0
+    beat_ts: list[int] = []
+    beat_due: list[int] = []
+    for at in [*range(HEARTBEAT_NS, last_ns, HEARTBEAT_NS), last_ns][: len(due_ns)]:
+        sent = int(np.searchsorted(due_ns, at, side="right"))
+        # All events at or before the frontier, of any stream, have been sent.
+        frontier = int(ts[order[sent]]) - 1 if sent < len(order) else int(ts[order[-1]])
+        if sent and (not beat_ts or frontier > beat_ts[-1]):
+            beat_ts.append(frontier)
+            beat_due.append(at)
+    beats = np.array(beat_ts, dtype=np.int64), np.array(beat_due, dtype=np.int64)
+    return OfferedLoad(
+        due_ns=tuple(np.split(by_row, np.cumsum([len(stream) for stream in times])[:-1])),
+        heartbeat_ts=tuple(beats[0].copy() for _ in times),
+        heartbeat_due_ns=tuple(beats[1].copy() for _ in times),
+        warm_up_ns=warm_up_ns,
+        end_ns=last_ns + silence_ns,
+        batching=batching,
+    )
 
 
 def run_load_case(

@@ -4,39 +4,22 @@ One command makes an environment from a lock file, once. A trial puts the folder
 before it imports the engine. The packages are for the lab's interpreter; the folder is inside the lab's environment.
 """
 
-import errno
 import hashlib
-import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import distributions
-from itertools import count
 from pathlib import Path
 
 from streamlab.engines.errors import EngineError
-from streamlab.workloads.environments import ROOT_VARIABLE, STAMP, command, folder, missing_message
-
-__all__ = [
-    "ROOT_VARIABLE",
-    "Environment",
-    "activate",
-    "command",
-    "declared_environment",
-    "folder",
-    "make",
-    "unusable_reason",
-    "versions",
-]
-
-
-ABANDONED_S = 24 * 3600.0
-"""Making an environment takes minutes; an older staging folder belongs to a killed process."""
+from streamlab.workloads.environments import ROOT_VARIABLE as ROOT_VARIABLE
+from streamlab.workloads.environments import STAMP, missing_message
+from streamlab.workloads.environments import command as command
+from streamlab.workloads.environments import folder as folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,16 +80,10 @@ def versions(name: str, packages: tuple[str, ...]) -> str:
 
 
 def make(name: str, environment: Environment) -> Path:
-    """Make or remake an environment atomically and return its folder; needs the package index.
-
-    Raises:
-        EngineError: an input file is missing, a package cannot be installed, or the build failed.
-    """
+    """Make or remake an environment and return its folder, or raise EngineError; needs the package index."""
     fingerprint = _fingerprint(name, environment)
     path = folder(name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(path)
-    # A private folder: another process may be making the same environment.
     with tempfile.TemporaryDirectory(prefix=f"{name}.partial-", dir=path.parent) as staging:
         partial = Path(staging) / name
         partial.mkdir()
@@ -114,33 +91,10 @@ def make(name: str, environment: Environment) -> Path:
         if environment.build is not None:
             environment.build(partial)
         (partial / STAMP).write_text(fingerprint, encoding="utf-8")
-        _put(partial, path, Path(staging))
+        with suppress(FileNotFoundError):
+            path.rename(Path(staging) / "previous")
+        partial.rename(path)
     return path
-
-
-def _remove_abandoned(path: Path) -> None:
-    """Remove staging folders of processes that were killed while they made this environment."""
-    for staging in path.parent.glob(f"{path.name}.partial-*"):
-        with suppress(FileNotFoundError):
-            if time.time() - staging.stat().st_mtime > ABANDONED_S:
-                shutil.rmtree(staging, ignore_errors=True)
-
-
-def _put(partial: Path, path: Path, staging: Path) -> None:
-    """Move a folder to its place; a previous one moves to the staging folder and is removed with it.
-
-    If another process puts its folder there in between, the last folder stays.
-    """
-    for number in count():
-        with suppress(FileNotFoundError):
-            path.rename(staging / f"before-{number}")
-        try:
-            partial.rename(path)
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-        else:
-            return
 
 
 def _install(name: str, lock: Path, target: Path) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
 from streamlab.engines.dataframe import queries, temporary_memory
-from streamlab.engines.dataframe.scale_join import scale_join
 from streamlab.engines.dataframe.streams import Streams
 from streamlab.engines.protocol import Task, Variant
 from streamlab.engines.tables import TableEngine
@@ -40,7 +39,7 @@ class DataframeEngine(TableEngine):
         "fraud_detection": queries.fraud_detection,
         "keyed_counter": queries.keyed_counter,
         "page_view_join": queries.page_view_join,
-        "scale_join": scale_join,
+        "scale_join": queries.scale_join,
     }
     one_kind = (DGSProgram, Query)
     packages = ("numpy",)

@@ -13,14 +13,9 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # malloc.h
 _MOST_MMAPS, _TRIM_BYTES = 65536, 128 << 10  # glibc's defaults
 
 
-def can_keep() -> bool:
-    """Return whether the C library is glibc; with others this module has no effect."""
-    return _glibc() is not None
-
-
 def keep(touched_bytes: int) -> None:
     """Touch memory and keep it in the process for later allocations, until `release`."""
-    libc = _glibc()
+    libc = glibc()
     if libc is None:
         return
     libc.mallopt(_MMAP_MAX, 0)
@@ -30,7 +25,7 @@ def keep(touched_bytes: int) -> None:
 
 def release() -> None:
     """Return free memory to the kernel and restore glibc's defaults."""
-    libc = _glibc()
+    libc = glibc()
     if libc is None:
         return
     libc.mallopt(_MMAP_MAX, _MOST_MMAPS)
@@ -38,7 +33,8 @@ def release() -> None:
     libc.malloc_trim(0)
 
 
-def _glibc() -> ctypes.CDLL | None:
+def glibc() -> ctypes.CDLL | None:
+    """Return the C library if it is glibc; with others this module has no effect."""
     try:
         version = os.confstr("CS_GNU_LIBC_VERSION")
     except (AttributeError, ValueError):  # On Windows, and with musl.

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,14 +22,12 @@ from streamlab.engines.base import BaseEngine
 from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.fake.damage import DAMAGES
-from streamlab.engines.fake.options import FakeOptions
-from streamlab.engines.fake.server import scaled_at, serve
+from streamlab.engines.fake.server import FakeOptions, scaled_at, serve
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import (
     Elasticity,
     IntArray,
     Measured,
-    OfferedLoad,
     Property,
     Task,
     Variant,
@@ -77,10 +75,7 @@ _HOARD_BYTES, _HOARD_STEP_BYTES = 2 << 30, 64 << 20
 
 
 class FakeEngine(BaseEngine):
-    """Adapts the fake engine; its options are in `streamlab.engines.fake.options`.
-
-    Each variant is a way to fail, except the first.
-    """
+    """Returns the oracle's answer, or fails as its variant requires; its options are `FakeOptions`."""
 
     name = "fake"
     known_variants = _VARIANTS
@@ -105,73 +100,29 @@ class FakeEngine(BaseEngine):
 
     def start(self, task: Task) -> "FakePrepared":
         """Compute the oracle's answer."""
-        options = options_of(task, FakeOptions)
         if task.load is None:
-            data = task.dataset.load()
-            answer, offered = task.workload.oracle(data), None
-        else:
-            # The cached answer serves every truncation of the input, i.e. every rate of a search.
-            answer = expected(task.workload, task.dataset)
-            offered = _OrderedLoad.of(
-                task.load, event_times(task.dataset), answer["ts"].astype(np.int64)
-            )
-        return FakePrepared(task, answer, options, offered)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _OrderedLoad:
-    """A load in total order: int64[n] due times, and for each of m outputs the event that makes it.
-
-    That is the last event with the output's event time; if none has it, the last event of the next time, which shows
-    that the output's time has passed.
-    """
-
-    load: OfferedLoad
-    due_ns: IntArray
-    made_by: IntArray
-
-    @classmethod
-    def of(
-        cls, load: OfferedLoad, times: tuple[IntArray, ...], output_ts: IntArray
-    ) -> "_OrderedLoad":
-        ts = np.sort(np.concatenate(times), kind="stable")
-        return cls(
-            load=load,
-            # Due times never decrease along the total order, so sorting them restores it.
-            due_ns=np.sort(np.concatenate(load.due_ns), kind="stable"),
-            made_by=_last_at(ts, output_ts),
-        )
-
-
-def _last_at(ts: IntArray, output_ts: IntArray) -> IntArray:
-    """Return for each output the last event of the first time at or after it, or the last event of all."""
-    if not len(ts):
-        return np.zeros(len(output_ts), dtype=np.int64)
-    at = np.minimum(np.searchsorted(ts, output_ts, side="left"), len(ts) - 1)
-    last: IntArray = np.searchsorted(ts, ts[at], side="right") - 1
-    return last
+            return FakePrepared(task, task.workload.oracle(task.dataset.load()))
+        # The cached answer serves every truncation of the input, i.e. every rate of a search.
+        return FakePrepared(task, expected(task.workload, task.dataset))
 
 
 class FakePrepared:
     """One prepared task of the fake engine."""
 
-    def __init__(
-        self, task: Task, answer: Columns, options: FakeOptions, offered: _OrderedLoad | None
-    ) -> None:
+    def __init__(self, task: Task, answer: Columns) -> None:
         self._variant = task.variant
         self._answer = answer
         self._output = task.workload.output
         self._events = task.dataset.events
-        self._options = options
-        self._offered = offered
+        self._options = options_of(task, FakeOptions)
+        self._load = task.load
+        if task.load is not None:
+            # Due times never decrease along the total order, so sorting them restores it.
+            self._due_ns = np.sort(np.concatenate(task.load.due_ns), kind="stable")
+            self._made_by = _causes(event_times(task.dataset), answer["ts"].astype(np.int64))
 
     def run(self) -> Measured:
-        """Wait for the simulated time, or fail as the variant requires.
-
-        Raises:
-            EngineCrashError: the variant is `crash` or `babble`, `hoard` was not stopped, or `mute` has the option
-                `says`.
-        """
+        """Wait for the simulated time, or fail as the variant requires."""
         result, lasts_s = self._serve()
         time.sleep(lasts_s)
         if self._variant == "hang":
@@ -218,22 +169,21 @@ class FakePrepared:
     def _serve(self) -> tuple[Measured, float]:
         """Return the simulated measurements, and the simulated duration in s."""
         options = self._options
-        if self._offered is None:
+        if self._load is None:
             lasts_s = self._events / options.served_eps
             return Measured(events=self._events, plan=options.plan), lasts_s
-        due_ns = self._offered.due_ns
-        sent_ns = due_ns + round(options.generator_lag_s * 1e9)
+        sent_ns = self._due_ns + round(options.generator_lag_s * 1e9)
         served = serve(sent_ns, options)
         end_s = float(served.done_ns[-1]) / 1e9
         result = measured(
             OpenRun(
-                due_ns=due_ns,
+                due_ns=self._due_ns,
                 taken_ns=served.taken_ns,
                 done_ns=served.done_ns,
-                made_by=self._offered.made_by,
+                made_by=self._made_by,
                 sent_ns=sent_ns if options.generator_lag_s else None,
             ),
-            self._offered.load,
+            self._load,
             plan=options.plan or (None if options.real_time else VIRTUAL),
             counters={} if options.real_time else {"virtual_end_s": end_s},
         )
@@ -249,6 +199,18 @@ class FakePrepared:
 
     def close(self) -> None:
         """Do nothing, so that `leak` leaves its process and thread."""
+
+
+def _causes(times: tuple[IntArray, ...], output_ts: IntArray) -> IntArray:
+    """Return for each output the event that makes it, in total order.
+
+    That is the last event of the first time at or after the output's: the next event shows that the time has passed.
+    """
+    ts = np.sort(np.concatenate(times))
+    if not len(ts):
+        return np.zeros(len(output_ts), dtype=np.int64)
+    at = np.minimum(np.searchsorted(ts, output_ts, side="left"), len(ts) - 1)
+    return np.searchsorted(ts, ts[at], side="right").astype(np.int64) - 1
 
 
 def _make_immutable_file() -> None:

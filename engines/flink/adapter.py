@@ -7,13 +7,16 @@ from typing import ClassVar
 
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.conditions import MEMORY, RECORD, Conditions
-from streamlab.engines.flink import results
+from streamlab.engines.flink import files
 from streamlab.engines.flink.build import ENVIRONMENT
-from streamlab.engines.flink.ceiling import measure_ceiling
-from streamlab.engines.flink.options import AutomaticOptions, ManualOptions, flink_options
-from streamlab.engines.flink.process import FlinkProcess, network_mb
-from streamlab.engines.flink.task_files import input_bytes, warm_up_rows, write_task
-from streamlab.engines.flink.workloads import SHAPES, properties
+from streamlab.engines.flink.process import FlinkProcess, measure_ceiling, network_mb
+from streamlab.engines.flink.workloads import (
+    SHAPES,
+    AutomaticOptions,
+    ManualOptions,
+    flink_options,
+    properties,
+)
 from streamlab.engines.protocol import Measured, Property, Task, Variant
 from streamlab.workloads.model import Columns, DGSProgram, Input, Query
 
@@ -89,15 +92,15 @@ class FlinkEngine(BaseEngine):
         """Start Java, load the input, warm up on a prefix, and deploy the timed job."""
         data = task.dataset.load()
         answer_bytes = ROW_BYTES * (task.expected_outputs or task.dataset.events)
-        needed_mb = 2 * (input_bytes(data) + answer_bytes) >> 20
+        needed_mb = 2 * (files.input_bytes(data) + answer_bytes) >> 20
         options = flink_options(task)
-        rows = warm_up_rows(data, options.warm_up_events)
+        rows = files.warm_up_rows(data, options.warm_up_events)
         settings = {
             **asdict(options),
             "network_mb": network_mb(task.workers),
             **{f"warm_up_rows.{index}": count for index, count in enumerate(rows)},
         }
-        write_task(task, data, settings, task.scratch)
+        files.write_task(task, data, settings, task.scratch)
         heap_mb = options.heap_mb or 1024 + needed_mb
         process = FlinkProcess(task.scratch, heap_mb=heap_mb, workers=task.workers)
         try:
@@ -116,7 +119,7 @@ class FlinkPrepared:
         self._data = data
         self._process = process
         self._folder = folder
-        self._rows: results.Rows | None = None
+        self._rows: files.Rows | None = None
 
     def run(self) -> Measured:
         """Start the sources and wait until the sinks have all rows."""
@@ -125,21 +128,23 @@ class FlinkPrepared:
         counters = {"in_java_ns": float(took_ns)}
         if self._task.load is None:
             return Measured(events=events, plan=plan, counters=counters)
-        return results.of_load(self._task, self._data, self._read(), self._folder, plan, counters)
+        return files.measure_load(
+            self._task, self._data, self._read(), self._folder, plan, counters
+        )
 
     def answer(self) -> Columns:
         """Return all rows, merged over sinks by the events that made them."""
-        return results.answer(self._task, self._read())
+        return files.answer(self._task, self._read())
 
     def close(self) -> None:
         """End the Java process."""
         self._process.close()
 
-    def _read(self) -> "results.Rows":
+    def _read(self) -> files.Rows:
         if self._rows is None:
             (parts,) = self._process.ask("answer")
             timed = self._task.load is not None
-            self._rows = results.read_rows(self._folder, parts, timed=timed)
+            self._rows = files.read_rows(self._folder, parts, timed=timed)
         return self._rows
 
     def _plan(self) -> str:

@@ -1,16 +1,27 @@
-"""Controls the Java process of a trial: sends commands as lines and reads a line as reply to each."""
+"""Controls the Java process of a trial: sends commands as lines and reads a line as reply to each.
+
+Also measures how fast the source can hand over events that are all due, without work on them.
+"""
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+import numpy as np
 
 from streamlab.engines import environment
 from streamlab.engines.errors import EngineCrashError, EngineError
-from streamlab.engines.flink.build import HERE, MAIN, class_path
+from streamlab.engines.flink.build import ENVIRONMENT, HERE, MAIN, class_path
+from streamlab.engines.flink.files import LONG, write_lines
+from streamlab.engines.flink.workloads import LOAD_BUFFER_TIMEOUT_MS
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.java import find_java
 
 CLOSE_GRACE_S = 5.0
+CEILING_EVENTS = 4_000_000
+CEILING_WARM_UP_EVENTS = 1_000_000
+CEILING_HEAP_MB = 1024
 _FRAMEWORK_DIRECT_MB = 128
 """Flink's default for direct memory other than network buffers."""
 
@@ -33,11 +44,7 @@ class FlinkProcess:
     """Controls a JVM with a Flink cluster; the JVM ends when its standard input ends."""
 
     def __init__(self, folder: Path, *, heap_mb: int, workers: int) -> None:
-        """Start the JVM on the job in a folder; `ready` waits for it.
-
-        Raises:
-            EngineError: no Java was found.
-        """
+        """Start the JVM on the job in a folder; `ready` waits for it."""
         try:
             java = find_java()
         except DatasetError as error:
@@ -64,19 +71,11 @@ class FlinkProcess:
         )
 
     def ready(self) -> None:
-        """Wait until the job is deployed and warm.
-
-        Raises:
-            EngineError: deployment or warm-up failed; the message has the reason.
-        """
+        """Wait until the job is deployed and warm, or raise EngineError with the reason."""
         self._answer("ready")
 
     def ask(self, command: str) -> tuple[int, ...]:
-        """Send a command and return the numbers in its reply (Main.java).
-
-        Raises:
-            EngineCrashError: Flink or its process failed.
-        """
+        """Send a command and return the numbers in its reply (Main.java)."""
         assert self._process is not None, "the process is closed"
         assert self._process.stdin is not None
         try:
@@ -115,3 +114,47 @@ class FlinkProcess:
         assert self._process is not None
         code = self._process.wait()
         return EngineCrashError(f"the Java process of flink ended with code {code}; see its log")
+
+
+def measure_ceiling() -> float:
+    """Run a job of one source and one task that drops all events, and return its events/s.
+
+    A job with more workers has more sources, so this is a lower bound.
+    """
+    reason = environment.unusable_reason("flink", ENVIRONMENT)
+    if reason is not None:
+        raise EngineError(reason)
+    with tempfile.TemporaryDirectory(prefix="flink-ceiling-") as name:
+        folder = Path(name)
+        empty = np.empty(0)
+        columns = {
+            "ts": np.arange(CEILING_EVENTS),
+            "due_ns": np.zeros(CEILING_EVENTS),
+            "beat_ts": empty,
+            "beat_due_ns": empty,
+        }
+        for column, values in columns.items():
+            values.astype(LONG).tofile(folder / f"0.{column}")
+        job = {
+            "workload": "nothing",
+            "variant": "ceiling",
+            "workers": 1,
+            "offered": "yes",
+            "streams": 1,
+            "kinds": 1,
+            "kinds_of.0": 0,
+            "state": "heap",
+            "buffer_timeout_ms": LOAD_BUFFER_TIMEOUT_MS,
+            "managed_memory_mb": 16,
+            "network_mb": network_mb(1),
+            "warm_up_rounds": 2,
+            "warm_up_rows.0": CEILING_WARM_UP_EVENTS,
+        }
+        write_lines(job, folder)
+        process = FlinkProcess(folder, heap_mb=CEILING_HEAP_MB, workers=1)
+        try:
+            process.ready()
+            took_ns, events = process.ask("go")
+            return events * 1e9 / took_ns
+        finally:
+            process.close()

@@ -18,12 +18,24 @@ POOL = "POLARS_MAX_THREADS"
 """Environment variable that Polars reads once, when it is imported."""
 
 _QUERIES = {
-    "clicks": ("cart_abandonment", "items_viewed_together", "last_views_before_purchase"),
-    "joins": ("forward", "nyse_hedge", "scale_join"),
-    "linear_road": ("linear_road_new_seg", "linear_road_pos_rep"),
+    "operators": (
+        "forward",
+        "linear_road_new_seg",
+        "linear_road_pos_rep",
+        "longest_tweet_per_hashtag",
+        "nyse_hedge",
+        "paircount",
+        "scale_join",
+        "wordcount",
+    ),
     "programs": ("event_window", "fraud_detection", "keyed_counter", "page_view_join"),
-    "sales": ("declining_categories", "items_sold_together"),
-    "tweets": ("longest_tweet_per_hashtag", "paircount", "wordcount"),
+    "retail": (
+        "cart_abandonment",
+        "declining_categories",
+        "items_sold_together",
+        "items_viewed_together",
+        "last_views_before_purchase",
+    ),
 }
 """Workloads by module of `queries`; each has a function of the workload's name."""
 

@@ -90,10 +90,7 @@ class SparkEngine(BaseEngine):
         return measure_ceiling()
 
     def start(self, task: Task) -> Prepared:
-        """Start Spark, split the streams into the files of micro-batches, and warm up on a prefix.
+        """Start Spark, or reuse a running session, split the streams into files, and warm up on a prefix."""
+        from streamlab.engines.spark.prepared import SparkPrepared
 
-        A running session is reused, whatever its master, and left running.
-        """
-        from streamlab.engines.spark.prepared import start
-
-        return start(task)
+        return SparkPrepared(task)

@@ -12,24 +12,9 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 
 from streamlab.engines.spark.batch import bucket_joins, total_order_windows
 from streamlab.engines.spark.batch.windows import CrowdedError
-from streamlab.engines.spark.files import (
-    END,
-    check_end,
-    equal_cuts,
-    heartbeat,
-    numbered,
-    read_rows,
-    write_files,
-)
-from streamlab.engines.spark.layout import Layout, ddl
-from streamlab.engines.spark.query import (
-    FileColumns,
-    QueryResult,
-    SparkQuery,
-    arrow_schema,
-    reader,
-    run_to_end,
-)
+from streamlab.engines.spark.files import END, check_end
+from streamlab.engines.spark.layout import BULK, ddl
+from streamlab.engines.spark.query import Part, QueryResult, SparkQuery
 from streamlab.engines.spark.streaming.groups import labels
 from streamlab.engines.spark.streaming.operator import (
     PACKED,
@@ -40,6 +25,7 @@ from streamlab.engines.spark.streaming.operator import (
     packer,
     unpacker,
 )
+from streamlab.workloads.datasets.dataset import Dataset
 
 PAYLOADS = {
     "event_window": "ts",
@@ -58,56 +44,69 @@ class DgsQuery(SparkQuery):
     # Large (some 200 MB), because a stateful micro-batch costs at least 0.25-0.35 s.
     micro_batch_events: ClassVar[int] = 8_000_000
     ordered: ClassVar[bool] = False
+    row: ClassVar[str] = "pos"
 
-    def batch(self, session: SparkSession, plan: Layout) -> QueryResult:
+    def batch(self, session: SparkSession, dataset: Dataset) -> QueryResult:
         """Return the output of the whole input, unordered.
 
         Form `buckets` falls back to `ordered` if a stream mixes bulk events with separators, or these are too dense.
         """
-        if self.form == "buckets" and not plan.mixed:
+        if self.form == "buckets" and all(len(stream.kinds) == 1 for stream in dataset.streams):
             try:
-                columns = bucket_joins.QUERIES[self.workload.name](session, plan)
+                columns = bucket_joins.QUERIES[self.workload.name](session, dataset)
             except CrowdedError:
                 pass
             else:
-                return QueryResult(columns=columns, events=plan.events, form="buckets")
-        columns = total_order_windows.run(session, plan, self.workload.name)
-        return QueryResult(columns=columns, events=plan.events, form="ordered")
+                return QueryResult(columns=columns, events=dataset.events, form="buckets")
+        columns = total_order_windows.run(session, dataset, self.workload.name)
+        return QueryResult(columns=columns, events=dataset.events, form="ordered")
 
-    def cut(self, plan: Layout, folder: Path, files: int) -> StatefulQuery:
-        """Split an input into files, and return the description of the streaming query."""
-        return self.describe(plan, split(plan, folder, files))
+    def parts(self, dataset: Dataset) -> tuple[Part, ...]:
+        """Return the streams; those with separators, which depend on each other in ties, have positions."""
+        parts = []
+        for src, stream in enumerate(dataset.streams):
+            check_end(stream)
+            position = () if stream.kinds == BULK else ((self.row, "int64"),)
+            parts.append(Part(src=src, columns=(*stream.columns, *position)))
+        return tuple(parts)
+
+    def closing(self, dataset: Dataset, table: pa.Table) -> dict[str, int]:
+        """Return a heartbeat at `END`, which promises that no event follows.
+
+        Without it the query could not release events that wait for an ended stream.
+        """
+        return {**dict.fromkeys(table.column_names, 0), "ts": END, self.row: END}
 
     def streaming(
-        self, session: SparkSession, files: StatefulQuery, folder: Path, checkpoint: Path
+        self, session: SparkSession, dataset: Dataset, folder: Path, checkpoint: Path
     ) -> QueryResult:
-        """Run the streaming query until all files are processed."""
-        sources = []
-        for src, columns in enumerate(files.columns):
-            frame = reader(session, columns).parquet(str(folder / f"stream-{src}"))
-            sources.append(packed_source(files, src, frame))
-        ran = run_to_end(
-            outputs(sources, files),
-            checkpoint,
-            arrow_schema(files.output),
-            lambda frame: frame.toArrow(),
-            form=self.form,
-            heartbeats=len(files.kinds),
-        )
-        return replace(ran, counters={"micro_batches": ran.counters["micro_batches"]})
+        """Run the query; its state has a row per group, which is no measure of its size."""
+        result = SparkQuery.streaming(self, session, dataset, folder, checkpoint)
+        return replace(result, counters={"micro_batches": result.counters["micro_batches"]})
 
-    def describe(self, plan: Layout, columns: FileColumns, *, beats: bool = False) -> StatefulQuery:
+    def relation(
+        self, frames: Sequence[tuple[Part, DataFrame]], dataset: Dataset, *, streaming: bool
+    ) -> DataFrame:
+        """Return the output of the stateful operator."""
+        query = self.describe(dataset)
+        return outputs([packed_source(query, part.src, frame) for part, frame in frames], query)
+
+    def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
+        """Load an output as it is: the operator emits each stream's outputs in order."""
+        return frame.toArrow()
+
+    def describe(self, dataset: Dataset, *, beats: bool = False) -> StatefulQuery:
         """Return the description of the streaming query for Python workers."""
         workload = self.workload.name
         return StatefulQuery(
             workload=workload,
-            columns=columns,
-            kinds=tuple(stream.kinds for stream in plan.streams),
-            n_kinds=plan.n_kinds,
-            keys=plan.keys,
+            columns=tuple(part.columns for part in self.parts(dataset)),
+            kinds=tuple(stream.kinds for stream in dataset.streams),
+            n_kinds=len(dataset.alphabet.kinds),
+            keys=dataset.alphabet.keys,
             payload=PAYLOADS[workload],
             per_stream=workload in PER_STREAM,
-            labels=labels(len(plan.streams)),
+            labels=labels(len(dataset.streams)),
             output=(*self.output, ("src", "int16")),
             beats=beats,
         )
@@ -128,40 +127,3 @@ def outputs(sources: Sequence[DataFrame], query: StatefulQuery) -> DataFrame:
         )
     )
     return packed.mapInArrow(unpacker(query), ddl(query.output))
-
-
-def split(plan: Layout, folder: Path, files: int) -> FileColumns:
-    """Write every stream as `files` files of equal numbers of rows; return the columns of each stream.
-
-    The last file of each stream ends with a heartbeat at `END`, which promises that no event follows. Without it the
-    query could not release events that wait for an ended stream.
-
-    Raises:
-        EngineError: an event has the event time of that heartbeat.
-    """
-    columns = []
-    for src in range(len(plan.streams)):
-        table = read_positioned(plan, src)
-        closing = heartbeat(
-            table, other=0, **{name: END for name in ("ts", "pos") if name in table.column_names}
-        )
-        write_files(table, folder / f"stream-{src}", equal_cuts(len(table), files), closing)
-        columns.append(file_columns(table))
-    return tuple(columns)
-
-
-def read_positioned(plan: Layout, src: int) -> pa.Table:
-    """Return a stream's rows, with the column `pos` if it has separators, which depend on each other in ties.
-
-    Raises:
-        EngineError: an event has the event time that is reserved for the closing heartbeat.
-    """
-    stream = plan.streams[src]
-    check_end(stream)
-    table = read_rows(stream)
-    return table if src in plan.bulk else numbered(table, "pos")
-
-
-def file_columns(table: pa.Table) -> tuple[tuple[str, str], ...]:
-    """Return (name, type) of a table's columns."""
-    return tuple((field.name, str(field.type)) for field in table.schema)

@@ -1,7 +1,7 @@
 """Reads the streams of an input, and writes them as the files of micro-batches."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import IntArray
-from streamlab.engines.spark.layout import Layout
-from streamlab.workloads.datasets.dataset import DatasetStream
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 
 END = np.iinfo(np.int64).max
 """Event time of the heartbeat that closes a stream; above that of any event."""
@@ -38,11 +37,7 @@ def read_rows(stream: DatasetStream) -> pa.Table:
 
 
 def check_end(stream: DatasetStream) -> None:
-    """Check that no event has the time of the closing heartbeat.
-
-    Raises:
-        EngineError: an event has it.
-    """
+    """Raise EngineError if an event has the time of the closing heartbeat."""
     if stream.rows and stream.ts_max == END:
         raise EngineError(
             f"stream {stream.name} of {stream.path} has an event at {END}, the largest event time, "
@@ -50,33 +45,27 @@ def check_end(stream: DatasetStream) -> None:
         )
 
 
-def numbered(table: pa.Table, name: str) -> pa.Table:
+def append_row_numbers(table: pa.Table, name: str) -> pa.Table:
     """Return a table with its row numbers as an additional column."""
     return table.append_column(name, pa.array(np.arange(len(table), dtype=np.int64)))
 
 
-def nullable(table: pa.Table) -> pa.Table:
-    """Return a table whose columns may have nulls."""
-    return table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
-
-
-def heartbeat(table: pa.Table, *, other: int | None = None, **values: int) -> pa.Table:
-    """Return one row for a table, with the same value in all columns that are not in `values`."""
-    row = {name: values.get(name, other) for name in table.column_names}
-    return pa.Table.from_pylist([row], schema=table.schema)
+def append_heartbeat(table: pa.Table, values: Mapping[str, int]) -> pa.Table:
+    """Return a table with a heartbeat as its last row, which has nulls in the columns without a value."""
+    if not values.keys() >= set(table.column_names):
+        table = table.cast(pa.schema([field.with_nullable(True) for field in table.schema]))
+    row = {name: values.get(name) for name in table.column_names}
+    return pa.concat_tables([table, pa.Table.from_pylist([row], schema=table.schema)])
 
 
 def equal_cuts(rows: int, files: int) -> list[int]:
-    """Return the rows, with both ends, that split a table into files of equal numbers of rows.
-
-    The files of different streams then do not end at the same event time.
-    """
+    """Return the rows, with both ends, that split a table into files of equal numbers of rows."""
     return [rows * place // files for place in range(files + 1)]
 
 
-def bounds(plan: Layout, files: int) -> IntArray:
+def bounds(dataset: Dataset, files: int) -> IntArray:
     """Return the event times that split the events of all streams into about equal parts."""
-    ts = np.concatenate([read_rows(stream)["ts"].to_numpy() for stream in plan.streams])
+    ts = np.concatenate([read_rows(stream)["ts"].to_numpy() for stream in dataset.streams])
     ts.sort()
     return ts[np.arange(1, files) * len(ts) // files] if len(ts) else ts
 
@@ -86,16 +75,11 @@ def cuts_at(table: pa.Table, times: IntArray) -> list[int]:
     return [0, *np.searchsorted(table["ts"].to_numpy(), times).tolist(), len(table)]
 
 
-def write_files(
-    table: pa.Table, folder: Path, cuts: Sequence[int], closing: pa.Table | None = None
-) -> None:
-    """Write a table as files, split at the rows `cuts`, in order; `closing` follows the last row."""
+def write_files(table: pa.Table, folder: Path, cuts: Sequence[int]) -> None:
+    """Write a table as files, split at the rows `cuts`, in order."""
     folder.mkdir(parents=True)
     for place, (begin, end) in enumerate(pairwise(cuts)):
-        rows = table.slice(begin, end - begin)
-        if closing is not None and place == len(cuts) - 2:
-            rows = pa.concat_tables([rows, closing])
-        write_file(rows, folder / f"part-{place:05d}.parquet", place)
+        write_file(table.slice(begin, end - begin), folder / f"part-{place:05d}.parquet", place)
 
 
 def write_file(table: pa.Table, path: Path, place: int) -> None:
@@ -104,20 +88,16 @@ def write_file(table: pa.Table, path: Path, place: int) -> None:
     os.utime(path, (1_000_000_000 + place, 1_000_000_000 + place))
 
 
-def prefix(plan: Layout, folder: Path, events: int) -> Layout:
-    """Write the first part of every stream, up to one event time, and return it as an input.
-
-    An input of at most `events` events is returned unchanged.
-    """
-    total = sum(stream.rows for stream in plan.streams)
-    if total <= events:
-        return plan
+def prefix(dataset: Dataset, folder: Path, events: int) -> Dataset:
+    """Write the first part of every stream, up to one event time, as an input; one of at most `events` events stays."""
+    if dataset.events <= events:
+        return dataset
     folder.mkdir(parents=True)
-    begin = min(stream.ts_min for stream in plan.streams if stream.rows)
-    end = max(stream.ts_max for stream in plan.streams if stream.rows)
-    until = begin + (end - begin) * events // total
+    begin = min(stream.ts_min for stream in dataset.streams if stream.rows)
+    end = max(stream.ts_max for stream in dataset.streams if stream.rows)
+    until = begin + (end - begin) * events // dataset.events
     streams = []
-    for src, stream in enumerate(plan.streams):
+    for src, stream in enumerate(dataset.streams):
         table = pq.read_table(stream.path, filters=pc.field("ts") <= until)
         path = folder / f"{src}.parquet"
         pq.write_table(table, path)
@@ -125,4 +105,4 @@ def prefix(plan: Layout, folder: Path, events: int) -> Layout:
         streams.append(
             replace(stream, path=path, rows=len(table), ts_min=ends["min"], ts_max=ends["max"])
         )
-    return replace(plan, streams=tuple(streams))
+    return replace(dataset, streams=tuple(streams))

@@ -1,9 +1,8 @@
 """Prepares and runs a task on Spark."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
@@ -15,17 +14,18 @@ from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Measured, Task
 from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import prefix
-from streamlab.engines.spark.generic.query import GenericQuery, describe_split
-from streamlab.engines.spark.layout import Layout, layout
+from streamlab.engines.spark.generic.query import GenericQuery
+from streamlab.engines.spark.generic.segments import segments
 from streamlab.engines.spark.operators.run import OperatorQuery
 from streamlab.engines.spark.pipelines.run import PipelineQuery
 from streamlab.engines.spark.query import SparkQuery, cache, check_memory
 from streamlab.engines.spark.streaming.open_loop import OpenLoop
 from streamlab.engines.spark.workloads import GENERIC, STREAMING, SparkOptions, forms
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import spark_session, stop_spark
 from streamlab.workloads.datasets.time_cutoff import event_times
-from streamlab.workloads.model import Columns, Pipeline, Query
+from streamlab.workloads.model import Alphabet, Columns, Pipeline, Query
 
 OPEN_COST_BYTES, LOAD_OPEN_COST_BYTES = 4 << 20, 1 << 18
 """Bytes that opening a file counts for when Spark packs files into tasks: Spark's default, and less under a load, so
@@ -43,80 +43,77 @@ _CONF = {
 }
 
 
-def start(task: Task) -> "SparkPrepared":
-    """Start Spark, or reuse a running session, and prepare a supported task."""
-    owned = SparkSession.getActiveSession() is None
-    try:
-        session = spark_session(
-            f"lab {task.workload.name}",
-            master=f"local[{task.workers}]",
-            conf={"spark.driver.memory": DRIVER_MEMORY, "spark.driver.maxResultSize": "0"},
-        )
-    except DatasetError as error:
-        raise EngineError(f"cannot start spark: {error}") from error
-    prepared = SparkPrepared(task, session, owned)
-    try:
-        prepared.warm_up()
-        prepared.open()
-    except BaseException:
-        prepared.close()
-        raise
-    return prepared
-
-
 class SparkPrepared:
     """Holds a warm session and the input, split into files."""
 
-    def __init__(self, task: Task, session: SparkSession, owned: bool) -> None:
+    def __init__(self, task: Task) -> None:
+        """Start Spark, or reuse a running session, and prepare a supported task."""
         self._task = task
         self._options = options_of(task, SparkOptions)
-        self._session: SparkSession | None = session
-        self._owned = owned
-        self._plan = layout(task.dataset)
+        self._streams = task.variant in STREAMING
         self._columns: Columns = {}
-        output = task.workload.program.output
-        self._output = tuple((name, output[name].name) for name in output.names or ())
-        self._query = _query(task, self._plan, self._output)
-        total = sum(stream.path.stat().st_size for stream in self._plan.streams)
+        self._tables: tuple[DataFrame, ...] = ()
+        self._open_loop: OpenLoop | None = None
+        self._closed = False
+        self._resources = ExitStack()
+        self._owned = SparkSession.getActiveSession() is None
+        try:
+            self._session = spark_session(
+                f"lab {task.workload.name}",
+                master=f"local[{task.workers}]",
+                conf={"spark.driver.memory": DRIVER_MEMORY, "spark.driver.maxResultSize": "0"},
+            )
+        except DatasetError as error:
+            raise EngineError(f"cannot start spark: {error}") from error
+        if self._owned:
+            self._resources.callback(stop_spark, self._session)
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        """Split the input, warm up, and cache the input or start the query of an offered load."""
+        task, conf = self._task, self._session.conf
+        self._query = _query(task)
+        total = sum(stream.path.stat().st_size for stream in task.dataset.streams)
         for name, value in _CONF.items():
-            session.conf.set(name, value)
-        session.conf.set("spark.sql.shuffle.partitions", str(task.workers))
+            conf.set(name, value)
+        conf.set("spark.sql.shuffle.partitions", str(task.workers))
         # Two tasks per worker balance the load; below a megabyte a task is not worth its start.
         part = max(1 << 20, min(128 << 20, total // (2 * task.workers)))
-        session.conf.set("spark.sql.files.maxPartitionBytes", str(part))
+        conf.set("spark.sql.files.maxPartitionBytes", str(part))
         opening = OPEN_COST_BYTES if task.load is None else LOAD_OPEN_COST_BYTES
-        session.conf.set("spark.sql.files.openCostInBytes", str(opening))
-        self._open_loop: OpenLoop | None = None
-        self._tables: tuple[DataFrame, ...] = ()
+        conf.set("spark.sql.files.openCostInBytes", str(opening))
         if task.load is None:
             files = self._options.micro_batches
             if files is None:
                 files = max(1, -(-task.dataset.events // self._query.micro_batch_events))
-            self._input = self._cut(self._plan, "input", files)
+            self._input = self._cut(task.dataset, "input", files)
+        if self._options.warm_up_rounds and self._options.warm_up_events:
+            self._warm_up()
+        self._tables = self._cache(task.dataset)
+        if not self._owned:  # An owned session frees its tables when it stops.
+            for table in self._tables:
+                self._resources.callback(table.unpersist)
+        if task.load is not None:
+            assert isinstance(self._query, DgsQuery), "no other query takes a load"
+            self._open_loop = OpenLoop(
+                self._session,
+                task.dataset,
+                event_times(task.dataset),
+                task.load,
+                dgs=self._query,
+                period_ns=self._options.file_ms * 1_000_000,
+                folder=task.scratch / "open-loop",
+            )
+            self._resources.callback(self._open_loop.close)
 
-    def open(self) -> None:
-        """Cache the input, or stage the files of an offered load and start their query."""
-        self._tables = self._cache(self._plan)
-        if self._task.load is None:
-            return
-        assert self._session is not None
-        assert isinstance(self._query, DgsQuery), "no other query takes a load"
-        self._open_loop = OpenLoop(
-            self._session,
-            self._plan,
-            event_times(self._task.dataset),
-            self._task.load,
-            dgs=self._query,
-            period_ns=self._options.file_ms * 1_000_000,
-            folder=self._task.scratch / "open-loop",
-        )
-
-    def warm_up(self) -> None:
+    def _warm_up(self) -> None:
         """Run the query on a prefix of the input, so that the JVM and Python have compiled it."""
-        if not self._options.warm_up_rounds or not self._options.warm_up_events:
-            return
         folder = self._task.scratch / "warm-up"
-        short = prefix(self._plan, folder, self._options.warm_up_events)
+        short = prefix(self._task.dataset, folder, self._options.warm_up_events)
         cut = self._cut(short, "warm-up-input", 1)
         tables = self._cache(short)
         for turn in range(self._options.warm_up_rounds):
@@ -126,10 +123,10 @@ class SparkPrepared:
 
     def run(self) -> Measured:
         """Run the query; all outputs are in the driver's memory when it returns."""
-        if self._task.load is None:
-            return self._run(self._plan, self._input, "run")
-        if self._open_loop is None:
+        if self._closed:
             raise EngineError("the spark session is closed; prepare the task again")
+        if self._open_loop is None:
+            return self._run(self._task.dataset, self._input, "run")
         with _crash_errors(self._task):
             measured, self._columns = self._open_loop.run()
         return measured
@@ -145,63 +142,46 @@ class SparkPrepared:
         Raises:
             EngineError: Spark evicted cached tables from memory while the query ran.
         """
-        if self._tables and self._session is not None:
+        if self._tables and not self._closed:
             check_memory(self._session)
         columns = self._columns
         if self._query.ordered:
             return columns
         time = columns["ts"]
-        if self._task.variant in STREAMING:
+        if self._streams:
             time = time.copy()
             for src in np.unique(columns["src"]):
                 mask = columns["src"] == src
                 time[mask] = np.maximum.accumulate(time[mask])
         row = (columns["row"],) if "row" in columns else ()
         order = np.lexsort((*row, columns["src"], time))
-        return {name: columns[name][order].astype(kind) for name, kind in self._output}
+        return {name: columns[name][order].astype(kind) for name, kind in self._query.output}
 
     def close(self) -> None:
         """Stop the session and its Java process, unless they ran before."""
-        open_loop, self._open_loop = self._open_loop, None
-        if open_loop is not None:
-            with suppress(OSError, Py4JError):
-                open_loop.close()
-        session, self._session = self._session, None
-        tables, self._tables = self._tables, ()
-        if not self._owned:  # An owned session frees its tables when it stops.
-            with suppress(OSError, Py4JError):
-                for table in tables:
-                    table.unpersist()
-        if session is not None and self._owned:
-            with suppress(OSError, Py4JError):  # The JVM may have died.
-                stop_spark(session)
+        self._closed = True
+        with suppress(OSError, Py4JError):  # The JVM may have died.
+            self._resources.close()
 
-    def _cache(self, plan: Layout) -> tuple[DataFrame, ...]:
-        if self._task.variant != "cached":
-            return ()
-        assert self._session is not None
-        return cache(self._session, plan)
+    def _cache(self, dataset: Dataset) -> tuple[DataFrame, ...]:
+        return cache(self._session, dataset) if self._task.variant == "cached" else ()
 
-    def _cut(self, plan: Layout, folder: str, files: int) -> tuple[Any, Path]:
-        path = self._task.scratch / folder
-        return self._query.cut(plan, path, files) if self._streams else None, path
+    def _cut(self, dataset: Dataset, name: str, files: int) -> tuple[Path, int]:
+        """Split an input into the files of micro-batches; return their folder and the number of heartbeats."""
+        folder = self._task.scratch / name
+        return folder, self._query.cut(dataset, folder, files) if self._streams else 0
 
-    @property
-    def _streams(self) -> bool:
-        return self._task.variant in STREAMING
-
-    def _run(self, plan: Layout, cut: tuple[Any, Path], name: str) -> Measured:
-        if self._session is None:
-            raise EngineError("the spark session is closed; prepare the task again")
+    def _run(self, dataset: Dataset, cut: tuple[Path, int], name: str) -> Measured:
+        folder, heartbeats = cut
         with _crash_errors(self._task):
             if self._streams:
                 checkpoint = self._task.scratch / f"checkpoint-{name}"
-                ran = self._query.streaming(self._session, *cut, checkpoint)
+                result = self._query.streaming(self._session, dataset, folder, checkpoint)
             else:
-                ran = self._query.batch(self._session, plan)
-        self._columns = ran.columns
-        plan_in_words = f"{self._task.variant}, form {ran.form}"
-        return Measured(events=ran.events, plan=plan_in_words, counters=ran.counters)
+                result = self._query.batch(self._session, dataset)
+        self._columns = result.columns
+        plan = f"{self._task.variant}, form {result.form}"
+        return Measured(events=result.events - heartbeats, plan=plan, counters=result.counters)
 
 
 @contextmanager
@@ -215,18 +195,24 @@ def _crash_errors(task: Task) -> Iterator[None]:
         ) from error
 
 
-def _query(task: Task, plan: Layout, output: tuple[tuple[str, str], ...]) -> SparkQuery:
+def _query(task: Task) -> SparkQuery:
     """Return the query of a task's program."""
     workload, program = task.workload, task.workload.program
-    kind: type[SparkQuery]
-    form = str(task.options.get("form", forms(workload.name, task.variant)[0]))
+    output = tuple((name, program.output[name].name) for name in program.output.names or ())
     if task.variant in GENERIC:
-        kind = GenericQuery
-        form = f"generic, {describe_split(workload, plan, task.workers)}"
-    elif isinstance(program, Query):
+        alphabet = Alphabet(kinds=program.kinds, keys=task.dataset.alphabet.keys)
+        split = segments(program, alphabet, task.workers)
+        return GenericQuery(
+            workload=workload,
+            output=output,
+            form=f"generic, {split.description}",
+            workers=task.workers,
+            split=split,
+        )
+    kind: type[SparkQuery] = DgsQuery
+    if isinstance(program, Query):
         kind = OperatorQuery
     elif isinstance(program, Pipeline):
         kind = PipelineQuery
-    else:
-        kind = DgsQuery
+    form = str(task.options.get("form", forms(workload.name, task.variant)[0]))
     return kind(workload=workload, output=output, form=form, workers=task.workers)

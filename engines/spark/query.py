@@ -1,11 +1,11 @@
 """Defines what the adapter runs, a query in batch and in micro-batches, and what all queries share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,21 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamlab.engines.errors import EngineError
-from streamlab.engines.spark.layout import Layout, ddl
+from streamlab.engines.protocol import IntArray
+from streamlab.engines.spark.files import (
+    append_heartbeat,
+    append_row_numbers,
+    cuts_at,
+    equal_cuts,
+    read_rows,
+    write_files,
+)
+from streamlab.engines.spark.layout import ddl
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Columns, Workload
 
-FileColumns = tuple[tuple[tuple[str, str], ...], ...]
-"""Per stream, (name, type) of the columns in its files."""
+FileColumns = tuple[tuple[str, str], ...]
+"""(name, type) of the columns in a part's files."""
 
 ROCKS_DB = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -39,6 +49,21 @@ class QueryResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The rows of a stream, or those of one kind in it, which have files of their own."""
+
+    src: int
+    columns: FileColumns
+    kind: int | None = None
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder of its files."""
+        kind = "" if self.kind is None else f"-kind-{self.kind}"
+        return f"stream-{self.src}{kind}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SparkQuery(ABC):
     """A workload to run, with all its settings but without the input.
 
@@ -49,10 +74,14 @@ class SparkQuery(ABC):
         workers: degree of parallelism.
         micro_batch_events: how many events a micro-batch may have.
         ordered: whether Spark sorts the outputs.
+        row: the name of the column of row numbers.
+        conf: settings of the session while the query is built.
     """
 
     micro_batch_events: ClassVar[int] = 1_000_000
     ordered: ClassVar[bool] = True
+    row: ClassVar[str] = "row_index"
+    conf: ClassVar[Mapping[str, str]] = {}
 
     workload: Workload
     output: tuple[tuple[str, str], ...]
@@ -60,40 +89,120 @@ class SparkQuery(ABC):
     workers: int
 
     @abstractmethod
-    def batch(self, session: SparkSession, plan: Layout) -> QueryResult:
+    def parts(self, dataset: Dataset) -> tuple[Part, ...]:
+        """Return the parts of an input, each with the columns that the query reads."""
+
+    @abstractmethod
+    def relation(
+        self, frames: Sequence[tuple[Part, DataFrame]], dataset: Dataset, *, streaming: bool
+    ) -> DataFrame:
+        """Return the output of an input, of which `frames` are the parts."""
+
+    @abstractmethod
+    def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
+        """Load an output, all or that of a micro-batch, into the driver."""
+
+    def cut_times(self, dataset: Dataset, files: int) -> IntArray | None:
+        """Return the event times at which the files of all parts end; None: files have equal numbers of rows."""
+        return None
+
+    def closing(self, dataset: Dataset, table: pa.Table) -> Mapping[str, int]:
+        """Return the columns of the heartbeat that follows the rows of a part; empty: no heartbeat."""
+        return {}
+
+    def schema(self) -> pa.Schema:
+        """Return the schema of the loaded output."""
+        return arrow_schema(self.output if self.ordered else (*self.output, ("src", "int16")))
+
+    def batch(self, session: SparkSession, dataset: Dataset) -> QueryResult:
         """Return the output of the whole input."""
+        parts = self.parts(dataset)
+        with settings(session, self.conf):
+            frames = [(part, self.scan(session, dataset, part)) for part in parts]
+            table = self.load(self.relation(frames, dataset, streaming=False), streaming=False)
+        columns = columns_of(table.cast(self.schema()))
+        return QueryResult(columns=columns, events=dataset.events, form=self.form)
 
-    @abstractmethod
-    def cut(self, plan: Layout, folder: Path, files: int) -> Any:
-        """Split an input into `files` files for each of its parts; return the argument for `streaming`."""
+    def scan(self, session: SparkSession, dataset: Dataset, part: Part) -> DataFrame:
+        """Return the rows of the stream of a part."""
+        return scan(session, dataset, part.src, self.row)
 
-    @abstractmethod
+    def cut(self, dataset: Dataset, folder: Path, files: int) -> int:
+        """Split each part of an input into `files` files; return how many heartbeats they have."""
+        times = self.cut_times(dataset, files)
+        heartbeats = 0
+        for part in self.parts(dataset):
+            table = self.table(dataset, part)
+            cuts = equal_cuts(len(table), files) if times is None else cuts_at(table, times)
+            closing = self.closing(dataset, table)
+            if closing:
+                table = append_heartbeat(table, closing)
+                cuts[-1] += 1
+                heartbeats += 1
+            write_files(table, folder / part.folder, cuts)
+        return heartbeats
+
+    def table(self, dataset: Dataset, part: Part) -> pa.Table:
+        """Return the rows of a part."""
+        table = read_rows(dataset.streams[part.src])
+        if part.kind is not None and "tag" in table.column_names:
+            kinds = table["tag"].to_numpy() % len(dataset.alphabet.kinds)
+            table = table.take(np.flatnonzero(kinds == part.kind))
+        return append_row_numbers(table, self.row).select([name for name, _ in part.columns])
+
     def streaming(
-        self, session: SparkSession, files: Any, folder: Path, checkpoint: Path
+        self, session: SparkSession, dataset: Dataset, folder: Path, checkpoint: Path
     ) -> QueryResult:
         """Run the query until all files in the folder are processed.
 
-        Each micro-batch takes one file of every part. A repeated micro-batch replaces its earlier output.
+        Each micro-batch takes one file of every part. A repeated micro-batch replaces its earlier output. The events
+        of the result include heartbeats. `checkpoint` is a folder for this query only.
         """
+        schema = self.schema()
+        answers: dict[int, pa.Table] = {}
+
+        def sink(frame: DataFrame, batch: int) -> None:
+            answers[batch] = self.load(frame, streaming=True).cast(schema)
+
+        with settings(session, self.conf):
+            frames = [
+                (part, reader(session, part.columns).parquet(str(folder / part.folder)))
+                for part in self.parts(dataset)
+            ]
+            output = self.relation(frames, dataset, streaming=True)
+            writer = output.writeStream.outputMode("append").foreachBatch(sink)
+            writer = writer.option("checkpointLocation", str(checkpoint))
+            started = writer.trigger(availableNow=True).start()
+            started.awaitTermination()
+        progress = started.recentProgress
+        # The rows in Spark's state store after each micro-batch; 0 if the store counts none.
+        state = (sum(o["numRowsTotal"] for o in report["stateOperators"]) for report in progress)
+        tables = [answers[batch] for batch in sorted(answers)]
+        return QueryResult(
+            columns=columns_of(pa.concat_tables([schema.empty_table(), *tables])),
+            events=sum(report["numInputRows"] for report in progress),
+            form=self.form,
+            counters={
+                "micro_batches": float(len(answers)),
+                "state_rows_peak": float(max(state, default=0)),
+            },
+        )
 
 
-def scan(session: SparkSession, plan: Layout, src: int, row: str = "row_index") -> DataFrame:
+def scan(session: SparkSession, dataset: Dataset, src: int, row: str = "row_index") -> DataFrame:
     """Return a stream's file up to the cut, with row numbers in column `row`."""
-    stream = plan.streams[src]
+    stream = dataset.streams[src]
     frame = session.read.schema(ddl(stream.columns)).parquet(str(stream.path))
     frame = frame.select("*", F.col("_metadata.row_index").alias(row))
-    return frame if plan.until_ts is None else frame.where(F.col("ts") < plan.until_ts)
+    return frame if dataset.until_ts is None else frame.where(F.col("ts") < dataset.until_ts)
 
 
-def cache(session: SparkSession, plan: Layout) -> tuple[DataFrame, ...]:
-    """Read every stream into Spark's memory, and return the tables; `unpersist` frees them.
+def cache(session: SparkSession, dataset: Dataset) -> tuple[DataFrame, ...]:
+    """Read every stream into Spark's memory, and return the tables; EngineError: they do not fit.
 
     `scan` returns the same plan on every call, and Spark reads a cached plan from memory in any query built on it.
-
-    Raises:
-        EngineError: the tables do not fit into memory.
     """
-    tables = tuple(scan(session, plan, src).persist() for src in range(len(plan.streams)))
+    tables = tuple(scan(session, dataset, src).persist() for src in range(len(dataset.streams)))
     for table in tables:
         table.count()
     check_memory(session)
@@ -101,11 +210,7 @@ def cache(session: SparkSession, plan: Layout) -> tuple[DataFrame, ...]:
 
 
 def check_memory(session: SparkSession) -> None:
-    """Check that Spark has not moved parts of cached tables to disk.
-
-    Raises:
-        EngineError: a part is on disk.
-    """
+    """Raise EngineError if Spark has moved parts of cached tables to disk."""
     context = session.sparkContext._jsc.sc()
     spilled = sum(int(info.diskSize()) for info in context.getRDDStorageInfo())
     if spilled:
@@ -143,42 +248,3 @@ def settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[None]
     finally:
         for name, value in before.items():
             session.conf.set(name, value)
-
-
-def run_to_end(
-    output: DataFrame,
-    checkpoint: Path,
-    schema: pa.Schema,
-    take: Callable[[DataFrame], pa.Table],
-    *,
-    form: str,
-    heartbeats: int = 0,
-) -> QueryResult:
-    """Run a query in append mode until all its files are processed, and return its result.
-
-    `take` loads the output of a micro-batch into the driver; a repeated micro-batch replaces its earlier output.
-    `checkpoint` is a folder for this query only; `heartbeats` rows of the input are no events.
-    """
-    answers: dict[int, pa.Table] = {}
-
-    def sink(frame: DataFrame, batch: int) -> None:
-        answers[batch] = take(frame).cast(schema)
-
-    writer = output.writeStream.outputMode("append").foreachBatch(sink)
-    started = (
-        writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
-    )
-    started.awaitTermination()
-    tables = [answers[batch] for batch in sorted(answers)]
-    progress = started.recentProgress
-    # The rows in Spark's state store after each micro-batch; 0 if the store counts none.
-    state_rows = (sum(o["numRowsTotal"] for o in report["stateOperators"]) for report in progress)
-    return QueryResult(
-        columns=columns_of(pa.concat_tables([schema.empty_table(), *tables])),
-        events=sum(report["numInputRows"] for report in progress) - heartbeats,
-        form=form,
-        counters={
-            "micro_batches": float(len(answers)),
-            "state_rows_peak": float(max(state_rows, default=0)),
-        },
-    )

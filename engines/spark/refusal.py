@@ -3,7 +3,7 @@
 from streamlab.engines.options import OptionError, check_options
 from streamlab.engines.protocol import Engine, Task
 from streamlab.engines.spark.generic.task_reference import unreachable
-from streamlab.engines.spark.layout import SQL_TYPES, layout
+from streamlab.engines.spark.layout import SQL_TYPES, time_span
 from streamlab.engines.spark.operators.clock import out_of_range, timestamp_overflow
 from streamlab.engines.spark.workloads import (
     FORMS,
@@ -111,7 +111,7 @@ def _refuse_generic(task: Task) -> str | None:
         if reason is not None:
             return reason
     if isinstance(program, Query):
-        reason = out_of_range(layout(task.dataset), program)
+        reason = out_of_range(task.dataset, program)
         if reason is not None:
             return reason
     return unreachable(task.workload)
@@ -127,7 +127,7 @@ def _refuse_flow(flow: Dataflow, dataset: Dataset) -> str | None:
                     f"spark has no type for field {name} of vertex {vertex.name}'s output, which "
                     f"is {dtype}; it has types for {', '.join(SQL_TYPES)}"
                 )
-    span = layout(dataset).span
+    span = time_span(dataset)
     if span is None:
         return None
     first, last = span
@@ -147,8 +147,7 @@ def _refuse_query(task: Task, query: Query) -> str | None:
     for kind in query.kinds:
         if kind not in present:
             return f"spark {query.name} needs a stream of kind {kind}; the dataset has none"
-    plan = layout(task.dataset)
-    reason = out_of_range(plan, query)
+    reason = out_of_range(task.dataset, query)
     if reason is not None or task.workload.name in TIMELESS:
         return reason
     window = query.operators[0].window
@@ -158,4 +157,4 @@ def _refuse_query(task: Task, query: Query) -> str | None:
             f"spark supports at most {MOST_OVERLAPS} windows per tuple, and windows of "
             f"{window.size} ms every {window.advance} ms are {overlaps:,}"
         )
-    return timestamp_overflow(plan, window.advance, window.size)
+    return timestamp_overflow(task.dataset, window.advance, window.size)

@@ -1,11 +1,12 @@
 """Small inputs for the tests of engines, from columns or by chance."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from streamlab.engines.conformance import first_rows
+from streamlab.engines.conformance import head as head
 from streamlab.workloads.model import Alphabet, Columns, Input, Stream
 from streamlab.workloads.registry import workload
 
@@ -37,19 +38,9 @@ def input_of(
     return Input(alphabet=alphabet, streams=tuple(made), until_ts=until_ts)
 
 
-def head(stream: Stream, rows: int) -> Stream:
-    """Return the first rows of a stream."""
-    return replace(
-        stream,
-        ts=stream.ts[:rows],
-        tag=None if stream.tag is None else stream.tag[:rows],
-        payload={name: values[:rows] for name, values in stream.payload.items()},
-    )
-
-
 def without_events(data: Input) -> Input:
     """Return the input with all its streams, and no event in them."""
-    return replace(data, streams=tuple(head(stream, 0) for stream in data.streams))
+    return first_rows(data, {})
 
 
 def tied_input(

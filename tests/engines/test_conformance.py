@@ -15,7 +15,7 @@ import pyarrow
 import pytest
 
 from streamlab.engines import conditions
-from streamlab.engines.conformance import CASES, Setting, native_threads, ordinary_input, run_case
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.dataframe.adapter import DataframeEngine
 from streamlab.engines.flink.adapter import FlinkEngine
@@ -27,7 +27,7 @@ from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import DGSProgram
 from streamlab.workloads.registry import names as workload_names
 from streamlab.workloads.registry import workload
-from tests.engines.own_environment import made
+from tests.engines.separate_environment import requires_environment
 
 NATIVE = {
     "fake": Setting(variant="correct", options={"real_time": True}),
@@ -66,7 +66,7 @@ ENGINES = [
         for name in NATIVE
     ),
     pytest.param("spark", SPARK, id="spark", marks=pytest.mark.spark),
-    pytest.param("flink", FLINK, id="flink", marks=made(FlinkEngine)),
+    pytest.param("flink", FLINK, id="flink", marks=requires_environment(FlinkEngine)),
 ]
 """Those that a crash could leave threads or processes of; the data-frame lines have none.
 
@@ -155,6 +155,11 @@ def pools_of_one():
     yield
     pyarrow.set_cpu_count(before[0])
     pyarrow.set_io_thread_count(before[1])
+
+
+def native_threads():
+    """Return how many threads this process has, including those of native code."""
+    return len(list(Path("/proc/self/task").iterdir()))
 
 
 @pytest.mark.usefixtures("pools_of_one")

@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.dataframe import temporary_memory
 from streamlab.engines.dataframe.adapter import DataframeEngine
-from streamlab.workloads.model import Input, Stream
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 from tests.engines.inputs import input_of, tied_input
@@ -50,28 +48,6 @@ def dense_join(rows):
     return input_of(workload("scale_join").program.kinds, *streams)
 
 
-def test_what_no_line_is_written_for_is_refused_with_the_reason(tmp_path):
-    data = ordinary_input(workload("wordcount"))
-    given = task("wordcount", data, tmp_path)
-    assert "dataframe/numpy has no query for wordcount" in DataframeEngine().unsupported(given)
-    given = task("event_window", ordinary_input(workload("event_window")), tmp_path, 2)
-    assert "dataframe has at most 1 worker, got 2" in DataframeEngine().unsupported(given)
-
-
-def test_a_stream_that_mixes_kinds_is_refused_by_name(tmp_path):
-    data = tied_input("event_window", 1)
-    both = Stream(
-        name="both",
-        kinds=(0, 1),
-        ts=np.arange(4),
-        tag=np.array([0, 1, 0, 1], np.int32),
-        payload={"value": np.arange(4)},
-    )
-    mixed = Input(alphabet=data.alphabet, streams=(*data.streams, both))
-    given = task("event_window", mixed, tmp_path)
-    assert "stream both carries value and barrier events" in DataframeEngine().unsupported(given)
-
-
 _FAULTS = """
 import resource
 import sys
@@ -109,7 +85,7 @@ prepared.close()
 """
 
 
-@pytest.mark.skipif(not temporary_memory.can_keep(), reason="the C library is not glibc")
+@pytest.mark.skipif(temporary_memory.glibc() is None, reason="the C library is not glibc")
 def test_temporaries_of_numpy_come_from_memory_that_is_there(tmp_path):
     ended = subprocess.run(
         [sys.executable, "-c", _FAULTS, str(tmp_path)],

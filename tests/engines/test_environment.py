@@ -1,12 +1,8 @@
 """An engine's own environment: made whole from a lock, found first, and told when it is stale."""
 
-import os
 import subprocess
 import sys
-import threading
-import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -131,35 +127,6 @@ def test_what_is_built_after_the_installation_belongs_to_it(place):
     assert (made / "built").read_text() == "yes"
 
 
-def test_two_processes_that_make_it_at_once_leave_a_whole_one(place):
-    (place / "empty.txt").touch()
-    barrier = threading.Barrier(2)
-
-    def build(folder: Path) -> None:
-        barrier.wait(timeout=60)
-        (folder / "built").touch()
-
-    wanted = Environment(lock=place / "empty.txt", build=build)
-    for _ in range(2):  # where none is, and where one is
-        with ThreadPoolExecutor(2) as pool:
-            made = list(pool.map(environment.make, ["mine"] * 2, [wanted] * 2))
-        assert made[0] == made[1] and (made[0] / "built").exists()
-        assert environment.unusable_reason("mine", wanted) is None
-        assert list(made[0].parent.iterdir()) == [made[0]]
-
-
-def test_what_a_killed_process_left_is_removed_and_what_one_is_making_is_not(place):
-    wanted = locked(place, "1")
-    made = environment.make("own", wanted)
-    abandoned, young = (made.with_name(f"own.partial-{word}") for word in ("abandoned", "young"))
-    for folder in (abandoned, young):
-        folder.mkdir()
-    days_ago = time.time() - 2 * environment.ABANDONED_S
-    os.utime(abandoned, (days_ago, days_ago))
-    environment.make("own", wanted)
-    assert not abandoned.exists() and young.exists()
-
-
 def test_one_that_cannot_be_made_leaves_the_one_before(place):
     made = environment.make("mine", locked(place, "1.0"))
 
@@ -203,8 +170,10 @@ def test_the_command_makes_it_once_and_lists_and_doctor_name_the_command(
     place, monkeypatch, capsys
 ):
     wanted = locked(place, "1.0")
-    for module in ("streamlab.engines.registry", "streamlab.lab.doctor.places"):
+    modules = ("streamlab.engines.registry", "streamlab.lab.doctor.places")
+    for module in modules:
         monkeypatch.setattr(f"{module}.names", lambda: ("mine",))
+    for module in ("streamlab.lab.cli.commands.environment", *modules):
         monkeypatch.setattr(f"{module}.engine", lambda name: an_engine_with(wanted, name))
     finding = environments(Machine())
     assert finding.state is State.WARN and "lab environment mine" in finding.remedy

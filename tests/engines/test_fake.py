@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.fake.adapter import VIRTUAL, FakeEngine
-from streamlab.engines.fake.options import FakeOptions
-from streamlab.engines.fake.server import serve
+from streamlab.engines.fake.server import FakeOptions, serve
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import CONSTANT, POISSON, LoadSpec
@@ -118,10 +117,6 @@ def test_noise_keeps_the_capacity_and_is_decided_by_its_seed(run):
     assert backlog(run(capacity_eps=11_000, noise=0.5))[49] < 100
     slope = np.polyfit(np.arange(50) * 0.1, backlog(run(capacity_eps=8_000, noise=0.5))[:50], 1)[0]
     assert slope == pytest.approx(2_000, rel=0.05)
-
-
-def test_the_plan_is_what_the_option_says(run):
-    assert run(plan="two workers, one root").plan == "two workers, one root"
 
 
 def test_variants_fail_under_a_load_as_without_one(run):

@@ -10,7 +10,11 @@ from streamlab.engines.duckdb.adapter import DuckdbEngine
 from streamlab.engines.polars.adapter import PolarsEngine
 from streamlab.workloads.model import Dataflow, DGSProgram
 from streamlab.workloads.registry import names, workload
-from tests.engines.own_environment import check_conformance, check_random_inputs, made
+from tests.engines.separate_environment import (
+    check_conformance,
+    check_random_inputs,
+    requires_environment,
+)
 
 ROOT = Path(__file__).parents[2]
 ENGINES = (PolarsEngine, DuckdbEngine)
@@ -18,7 +22,9 @@ TRIED_ALWAYS = ("event_window", "wordcount")
 """The suite's cases are inputs such as the random ones, of which every workload has many."""
 
 VARIANTS = [
-    pytest.param(engine, variant.name, marks=made(engine), id=f"{engine.name}-{variant.name}")
+    pytest.param(
+        engine, variant.name, marks=requires_environment(engine), id=f"{engine.name}-{variant.name}"
+    )
     for engine in ENGINES
     for variant in engine.known_variants
 ]
@@ -97,8 +103,8 @@ REFUSAL = "polars already runs with 3 threads in this process, not 2"
 @pytest.mark.parametrize(
     ("script", "refusal"),
     [
-        pytest.param(POLARS, [REFUSAL], marks=made(PolarsEngine), id="polars"),
-        pytest.param(DUCKDB, [], marks=made(DuckdbEngine), id="duckdb"),
+        pytest.param(POLARS, [REFUSAL], marks=requires_environment(PolarsEngine), id="polars"),
+        pytest.param(DUCKDB, [], marks=requires_environment(DuckdbEngine), id="duckdb"),
     ],
 )
 def test_an_engine_has_as_many_threads_as_workers(script, refusal, tmp_path):

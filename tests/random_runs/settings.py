@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from streamlab.engines.conformance_load import small_load
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.protocol import ADAPTIVE, BATCHINGS, Measured, OfferedLoad, Prepared
-from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Columns, Input
 
 How = Mapping[str, Any]

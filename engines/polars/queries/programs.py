@@ -1,18 +1,85 @@
-"""Computes the DGS programs: splits streams of bulk events at the separators."""
+"""Computes the DGS programs: sorts separators into total order and splits streams of bulk events at them.
+
+All DGS programs here have many bulk events (kind 0: values, views, transactions, increments) and few separators
+(kind 1: barriers, updates, rules, resets).
+"""
+
+from dataclasses import dataclass
 
 import polars as pl
 
-from streamlab.engines.polars.streams import Streams, ends, last, read_streams, run_sums
 from streamlab.engines.polars.tables import Tables
 from streamlab.workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 from streamlab.workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
+BULK, SEPARATOR = 0, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streams:
+    """An input as one data frame per stream, with the stream's index, which breaks ties in event time.
+
+    A tag is key x `kinds` + kind.
+    """
+
+    bulk: list[tuple[int, pl.DataFrame]]
+    separators: list[tuple[int, pl.DataFrame]]
+    kinds: int
+
+    def key(self, table: pl.DataFrame) -> pl.Expr:
+        """Return the expression for the key of each row."""
+        tag = pl.col("tag") // self.kinds if "tag" in table.columns else pl.lit(0)
+        return tag.cast(pl.Int32).alias("key")
+
+    def ordered_separators(self, *fields: str) -> pl.DataFrame:
+        """Return all separators in total order, as `ts`, `src`, `key` and fields."""
+        columns = {"ts": pl.Int64, "src": pl.Int16, "key": pl.Int32}
+        empty = pl.DataFrame(schema=columns | dict.fromkeys(fields, pl.Int64))
+        parts = [
+            table.select(
+                "ts",
+                pl.lit(src, pl.Int16).alias("src"),
+                self.key(table),
+                *(pl.col(field).cast(pl.Int64) for field in fields),
+            )
+            for src, table in self.separators
+        ]
+        return pl.concat([empty, *parts]).sort("ts", "src", maintain_order=True)
+
+
+def read_streams(tables: Tables) -> Streams:
+    """Return the streams as data frames; reads files."""
+    kinds = [BULK, SEPARATOR]
+    every = [(kind, table) for kind in kinds for table in tables.of(kind)]
+    frames = pl.collect_all([table.rows for _, table in every])
+    by_kind: dict[int, list[tuple[int, pl.DataFrame]]] = {kind: [] for kind in kinds}
+    for (kind, table), frame in zip(every, frames, strict=True):
+        by_kind[kind].append((table.src, frame))
+    return Streams(bulk=by_kind[BULK], separators=by_kind[SEPARATOR], kinds=tables.kinds)
+
+
+def last(src: int) -> pl.Expr:
+    """Return the expression for the last event time of stream `src` before a separator."""
+    return pl.col("ts") - (pl.col("src") < src).cast(pl.Int64)
+
+
+def ends(separators: pl.DataFrame, src: int, table: pl.DataFrame) -> pl.Series:
+    """Return how many events of a stream come before each separator."""
+    return (
+        table["ts"].search_sorted(separators.select(last(src))["ts"], side="right").cast(pl.Int64)
+    )
+
+
+def run_sums(values: pl.Series, end: pl.Series) -> pl.Series:
+    """Return the sum of the values of each run that ends before `end[i]`."""
+    if not len(values):
+        return pl.zeros(len(end), pl.Int64, eager=True)
+    upto = values.cum_sum().gather((end - 1).clip(0)) * (end > 0).cast(pl.Int64)
+    return upto - upto.shift(1, fill_value=0)
+
 
 def event_window(tables: Tables) -> list[pl.DataFrame]:
-    """Return one sum per barrier.
-
-    Computes event windows: splits each stream at the barriers and takes differences of its running sum.
-    """
+    """Return one sum per barrier: split each stream at the barriers and take differences of its running sum."""
     streams = read_streams(tables)
     barriers = streams.ordered_separators()
     sums = pl.zeros(len(barriers), pl.Int64, eager=True)
@@ -22,10 +89,7 @@ def event_window(tables: Tables) -> list[pl.DataFrame]:
 
 
 def fraud_detection(tables: Tables) -> list[pl.DataFrame]:
-    """Return the aggregates of the rules, and each stream's fraudulent transactions.
-
-    Detects fraud: sums between rules, derives a model from each sum, and filters by the current model.
-    """
+    """Sum between rules, derive a model from each sum, and filter each stream by the current model."""
     streams = read_streams(tables)
     rules = streams.ordered_separators("value")
     cuts = {src: ends(rules, src, table) for src, table in streams.bulk}
@@ -51,10 +115,7 @@ def _kind(kind: int) -> pl.Expr:
 
 
 def keyed_counter(tables: Tables) -> list[pl.DataFrame]:
-    """Return one count per reset.
-
-    Computes keyed counters: joins each increment with the next reset of its key (as-of), and counts.
-    """
+    """Return one count per reset: join each increment with the next reset of its key (as-of), and count."""
     streams = read_streams(tables)
     resets = streams.ordered_separators().with_row_index("reset")
     parts = [_counts(streams, src, table, resets) for src, table in streams.bulk]
@@ -83,10 +144,7 @@ def _counts(streams: Streams, src: int, table: pl.DataFrame, resets: pl.DataFram
 
 
 def page_view_join(tables: Tables) -> list[pl.DataFrame]:
-    """Return updates with the metadata that they replace, and each stream's views with their metadata.
-
-    Joins page views: an as-of join of each view stream with the updates of its page.
-    """
+    """Join each view stream with the updates of its page (as-of), and updates with those that they replace."""
     streams = read_streams(tables)
     updates = streams.ordered_separators("meta").with_columns(pl.col("meta").cast(pl.Int32))
     replaced = updates.select(

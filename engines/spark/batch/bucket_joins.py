@@ -11,36 +11,37 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 from streamlab.engines.protocol import IntArray
 from streamlab.engines.spark.batch import windows
 from streamlab.engines.spark.batch.windows import Separators, collect, read
-from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.layout import tie_classes
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Columns
 from streamlab.workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 from streamlab.workloads.suite.page_view_join.program import NO_USER, UPDATE, VIEW
 
 
-def event_window(session: SparkSession, plan: Layout) -> Columns:
+def event_window(session: SparkSession, dataset: Dataset) -> Columns:
     """Return one sum per barrier, in the order of barriers."""
-    barriers = collect(session, plan)
-    sums = _totals(session, plan, barriers, F.sum("value"), ["value"])
+    barriers = collect(session, dataset)
+    sums = _totals(session, dataset, barriers, F.sum("value"), ["value"])
     return {"ts": barriers.ts, "sum": sums, "src": barriers.src.astype(np.int16)}
 
 
-def keyed_counter(session: SparkSession, plan: Layout) -> Columns:
+def keyed_counter(session: SparkSession, dataset: Dataset) -> Columns:
     """Return one count per read-reset, in the order of read-resets."""
-    resets = collect(session, plan)
-    counts = _totals(session, plan, resets, F.count(F.lit(1)), [])
+    resets = collect(session, dataset)
+    counts = _totals(session, dataset, resets, F.count(F.lit(1)), [])
     return {"ts": resets.ts, "key": resets.key, "count": counts, "src": resets.src.astype(np.int16)}
 
 
-def fraud_detection(session: SparkSession, plan: Layout) -> Columns:
+def fraud_detection(session: SparkSession, dataset: Dataset) -> Columns:
     """Return all aggregates and all fraudulent transactions, unordered.
 
     The aggregate does not depend on which transactions are fraudulent, so the definition's loop unrolls into two
     joins, with the models computed in the driver. Two cheap scans are faster than storing the first one's joined rows.
     """
-    rules = collect(session, plan, "value")
-    sums = _totals(session, plan, rules, F.sum("value"), ["value"])
+    rules = collect(session, dataset, "value")
+    sums = _totals(session, dataset, rules, F.sum("value"), ["value"])
     frauds = []
-    for joined in _with_current(session, plan, rules, (sums + rules.value) % MODULUS, "value"):
+    for joined in _with_current(session, dataset, rules, (sums + rules.value) % MODULUS, "value"):
         # Before the first rule the model is 0: no window, so the outer join gives null.
         fraud = joined.where(f"pmod(value, {MODULUS}) = coalesce(carried, 0)")
         frauds.append(fraud.selectExpr("ts", f"{FRAUD}Y as kind", "value", "src"))
@@ -53,9 +54,9 @@ def fraud_detection(session: SparkSession, plan: Layout) -> Columns:
     return _append(aggregates, frauds)
 
 
-def page_view_join(session: SparkSession, plan: Layout) -> Columns:
+def page_view_join(session: SparkSession, dataset: Dataset) -> Columns:
     """Return views with their metadata and updates with the metadata that they replace, unordered."""
-    updates = collect(session, plan, "meta")
+    updates = collect(session, dataset, "meta")
     views = [
         joined.selectExpr(
             "ts",
@@ -65,7 +66,7 @@ def page_view_join(session: SparkSession, plan: Layout) -> Columns:
             "cast(coalesce(carried, 0) as int) as meta",
             "src",
         )
-        for joined in _with_current(session, plan, updates, updates.value, "user")
+        for joined in _with_current(session, dataset, updates, updates.value, "user")
     ]
     replaced: Columns = {
         "ts": updates.ts,
@@ -78,7 +79,7 @@ def page_view_join(session: SparkSession, plan: Layout) -> Columns:
     return _append(replaced, views)
 
 
-QUERIES: dict[str, Callable[[SparkSession, Layout], Columns]] = {
+QUERIES: dict[str, Callable[[SparkSession, Dataset], Columns]] = {
     "event_window": event_window,
     "fraud_detection": fraud_detection,
     "keyed_counter": keyed_counter,
@@ -88,16 +89,20 @@ QUERIES: dict[str, Callable[[SparkSession, Layout], Columns]] = {
 
 
 def _totals(
-    session: SparkSession, plan: Layout, separators: Separators, amount: Column, fields: list[str]
+    session: SparkSession,
+    dataset: Dataset,
+    separators: Separators,
+    amount: Column,
+    fields: list[str],
 ) -> IntArray:
     """Return for each separator the amount of the bulk events since the previous separator of its key."""
     total = np.zeros(len(separators), dtype=np.int64)
     parts: list[DataFrame] = []
-    for members in plan.tie_classes():
-        begin, end = _span(plan, members)
+    for members in tie_classes(dataset):
+        begin, end = _span(dataset, members)
         before, _ = windows.between(separators, members[0], begin, end, separators.value)
-        joined = windows.build(session, plan, before, begin).join(
-            _union(session, plan, members, *fields)
+        joined = windows.build(session, dataset, before, begin).join(
+            _union(session, dataset, members, *fields)
         )
         parts.append(joined.groupBy("window").agg(amount.alias("amount")))
     if parts and len(separators):
@@ -107,32 +112,32 @@ def _totals(
 
 
 def _with_current(
-    session: SparkSession, plan: Layout, separators: Separators, values: IntArray, field: str
+    session: SparkSession, dataset: Dataset, separators: Separators, values: IntArray, field: str
 ) -> list[DataFrame]:
     """Return bulk events with `carried`, the value of the last separator of their key; null before the first."""
     parts: list[DataFrame] = []
-    for members in plan.tie_classes():
-        begin, end = _span(plan, members)
+    for members in tie_classes(dataset):
+        begin, end = _span(dataset, members)
         _, after = windows.between(separators, members[0], begin, end, values)
-        buckets = windows.build(session, plan, after, begin)
-        parts.append(buckets.join(_union(session, plan, members, field), "left"))
+        buckets = windows.build(session, dataset, after, begin)
+        parts.append(buckets.join(_union(session, dataset, members, field), "left"))
     return parts
 
 
-def _span(plan: Layout, members: tuple[int, ...]) -> tuple[int, int]:
+def _span(dataset: Dataset, members: tuple[int, ...]) -> tuple[int, int]:
     """Return the first and last event time of some streams."""
-    filled = [plan.streams[src] for src in members if plan.streams[src].rows]
+    filled = [dataset.streams[src] for src in members if dataset.streams[src].rows]
     if not filled:
         return 0, 0
     return min(s.ts_min for s in filled), max(s.ts_max for s in filled)
 
 
 def _union(
-    session: SparkSession, plan: Layout, members: tuple[int, ...], *fields: str
+    session: SparkSession, dataset: Dataset, members: tuple[int, ...], *fields: str
 ) -> DataFrame:
     """Return the union of streams as `ts`, `key`, fields and `src`, the stream's index."""
     frames = [
-        read(session, plan, src, *fields).withColumn("src", F.lit(src).cast("short"))
+        read(session, dataset, src, *fields).withColumn("src", F.lit(src).cast("short"))
         for src in members
     ]
     return reduce(DataFrame.unionAll, frames)

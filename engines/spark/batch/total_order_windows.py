@@ -9,28 +9,29 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from streamlab.engines.spark.layout import Layout
 from streamlab.engines.spark.query import columns_of, scan
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Columns
 from streamlab.workloads.suite.fraud_detection.program import AGGREGATE, FRAUD, MODULUS
 from streamlab.workloads.suite.page_view_join.program import NO_USER
 
 _ORDER = "order by ts, src, row rows between unbounded preceding and 1 preceding"
+_PLACE = ("separator.ts as ts", "separator.src as src", "separator.row as row")
 _COUNTED = "sum(case when kind = 0 then {amount} end)"
 
 
-def run(session: SparkSession, plan: Layout, workload: str) -> Columns:
+def run(session: SparkSession, dataset: Dataset, workload: str) -> Columns:
     """Return a workload's output, unordered."""
-    events = _events(session, plan)
+    events = _events(session, dataset)
     frame = _page_views(events) if workload == "page_view_join" else _windows(events, workload)
     return columns_of(frame.toArrow())
 
 
-def _events(session: SparkSession, plan: Layout) -> DataFrame:
+def _events(session: SparkSession, dataset: Dataset) -> DataFrame:
     frames = []
-    for src, stream in enumerate(plan.streams):
+    for src, stream in enumerate(dataset.streams):
         names = {name for name, _ in stream.columns}
-        frame = scan(session, plan, src)
+        frame = scan(session, dataset, src)
         tag = "tag" if "tag" in names else str(stream.kinds[0])
         fields = [
             F.expr(name if name in names else "0").cast("long").alias(name)
@@ -41,8 +42,8 @@ def _events(session: SparkSession, plan: Layout) -> DataFrame:
                 "ts",
                 F.lit(src).alias("src"),
                 F.col("row_index").alias("row"),
-                F.expr(f"cast({tag} % {plan.n_kinds} as int)").alias("kind"),
-                F.expr(f"cast({tag} div {plan.n_kinds} as int)").alias("key"),
+                F.expr(f"cast({tag} % {len(dataset.alphabet.kinds)} as int)").alias("kind"),
+                F.expr(f"cast({tag} div {len(dataset.alphabet.kinds)} as int)").alias("key"),
                 *fields,
             )
         )
@@ -73,17 +74,9 @@ def _windows(events: DataFrame, workload: str) -> DataFrame:
     )
     closed = closed.where("separator is not null")
     if workload == "event_window":
-        return closed.selectExpr(
-            "separator.ts as ts", "total as sum", "separator.src as src", "separator.row as row"
-        )
+        return closed.selectExpr(*_PLACE, "total as sum")
     if workload == "keyed_counter":
-        return closed.selectExpr(
-            "separator.ts as ts",
-            "key",
-            "total as count",
-            "separator.src as src",
-            "separator.row as row",
-        )
+        return closed.selectExpr(*_PLACE, "key", "total as count")
     models = closed.selectExpr(
         "window + 1 as window", f"pmod(total + separator.value, {MODULUS}) as model"
     )
@@ -92,12 +85,5 @@ def _windows(events: DataFrame, workload: str) -> DataFrame:
         .join(models, "window", "left")
         .where(f"pmod(value, {MODULUS}) = coalesce(model, 0)")
     )
-    return frauds.selectExpr("ts", f"{FRAUD} as kind", "value", "src", "row").unionAll(
-        closed.selectExpr(
-            "separator.ts as ts",
-            f"{AGGREGATE} as kind",
-            "total as value",
-            "separator.src as src",
-            "separator.row as row",
-        )
-    )
+    aggregates = closed.selectExpr(*_PLACE, f"{AGGREGATE} as kind", "total as value")
+    return frauds.selectExpr("ts", "src", "row", f"{FRAUD} as kind", "value").unionAll(aggregates)

@@ -17,8 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.protocol import IntArray
-from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.layout import SEPARATORS
 from streamlab.engines.spark.query import scan
+from streamlab.workloads.datasets.dataset import Dataset
 
 MAX_ROWS = 4_000_000
 """Upper bound of the table of buckets: about 250 MB when broadcast."""
@@ -46,23 +47,25 @@ class Separators:
         return len(self.ts)
 
 
-def read(session: SparkSession, plan: Layout, src: int, *fields: str) -> DataFrame:
+def read(session: SparkSession, dataset: Dataset, src: int, *fields: str) -> DataFrame:
     """Return a stream as columns `ts`, `key` and some fields."""
-    stream = plan.streams[src]
-    frame = scan(session, plan, src)
+    stream = dataset.streams[src]
+    frame = scan(session, dataset, src)
     if any(name == "tag" for name, _ in stream.columns):
-        key = F.expr(f"cast(tag div {plan.n_kinds} as int)").alias("key")
+        key = F.expr(f"cast(tag div {len(dataset.alphabet.kinds)} as int)").alias("key")
     else:
         key = F.lit(0).alias("key")
     return frame.select("ts", key, *fields)
 
 
-def collect(session: SparkSession, plan: Layout, field: str | None = None) -> Separators:
+def collect(session: SparkSession, dataset: Dataset, field: str | None = None) -> Separators:
     """Load the separators of a dataset without mixed streams into the driver."""
     parts: list[list[npt.NDArray[Any]]] = []
-    for src in plan.separators:
+    for src, stream in enumerate(dataset.streams):
+        if stream.kinds != SEPARATORS:
+            continue
         names = [field] if field else []
-        table = read(session, plan, src, "row_index", *names).toArrow()
+        table = read(session, dataset, src, "row_index", *names).toArrow()
         # A scan in several tasks loses the file's order, which separators need.
         order = np.argsort(table["row_index"].to_numpy())
         ts, key = table["ts"].to_numpy()[order], table["key"].to_numpy()[order]
@@ -144,12 +147,8 @@ class Buckets:
         return bulk.withColumn("bucket", F.expr(probe)).join(F.broadcast(self.table), match, how)
 
 
-def build(session: SparkSession, plan: Layout, windows: Windows, begin: int) -> Buckets:
-    """Split windows into buckets.
-
-    Raises:
-        CrowdedError: no bucket width keeps both the table and the number of windows per bucket small.
-    """
+def build(session: SparkSession, dataset: Dataset, windows: Windows, begin: int) -> Buckets:
+    """Split windows into buckets; CrowdedError: no width keeps both the table and the windows per bucket small."""
     count = len(windows.key)
     span = int((windows.last - windows.first + 1).sum()) if count else 1
     # The mean window, rounded up to a power of two, so that the bucket is a shift instead of a division.
@@ -161,7 +160,7 @@ def build(session: SparkSession, plan: Layout, windows: Windows, begin: int) -> 
             raise CrowdedError
         row = np.repeat(np.arange(count), copies)
         offset = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
-        bucket = (lowest[row] + offset) * plan.keys + windows.key[row]
+        bucket = (lowest[row] + offset) * dataset.alphabet.keys + windows.key[row]
         most = int(np.unique(bucket, return_counts=True)[1].max(initial=0))
         if most <= MAX_PER_BUCKET:
             break
@@ -178,4 +177,4 @@ def build(session: SparkSession, plan: Layout, windows: Windows, begin: int) -> 
     table = session.createDataFrame(
         pa.table({name: pa.array(v, pa.int64()) for name, v in rows.items()})
     )
-    return Buckets(table=table, begin=begin, shift=shift, keys=plan.keys)
+    return Buckets(table=table, begin=begin, shift=shift, keys=dataset.alphabet.keys)

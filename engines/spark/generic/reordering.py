@@ -6,6 +6,7 @@ stream has come, in whatever order Spark reads files. Events that all streams ha
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,11 +41,18 @@ class StreamProgress:
 
 
 @dataclass(slots=True)
-class ReorderBuffer:
-    """Buffered events of one group, and how far all streams have come."""
+class GroupState:
+    """The state of a group between micro-batches, which can be pickled.
+
+    Attributes:
+        streams: how far each stream has come.
+        waiting: buffered events.
+        value: the state of the segment's runner; None at first.
+    """
 
     streams: list[StreamProgress]
     waiting: list[bytes] = field(default_factory=list)
+    value: Any = None
 
     @property
     def frontier(self) -> tuple[int, int]:

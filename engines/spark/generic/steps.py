@@ -8,17 +8,16 @@ how far event time has come.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamlab.engines.spark.files import END
-from streamlab.engines.spark.generic.partitioning import assign_groups
-from streamlab.engines.spark.generic.reordering import BEGIN, ReorderBuffer, StreamProgress
+from streamlab.engines.spark.generic.reordering import BEGIN, GroupState, StreamProgress
 from streamlab.engines.spark.generic.segment_runners import runner
-from streamlab.engines.spark.generic.segments import Segments
+from streamlab.engines.spark.generic.segments import Segments, assign_groups
 from streamlab.engines.spark.generic.tables import ROW, pack, sort_by_place, stream_table, unpack
 from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.workloads.model import Alphabet
@@ -72,19 +71,9 @@ def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
             yield batch.slice(begin, end - begin)
 
 
-@dataclass(slots=True)
-class StepState:
-    """State of a group between micro-batches; can be pickled."""
-
-    buffer: ReorderBuffer
-    value: Any = None
-
-
-def initial_step_state(reference: TaskReference) -> StepState:
+def initial_state(reference: TaskReference) -> GroupState:
     """Return the initial state of a group."""
-    return StepState(
-        buffer=ReorderBuffer(streams=[StreamProgress() for _ in range(reference.streams)])
-    )
+    return GroupState(streams=[StreamProgress() for _ in range(reference.streams)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +85,13 @@ class Step:
     index: int
 
     def process(
-        self, group: int, state: StepState, parcels: Iterable[Parcel], *, ended: bool
+        self, group: int, state: GroupState, parcels: Iterable[Parcel], *, ended: bool
     ) -> list[Parcel]:
         """Process a group's parcels, all or those of a micro-batch, and return those for the next segment.
 
         Changes `state`. `ended` states that no parcels follow, as in a batch query.
         """
-        table, watermark = self._complete_records(state.buffer, parcels, ended)
+        table, watermark = self._complete_records(state, parcels, ended)
         if watermark == BEGIN:
             return []
         reference = self.reference
@@ -117,7 +106,7 @@ class Step:
         return self._next_parcels(output, watermark)
 
     def _complete_records(
-        self, buffer: ReorderBuffer, parcels: Iterable[Parcel], ended: bool
+        self, state: GroupState, parcels: Iterable[Parcel], ended: bool
     ) -> tuple[pa.Table | None, int]:
         """Return the records that are complete, in order, and the watermark after them."""
         places = self.cut.segments[self.index].places
@@ -126,30 +115,29 @@ class Step:
             if self.index:
                 watermark = max(watermark, parcel.ts)
             else:
-                buffer.streams[parcel.src].piece(parcel.begin, parcel.end, parcel.ts)
+                state.streams[parcel.src].piece(parcel.begin, parcel.end, parcel.ts)
             if parcel.records is not None:
                 tables.append(unpack(parcel.records))
         if self.index:
             # The first segment releases complete spans of the total order; this table is one.
             return sort_by_place(tables, places) if tables else None, watermark
         if ended:
-            buffer.end()
-        table = buffer.release(tables, places)
-        limit = buffer.frontier[0]
+            state.end()
+        table = state.release(tables, places)
+        limit = state.frontier[0]
         return table, self.reference.closing if limit == END else limit
 
     def _next_parcels(self, output: pa.Table | None, watermark: int) -> list[Parcel]:
-        if self.index + 1 == len(self.cut.segments):
-            if output is None or not len(output):
-                return []
-            return [Parcel(0, FROM_SEGMENT, 0, 0, watermark, pack(output))]
-        following = self.cut.segments[self.index + 1]
+        following = self.cut.segments[self.index + 1 :]
+        by_group: Sequence[bytes | None]
         if output is None or not len(output):
-            by_group: Sequence[bytes | None] = [None] * following.groups
+            by_group = [None] * following[0].groups if following else []
+        elif not following:
+            by_group = [pack(output)]
         else:
             # The outputs of a join are ahead of the watermark and advance it for the next operator.
             watermark = max(watermark, pc.max(output["place 0"]).as_py())
-            by_group = assign_groups(following, self.reference.alphabet, output)
+            by_group = assign_groups(following[0], self.reference.alphabet, output)
         return [
             Parcel(group, FROM_SEGMENT, 0, 0, watermark, rows)
             for group, rows in enumerate(by_group)

@@ -6,10 +6,11 @@ pickle it for every Spark task.
 
 from dataclasses import dataclass
 
-from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.layout import time_span
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Alphabet, ModelError, Params, Program, Workload
 from streamlab.workloads.model.code.fingerprint import code_of
-from streamlab.workloads.registry import workload
+from streamlab.workloads.registry import workload as find_workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +33,15 @@ class TaskReference:
 
     def load(self) -> Program:
         """Return the program; works in any process."""
-        return _load_program(self.reference, self.params)
+        return find_workload(self.reference).bound(self.params).program
 
 
-def describe_task(workload: Workload, plan: Layout, *, workers: int) -> TaskReference:
+def describe_task(workload: Workload, dataset: Dataset, *, workers: int) -> TaskReference:
     """Return the description of a workload and an input for workers."""
-    opening, closing = plan.span or (None, 0)  # An empty input closes no windows.
+    opening, closing = time_span(dataset) or (None, 0)  # An empty input closes no windows.
     return TaskReference(
-        alphabet=Alphabet(kinds=workload.program.kinds, keys=plan.keys),
-        streams=len(plan.streams),
+        alphabet=Alphabet(kinds=workload.program.kinds, keys=dataset.alphabet.keys),
+        streams=len(dataset.streams),
         workers=workers,
         opening=opening,
         closing=closing,
@@ -52,7 +53,7 @@ def describe_task(workload: Workload, plan: Layout, *, workers: int) -> TaskRefe
 def unreachable(workload: Workload) -> str | None:
     """Return why workers cannot load a workload's program by its reference, or None."""
     try:
-        program = _load_program(workload.found_by, workload.query_params)
+        program = find_workload(workload.found_by).bound(workload.query_params).program
     except ModelError as error:
         return f"spark's Python workers load a program by reference: {error}"
     if code_of(program) != code_of(workload.program):
@@ -61,8 +62,3 @@ def unreachable(workload: Workload) -> str | None:
             f"put workload {workload.name} into a separate file and give its path"
         )
     return None
-
-
-def _load_program(reference: str, params: Params) -> Program:
-
-    return workload(reference).bound(params).program

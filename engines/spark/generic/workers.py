@@ -6,16 +6,23 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from streamlab.engines.spark.generic.reordering import GroupState
 from streamlab.engines.spark.generic.segments import Segments, segments
 from streamlab.engines.spark.generic.steps import (
+    PARCEL,
     Parcel,
     Step,
-    initial_step_state,
+    initial_state,
     parcels_of,
     pieces,
 )
 from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.engines.spark.streaming.groups import ValueProcessor, labels
+
+_TYPES = {"int": pa.int32(), "long": pa.int64(), "binary": pa.binary()}
+_SCHEMA = pa.schema(
+    [(name, _TYPES[dtype]) for name, dtype in (field.split() for field in PARCEL.split(", "))]
+)
 
 
 def segments_of(reference: TaskReference) -> Segments:
@@ -47,35 +54,11 @@ def group_step(
     def process(
         key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
-        cut = segments_of(reference)
-        group = labels(cut.segments[index].groups).index(key[0].as_py())
+        step = Step(reference=reference, cut=segments_of(reference), index=index)
         parcels = (Parcel(**row) for batch in batches for row in batch.to_pylist())
-        step = Step(reference=reference, cut=cut, index=index)
-        output = step.process(group, initial_step_state(reference), parcels, ended=True)
-        yield _batch(output, _labels_behind(cut, index))
+        yield _process(step, key[0].as_py(), initial_state(reference), parcels, ended=True)
 
     return process
-
-
-def _labels_behind(cut: Segments, index: int) -> tuple[int, ...]:
-    """Return the labels of the next segment's groups; the output of the last segment is one group."""
-    following = cut.segments[index + 1 :]
-    return labels(following[0].groups if following else 1)
-
-
-def _batch(parcels: Sequence[Parcel], names: Sequence[int]) -> pa.RecordBatch:
-    group, src, begin, end, ts, records = zip(*parcels, strict=True) if parcels else ((),) * 6
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array([names[index] for index in group], pa.int32()),
-            pa.array(src, pa.int32()),
-            pa.array(begin, pa.int64()),
-            pa.array(end, pa.int64()),
-            pa.array(ts, pa.int64()),
-            pa.array(records, pa.binary()),
-        ],
-        names=list(Parcel._fields),
-    )
 
 
 class SegmentProcessor(ValueProcessor):
@@ -85,18 +68,34 @@ class SegmentProcessor(ValueProcessor):
         """Load nothing yet: Spark pickles the object for its workers."""
         self._reference = reference
         self._index = index
-        self._cut: Segments | None = None
+        self._step: Step | None = None
 
     def process(
         self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], value: Any
     ) -> tuple[pd.DataFrame | None, Any]:
         """Process a group's parcels of a micro-batch."""
-        # Not in `init`, which Spark also calls in a separate process when a query starts.
-        cut = self._cut = self._cut or segments_of(self._reference)
-        state = value or initial_step_state(self._reference)
-        group = labels(cut.segments[self._index].groups).index(int(key[0]))
+        if self._step is None:
+            # Not in `init`, which Spark also calls in a separate process when a query starts.
+            cut = segments_of(self._reference)
+            self._step = Step(reference=self._reference, cut=cut, index=self._index)
+        state = value or initial_state(self._reference)
         parcels = (Parcel(*row) for frame in rows for row in frame.itertuples(index=False))
-        step = Step(reference=self._reference, cut=cut, index=self._index)
-        output = step.process(group, state, parcels, ended=False)
-        names = _labels_behind(cut, self._index)
-        return _batch(output, names).to_pandas() if output else None, state
+        batch = _process(self._step, int(key[0]), state, parcels, ended=False)
+        return batch.to_pandas() if len(batch) else None, state
+
+
+def _process(
+    step: Step, label: int, state: GroupState, parcels: Iterable[Parcel], *, ended: bool
+) -> pa.RecordBatch:
+    """Run a step on the group with a label, and return its parcels for the groups of the next segment."""
+    segments_ = step.cut.segments
+    group = labels(segments_[step.index].groups).index(label)
+    # The output of the last segment is one group.
+    following = [segment.groups for segment in segments_[step.index + 1 :]] or [1]
+    return _batch(step.process(group, state, parcels, ended=ended), labels(following[0]))
+
+
+def _batch(parcels: Sequence[Parcel], names: Sequence[int]) -> pa.RecordBatch:
+    """Return parcels as rows, with the labels of their groups."""
+    rows = [parcel._replace(group=names[parcel.group])._asdict() for parcel in parcels]
+    return pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)

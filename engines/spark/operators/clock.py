@@ -7,7 +7,8 @@ one window advance after 1970. The shift is a multiple of the advance, which pre
 
 from dataclasses import dataclass
 
-from streamlab.engines.spark.layout import Layout
+from streamlab.engines.spark.layout import time_span
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import ModelError, Query
 from streamlab.workloads.model.operators.windows import check_spans
 
@@ -38,17 +39,18 @@ class Clock:
         return f"(unix_millis({timestamp}) + ({self.origin}L))"
 
 
-def clock(plan: Layout, advance: int) -> Clock:
+def clock(dataset: Dataset, advance: int) -> Clock:
     """Return the clock of an input for windows with an advance in ms."""
-    if plan.span is None:
+    span = time_span(dataset)
+    if span is None:
         return Clock(origin=0, end=0)
-    first, end = plan.span
+    first, end = span
     return Clock(origin=(first // advance - 1) * advance, end=end)
 
 
-def timestamp_overflow(plan: Layout, advance: int, size: int) -> str | None:
+def timestamp_overflow(dataset: Dataset, advance: int, size: int) -> str | None:
     """Return why an input does not fit Spark's timestamps, or None."""
-    times = clock(plan, advance)
+    times = clock(dataset, advance)
     lasts = times.end - times.origin + 2 * size
     if lasts > _LATEST_MS or times.origin <= -(2**63):
         return (
@@ -58,11 +60,11 @@ def timestamp_overflow(plan: Layout, advance: int, size: int) -> str | None:
     return None
 
 
-def out_of_range(plan: Layout, query: Query) -> str | None:
+def out_of_range(dataset: Dataset, query: Query) -> str | None:
     """Return why event times are out of range for a query on any engine, or None."""
-    spans = [(s.name, s.ts_min, s.ts_max) for s in plan.streams if s.rows]
+    spans = [(s.name, s.ts_min, s.ts_max) for s in dataset.streams if s.rows]
     try:
-        check_spans(query, spans, plan.until_ts)
+        check_spans(query, spans, dataset.until_ts)
     except ModelError as error:
         return str(error)
     return None

@@ -6,8 +6,15 @@ import numpy as np
 import pandas as pd
 from pyspark.sql import DataFrame
 
-from streamlab.engines.spark.pipelines.relation import IN_ORDER, PLACE, Relation
-from streamlab.engines.spark.pipelines.stateful import Step, append_rows, by_key, run_starts
+from streamlab.engines.spark.pipelines.relation import (
+    IN_ORDER,
+    PLACE,
+    Relation,
+    Step,
+    append_rows,
+    by_key,
+    run_starts,
+)
 from streamlab.workloads.inputs.linear_road.schema import FIELDS, REPORT
 from streamlab.workloads.model import Params
 

@@ -1,16 +1,26 @@
-"""Defines how an ordered pipeline becomes a Spark relation of records with places.
+"""Defines how an ordered pipeline becomes a Spark relation of records with places, and its operators with a state.
 
 A relation has no order, so each record has its place in the total order of the input: `ts`, `src` (the stream) and
 `row` (its row in the stream). Windows over (ts, src, row) express sequential steps, or aggregates of `place`, the
 struct of the three, which Spark compares field by field. The relation keeps the columns of `order`, by which Spark
 sorts its output.
+
+On Structured Streaming, operators with a state are steps over the records of a micro-batch, which has all records of a
+span of event time. Spark passes records to an operator in any order, so a step sorts them by place first.
+A step takes a group of keys as one pandas frame, because a call per key would cost more than the work in it: `by_key`
+spreads keys over a few groups, `in_one_group` uses one group.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import pandas as pd
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
+from streamlab.engines.spark.streaming.groups import ValueProcessor, labels
 from streamlab.workloads.inputs.retail.parameters import parse_ids
 from streamlab.workloads.model import Params
 
@@ -41,3 +51,63 @@ def id_filter(params: Params, name: str, column: str) -> str:
     """Return the SQL condition that a column is among the ids of a query parameter, or `true`."""
     ids = parse_ids(name, str(params[name]))
     return "true" if ids.every else f"{column} in ({', '.join(map(str, ids.among))})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Processes a group's records of a micro-batch; `output` is the schema of the result.
+
+    From the state after the previous micro-batch (None at first) and the new records in order, `run` returns the output
+    and the new state.
+    """
+
+    run: Callable[[Any, pd.DataFrame], tuple[pd.DataFrame, Any]]
+    output: str
+
+
+def by_key(records: DataFrame, key: str, groups: int, step: Step) -> DataFrame:
+    """Return the output of a step with a state for each key; keys are spread over `groups` groups."""
+    names = F.array(*[F.lit(label) for label in labels(groups)])
+    place = F.expr(f"cast(pmod(xxhash64({key}), {groups}) as int)")
+    return _apply(records.withColumn("group", F.get(names, place)), step)
+
+
+def in_one_group(records: DataFrame, step: Step) -> DataFrame:
+    """Return the output of a step with a single state."""
+    return _apply(records.withColumn("group", F.lit(0)), step)
+
+
+def _apply(grouped: DataFrame, step: Step) -> DataFrame:
+    return grouped.groupBy("group").transformWithStateInPandas(
+        _Processor(step), step.output, outputMode="Append", timeMode="None"
+    )
+
+
+class _Processor(ValueProcessor):
+    """Stores the state of a step."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        self._names = [field.split()[0] for field in step.output.split(",")]
+
+    def process(
+        self, key: tuple[Any, ...], rows: Iterator[pd.DataFrame], value: Any
+    ) -> tuple[pd.DataFrame, Any]:
+        new = pd.concat(list(rows), ignore_index=True)
+        output, state = self._step.run(value, new.sort_values(list(PLACE), ignore_index=True))
+        return output[self._names], state
+
+
+def append_rows(state: pd.DataFrame | None, new: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Return the stored rows followed by the new rows, and the number of stored rows."""
+    if state is None:
+        return new, 0
+    return pd.concat([state, new], ignore_index=True), len(state)
+
+
+def run_starts(column: pd.Series) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+    """Return a mask of the values that differ from their predecessor; the first value counts as different."""
+    values = column.to_numpy()
+    begins = np.ones(len(values), dtype=np.bool_)
+    begins[1:] = values[1:] != values[:-1]
+    return begins

@@ -39,20 +39,18 @@ class Pending:
     taken: dict[int, int] = field(default_factory=dict)
     beats: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
-    def add(self, src: int, runs: list[Run]) -> None:
-        """Add the runs of one stream in one micro-batch; the runs may be in any order."""
-        order = "pos" if "pos" in runs[0] else "ts"
-        runs.sort(key=lambda run: (int(run[order][0]), int(run[order][-1])))
-        self.frontier[src] = max(self.frontier.get(src, BEGIN), int(runs[-1]["ts"][-1]))
-        self.runs.setdefault(src, []).extend(runs)
+    def add(self, src: int, runs: list[Run], *, promised: bool = False) -> None:
+        """Add the runs of one stream in one micro-batch, in any order.
 
-    def add_unordered(self, src: int, runs: list[Run]) -> None:
-        """Add runs that may also be unsorted inside; they make no promise."""
+        The last event is a promise, unless beats are the promises (`promised`). Then a run may also be unsorted.
+        """
         order = "pos" if "pos" in runs[0] else "ts"
         runs = [*self.runs.get(src, []), *runs]
         runs.sort(key=lambda run: (int(run[order][0]), int(run[order][-1])))
+        if not promised:
+            self.frontier[src] = max(self.frontier.get(src, BEGIN), int(runs[-1]["ts"][-1]))
         # Ties of bulk events may change places, because bulk events are independent.
-        if not _ascending([run[order] for run in runs]):
+        elif not _ascending([run[order] for run in runs]):
             merged = _concatenate(runs)
             place = np.argsort(merged[order], kind="stable")
             runs = [{name: column[place] for name, column in merged.items()}]

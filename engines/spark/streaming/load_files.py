@@ -18,11 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streamlab.engines.spark.dgs import file_columns, read_positioned
 from streamlab.engines.spark.files import write_file
-from streamlab.engines.spark.layout import Layout
-from streamlab.engines.spark.query import FileColumns
+from streamlab.engines.spark.query import SparkQuery
 from streamlab.engines.spark.streaming.file_source import Dropper
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model.streams.stream import IntArray
 
 BEATS = "beats"
@@ -78,22 +77,14 @@ def cut(ts: Sequence[IntArray], due_ns: Sequence[IntArray], end_ns: int, period_
     return Drops(planned_ns=planned, rows=rows, beats=beats)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedFiles:
-    """Files ready to be dropped: per drop, source and target of each, the beat file last; per stream, the columns."""
-
-    moves: tuple[tuple[tuple[str, str], ...], ...]
-    columns: FileColumns
-
-
-def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> StagedFiles:
+def stage(
+    query: SparkQuery, dataset: Dataset, drops: Drops, staging: Path, watched: Path
+) -> list[list[tuple[str, str]]]:
     """Write the files of all drops to a staging folder, and make the folders that Spark watches.
 
-    Raises:
-        EngineError: an event has the event time that is reserved for the closing heartbeat.
+    Returns source and target of each file per drop, the beat file last.
     """
     moves: list[list[tuple[str, str]]] = [[] for _ in range(len(drops))]
-    columns = []
 
     def put(table: pa.Table, folder: str, place: int) -> None:
         name = f"part-{place:06d}.parquet"
@@ -101,24 +92,23 @@ def stage(plan: Layout, drops: Drops, staging: Path, watched: Path) -> StagedFil
         write_file(table, path, place)
         moves[place].append((str(path), str(watched / folder / name)))
 
-    folders = [f"stream-{src}" for src in range(len(plan.streams))]
-    for folder in (*folders, BEATS):
+    parts = query.parts(dataset)
+    for folder in (*(part.folder for part in parts), BEATS):
         (staging / folder).mkdir(parents=True)
         (watched / folder).mkdir(parents=True)
-    for src, folder in enumerate(folders):
-        table, rows = read_positioned(plan, src), drops.rows[src]
-        columns.append(file_columns(table))
+    for part, rows in zip(parts, drops.rows, strict=True):
+        table = query.table(dataset, part)
         for place in np.flatnonzero(np.diff(rows)).tolist():
             begin, end = int(rows[place]), int(rows[place + 1])
-            put(table.slice(begin, end - begin), folder, place)
+            put(table.slice(begin, end - begin), part.folder, place)
     for place in range(len(drops)):
         beat = {
-            "src": np.arange(len(folders), dtype=np.int64),
+            "src": np.arange(len(parts), dtype=np.int64),
             "ts": np.array([beats[place] for beats in drops.beats]),
             "rows": np.array([rows[place + 1] for rows in drops.rows]),
         }
         put(pa.table(beat), BEATS, place)
-    return StagedFiles(moves=tuple(map(tuple, moves)), columns=tuple(columns))
+    return moves
 
 
 def measure_ceiling() -> float:

@@ -2,25 +2,99 @@
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from streamlab.engines.errors import EngineCrashError
-from streamlab.engines.protocol import IntArray, Measured, OfferedLoad
+from streamlab.engines.protocol import IntArray, Measured, OfferedLoad, Sent
+from streamlab.engines.recording import histogram, progress
 from streamlab.engines.spark.dgs import DgsQuery, outputs, packed_source
-from streamlab.engines.spark.layout import Layout
-from streamlab.engines.spark.query import columns_of, reader
+from streamlab.engines.spark.query import arrow_schema, columns_of, reader
 from streamlab.engines.spark.streaming.file_source import Dropper
-from streamlab.engines.spark.streaming.latencies import Batch, measure
-from streamlab.engines.spark.streaming.load_files import BEATS, cut, stage
+from streamlab.engines.spark.streaming.load_files import BEATS, Drops, cut, stage
 from streamlab.engines.spark.streaming.operator import BEAT, BEAT_SRC, PACKED, packer
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Columns
+
+LATENCY = (
+    "from the due time of the event that caused an output (the first of those with its stream and "
+    "event time) to its micro-batch's output in the driver; waiting for the file to be complete "
+    "is part of it"
+)
+SERVICE = "from the start of the micro-batch that took the event to its output in the driver"
+LAG = "per event, from when its file was to be dropped to when it was"
+
+
+class Batch(NamedTuple):
+    """One micro-batch as recorded by the driver; times are ns after the start of the load.
+
+    Attributes:
+        taken_ns: when Spark began the micro-batch.
+        done_ns: when the driver had its output.
+        outputs: number of its outputs.
+        processed: number of events processed by all micro-batches up to this one.
+    """
+
+    taken_ns: int
+    done_ns: int
+    outputs: int
+    processed: int
+
+
+def measure(
+    batches: Sequence[Batch],
+    output: Columns,
+    ts: Sequence[IntArray],
+    load: OfferedLoad,
+    drops: Drops,
+    dropped_ns: IntArray,
+) -> Measured:
+    """Return the measurements of a run from its micro-batches, in order, and all their outputs, with `src`.
+
+    `ts` are the event times of each stream; `dropped_ns` is when each drop was done, after the start of the load.
+    """
+    taken_ns, done_ns, sizes, processed = np.array(batches, dtype=np.int64).reshape(-1, 4).T
+    due = due_times(output, ts, load.due_ns)
+    emit = np.repeat(done_ns, sizes)
+    steady = due >= load.warm_up_ns
+    service = np.repeat(done_ns - taken_ns, sizes)
+    lag = np.repeat(dropped_ns - drops.planned_ns, drops.events)
+    return Measured(
+        events=int(processed.max(initial=0)),
+        latency=histogram((emit - due)[steady], LATENCY),
+        warm_up_latency=histogram((emit - due)[~steady], LATENCY),
+        service_latency=histogram(service[steady], SERVICE),
+        progress=progress(
+            sent_ns=np.repeat(dropped_ns, drops.events),
+            done_ns=np.repeat(done_ns, np.diff(processed, prepend=0)),
+            emit_ns=emit,
+            latency_ns=emit - due,
+        ),
+        sent=Sent(events=len(lag), lag=histogram(lag, LAG), own_thread=True),
+    )
+
+
+def due_times(output: Columns, ts: Sequence[IntArray], due_ns: Sequence[IntArray]) -> IntArray:
+    """Return for each output the due time of the event that caused it.
+
+    An output carries the stream and event time of that event; among several such events the first counts, so that no
+    latency is too short.
+    """
+    source = output["src"]
+    due = np.zeros(len(source), dtype=np.int64)
+    for src in np.unique(source):
+        mask = source == src
+        due[mask] = due_ns[src][np.searchsorted(ts[src], output["ts"][mask])]
+    return due
+
 
 LOOK_S = 0.2
 """Interval of the checks whether the query or the dropper has failed."""
@@ -34,7 +108,7 @@ class OpenLoop:
     def __init__(
         self,
         session: SparkSession,
-        plan: Layout,
+        dataset: Dataset,
         ts: tuple[IntArray, ...],
         load: OfferedLoad,
         *,
@@ -50,8 +124,8 @@ class OpenLoop:
         self._expected = {src: len(times) for src, times in enumerate(ts)}
         self._drops = cut(ts, load.due_ns, load.end_ns, period_ns)
         watched = folder / "watched"
-        staged = stage(plan, self._drops, folder / "staging", watched)
-        query = dgs.describe(plan, staged.columns, beats=True)
+        moves = stage(dgs, dataset, self._drops, folder / "staging", watched)
+        query = dgs.describe(dataset, beats=True)
         self._output = query.output
         self._answers: dict[int, tuple[int, pa.Table]] = {}
         self._processed: dict[int, int] = {}
@@ -66,8 +140,8 @@ class OpenLoop:
             return files_read.parquet(str(watched / name))
 
         sources = [
-            packed_source(query, src, arriving(query.columns[src], f"stream-{src}"))
-            for src in range(len(ts))
+            packed_source(query, part.src, arriving(part.columns, part.folder))
+            for part in dgs.parts(dataset)
         ]
         beats = arriving(BEAT, BEATS)
         groups = range(len(query.labels) if query.per_stream else 1)
@@ -80,7 +154,7 @@ class OpenLoop:
             .start()
         )
         planned = self._drops.planned_ns.tolist()
-        self._dropper = Dropper(planned, staged.moves, folder / "plan.json")
+        self._dropper = Dropper(planned, moves, folder / "plan.json")
 
     def run(self) -> tuple[Measured, Columns]:
         """Start the load; return the measurements and the outputs when every event is processed.
@@ -93,20 +167,23 @@ class OpenLoop:
         self._dropper.start(start_ns)
         while any(self._expected.values()) and not self._complete.wait(LOOK_S):
             self._check()
-        reports = self._reports()
+        began_ns = self._batch_starts()
         self._started.stop()
         dropped = self._dropper.result()
-        begun = {number: begin - wall_ns - start_ns for number, begin in reports.items()}
-        batches = self._batches(start_ns, begun)
+        batches: list[Batch] = []
+        schema = arrow_schema(self._output)
+        tables = [schema.empty_table()]
+        processed: dict[int, int] = {}
+        for number, (at_ns, table) in sorted(self._answers.items()):
+            processed |= _acknowledgements(table)
+            tables.append(table.filter(pc.field("src") >= 0).cast(schema))
+            done_ns = at_ns - start_ns
+            taken_ns = began_ns[number] - wall_ns - start_ns if number in began_ns else done_ns
+            batches.append(Batch(taken_ns, done_ns, len(tables[-1]), sum(processed.values())))
+        answer = columns_of(pa.concat_tables(tables))
         dropped_ns = np.array(dropped.times_ns, dtype=np.int64)
-        answer = {
-            name: np.concatenate(
-                [np.zeros(0, dtype), *(batch.output[name] for batch in batches)], dtype=dtype
-            )
-            for name, dtype in self._output
-        }
         measured = replace(
-            measure(batches, self._ts, self._load, self._drops, dropped_ns),
+            measure(batches, answer, self._ts, self._load, self._drops, dropped_ns),
             plan="streaming, form packed, open loop",
             counters={
                 "micro_batches": float(len(batches)),
@@ -137,7 +214,7 @@ class OpenLoop:
         if self._dropper.failed():
             raise EngineCrashError("the process that drops files failed; see its error above")
 
-    def _reports(self) -> Mapping[int, int]:
+    def _batch_starts(self) -> dict[int, int]:
         """Return when each micro-batch began, on the wall clock in ns."""
         last = max(self._answers, default=-1)
         deadline = time.monotonic() + REPORT_S
@@ -147,29 +224,11 @@ class OpenLoop:
             if last < 0 or (report is not None and report["batchId"] >= last):
                 break
             time.sleep(0.005)
-        begun: dict[int, int] = {}
-        for report in self._started.recentProgress:
-            if report["numInputRows"]:
-                begun[report["batchId"]] = _wall_ns(report["timestamp"])
-        return begun
-
-    def _batches(self, start_ns: int, begun: Mapping[int, int]) -> list[Batch]:
-        batches: list[Batch] = []
-        processed: dict[int, int] = {}
-        for number, (at_ns, table) in sorted(self._answers.items()):
-            processed |= _acknowledgements(table)
-            columns = columns_of(table)
-            real = columns["src"].astype(np.int64) >= 0
-            done_ns = at_ns - start_ns
-            batches.append(
-                Batch(
-                    taken_ns=begun.get(number, done_ns),
-                    done_ns=done_ns,
-                    output={name: column[real] for name, column in columns.items()},
-                    processed=dict(processed),
-                )
-            )
-        return batches
+        return {
+            report["batchId"]: _wall_ns(report["timestamp"])
+            for report in self._started.recentProgress
+            if report["numInputRows"]
+        }
 
 
 def _acknowledgements(table: pa.Table) -> dict[int, int]:

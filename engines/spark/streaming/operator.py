@@ -120,7 +120,7 @@ def operator(query: StatefulQuery) -> Callable[..., Iterator[pd.DataFrame]]:
                 if src in sources:
                     pending.promise(int(src), int(ts), int(rows))
         for src, added in runs.items():
-            (pending.add_unordered if query.beats else pending.add)(src, added)
+            pending.add(src, added, promised=query.beats)
         pending.settle()
         complete = pending.take(sources)
         if complete:

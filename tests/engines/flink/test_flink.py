@@ -8,14 +8,13 @@ import pytest
 
 from streamlab.engines import environment
 from streamlab.engines.conformance import CASES, ordinary_input
+from streamlab.engines.conformance_load import small_load
 from streamlab.engines.errors import EngineError
-from streamlab.engines.flink import results
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.flink.build import compile_programs
-from streamlab.engines.flink.task_files import warm_up_rows, write_task
+from streamlab.engines.flink.files import ROW, read_rows, warm_up_rows, write_task
 from streamlab.engines.flink.workloads import SHAPES
 from streamlab.engines.options import OptionError, check_options
-from streamlab.engines.small_load import small_load
 from streamlab.workloads.registry import workload
 from tests.engines.tasks import task_of
 
@@ -134,7 +133,7 @@ def test_a_warm_up_takes_a_prefix_in_event_time():
 
 
 def part(folder: Path, number: int, places: list[tuple[int, int, int]]) -> None:
-    rows = np.zeros(len(places), dtype=results.ROW)
+    rows = np.zeros(len(places), dtype=ROW)
     rows["ts"], rows["stream"], rows["row"] = np.array(places).T.reshape(3, -1)
     rows["value"] = np.arange(len(places)) + 10 * number
     rows.tofile(folder / f"{number}.part")
@@ -144,12 +143,12 @@ def test_rows_of_several_tasks_are_merged_by_the_events_that_made_them(tmp_path)
     part(tmp_path, 0, [(1, 0, 0), (2, 0, 1), (2, 0, 1)])
     part(tmp_path, 1, [(1, 1, 0), (2, 0, 0), (3, 0, 2)])
     part(tmp_path, 2, [])
-    rows = results.read_rows(tmp_path, 3, timed=False)
+    rows = read_rows(tmp_path, 3, timed=False)
     assert rows["value"].tolist() == [0, 10, 11, 1, 2, 12]
 
 
 def test_a_row_that_left_its_task_late_stays_late(tmp_path):
     part(tmp_path, 0, [(5, 0, 5), (1, 0, 1), (6, 0, 6)])
     part(tmp_path, 1, [(2, 1, 0)])
-    rows = results.read_rows(tmp_path, 2, timed=False)
+    rows = read_rows(tmp_path, 2, timed=False)
     assert rows["ts"].tolist() == [2, 5, 1, 6]

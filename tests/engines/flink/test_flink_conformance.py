@@ -22,10 +22,10 @@ from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import DGSProgram
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of
-from tests.engines.own_environment import made
+from tests.engines.separate_environment import requires_environment
 from tests.engines.tasks import task_of
 
-pytestmark = made(FlinkEngine)
+pytestmark = requires_environment(FlinkEngine)
 
 QUICK = {"warm_up_rounds": 0, "heap_mb": 256}
 PROGRAMS = [

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.engines.conformance_load import small_load
 from streamlab.engines.multicore.adapter import FAMILIES, MulticoreEngine
 from streamlab.engines.multicore.dgs.adaptive.deciders import PlanProposal
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.options import OptionError, check_options
 from streamlab.engines.protocol import Measured, OfferedLoad
-from streamlab.engines.small_load import small_load
 from streamlab.workloads.model import Columns, Input, Program, Workload
 from streamlab.workloads.model.dgs.plan import Plan
 from tests.engines.tasks import assert_equal

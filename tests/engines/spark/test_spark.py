@@ -1,6 +1,7 @@
 """Spark gives every oracle's answer in every form, and leaves nothing behind."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,8 @@ from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedE
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.batch import windows
 from streamlab.engines.spark.batch.windows import Separators
-from streamlab.engines.spark.dgs import split
+from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import END
-from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.streaming.groups import labels, murmur3
 from streamlab.engines.spark.workloads import (
     FORMS,
@@ -22,31 +22,35 @@ from streamlab.engines.spark.workloads import (
     OPERATORS,
     PIPELINES,
     PROGRAMS,
+    WORKLOADS,
     SparkOptions,
+    forms,
 )
 from streamlab.workloads.model import Pipeline, Query
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.registry import names, workload
 from tests.engines.clock import load_at_once
 from tests.engines.inputs import head, tied_input, without_events
-from tests.engines.spark.tasks import VARIANTS, assert_right, micro_batches, spark_task
-
-ALL_FORMS = [(variant, form) for variant in ("streaming", "batch") for form in FORMS[variant]]
-"""`cached` runs the queries of `batch`."""
+from tests.engines.spark.inputs import PARAMS, spark_input
+from tests.engines.spark.runs import VARIANTS, assert_right, micro_batch_options, spark_task
 
 
 @pytest.mark.full
-@pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
-@pytest.mark.parametrize(("variant", "form"), ALL_FORMS)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "variant", "form"),
+    # `cached` runs the queries of `batch`.
+    [(n, variant, form) for n in WORKLOADS for variant in VARIANTS for form in forms(n, variant)],
+)
 def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
     name, variant, form, spark, tmp_path
 ):
-    data = tied_input(name, seed=len(variant + form))
-    how = {"variant": variant, "form": form, **micro_batches(variant, 3)}
-    measured, _ = assert_right(spark_task(name, data, tmp_path, **how))
+    data = spark_input(name, seed=len(variant + form))
+    how = {"variant": variant, "form": form, **micro_batch_options(variant, 3)}
+    chosen = workload(name).bound(PARAMS.get(name, {}))
+    measured, outputs = assert_right(spark_task(chosen, data, tmp_path, **how))
     assert measured.plan == f"{variant}, form {form}"
+    assert outputs
 
 
 @pytest.mark.spark
@@ -70,13 +74,21 @@ def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
     assert_right(spark_task(name, data, tmp_path, variant=variant))
 
 
-@pytest.mark.some(1)
+EMPTY = [
+    *product(PROGRAMS, FORMS),
+    *product(("nyse_hedge", "wordcount"), VARIANTS),
+    pytest.param("cart_abandonment", "streaming", marks=pytest.mark.full),
+    pytest.param("items_sold_together", "batch", marks=pytest.mark.full),
+]
+
+
+@pytest.mark.some(2)
 @pytest.mark.spark
-@pytest.mark.parametrize("variant", FORMS)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "variant"), EMPTY)
 def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
-    empty = without_events(tied_input(name, seed=1))
-    assert_right(spark_task(name, empty, tmp_path, variant=variant))
+    empty = without_events(spark_input(name, seed=1))
+    _, outputs = assert_right(spark_task(name, empty, tmp_path, variant=variant))
+    assert not outputs
 
 
 @pytest.mark.some(1)
@@ -132,12 +144,18 @@ def test_a_missing_input_file_is_a_crash_that_names_the_workload(variant, spark,
         prepared.run()
 
 
+def cut(task, folder, files):
+    """Split the input of a DGS program into files."""
+    query = DgsQuery(workload=task.workload, output=(), form="packed", workers=2)
+    query.cut(task.dataset, folder, files)
+
+
 def test_an_event_at_the_time_of_the_closing_heartbeat_is_refused(tmp_path):
     data = tied_input("event_window", seed=5)
     late = replace(head(data.streams[0], 1), ts=np.array([END]))
     given = spark_task("event_window", replace(data, streams=(late, *data.streams[1:])), tmp_path)
     with pytest.raises(EngineError, match=r"stream-0.*shift the event times down"):
-        split(layout(given.dataset), tmp_path / "files", 2)
+        cut(given, tmp_path / "files", 2)
 
 
 @pytest.mark.parametrize(
@@ -167,32 +185,18 @@ def test_an_unknown_workload_is_refused_with_the_list_of_known_ones(tmp_path):
     assert "event_window, fraud_detection" in SparkEngine().unsupported(other)
 
 
-DECLARED = [
-    *(
-        (name, variant, (name, variant) != ("page_view_join", "streaming"))
-        for name in PROGRAMS
-        for variant in FORMS
-    ),
-    *(
-        (name, variant, name not in ("nyse_hedge", "scale_join"))
-        for name in OPERATORS
-        for variant in VARIANTS
-    ),
-    *(
-        (name, variant, variant == "batch" or name == "linear_road_pos_rep")
-        for name in PIPELINES
-        for variant in VARIANTS
-    ),
-]
-"""Of every query, whether the second property holds."""
-
-
-@pytest.mark.parametrize(("name", "variant", "holds"), DECLARED)
-def test_every_query_declares_the_three_properties_with_reasons(name, variant, holds):
+@pytest.mark.parametrize("variant", FORMS)
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_query_declares_the_three_properties_with_reasons(name, variant):
     declared = SparkEngine().properties(name, variant)
     assert set(declared) == {"PIP1", "PIP2", "PIP3"}
     assert all(len(found.why) > 20 for found in declared.values())
-    assert declared["PIP2"].holds is holds
+
+
+def test_a_workload_without_a_relation_is_refused_with_the_reason(tmp_path):
+    given = spark_task("parametric", ordinary_input(workload("parametric")), tmp_path)
+    with pytest.raises(UnsupportedError, match="no query for parametric: its operators cost"):
+        SparkEngine().prepare(given)
 
 
 def test_every_program_has_a_relation_or_a_reason():
@@ -244,7 +248,7 @@ def test_windows_of_a_stream_before_the_markers_stream_include_ties():
 
 def test_the_split_keeps_every_row_and_closes_every_stream(tmp_path):
     given = spark_task("page_view_join", tied_input("page_view_join", seed=8), tmp_path)
-    split(layout(given.dataset), tmp_path / "files", 3)
+    cut(given, tmp_path / "files", 3)
     for index, stream in enumerate(given.dataset.streams):
         files = sorted((tmp_path / "files" / f"stream-{index}").iterdir())
         times = np.concatenate([pq.read_table(file)["ts"].to_numpy() for file in files])

@@ -1,4 +1,4 @@
-"""Spark in the conformance suite: on one session; at night, in one for each case as well."""
+"""Spark in the conformance suite: on one session; at night, in one for each variant as well."""
 
 import pytest
 
@@ -30,15 +30,10 @@ OF_DGS = [
     for index, case in enumerate(CASES)
     if index % step == 0
 ]
-# Every answer, and batches, are in test_spark_operators.py and test_spark_pipelines.py.
+# Every answer, and batches, are in test_spark.py.
 OF_OTHERS = [
     ("streaming", "wordcount", "a single stream"),
-    pytest.param("streaming", "nyse_hedge", "ties in event time", marks=FULL),
-    pytest.param("batch", "paircount", "an ordinary input", marks=FULL),
-    pytest.param("batch", "scale_join", "more workers than streams", marks=FULL),
     ("streaming", "linear_road_new_seg", "a single stream"),
-    pytest.param("streaming", "cart_abandonment", "more workers than streams", marks=FULL),
-    pytest.param("batch", "items_viewed_together", "ties in event time", marks=FULL),
 ]
 OF_ANY = [
     pytest.param(variant, name, case, marks=FULL)
@@ -78,7 +73,7 @@ def test_spark_conforms_on_other_programs(variant, name, case, spark, tmp_path):
 
 @pytest.mark.full
 @pytest.mark.spark
-@pytest.mark.parametrize(("variant", "name", "case"), [*OF_DGS, *OF_OTHERS, *ALONE])
+@pytest.mark.parametrize(("variant", "name", "case"), ALONE)
 def test_spark_conforms_in_a_session_of_its_own(variant, name, case, tmp_path):
     check(variant, name, case, tmp_path, shared=False)
 

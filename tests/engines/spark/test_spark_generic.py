@@ -16,9 +16,9 @@ from streamlab.workloads.model.dataflow import Flow, OpStateless, of_events
 from streamlab.workloads.registry import names, workload
 from tests.engines.clock import load_at_once
 from tests.engines.inputs import input_of
-from tests.engines.own_environment import made
+from tests.engines.separate_environment import requires_environment
 from tests.engines.spark import programs
-from tests.engines.spark.tasks import assert_right, micro_batches, spark_task
+from tests.engines.spark.runs import assert_right, micro_batch_options, spark_task
 from tests.engines.tasks import run_task
 
 SHOWN = {
@@ -45,7 +45,7 @@ ALL = [
 @pytest.mark.parametrize(("variant", "name"), ALL)
 def test_the_answer_is_the_oracles_without_a_query_of_its_own(variant, name, spark, tmp_path):
     found = workload(name)
-    how = {"variant": variant, **micro_batches(variant, 2)}
+    how = {"variant": variant, **micro_batch_options(variant, 2)}
     given = spark_task(found, ordinary_input(found), tmp_path, **how)
     measured, outputs = assert_right(given)
     assert outputs
@@ -194,7 +194,9 @@ def test_results_that_several_processes_would_keep_in_one_database_are_refused(
 
 @pytest.mark.full
 @pytest.mark.spark
-@pytest.mark.parametrize("system", ["sqlite", pytest.param("duckdb", marks=made(DuckdbEngine))])
+@pytest.mark.parametrize(
+    "system", ["sqlite", pytest.param("duckdb", marks=requires_environment(DuckdbEngine))]
+)
 def test_workers_look_up_in_a_database_as_others_do(spark, system, tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
     chosen = workload("ad_enrichment").bound({"lookup": system})

@@ -11,26 +11,28 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from streamlab.engines.conformance_load import small_load
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.recording import STEP_NS
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.spark.adapter import SparkEngine
-from streamlab.engines.spark.layout import layout
+from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.streaming import file_source
 from streamlab.engines.spark.streaming.chunk import Pending
 from streamlab.engines.spark.streaming.file_source import Dropper
-from streamlab.engines.spark.streaming.latencies import (
+from streamlab.engines.spark.streaming.load_files import BEATS, cut, stage
+from streamlab.engines.spark.streaming.open_loop import (
     Batch,
     due_times,
     measure,
 )
-from streamlab.engines.spark.streaming.load_files import BEATS, cut, stage
 from streamlab.engines.spark.workloads import PROGRAMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
-from tests.engines.clock import load_at_once, load_of
+from streamlab.workloads.registry import workload
+from tests.engines.clock import load_of
 from tests.engines.inputs import tied_input
-from tests.engines.spark.tasks import spark_task
-from tests.engines.tasks import check_task, task_of
+from tests.engines.spark.runs import spark_task
+from tests.engines.tasks import check_task
 
 MS = 1_000_000
 
@@ -41,10 +43,8 @@ def array(*values):
 
 def due_in_order(times, span_ns):
     """Spread all events evenly over a span, in their total order."""
-    whole = np.concatenate(times)
-    due = np.empty(len(whole), dtype=np.int64)
-    due[np.argsort(whole, kind="stable")] = np.arange(len(whole)) * span_ns // max(1, len(whole))
-    return np.split(due, np.cumsum([len(ts) for ts in times])[:-1])
+    events = sum(map(len, times))
+    return small_load(times, np.arange(events) * span_ns // max(1, events)).due_ns
 
 
 def run(name, dataset, folder, load, **options):
@@ -75,20 +75,6 @@ def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(name, mixe
     assert measured.sent.own_thread
 
 
-@pytest.mark.full  # under a load test_conformance.py has a cut as well
-@pytest.mark.spark
-def test_a_cut_dataset_gives_the_answer_of_its_cut_under_a_load_and_without(spark, tmp_path):
-    whole = write_dataset(
-        tied_input("page_view_join", fewest=1, seed=5), "page_view_join", tmp_path / "d"
-    )
-    short = truncate(whole, event_times(whole), 9)
-    assert 0 < short.events < whole.events
-    load = load_of(due_in_order(event_times(short), 200 * MS))
-    _, open_loop = run("page_view_join", short, tmp_path / "open", load)
-    _, catch_up = run("page_view_join", short, tmp_path / "catch-up", None, micro_batches=2)
-    assert sorted(open_loop["ts"]) == sorted(catch_up["ts"])
-
-
 @pytest.mark.spark
 def test_an_empty_input_ends_at_once(spark, tmp_path):
     data = tied_input("event_window", fewest=1, seed=1)
@@ -110,23 +96,6 @@ def test_a_query_that_fails_under_a_load_is_a_crash(spark, tmp_path):
     with pytest.raises(EngineCrashError, match="event_window"):
         prepared.run()
     prepared.close()
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"variant": "batch", "options": {}}, "reads its whole input at once"),
-        ({"options": {"file_ms": 0}}, "file_ms is 0; it must be a whole number of at least 1"),
-    ],
-)
-def test_what_cannot_take_a_load_is_refused_with_the_reason(change, reason, tmp_path):
-    data = tied_input("event_window", fewest=1, seed=6)
-    given = replace(
-        task_of("event_window", data, tmp_path, "streaming"),
-        load=load_at_once([len(stream) for stream in data.streams]),
-    )
-    assert SparkEngine().unsupported(given) is None
-    assert reason in SparkEngine().unsupported(replace(given, **change))
 
 
 def test_only_variants_that_take_a_load_have_a_ceiling():
@@ -155,7 +124,7 @@ def test_a_beat_promises_what_is_true_and_as_much_as_the_drop_shows():
                 rows, beat = int(drops.rows[src][place + 1]), int(drops.beats[src][place])
                 assert (times[rows:] >= beat).all()
                 if rows:
-                    pending.add_unordered(src, [{"ts": times[:rows]}])
+                    pending.add(src, [{"ts": times[:rows]}], promised=True)
                 pending.promise(src, beat, rows)
             pending.settle()
             taken = pending.take((0, 1, 2))
@@ -168,10 +137,10 @@ def test_a_beat_waits_for_all_files_of_its_drop():
     pending = Pending()
     pending.promise(0, 5, 2)
     pending.promise(0, 8, 4)
-    pending.add_unordered(0, [{"ts": array(6, 8)}])
+    pending.add(0, [{"ts": array(6, 8)}], promised=True)
     pending.settle()
     assert pending.take((0,)) == {}
-    pending.add_unordered(0, [{"ts": array(3, 5)}])
+    pending.add(0, [{"ts": array(3, 5)}], promised=True)
     pending.settle()
     assert pending.take((0,))[0]["ts"].tolist() == [3, 5, 6, 8]
     assert pending.taken == {0: 4}
@@ -179,8 +148,8 @@ def test_a_beat_waits_for_all_files_of_its_drop():
 
 def test_files_that_spark_read_in_another_order_are_put_in_order():
     pending = Pending()
-    pending.add_unordered(0, [{"ts": array(4, 4, 1, 4), "pos": array(4, 5, 0, 3)}])
-    pending.add_unordered(0, [{"ts": array(2, 3), "pos": array(1, 2)}])
+    pending.add(0, [{"ts": array(4, 4, 1, 4), "pos": array(4, 5, 0, 3)}], promised=True)
+    pending.add(0, [{"ts": array(2, 3), "pos": array(1, 2)}], promised=True)
     pending.promise(0, 4, 6)
     pending.settle()
     assert pending.take((0,))[0]["pos"].tolist() == [0, 1, 2, 3, 4, 5]
@@ -191,9 +160,10 @@ def test_staged_files_hold_every_row_once_in_order_of_modification_time(tmp_path
     dataset = write_dataset(data, "page_view_join", tmp_path / "data")
     ts = event_times(dataset)
     drops = cut(ts, due_in_order(ts, 100), end_ns=100, period_ns=9)
-    staged = stage(layout(dataset), drops, tmp_path / "staging", tmp_path / "watched")
-    assert len(staged.moves) == len(drops)
-    assert all(Path(moves[-1][0]).parent.name == BEATS for moves in staged.moves)
+    query = DgsQuery(workload=workload(dataset.workload), output=(), form="packed", workers=2)
+    moves = stage(query, dataset, drops, tmp_path / "staging", tmp_path / "watched")
+    assert len(moves) == len(drops)
+    assert all(Path(drop[-1][0]).parent.name == BEATS for drop in moves)
     for src, times in enumerate(ts):
         files = (tmp_path / "staging" / f"stream-{src}").iterdir()
         ordered = sorted(files, key=lambda file: file.stat().st_mtime_ns)
@@ -242,11 +212,12 @@ def test_latency_runs_from_due_time_and_service_latency_from_the_micro_batch():
     drops = cut(ts, due, end_ns=130 * MS, period_ns=100 * MS)
     dropped = drops.planned_ns + MS
     batches = [
-        Batch(taken_ns=102 * MS, done_ns=150 * MS, output=outputs(1, 2), processed={0: 2}),
-        Batch(taken_ns=200 * MS, done_ns=310 * MS, output=outputs(3), processed={0: 3}),
+        Batch(taken_ns=102 * MS, done_ns=150 * MS, outputs=2, processed=2),
+        Batch(taken_ns=200 * MS, done_ns=310 * MS, outputs=1, processed=3),
     ]
+    output = {"ts": ts[0], "src": np.zeros(3, dtype=np.int16)}
     load = load_of(due, warm_up_ns=5 * MS)
-    found = measure(batches, ts, load, drops, dropped)
+    found = measure(batches, output, ts, load, drops, dropped)
     assert near(found.latency, {140 * MS: 1, 190 * MS: 1})
     assert near(found.warm_up_latency, {150 * MS: 1})
     assert near(found.service_latency, {48 * MS: 1, 110 * MS: 1})
@@ -256,10 +227,6 @@ def test_latency_runs_from_due_time_and_service_latency_from_the_micro_batch():
     assert found.progress.outputs.tolist() == [0, 2, 0, 1]
     assert found.progress.latency_max_ns.tolist()[::2] == [-1, -1]
     assert near(found.sent.lag, {MS: 3})
-
-
-def outputs(*ts):
-    return {"ts": array(*ts), "src": np.zeros(len(ts), dtype=np.int16)}
 
 
 def near(histogram, expected):

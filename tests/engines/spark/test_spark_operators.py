@@ -1,4 +1,4 @@
-"""Queries of operators on Spark: the oracle's answer in each form, or a refusal with its reason."""
+"""Queries of operators on Spark: cuts, states and files, or a refusal with its reason."""
 
 from dataclasses import replace
 
@@ -7,85 +7,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.engines.spark.adapter import SparkEngine
-from streamlab.engines.spark.layout import layout
 from streamlab.engines.spark.operators.clock import clock
 from streamlab.engines.spark.operators.run import OperatorQuery
 from streamlab.engines.spark.workloads import OPERATORS as FORMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
-from streamlab.workloads.model import ListColumn, ModelError, Query
+from streamlab.workloads.model import ModelError
 from streamlab.workloads.model.reference import answer_of
-from streamlab.workloads.registry import names, workload
-from tests.engines.inputs import head, input_of, without_events
-from tests.engines.spark.tasks import VARIANTS, assert_right, micro_batches, spark_task
-
-QUERIES = [name for name in names() if isinstance(workload(name).program, Query)]
-PARAMS = {
-    "forward": {"copies": 3},
-    "longest_tweet_per_hashtag": {"wa_ms": 5, "ws_ms": 5},
-    "nyse_hedge": {"ws_ms": 6},
-    "paircount": {"wa_ms": 7, "ws_ms": 20, "distance": 2, "counting": "bag"},
-    "scale_join": {"ws_ms": 9},
-    "wordcount": {"wa_ms": 7, "ws_ms": 20},
-}
-"""Small windows, some of which do not end where another begins."""
-RANGES = {"price": (95, 106), "average": (100, 101), "id": (0, 3)}
-"""Values so that many pairs match; others are in [-20, 20)."""
-
-
-def random_input(name, seed, *, mixed=False):
-    """Ties everywhere, times before 1970, a gap, a stream without events, ends that differ."""
-    query = workload(name).program
-    rng = np.random.default_rng(seed)
-    kinds = [(kind,) for kind in range(len(query.kinds))]
-    kinds = [*kinds, *kinds, (0,)]
-    if mixed:
-        kinds.append(tuple(range(len(query.kinds))))
-    streams = []
-    for index, held in enumerate(kinds):
-        rows = 0 if index == len(kinds) - 1 and not mixed else int(rng.integers(20, 60))
-        ts = np.sort(rng.integers(-60, int(rng.integers(20, 60)), rows))
-        ts[ts > 10] += 100
-        fields, lists = {}, {}
-        for kind in held:
-            given = query.operators[0].inputs[kind]
-            fields |= {field: given.fields[field] for field in given.fields.names}
-            lists |= dict(given.lists)
-        payload = {
-            field: rng.integers(*RANGES.get(field, (-20, 20)), rows).astype(of)
-            for field, of in fields.items()
-        }
-        if "average" in payload:
-            payload["average"][::7] = 0  # no average, no distance from it
-        if "chars" in payload:
-            payload["chars"] = np.abs(payload["chars"])
-        for field, of in lists.items():
-            payload[field] = ListColumn.of(
-                [rng.integers(0, 6, rng.integers(0, 7)).tolist() for _ in range(rows)], of
-            )
-        if len(held) > 1:
-            payload["tag"] = rng.choice(held, rows)
-        streams.append((held, ts, payload))
-    return input_of(query.kinds, *streams)
+from streamlab.workloads.registry import workload
+from tests.engines.inputs import head
+from tests.engines.spark.inputs import PARAMS, operator_input
+from tests.engines.spark.runs import VARIANTS, assert_right, micro_batch_options, spark_task
 
 
 def task(name, data, folder, *, params=None, **given):
-    chosen = workload(name).bound(PARAMS[name] if params is None else params)
+    chosen = workload(name).bound(PARAMS.get(name, {}) if params is None else params)
     return spark_task(chosen, data, folder, **given)
-
-
-@pytest.mark.full
-@pytest.mark.pairwise(strength=1)
-@pytest.mark.spark
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize(("name", "form"), [(n, f) for n in QUERIES for f in FORMS[n]])
-def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
-    name, form, variant, spark, tmp_path
-):
-    data = random_input(name, seed=len(name))
-    given = task(name, data, tmp_path, variant=variant, form=form, **micro_batches(variant, 3))
-    measured, outputs = assert_right(given)
-    assert measured.plan == f"{variant}, form {form}"
-    assert outputs > 20
 
 
 @pytest.mark.pairwise(strength=1)
@@ -94,8 +30,10 @@ def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
 @pytest.mark.parametrize("name", ["paircount", "scale_join"])
 def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, tmp_path):
     params = {"wa_ms": 30, "ws_ms": 60, "distance": 0} if name == "paircount" else None
-    data = random_input(name, seed=4, mixed=name == "scale_join")
-    given = task(name, data, tmp_path, variant=variant, params=params, **micro_batches(variant, 2))
+    data = operator_input(name, seed=4, mixed=name == "scale_join")
+    given = task(
+        name, data, tmp_path, variant=variant, params=params, **micro_batch_options(variant, 2)
+    )
     # In the gap: the last window before it is closed by the cut alone.
     short = truncate(given.dataset, event_times(given.dataset), 61)
     assert 0 < short.events < given.dataset.events
@@ -105,19 +43,9 @@ def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, t
     assert name != "paircount" or last == 60 > max(s.ts_max for s in short.streams)
 
 
-@pytest.mark.some(1)
-@pytest.mark.spark
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", ["nyse_hedge", "wordcount"])
-def test_an_empty_input_gives_an_empty_answer(name, variant, spark, tmp_path):
-    empty = without_events(random_input(name, seed=1))
-    _, outputs = assert_right(task(name, empty, tmp_path, variant=variant))
-    assert not outputs
-
-
 @pytest.mark.spark
 def test_a_stream_join_lets_go_of_tuples_that_the_watermark_has_passed(spark, tmp_path):
-    data = random_input("scale_join", seed=2)
+    data = operator_input("scale_join", seed=2)
     kept = replace(data, streams=data.streams[:2])
     given = task("scale_join", kept, tmp_path, micro_batches=4)
     measured, _ = assert_right(given)
@@ -127,12 +55,12 @@ def test_a_stream_join_lets_go_of_tuples_that_the_watermark_has_passed(spark, tm
 
 
 def test_a_form_of_another_workload_is_refused(tmp_path):
-    given = task("nyse_hedge", random_input("nyse_hedge", seed=1), tmp_path, form="bins")
+    given = task("nyse_hedge", operator_input("nyse_hedge", seed=1), tmp_path, form="bins")
     assert "nyse_hedge has no form 'bins'; it has pairs" in SparkEngine().unsupported(given)
 
 
 def test_windows_that_overlap_too_much_for_a_plan_are_refused(tmp_path):
-    data = random_input("wordcount", seed=1)
+    data = operator_input("wordcount", seed=1)
     given = task("wordcount", data, tmp_path, params={"wa_ms": 1, "ws_ms": 1001})
     assert "windows of 1001 ms every 1 ms are 1,001" in SparkEngine().unsupported(given)
     given = replace(given, workload=workload("wordcount").bound({"wa_ms": 1, "ws_ms": 1000}))
@@ -140,7 +68,7 @@ def test_windows_that_overlap_too_much_for_a_plan_are_refused(tmp_path):
 
 
 def far(name, ts, folder):
-    data = random_input(name, seed=1)
+    data = operator_input(name, seed=1)
     moved = replace(head(data.streams[0], 1), ts=np.array([ts]))
     return task(name, replace(data, streams=(moved, *data.streams[1:])), folder)
 
@@ -169,7 +97,7 @@ def test_event_times_that_the_model_refuses_are_refused_as_by_the_reference(name
 
 
 def test_an_input_without_a_stream_of_a_kind_is_refused(tmp_path):
-    data = random_input("scale_join", seed=1)
+    data = operator_input("scale_join", seed=1)
     left = replace(data, streams=data.streams[:1])
     reason = SparkEngine().unsupported(task("scale_join", left, tmp_path))
     assert reason == "spark scale_join needs a stream of kind right; the dataset has none"
@@ -177,29 +105,32 @@ def test_an_input_without_a_stream_of_a_kind_is_refused(tmp_path):
 
 @pytest.mark.parametrize("first", [-(10**12), -1, 0, 1, 10**15])
 def test_the_clock_moves_by_whole_advances_and_keeps_all_times_above_its_origin(first, tmp_path):
-    data = random_input("wordcount", seed=3)
+    data = operator_input("wordcount", seed=3)
     moved = [replace(s, ts=s.ts - s.ts.min(initial=0) + first) for s in data.streams]
-    found = layout(task("wordcount", replace(data, streams=tuple(moved)), tmp_path).dataset)
+    found = task("wordcount", replace(data, streams=tuple(moved)), tmp_path).dataset
     times = clock(found, 7)
     assert times.origin % 7 == 0
     assert 7 <= first - times.origin < 14
     assert times.end == max(int(s.ts[-1]) for s in moved if len(s))
 
 
-def query_of(given):
+def cut(given, folder, files):
+    """Split an input into files; return its parts."""
     form = FORMS[given.workload.name][0]
-    return OperatorQuery(workload=given.workload, output=(), form=form, workers=2)
+    query = OperatorQuery(workload=given.workload, output=(), form=form, workers=2)
+    query.cut(given.dataset, folder, files)
+    return query.parts(given.dataset)
 
 
 def test_aligned_files_end_at_one_event_time_and_lose_nothing(tmp_path):
-    data = random_input("scale_join", seed=6, mixed=True)
+    data = operator_input("scale_join", seed=6, mixed=True)
     given = task("scale_join", data, tmp_path)
-    plan = layout(given.dataset)
-    parts = query_of(given).split(plan, tmp_path / "files", 4, closing=999)
+    parts = cut(given, tmp_path / "files", 4)
     latest, rows = -1000, 0
     for place in range(4):
         tables = [
-            pq.read_table(tmp_path / "files" / p.name / f"part-0000{place}.parquet") for p in parts
+            pq.read_table(tmp_path / "files" / p.folder / f"part-0000{place}.parquet")
+            for p in parts
         ]
         times = np.concatenate([table["ts"].to_numpy() for table in tables])
         assert times.min() > latest
@@ -211,13 +142,13 @@ def test_aligned_files_end_at_one_event_time_and_lose_nothing(tmp_path):
 
 
 def test_closed_files_end_with_a_heartbeat_at_the_end_of_the_input(tmp_path):
-    given = task("wordcount", random_input("wordcount", seed=6), tmp_path)
-    plan = layout(given.dataset)
-    parts = query_of(given).split(plan, tmp_path / "files", 2, closing=999)
+    given = task("wordcount", operator_input("wordcount", seed=6), tmp_path)
+    parts = cut(given, tmp_path / "files", 2)
+    end = max(stream.ts_max for stream in given.dataset.streams)
     for part in parts:
-        tables = [pq.read_table(p) for p in sorted((tmp_path / "files" / part.name).iterdir())]
+        tables = [pq.read_table(p) for p in sorted((tmp_path / "files" / part.folder).iterdir())]
         rows = [row for table in tables for row in table.to_pylist()]
         assert len(tables) == 2
-        assert len(rows) == plan.streams[part.src].rows + 1
-        assert rows[-1] == {"ts": 999, "user": None, "chars": None, "words": None, "hashtags": None}
+        assert len(rows) == given.dataset.streams[part.src].rows + 1
+        assert rows[-1] == {"ts": end, "user": None, "chars": None, "words": None, "hashtags": None}
         assert all(row["words"] is not None for row in rows[:-1])

@@ -21,11 +21,11 @@ from streamlab.workloads.inputs.ads.databases.lookup import FOLDER, System, look
 from streamlab.workloads.inputs.ads.databases.sqlite import SQLITE
 from streamlab.workloads.model import Dataflow, ModelError, Pipeline, Query
 from streamlab.workloads.registry import workload
-from tests.engines.own_environment import made
+from tests.engines.separate_environment import requires_environment
 from tests.workloads.suite.ads_queries import FORMS, SMALL
 from tests.workloads.suite.streams import agreed, generated
 
-WITH_DUCKDB = made(DuckdbEngine)
+WITH_DUCKDB = requires_environment(DuckdbEngine)
 SYSTEMS = [
     pytest.param(SQLITE, id="sqlite"),
     pytest.param(DUCKDB, id="duckdb", marks=WITH_DUCKDB),

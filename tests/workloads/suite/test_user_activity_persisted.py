@@ -15,11 +15,11 @@ from streamlab.workloads.model import Input, ModelError, Workload
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.user_activity.persist import TABLE
-from tests.engines.own_environment import made
+from tests.engines.separate_environment import requires_environment
 from tests.workloads.suite.ads_queries import FORMS
 from tests.workloads.suite.streams import agreed, generated, rows
 
-SYSTEMS = ["sqlite", pytest.param("duckdb", marks=made(DuckdbEngine))]
+SYSTEMS = ["sqlite", pytest.param("duckdb", marks=requires_environment(DuckdbEngine))]
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,11 @@ def test_what_is_kept_is_what_was_given_last_of_each_user(system: str, form: str
 
 @pytest.mark.parametrize(("form", "variant"), [("handcrafted", "vsn"), ("typed", "dataflow")])
 @pytest.mark.parametrize(
-    "system", ["sqlite", pytest.param("duckdb", marks=[made(DuckdbEngine), pytest.mark.full])]
+    "system",
+    [
+        "sqlite",
+        pytest.param("duckdb", marks=[requires_environment(DuckdbEngine), pytest.mark.full]),
+    ],
 )
 def test_compiled_functions_of_several_workers_keep_it(
     system: str, form: str, variant: str, tmp_path: Path

@@ -1,20 +1,22 @@
-"""Defines queries 2, 3 and 4 of TPCx-BB: sessions of users, and views before a purchase."""
+"""Defines queries 1, 2, 3, 4 and 15 of TPCx-BB: items on tickets, sessions, views, and daily sales."""
 
 from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
-from streamlab.engines.spark.pipelines import lists, steps, totals
+from streamlab.engines.spark.pipelines import lists, steps
 from streamlab.engines.spark.pipelines.relation import (
     AS_PLACE,
     IN_ORDER,
     PLACE,
     Relation,
+    by_key,
     id_filter,
+    in_one_group,
 )
-from streamlab.engines.spark.pipelines.stateful import by_key, in_one_group
-from streamlab.workloads.inputs.retail.schema import DYNAMIC, ORDER
+from streamlab.workloads.inputs.retail.parameters import day_number
+from streamlab.workloads.inputs.retail.schema import DAY_MS, DYNAMIC, ORDER
 from streamlab.workloads.model import Params
 
 _UNSOLD = "user != 0 and sale = 0"
@@ -29,10 +31,7 @@ def in_sessions(clicks: DataFrame, gap_ms: int) -> DataFrame:
 
 
 def closed_sessions(sessions: DataFrame) -> DataFrame:
-    """Return sessions (`user`, `session`, `began`, ...) with the place of the click that ends each.
-
-    A session ends when the user's next session begins; the last session of each user is omitted.
-    """
+    """Return sessions with the place of the click that ends each: the user's next session begins."""
     end = "lead(began) over (partition by user order by session) as end"
     return sessions.selectExpr("*", end).where("end is not null")
 
@@ -65,7 +64,7 @@ def _lists_so_far(pairs: DataFrame, params: Params) -> DataFrame:
         *PLACE, lists.hour_start(int(params["hour_ms"])), f"{params['item']} as item_1",
         "item as item_2", "1L as count",
     )  # fmt: skip
-    return in_one_group(named, totals.lists(int(params["top"]), 0, restart=False))
+    return in_one_group(named, steps.lists(int(params["top"]), 0, restart=False))
 
 
 def _relevant(clicks: DataFrame, params: Params) -> DataFrame:
@@ -84,9 +83,11 @@ def _last_views(clicks: DataFrame, params: Params) -> DataFrame:
     recent = counted.selectExpr(
         *PLACE, "sale", f"collect_list({view}) over (partition by user {frame}) as recent"
     )
-    kept = f"filter(recent, view -> ts - view.time <= {params['within_ms']}L)"
+    recent_views = f"filter(recent, view -> ts - view.time <= {params['within_ms']}L)"
     pairs = recent.where("sale != 0").selectExpr(
-        *PLACE, lists.hour_start(int(params["hour_ms"])), f"posexplode({kept}) as (nth, view)"
+        *PLACE,
+        lists.hour_start(int(params["hour_ms"])),
+        f"posexplode({recent_views}) as (nth, view)",
     )
     named = pairs.selectExpr(*PLACE, "since", "nth", "view.item as item")
     return lists.running_lists(named, int(params["item"]), int(params["top"]))
@@ -118,7 +119,88 @@ def _abandoned_carts(clicks: DataFrame, params: Params) -> DataFrame:
 
 def _abandoned_carts_stream(clicks: DataFrame, params: Params, groups: int) -> DataFrame:
     step = steps.abandoned_carts(int(params["gap_ms"]))
-    return in_one_group(by_key(clicks.where(_UNSOLD), "user", groups, step), totals.means())
+    return in_one_group(by_key(clicks.where(_UNSOLD), "user", groups, step), steps.means())
+
+
+def _lines(sales: DataFrame, params: Params) -> DataFrame:
+    """Return the sales of the selected stores and categories, with the slot of their ticket."""
+    selected = " and ".join(
+        (id_filter(params, "stores", "store"), id_filter(params, "categories", "category"))
+    )
+    slot = f"pmod(ticket, {params['open_tickets']}L) as slot"
+    return sales.where(selected).selectExpr("ts", "src", "row", "ticket", "item", slot)
+
+
+def _dated(sales: DataFrame, params: Params) -> DataFrame:
+    """Return the sales of the selected stores from the first day on, with their day, at most `days`."""
+    begin = day_number(str(params["first_day"])) * DAY_MS
+    selected = sales.where(f"ts >= {begin}L and {id_filter(params, 'stores', 'store')}")
+    day = f"least((ts - {begin}L) div {DAY_MS}L, {params['days']}L) as day"
+    return selected.selectExpr(*PLACE, "category", day, "net_paid")
+
+
+def _sold_together(sales: DataFrame, params: Params) -> DataFrame:
+    by_slot = f"partition by slot {IN_ORDER}"
+    others = f"case when lag(ticket) over ({by_slot}) = ticket then 0 else 1 end as begins"
+    opened = _lines(sales, params).selectExpr("*", others)
+    tickets = opened.selectExpr("*", f"sum(begins) over ({by_slot}) as number")
+    first = tickets.groupBy("slot", "number", "item").agg(F.min(F.expr(AS_PLACE)).alias("place"))
+    # The items of a ticket before a line; empty at its first line.
+    turns = "partition by slot, number order by place"
+    before = "rows between unbounded preceding and 1 preceding"
+    counted = first.selectExpr(
+        "place.ts as ts",
+        "item",
+        f"row_number() over ({turns}) as nth",
+        f"collect_list(item) over ({turns} {before}) as had",
+    )
+    pairs = counted.where(f"nth <= {params['most_items']}").selectExpr(
+        "ts", "item", "explode(had) as other", lists.hour_start(int(params["hour_ms"]))
+    )
+    ordered = pairs.selectExpr(
+        "ts", "since", "least(item, other) as item_1", "greatest(item, other) as item_2"
+    )
+    return lists.hourly_lists(ordered, int(params["top"]), int(params["more_than"]))
+
+
+def _sold_together_stream(sales: DataFrame, params: Params, groups: int) -> DataFrame:
+    step = steps.sold_together(int(params["most_items"]), int(params["hour_ms"]))
+    pairs = by_key(_lines(sales, params), "slot", groups, step)
+    return in_one_group(
+        pairs, steps.lists(int(params["top"]), int(params["more_than"]), restart=True)
+    )
+
+
+def _declining(sales: DataFrame, params: Params) -> DataFrame:
+    days = (
+        _dated(sales, params)
+        .groupBy("category", "day")
+        .agg(F.min(F.expr(AS_PLACE)).alias("began"), F.sum("net_paid").alias("paid"))
+    )
+    by_category = "over (partition by category order by day)"
+    sums = days.selectExpr(
+        "category",
+        "day",
+        f"lead(began) {by_category} as end",
+        f"count(day) {by_category} as n",
+        f"sum(day) {by_category} as x",
+        f"sum(paid) {by_category} as y",
+        f"sum(day * paid) {by_category} as xy",
+        f"sum(day * day) {by_category} as xx",
+    )
+    trends = sums.where("end is not null").selectExpr(
+        "end.*",
+        "category",
+        "day",
+        "n as points",
+        "n * xy - x * y as rise",
+        "n * xx - x * x as run",
+    )
+    return trends.where(f"day < {params['days']} and points > 1 and rise <= 0")
+
+
+def _declining_stream(sales: DataFrame, params: Params, groups: int) -> DataFrame:
+    return by_key(_dated(sales, params), "category", groups, steps.declining(int(params["days"])))
 
 
 RELATIONS: Mapping[str, Relation] = {
@@ -138,6 +220,18 @@ RELATIONS: Mapping[str, Relation] = {
         fields=("user", "sale", "page"),
         batch=_abandoned_carts,
         streaming=_abandoned_carts_stream,
+        order=PLACE,
+    ),
+    "items_sold_together": Relation(
+        fields=("ticket", "item", "category", "store"),
+        batch=_sold_together,
+        streaming=_sold_together_stream,
+        order=lists.ORDER,
+    ),
+    "declining_categories": Relation(
+        fields=("category", "store", "net_paid"),
+        batch=_declining,
+        streaming=_declining_stream,
         order=PLACE,
     ),
 }

@@ -1,4 +1,4 @@
-"""Writes a task for the Java process, as files that it reads before the clock starts."""
+"""Exchanges files with the Java process: the task, and the answer with the times of a load."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,10 +8,22 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.flink.workloads import SHAPES, Shape
-from streamlab.engines.protocol import Task
-from streamlab.workloads.model import Input, ListColumn, Stream
+from streamlab.engines.protocol import IntArray, Measured, Task
+from streamlab.engines.recording import OpenRun, measured
+from streamlab.workloads.model import Columns, Input, ListColumn, Stream
+from streamlab.workloads.model.streams.total_order import merge
 
 LONG, INT = np.dtype("<i8"), np.dtype("<i4")
+ROW = [
+    ("ts", "<i8"),
+    ("stream", "<i4"),
+    ("row", "<i4"),
+    ("kind", "<i4"),
+    ("key", "<i4"),
+    ("value", "<i8"),
+    ("other", "<i8"),
+]
+Rows = npt.NDArray[np.void]
 
 
 def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: Path) -> None:
@@ -98,19 +110,65 @@ def _value(stream: Stream, shape: Shape, kinds: int) -> npt.NDArray[Any] | None:
     columns = {kind: shape.values[kind] for kind in stream.kinds if shape.values[kind] is not None}
     if not columns:
         return None
-    if len(stream.kinds) == 1:
-        return _numbers(stream, columns[stream.kinds[0]])
-    assert stream.tag is not None
-    kinds_of_events = stream.tag % kinds
+    kind_of_event = np.full(len(stream), stream.kinds[0])
+    if stream.tag is not None:
+        kind_of_event = stream.tag % kinds
     value = np.zeros(len(stream), dtype=LONG)
     for kind, column in columns.items():
-        rows = kinds_of_events == kind
-        value[rows] = _numbers(stream, column)[rows]
+        rows = kind_of_event == kind
+        value[rows] = np.asarray(stream.payload[str(column)])[rows]
     return value
 
 
-def _numbers(stream: Stream, column: str | None) -> npt.NDArray[Any]:
-    assert column is not None
-    values = stream.payload[column]
-    assert not isinstance(values, ListColumn)
-    return values
+def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
+    """Return the rows of all parts (Part.java), each in its order, merged by place.
+
+    A row's place is that of the event that made it. A row that is late in its part stays late: it takes the place of
+    the latest row before it. `timed` rows have their time of arrival, `emit_ns`.
+    """
+    dtype = np.dtype([*ROW, ("emit_ns", "<i8")] if timed else ROW)
+    by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
+    rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
+    rank = np.empty(len(rows), dtype=np.int64)
+    rank[np.lexsort((rows["row"], rows["stream"], rows["ts"]))] = np.arange(len(rows))
+    begin = 0
+    for part_rows in by_part:
+        ranks = rank[begin : begin + len(part_rows)]
+        np.maximum.accumulate(ranks, out=ranks)
+        begin += len(part_rows)
+    return rows[np.argsort(rank, kind="stable")]
+
+
+def answer(task: Task, rows: Rows) -> Columns:
+    """Return the columns of the program's output."""
+    output = task.workload.program.output
+    fields = {"ts": "ts", **SHAPES[task.workload.name].answer}
+    return {name: rows[fields[name]].astype(output[name]) for name in output.names or ()}
+
+
+def measure_load(
+    task: Task, data: Input, rows: Rows, folder: Path, plan: str, counters: dict[str, float]
+) -> Measured:
+    """Return the measurements of a run under a load."""
+    assert task.load is not None
+    order = merge(data, task.workload.program).order
+    sent, done = (_times(data, folder, name)[order] for name in ("sent_ns", "done_ns"))
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    first = np.cumsum([0, *(len(stream) for stream in data.streams)])
+    run = OpenRun(
+        due_ns=np.concatenate(task.load.due_ns)[order],
+        sent_ns=sent,
+        taken_ns=sent,
+        done_ns=done,
+        made_by=position[first[rows["stream"]] + rows["row"]],
+        emit_ns=rows["emit_ns"].astype(np.int64),
+    )
+    return measured(run, task.load, plan=plan, counters=counters)
+
+
+def _times(data: Input, folder: Path, name: str) -> IntArray:
+    streams: list[npt.NDArray[Any]] = [
+        np.fromfile(folder / f"{index}.{name}", dtype="<i8") for index in range(len(data.streams))
+    ]
+    return np.concatenate(streams).astype(np.int64)

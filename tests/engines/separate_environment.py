@@ -1,25 +1,72 @@
-"""An engine with an environment of its own on random input, in a process of its own.
+"""Tests of engines in an environment of their own run in other processes.
 
-`python random_inputs.py ENGINE VARIANT EXAMPLES WORKLOAD...` ends with code 1 and the
-smallest input that has another answer than the oracle's. Many ties, empty streams, negative times
-and values, and streams of several kinds, which an engine may refuse.
+`python separate_environment.py ENGINE VARIANT EXAMPLES WORKLOAD...` runs an engine on random input. It ends with code 1
+and the smallest input that has another answer than the oracle's. Many ties, empty streams, negative times and values,
+and streams of several kinds, which an engine may refuse.
 """
 
+import os
+import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from streamlab.engines import environment
 from streamlab.engines.environment import activate
 from streamlab.engines.protocol import Engine
 from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.conform.suite import State, conform, find_variants
 from streamlab.workloads.model import Input, Workload
 from streamlab.workloads.registry import workload
 from tests.engines.tasks import check_task, task_of
+from tests.examples import examples
 from tests.workloads.suite.small_inputs import small_inputs
+
+ROOT = Path(__file__).parents[2]
+"""From where `tests` is imported."""
+
+
+def requires_environment(engine: type[Engine]):
+    """Skip a module's tests, loudly, where the engine's environment is not made."""
+    lacking = environment.unusable_reason(engine.name, environment.declared_environment(engine))
+    return pytest.mark.skipif(
+        lacking is not None, reason=f"{engine.name.upper()} IS NOT TESTED: {lacking}"
+    )
+
+
+def check_conformance(engine: str, variant: str, workload: str, refused: set[str]) -> None:
+    """Check that every case of the suite is right, but for those that are refused."""
+    (chosen,) = find_variants(engine, (variant,))
+    found = conform(engine, chosen, workload)
+    assert found.failures == ()
+    assert {seen.case for seen in found.with_state(State.REFUSED)} == refused
+
+
+def check_random_inputs(engine: str, variant: str, workloads: Sequence[str]) -> None:
+    """Check random inputs, which are all supported, and of which a quarter has an answer."""
+    wanted = examples(150)
+    done = subprocess.run(
+        [
+            *(sys.executable, __file__),
+            *(engine, variant, str(wanted), *workloads),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = [[int(word) for word in line.split()[1:]] for line in done.stdout.splitlines()]
+    assert len(counts) == len(workloads)
+    assert min(answered for answered, _ in counts) >= wanted, done.stdout
+    assert sum(with_outputs for _, with_outputs in counts) > len(workloads) * wanted / 4
+
 
 SMALL = {
     "wa_ms": st.integers(1, 7),

@@ -1,4 +1,4 @@
-"""Runs the steps of generic queries without Spark, cut into micro-batches and groups anyhow."""
+"""Runs tasks on Spark, and the steps of generic queries without it, cut into micro-batches and groups anyhow."""
 
 import pickle
 import random
@@ -7,15 +7,36 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from streamlab.engines.spark.files import END, heartbeat, nullable, numbered
+from streamlab.engines.spark.adapter import SparkEngine
+from streamlab.engines.spark.files import END, append_heartbeat, append_row_numbers
 from streamlab.engines.spark.generic.segments import segments
-from streamlab.engines.spark.generic.steps import Step, initial_step_state, parcels_of, pieces
+from streamlab.engines.spark.generic.steps import Step, initial_state, parcels_of, pieces
 from streamlab.engines.spark.generic.tables import ROW, sort_by_place, unpack
 from streamlab.engines.spark.generic.task_reference import TaskReference
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.model.reference import apply
 from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
+from tests.engines.tasks import check_task, task_of
+
+VARIANTS = ("streaming", "batch")
+
+
+def spark_task(chosen, data, folder, *, variant="streaming", workers=2, **options):
+    """Return a task on an input, written below `folder`; without a warm-up unless asked for."""
+    options = {"warm_up_rounds": 0} | options
+    return task_of(chosen, data, folder, variant, workers=workers, options=options)
+
+
+def assert_right(task):
+    """Run a task, compare it with the oracle; return what was measured and how many outputs."""
+    measured, answer = check_task(SparkEngine(), task)
+    return measured, len(answer["ts"])
+
+
+def micro_batch_options(variant, count):
+    """Return the options for so many, where a variant has them."""
+    return {"micro_batches": count} if variant.endswith("streaming") else {}
 
 
 def reference_for(data, workers):
@@ -39,8 +60,7 @@ def table_of(stream):
 
 def closed(table):
     """Return a stream with numbered rows and the heartbeat that closes it."""
-    rows = nullable(numbered(table, ROW))
-    return pa.concat_tables([rows, heartbeat(rows, **{"ts": END, ROW: len(table)})])
+    return append_heartbeat(append_row_numbers(table, ROW), {"ts": END, ROW: len(table)})
 
 
 def micro_batches(data, cuts):
@@ -73,7 +93,7 @@ def run(program, data, workers, cuts, seed):
             for group in {parcel.group for parcel in parcels}:
                 own = [parcel for parcel in parcels if parcel.group == group]
                 before = kept.get((index, group))
-                held = initial_step_state(reference) if before is None else pickle.loads(before)
+                held = initial_state(reference) if before is None else pickle.loads(before)
                 made += step.process(group, held, own, ended=False)
                 kept[index, group] = pickle.dumps(held)
             parcels = made

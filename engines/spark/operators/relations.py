@@ -1,0 +1,199 @@
+"""Defines the relations of queries of operators, the same in batch and streaming.
+
+Tweets: sliding windows over the exploded keys of each tweet. If the keys of a tweet are a set, arrays are made
+distinct before they are exploded. SQL array functions make the pairs of words; no Python runs on tweets.
+
+Joins: Spark joins streams, and spreads joins over tasks, by equality only. Therefore time is split into buckets, a
+fixed number per window. A left tuple is in one bucket; a right tuple is copied to all buckets that its window reaches.
+Each pair near enough in time meets in exactly one bucket, the left tuple's, where the exact conditions are checked.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
+
+from streamlab.engines.spark.operators.clock import Clock
+from streamlab.workloads.inputs.tweets.declaration import counts_bag
+from streamlab.workloads.model import Params
+from streamlab.workloads.suite.paircount.program import FIRST
+from streamlab.workloads.suite.scale_join.program import BAND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """The inputs of a relation.
+
+    `kinds` has all tuples by kind: `ts`, `src` (the stream), the kind's columns and, unless the relation uses no event
+    time, `time`: `ts` as a timestamp, with a watermark when streaming. `tasks` is for heavy joins.
+    """
+
+    kinds: Mapping[str, DataFrame]
+    params: Params
+    clock: Clock
+    form: str
+    tasks: int
+    streaming: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """The query of one workload.
+
+    Attributes:
+        build: returns the output: `ts`, the fields of the program's output, and `src`, the stream of the tuple that
+            caused a record, or 0.
+        delay_ms: how far the watermark stays behind the latest event; None: the relation uses no event time.
+        closes: whether outputs wait for the watermark, so that streams must end with heartbeats.
+        aligned: whether micro-batches must end at the same event time in all streams, to keep outputs in time order.
+    """
+
+    build: Callable[[Inputs], DataFrame]
+    delay_ms: int | None
+    closes: bool = False
+    aligned: bool = False
+
+
+PER_WINDOW = 8
+"""Buckets per window in batch: 17 copies of a right tuple, and 6 % more pairs than necessary."""
+PER_WINDOW_STREAMING = 2
+"""The same in a stream, where copies are state: 5 of a right tuple, and 25 % more pairs than necessary."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bins:
+    """An additional equality on values, as SQL: the left tuple's bin, and all bins of a right tuple."""
+
+    left: str
+    right: str
+
+
+def near_join(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None) -> DataFrame:
+    """Return the join of the kinds `left` and `right` within `ws_ms`.
+
+    `match` is the SQL condition of a pair, with prefixes `l_` and `r_`; `output` is the SQL of the output without `ts`;
+    `bins` None compares all pairs near in time.
+    """
+    size = int(inputs.params["ws_ms"])
+    count = PER_WINDOW_STREAMING if inputs.streaming else PER_WINDOW
+    width = max(1, -(-size // count))
+    reach = -(-size // width)
+    left, right = (_add_prefix(inputs.kinds[kind], kind[0]) for kind in ("left", "right"))
+    bucket = f"{inputs.clock.since('l_ts')} div {width}"
+    left = left.select("*", F.expr(bucket).alias("l_bucket"))
+    bucket = f"{inputs.clock.since('r_ts')} div {width}"
+    copies = f"sequence({bucket} - {reach}, {bucket} + {reach})"
+    right = right.select("*", F.explode(F.expr(copies)).alias("r_bucket"))
+    equal = "l_bucket = r_bucket"
+    if bins is not None:
+        left = left.select("*", F.expr(bins.left).alias("l_bin"))
+        right = right.select("*", F.explode(F.expr(bins.right)).alias("r_bin"))
+        equal += " and l_bin = r_bin"
+    if inputs.streaming:
+        # On timestamps, from which Spark derives when a tuple can leave the state.
+        close = (
+            f"r_time >= l_time - interval {size} milliseconds"
+            f" and r_time <= l_time + interval {size} milliseconds"
+        )
+    else:
+        close = f"r_ts between l_ts - {size}L and l_ts + {size}L"
+        by = ["bucket"] if bins is None else ["bucket", "bin"]
+        # One hash table per bucket: a sort would not reduce the pairs.
+        left = left.repartition(inputs.tasks, *(f"l_{name}" for name in by))
+        right = right.repartition(inputs.tasks, *(f"r_{name}" for name in by)).hint("shuffle_hash")
+    joined = left.join(right, F.expr(f"{equal} and {match} and {close}"))
+    return joined.selectExpr("greatest(l_ts, r_ts) + 1 as ts", *output, "cast(0 as short) as src")
+
+
+def _add_prefix(frame: DataFrame, side: str) -> DataFrame:
+    return frame.select(*(F.col(name).alias(f"{side}_{name}") for name in frame.columns))
+
+
+def _copies(inputs: Inputs) -> DataFrame:
+    tuples = reduce(DataFrame.unionByName, inputs.kinds.values())
+    copies = F.explode(F.expr(f"sequence(1, {inputs.params['copies']})"))
+    return tuples.select((F.col("ts") + 1).alias("ts"), "id", "value", "src", copies).drop("col")
+
+
+_NUM = "(cast(r_price as double) - r_average) * l_average"
+_DEN = "(cast(l_price as double) - l_average) * r_average"
+
+
+def _hedges(inputs: Inputs) -> DataFrame:
+    low, high = (f"{float(inputs.params[name])!r}D * {_DEN}" for name in ("lower", "upper"))
+    match = (
+        "l_id <> r_id and l_average <> 0"
+        f" and (({_DEN} > 0 and {low} <= {_NUM} and {_NUM} <= {high})"
+        f" or ({_DEN} < 0 and {high} <= {_NUM} and {_NUM} <= {low}))"
+    )
+    return near_join(inputs, match, ["l_id", "l_price", "r_id", "r_price"])
+
+
+_MATCH = f"abs(l_x - r_a) <= {BAND} and abs(l_y - r_b) <= {BAND}"
+_OUTPUT = ["l_x as x", "l_y as y", "r_a as a", "r_b as b", "r_c as c", "r_d as d"]
+_BIN = f"cast(floor({{}} / {BAND}) as int)"
+"""A bin is as wide as the band, so that a partner is in the same bin or in a neighbouring bin."""
+_BINS = Bins(
+    left=_BIN.format("l_x"),
+    right=f"sequence({_BIN.format('r_a')} - 1, {_BIN.format('r_a')} + 1)",
+)
+
+
+def _band_pairs(inputs: Inputs) -> DataFrame:
+    return near_join(inputs, _MATCH, _OUTPUT, _BINS if inputs.form == "bins" else None)
+
+
+def _word_counts(inputs: Inputs) -> DataFrame:
+    counts = _windows(inputs, _keys(inputs, "words"), F.count(F.lit(1)))
+    return counts.selectExpr("ts", "key as word", "value as count", "src")
+
+
+def _pair_counts(inputs: Inputs) -> DataFrame:
+    pairs = _keys(inputs, _word_pairs(int(inputs.params["distance"])))
+    counts = _windows(inputs, pairs, F.count(F.lit(1)))
+    return counts.selectExpr("ts", "key as pair", "value as count", "src")
+
+
+def _longest(inputs: Inputs) -> DataFrame:
+    longest = _windows(inputs, _distinct("hashtags"), F.max("chars"))
+    return longest.selectExpr("ts", "key as hashtag", "value as chars", "src")
+
+
+def _keys(inputs: Inputs, keys: str) -> str:
+    return keys if counts_bag(inputs.params) else _distinct(keys)
+
+
+def _distinct(keys: str) -> str:
+    return f"array_distinct({keys})"
+
+
+def _word_pairs(distance: int) -> str:
+    """Return the SQL of all pairs of words at most `distance` apart; 0: any two."""
+    near = f"slice(words, at + 2, {distance})" if distance else "slice(words, at + 2, size(words))"
+    pair = f"cast(first as bigint) * {FIRST}L + second"
+    return f"flatten(transform(words, (first, at) -> transform({near}, second -> {pair})))"
+
+
+def _windows(inputs: Inputs, keys: str, value: Column) -> DataFrame:
+    """Return `ts`, `key`, `value` of every key in every window that ends by the end of the input."""
+    advance, size = (f"{inputs.params[name]} milliseconds" for name in ("wa_ms", "ws_ms"))
+    keyed = inputs.kinds["tweet"].select("time", "chars", F.explode(F.expr(keys)).alias("key"))
+    window = F.window("time", size, advance).alias("window")
+    values = keyed.groupBy(window, "key").agg(value.alias("value"))
+    right = F.expr(inputs.clock.back("window.end")).alias("ts")
+    values = values.select(right, "key", "value", F.lit(0).cast("short").alias("src"))
+    # In a stream the watermark closes windows up to the end only; a table has no watermark.
+    return values if inputs.streaming else values.where(F.col("ts") <= inputs.clock.end)
+
+
+RELATIONS: Mapping[str, Relation] = {
+    "forward": Relation(build=_copies, delay_ms=None),
+    # A watermark 1 ms behind: a join drops tuples that are not later, and ties may continue in the next file.
+    "nyse_hedge": Relation(build=_hedges, delay_ms=1, aligned=True),
+    "scale_join": Relation(build=_band_pairs, delay_ms=1, aligned=True),
+    "wordcount": Relation(build=_word_counts, delay_ms=0, closes=True),
+    "paircount": Relation(build=_pair_counts, delay_ms=0, closes=True),
+    "longest_tweet_per_hashtag": Relation(build=_longest, delay_ms=0, closes=True),
+}
