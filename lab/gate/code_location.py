@@ -97,7 +97,9 @@ def check_built_packages(cells: Sequence[Cell], source: Path = SOURCE) -> None:
         GateError: an engine or workload is elsewhere.
     """
     packages = list(_built_folders(source.resolve()))
-    for engine, workload in dict.fromkeys((cell.engine, cell.entry.found_by) for cell in cells):
+    for engine, workload in dict.fromkeys(
+        (cell.engine, cell.entry.full_reference) for cell in cells
+    ):
         for place in find_places(engine, workload):
             if not place.below(packages):
                 raise GateError(

@@ -60,7 +60,7 @@ def _job(cell: Cell, dataset: Dataset) -> EngineTrial:
         batch=cell.batch or 1,
         options=cell.options,
         dataset=dataset,
-        workload=cell.entry.asked_for(dataset),
+        workload=cell.entry.reference_for(dataset),
         query=cell.query,
         load=cell.load,
     )
