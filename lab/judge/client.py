@@ -78,7 +78,8 @@ def read_request(line: bytes) -> SizeRequest:
     """Return the request of a line by `write_request`."""
     fields = json.loads(line)
     kind = SizeRequest if fields["folder"] is None else JudgementRequest
-    return msgspec.convert(fields, type=kind)
+    request: SizeRequest = msgspec.convert(fields, type=kind)
+    return request
 
 
 def write_judgement(judgement: Judgement) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
     implied = OPEN if search or set(content) - _ALWAYS else CATCH_UP
     mode = table.take("mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), implied)
     label = table.label("label")
-    patterns = {key: table.texts(key) for key in ("engines", "workloads")}
+    patterns: dict[str, Any] = {key: table.texts(key) for key in ("engines", "workloads")}
     if mode == CATCH_UP:
         if search:
             raise table.error("search", f'is {search!r} with mode = "{CATCH_UP}"', f'"{OPEN}"')

@@ -153,9 +153,9 @@ class Runner:
             if trial.name not in self._done:
                 self._measure(session, trial)
         searches = self._searches(self._directory.path)
-        while (trial := searches.next()) is not None:
-            pause(searches.pause_s(trial.cell))
-            searches.record(self._measure(session, trial))
+        while (vote := searches.next()) is not None:
+            pause(searches.pause_s(vote.cell))
+            searches.record(self._measure(session, vote))
 
     def _measure(self, session: Session, trial: Trial) -> TrialRow:
         """Measure a trial and store its row; keep the first right answer of a cell if requested."""
