@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from msgspec import to_builtins
 
 from streamlab.engines.fake.adapter import FakeEngine
 from streamlab.engines.protocol import Variant
@@ -23,7 +24,7 @@ from streamlab.results.meta import CeilingRecord
 from streamlab.results.schema import VERIFIED
 from streamlab.results.store import read_run, read_trials
 from tests.lab.runner.runs import run_lab, stored_searches
-from tests.results.records import store_meta, trial_row
+from tests.results.records import run_meta, store_meta, trial_row
 
 
 def test_run_ends_with_the_path_of_a_run_that_can_be_read(capsys, matrix, dataset):
@@ -396,7 +397,7 @@ def test_a_run_records_how_an_elastic_operator_was_scaled(capsys, matrix):
 @pytest.mark.parametrize(
     "damage",
     [
-        {"cells": None},
+        {"host": None},
         {"cells": 5},
         {"complete": "yes"},
         {"vcs": None},
@@ -407,7 +408,7 @@ def test_a_run_records_how_an_elastic_operator_was_scaled(capsys, matrix):
     ],
 )
 def test_list_runs_tells_damaged_runs_and_lists_the_others(capsys, tmp_path, damage):
-    good = {"cells": {}, "complete": True, "vcs": {"commit": None}}
+    good = to_builtins(run_meta({"complete": True}))
     store_meta(tmp_path / "good", good)
     store_meta(tmp_path / "lacks", good)
     bad = tmp_path / "lacks" / "run.json"
