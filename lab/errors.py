@@ -15,7 +15,7 @@
       MatrixError                       a matrix file is malformed
       ResumeError                       a run cannot be resumed
       LoadError                       a load does not fit its input
-      SearchError   streamlab.lab.runner.search    a search's record does not fit its run
+      SearchError                       a row does not fit its search
       EnergyError                     no such energy provider
       FigureError                     no such figure, or a run cannot serve it
       IsolationError                  a trial cannot be isolated as requested
@@ -23,7 +23,7 @@
       GateError                       a gate cannot compare its two sides
       GitError      streamlab.lab.host            git is missing, or cannot read a repository
 
-This module defines LabError's branches, except those of `streamlab.lab.host` and `streamlab.lab.runner.search`.
+This module defines LabError's branches, except that of `streamlab.lab.host`.
 Only `lab/cli/__init__.py` chooses exit codes.
 """
 
@@ -51,6 +51,10 @@ class LoadError(LabError):
     def __init__(self, message: str, *, feasible_eps: float | None = None) -> None:
         super().__init__(message)
         self.feasible_eps = feasible_eps
+
+
+class SearchError(LabError):
+    """A stored row does not fit its search; the message names the trial."""
 
 
 class EnergyError(LabError):

@@ -77,11 +77,7 @@ def deferred() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise for a signal at once in this block, although it is inside `deferred`.
-
-    Raises:
-        KeyboardInterrupt: a signal was received.
-    """
+    """Raise for a signal at once in this block, although it is inside `deferred`."""
     flag = _flag()
     if flag is None:
         yield
@@ -95,22 +91,14 @@ def interruptible() -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise if a signal was received, even if it was raised before.
-
-    Raises:
-        KeyboardInterrupt: a signal was received since `keep_interrupts`.
-    """
+    """Raise if a signal was received, even if it was raised before."""
     flag = _flag()
     if flag is not None and flag.signals:
         flag.throw()
 
 
 def pause(seconds: float) -> None:
-    """Sleep for some seconds, checking for signals.
-
-    Raises:
-        KeyboardInterrupt: a signal was received.
-    """
+    """Sleep for some seconds, checking for signals."""
     deadline = time.monotonic() + seconds
     check()
     while (left_s := deadline - time.monotonic()) > 0:

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamlab.lab.errors import LabError
-from streamlab.lab.matrix.cells import Trial, expand
-from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.cells import Trial
 from streamlab.lab.matrix.run_arguments import RunArguments
 from streamlab.lab.matrix.toml_table import read_text
-from streamlab.lab.runner.datasets import check_entries
-from streamlab.lab.runner.execution import RunRequest, execute
+from streamlab.lab.runner.execution import execute
+from streamlab.lab.runner.run_plan import plan_run
 from streamlab.reports.numbers import number_of
 from streamlab.reports.page import render_tables, write_report
 from streamlab.results.schema import TrialRow
@@ -142,8 +141,9 @@ def run(
         "options": options,
     }
     settings = {name: value for name, value in arguments.items() if value not in (None, (), [], {})}
+    folder = None
     if matrix is None:
-        request = RunRequest(text=_text(workloads, engines, settings), source="lab.run(...)")
+        text, source = _text(workloads, engines, settings), "lab.run(...)"
     elif workloads or engines or settings:
         conflicting = {"workloads": workloads, "engines": engines, **settings}
         argument = next(name for name, value in conflicting.items() if value)
@@ -152,23 +152,11 @@ def run(
         )
     else:
         path = Path(matrix)
-        request = RunRequest(
-            text=read_text(path, "the matrix"), source=str(path), folder=path.parent
-        )
-    parsed = parse_matrix(request.text, request.source, request.folder)
-    check_entries(parsed)
+        text, source, folder = read_text(path, "the matrix"), str(path), path.parent
+    plan = plan_run(text, source, folder, only=tuple(only))
     set_cache_variables()
-    run_dir, result = execute(
-        parsed,
-        RunRequest(
-            text=request.text, source=request.source, folder=request.folder, only=tuple(only)
-        ),
-        expand(parsed, only),
-        resume=None,
-        out=runs().path if out is None else Path(out),
-        master=master,
-        audience=_Log(),
-    )
+    place = runs().path if out is None else Path(out)
+    run_dir, result = execute(plan, resume=None, out=place, master=master, audience=_Log())
     if result.interrupted:
         raise KeyboardInterrupt(f"interrupted; resume with: lab run --resume {run_dir}")
     return MeasuredRun(path=run_dir.absolute())
@@ -189,7 +177,7 @@ def _text(
     )
     if note := arguments.describe_ignored_workers():
         _LOG.warning("%s", note)
-    return arguments.matrix().to_toml()
+    return arguments.to_toml()
 
 
 def _reference(workload: str | Workload) -> str:
@@ -204,7 +192,7 @@ def _reference(workload: str | Workload) -> str:
 
 
 class _Log:
-    """Logs the progress of a run; an `Audience` (`streamlab.lab.runner.execution`) and its watcher."""
+    """Logs the progress of a run; an `Audience` (`streamlab.lab.runner.execution`)."""
 
     @contextmanager
     def step(self, what: str) -> Iterator[Progress]:
@@ -215,11 +203,8 @@ class _Log:
         _LOG.warning("%s", text)
 
     @contextmanager
-    def trials(self, total: int | None) -> Iterator["_Log"]:
-        yield self
-
-    def advised(self, text: str) -> None:
-        _LOG.warning("%s", text)
+    def trials(self, total: int | None) -> Iterator[None]:
+        yield
 
     def oracle(self, key: str, dataset: Dataset) -> None:
         _LOG.info("expected answer of %s", key)

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
 
 from streamlab.lab.conform.items import LabConform, collect_items
+from streamlab.lab.matrix.toml_table import write_toml
 from streamlab.results import schema
 from streamlab.results.schema import columns_of
 from streamlab.results.store import read_run
@@ -64,7 +64,6 @@ class LabTrial:
     ) -> Row:
         """Run one trial; fail the test if it cannot run or its answer is not verified.
 
-        None means the default of a matrix.
         Arguments are those of a matrix; None means its default. `load` is a `[load]` table with one
         rate.
         """
@@ -95,8 +94,7 @@ class LabTrial:
             ],
             "load": load,
         }
-        text = tomli_w.dumps(_without_none(matrix))
-        return _run(text, self._folders.mktemp("lab_trial"), self._data)
+        return _run(write_toml(matrix), self._folders.mktemp("lab_trial"), self._data)
 
 
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
@@ -145,13 +143,6 @@ def lab_trial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 def lab_conform() -> "LabConform":
     """Run the conformance suite on an engine; see `streamlab.lab.conform.items.LabConform`."""
     return LabConform()
-
-
-def _without_none(value: Any) -> Any:
-    """Return TOML values without the None values in tables."""
-    if isinstance(value, Mapping):
-        return {key: _without_none(item) for key, item in value.items() if item is not None}
-    return [_without_none(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _run(matrix: str, folder: Path, data: Path) -> Row:

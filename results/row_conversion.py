@@ -20,7 +20,7 @@ _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 def convert_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Convert a row to the schema's types; also return a message for each value that does not fit.
 
-    Texts are escaped (`encodable`).
+    Texts are escaped (`escape_text`).
     A value of another type, or beyond 64 bits, becomes null and gets a message.
     A number that is not finite becomes null and gets a warning in the row: the other numbers stay valid.
     Unknown columns stay unchanged.
@@ -34,7 +34,7 @@ def convert_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]
             converted[column.name] = _CONVERSIONS[column.type](value)
         except (TypeError, ValueError, OverflowError):
             converted[column.name] = None
-            shown = encodable(repr(value)[:80])
+            shown = escape_text(repr(value)[:80])
             misfits.append(f"{column.name} is {shown}, which is no {column.type}")
             continue
         if column.type == "float64" and not math.isfinite(value):
@@ -45,7 +45,7 @@ def convert_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]
     return converted, tuple(misfits)
 
 
-def encodable(value: Any) -> Any:
+def escape_text(value: Any) -> Any:
     r"""Escape the texts of a JSON value so that they are valid UTF-8 and safe to print.
 
     Escapes lone surrogates, which stand for invalid bytes (`\udcff`), and control characters, which
@@ -55,14 +55,14 @@ def encodable(value: Any) -> Any:
         shown = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", value)
         return shown.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, Mapping):
-        return {encodable(key): encodable(item) for key, item in value.items()}
+        return {escape_text(key): escape_text(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [encodable(item) for item in value]
+        return [escape_text(item) for item in value]
     return value
 
 
-def with_bytes(text: str) -> str:
-    r"""Restore the invalid bytes that `encodable` escaped in a text.
+def restore_bytes(text: str) -> str:
+    r"""Restore the invalid bytes that `escape_text` escaped in a text.
 
     TOML does not allow `\udcff` alone, so in a matrix it is always such an escape.
     """
@@ -72,7 +72,7 @@ def with_bytes(text: str) -> str:
 def _text(value: object) -> object:
     if not isinstance(value, str):
         raise TypeError
-    return encodable(value)
+    return escape_text(value)
 
 
 def _integer(value: object) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 
 from streamlab.results.errors import ResultsError
 from streamlab.results.meta import RunMeta, parse_meta
-from streamlab.results.row_conversion import convert_row, encodable
+from streamlab.results.row_conversion import convert_row, escape_text
 from streamlab.results.schema import NAMES, SCHEMA_VERSION, STATUSES, TrialRow, columns_of
 from streamlab.results.seal import Seals, load_seals, read_sealed, remedy, write_sealed
 from streamlab.results.table import parquet_of, table_of
@@ -182,7 +182,7 @@ def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[st
         raise ResultsError(
             f"{path} is damaged: expected a JSON object, got {type(loaded).__name__}"
         )
-    return {encodable(key): encodable(value) for key, value in loaded.items()}
+    return {escape_text(key): escape_text(value) for key, value in loaded.items()}
 
 
 def _write_json(run_dir: Path, path: Path, content: Mapping[str, Any]) -> None:

@@ -1,22 +1,28 @@
 """Runs the command line `lab` and chooses its exit codes.
 
-Each subcommand is a module of this package and is imported only when it is used.
+The modules of this package declare the subcommands; `commands` implements them, and is imported on use.
 """
 
 import errno
 import os
 import re
 import sys
-from importlib import import_module
 from io import StringIO, TextIOWrapper
 from typing import Any
 
 import click
 
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.lab.cli import data, measure, programs, results
 from streamlab.lab.cli.output import drop_output, reader_is_gone
 from streamlab.lab.cli.paths import absolute_places
+from streamlab.lab.errors import LabError
 from streamlab.lab.interrupt import keep_interrupts
+from streamlab.results.errors import ResultsError
+from streamlab.results.row_conversion import escape_text
+from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.default_folders import set_cache_variables
+from streamlab.workloads.name_suggestions import suggest_names
 
 EXIT_OK = 0
 EXIT_USER_ERROR = 2
@@ -28,50 +34,20 @@ EXIT_INTERRUPTED = 130
 EXIT_CLOSED_PIPE = 141
 """The code of a process that SIGPIPE ended."""
 
-_COMMANDS = {
-    "run": "Run a matrix of workloads on engines, verified and measured.",
-    "report": "Write an HTML report of one run, or of several side by side.",
-    "figure": "Reproduce a figure of a paper, with a verdict.",
-    "history": "Plot each cell over all stored runs of a machine.",
-    "compare": "Compare two runs: ratios with intervals.",
-    "gate": "Fail on a confirmed regression against a revision or run.",
-    "list": "List workloads, engines, figures or runs.",
-    "data": "Generate, import, show and verify datasets.",
-    "plan": "Show how a workload runs in parallel.",
-    "check": "Test a program against the laws of its programming model.",
-    "new": "Create a package for your own engine or workload.",
-    "conform": "Run the conformance suite on an engine.",
-    "environment": "Install the packages that an engine needs.",
-    "doctor": "Check this machine, and suggest remedies.",
-}
-"""Help texts by command, for `lab --help`, which imports no subcommand."""
-_ATTRIBUTES = {"list": "list_things", "environment": "make_environment"}
-"""Attributes of the commands' modules that differ from the command's name."""
-
 
 class _PipeError(Exception):
     """A pipe has no reader; the cause is the original error, of standard output or a child's pipe."""
 
 
-class _LazyGroup(click.Group):
+class _LabGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*_COMMANDS]  # not list(...): `list` becomes a module of this package
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"streamlab.lab.cli.{cmd_name}")
-        command = getattr(module, _ATTRIBUTES.get(cmd_name, cmd_name))
-        assert isinstance(command, click.Command)
-        return command
+        return [*self.commands]  # in the order of declaration
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
-            from streamlab.workloads.name_suggestions import suggest_names
-
-            remedy = suggest_names(args[0], _COMMANDS, "lab --help")
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            remedy = suggest_names(args[0], self.commands, "lab --help")
             raise click.UsageError(f"no command {args[0]!r}; {remedy}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -81,12 +57,8 @@ class _LazyGroup(click.Group):
         except BrokenPipeError as error:  # click would take it for one of standard output
             raise _PipeError from error
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([*_COMMANDS.items()])
 
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LabGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="stream-lab", prog_name="lab")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -97,6 +69,25 @@ def cli(ctx: click.Context) -> None:
     """
     if os.environ.get("NO_COLOR"):  # no-color.org; Rich reads it itself
         ctx.color = False
+
+
+for _command in (
+    measure.run,
+    results.report,
+    measure.figure,
+    results.history,
+    results.compare,
+    measure.gate,
+    results.list_things,
+    data.data,
+    programs.plan,
+    programs.check,
+    programs.new,
+    programs.conform,
+    programs.environment,
+    programs.doctor,
+):
+    cli.add_command(_command)
 
 
 def main() -> None:
@@ -157,11 +148,7 @@ def _call(arguments: list[str]) -> int:
 
 def _code_of(error: Exception) -> int | None:
     """Return the exit code of an error; None if it is a bug of the lab."""
-    from streamlab.engines.errors import EngineCrashError, EngineError
-    from streamlab.lab.errors import LabError
-    from streamlab.results.errors import ResultsError
-    from streamlab.workloads.datasets.errors import DatasetError
-    from streamlab.workloads.model.errors import ModelError
+    from streamlab.workloads.model.errors import ModelError  # its package imports NumPy
 
     if isinstance(error, EngineCrashError):
         return EXIT_ENGINE_FAILURE
@@ -217,9 +204,7 @@ def _message_of(error: Exception) -> str:
 
 def _plain(message: str) -> str:
     """Return a message without control sequences and with long values shortened."""
-    from streamlab.results.row_conversion import encodable
-
-    text: str = encodable(message)
+    text: str = escape_text(message)
     return _LONG.sub(lambda match: f"{match[0][:100]}...{match[0][-100:]}", text)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from streamlab.lab.cli.paths import LATEST, runs_root
+
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -31,7 +33,6 @@ def _figures() -> Iterable[str]:
 
 
 def _runs() -> Iterable[str]:
-    from streamlab.lab.cli.stored_runs import LATEST, runs_root
     from streamlab.results.store import list_runs
 
     return (LATEST, *(path.name for path in list_runs(runs_root())))

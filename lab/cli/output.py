@@ -29,15 +29,17 @@ class LabCommand(click.Command):
 class LazyCommand(LabCommand):
     """A command without a body: the function of its name in `lab/cli/commands` implements it.
 
-    That module is imported only when the command runs, so `lab --help` and `lab COMMAND --help` start fast.
+    The function's module has the name's first word, and is imported only when the command runs, so
+    `lab --help` and `lab COMMAND --help` start fast.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
         """Import the implementation and run it."""
         assert self.callback is not None
-        module = self.callback.__module__.replace(".cli.", ".cli.commands.")
+        name = self.callback.__name__
         with reserve_output():
-            return ctx.invoke(getattr(import_module(module), self.callback.__name__), **ctx.params)
+            module = import_module(f"streamlab.lab.cli.commands.{name.partition('_')[0]}")
+            return ctx.invoke(getattr(module, name), **ctx.params)
 
 
 class SingleOptionCommand(LabCommand):
@@ -60,12 +62,6 @@ class SingleOptionCommand(LabCommand):
                 f"{twice.opts[0]} is given {options.count(twice)} times; give it once", ctx
             )
         return super().parse_args(ctx, args)
-
-
-class LabGroup(click.Group):
-    """A group of commands whose standard output is the lab's."""
-
-    command_class = LabCommand
 
 
 def stdout() -> TextIO:

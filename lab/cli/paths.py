@@ -1,18 +1,26 @@
-"""Makes a command's paths absolute at its start, because a workload may change the current folder."""
+"""Declares paths of commands, and makes them absolute: a workload may change the current folder."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from streamlab.workloads.default_folders import ROOT_VARIABLE, RUNS_VARIABLE, resolve_from
+from streamlab.workloads.default_folders import (
+    ROOT_VARIABLE,
+    RUNS_VARIABLE,
+    resolve_from,
+    runs,
+)
 from streamlab.workloads.environments import ROOT_VARIABLE as ENGINES_VARIABLE
 
 VARIABLES = (ROOT_VARIABLE, RUNS_VARIABLE, ENGINES_VARIABLE, "LAB_CACHE", "TMPDIR")
 """Environment variables that hold one path, for the lab and the programs that it starts."""
+
+LATEST = "latest"
+"""Name of the newest run."""
 
 LISTS = ("PYTHONPATH",)
 """Environment variables that hold several paths."""
@@ -48,3 +56,20 @@ def absolute_places() -> Iterator[None]:
                 os.environ[name] = absolute
     with resolve_from(folder):
         yield
+
+
+def runs_root() -> Path:
+    """Return the folder of runs: LAB_RUNS, else that of the current checkout, else the user's."""
+    return runs().path.absolute()
+
+
+def runs_option(*names: str, about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a command's option for the folder of runs."""
+    return click.option(
+        *names,
+        type=AbsolutePath(file_okay=False),
+        envvar=RUNS_VARIABLE,
+        default=runs_root,
+        show_default="$LAB_RUNS, else see docs/running.md",
+        help=f"{about} (environment: {RUNS_VARIABLE}).",
+    )

@@ -40,12 +40,13 @@ class Verbosity(Enum):
 
 
 @contextmanager
-def announce(title: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[datasets.Progress]:
+def announce(
+    title: str, *, quiet: bool = False, leave_line: bool = True
+) -> Iterator[datasets.Progress]:
     """Show a bar for a long step; yields a function to call with step, done and total.
 
-    Without a terminal, only steps of more than a second leave a line; with `QUIET`, none does.
+    A step of more than a second leaves a line. With `quiet`, nothing is shown.
     """
-    quiet = verbosity is Verbosity.QUIET
     console = Console(stderr=True)
     began = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
@@ -66,37 +67,17 @@ def announce(title: str, verbosity: Verbosity = Verbosity.USUAL) -> Iterator[dat
 
         yield show
     took = time.monotonic() - began
-    if took > 1 and not quiet:
+    if took > 1 and leave_line and not quiet:
         console.print(escape(f"{title}: {took:.1f} s"), highlight=False)
 
 
 class Terminal:
     """Shows a run on a terminal or in a log; a `streamlab.lab.runner.execution.Audience`."""
 
-    def __init__(self, verbosity: Verbosity) -> None:
-        self._verbosity = verbosity
-
-    def step(self, what: str) -> AbstractContextManager[datasets.Progress]:
-        """Show a bar, and leave a line if the step took long."""
-        return announce(what, self._verbosity)
-
-    def warn(self, text: str) -> None:
-        """Print a warning."""
-        Console(stderr=True).print(escape(f"lab: {text}"), highlight=False, soft_wrap=True)
-
-    def trials(self, total: int | None) -> "TerminalWatcher":
-        """Show a bar, and one line per trial."""
-        return TerminalWatcher(total, self._verbosity)
-
-
-class TerminalWatcher:
-    """Shows a bar on a terminal and one line per trial; a `streamlab.lab.runner.runner.Watcher`."""
-
-    def __init__(self, trials: int | None, verbosity: Verbosity = Verbosity.USUAL) -> None:
-        """Prepare the bar; `trials` is None if searches determine the number of trials."""
+    def __init__(self, verbosity: Verbosity = Verbosity.USUAL) -> None:
         self._verbosity = verbosity
         self._console = Console(stderr=True)
-        self._progress = Progress(
+        self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -108,45 +89,47 @@ class TerminalWatcher:
             transient=True,
             disable=verbosity is Verbosity.QUIET or not self._console.is_terminal,
         )
-        self._task = self._progress.add_task("trials", total=trials)
-        self._trials = trials
-        self._begun = False
+        self._task = self._bar.add_task("trials", total=None)
+        self._total: int | None = None
 
-    def __enter__(self) -> "TerminalWatcher":
-        self._progress.start()
-        return self
+    def step(self, what: str) -> AbstractContextManager[datasets.Progress]:
+        """Show a bar, and leave a line if the step took long."""
+        return announce(what, quiet=self._verbosity is Verbosity.QUIET)
 
-    def __exit__(self, *error: object) -> None:
-        self._progress.stop()
+    def warn(self, text: str) -> None:
+        """Print a warning or a hint."""
+        self._print(f"lab: {text}")
 
-    def advised(self, text: str) -> None:
-        """Print a line of advice."""
-        self._console.print(escape(f"lab: {text}"), highlight=False)
+    @contextmanager
+    def trials(self, total: int | None) -> Iterator[None]:
+        """Show a bar; `total` is None if searches determine the number of trials."""
+        self._total = total
+        self._bar.reset(self._task, total=total)
+        with self._bar:
+            yield
 
     def oracle(self, key: str, dataset: Dataset) -> None:
         """Show that the expected answer is being looked up or computed."""
-        self._progress.update(self._task, description=escape(f"expected answer of {key}"))
+        self._bar.update(self._task, description=escape(f"expected answer of {key}"))
 
     def started(self, trial: Trial) -> None:
         """Show the trial as the current one."""
-        if not self._begun:
-            # A resumed run starts with the trials that are already done.
-            self._begun = True
-            self._progress.update(self._task, completed=trial.order_index)
-        self._progress.update(self._task, description=escape(_title(trial)))
+        self._bar.update(self._task, completed=trial.order_index, description=escape(_title(trial)))
 
     def finished(self, trial: Trial, row: TrialRow) -> None:
         """Print a line for the trial, with the difference if the answer is wrong."""
-        self._progress.update(self._task, advance=1)
+        self._bar.update(self._task, completed=trial.order_index + 1)
         if self._verbosity is Verbosity.QUIET and row.status in (*VERIFIED, UNSUPPORTED):
             return
         number = trial.order_index + 1
-        place = f"[{number}]" if self._trials is None else f"[{number}/{self._trials}]"
-        line = escape(f"{place} {_title(trial)}  {outcome_of(row)}")
-        self._console.print(line, highlight=False, soft_wrap=True)
+        place = f"[{number}]" if self._total is None else f"[{number}/{self._total}]"
+        self._print(f"{place} {_title(trial)}  {outcome_of(row)}")
         if self._verbosity is Verbosity.VERBOSE:
             for detail in details_of(row):
-                self._console.print(escape(f"    {detail}"), highlight=False, soft_wrap=True)
+                self._print(f"    {detail}")
+
+    def _print(self, text: str) -> None:
+        self._console.print(escape(text), highlight=False, soft_wrap=True)
 
 
 def _title(trial: Trial) -> str:

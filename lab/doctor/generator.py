@@ -12,7 +12,7 @@ from pathlib import Path
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import Engine, Variant
 from streamlab.engines.registry import engine, names
-from streamlab.lab.runner.generators import SAFE_SHARE, measure_ceiling
+from streamlab.lab.runner.session import SAFE_SHARE, measure_ceiling
 from streamlab.lab.trial.spec import CeilingJob
 
 BATCHES = (1, 64, 4096)

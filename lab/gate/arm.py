@@ -159,4 +159,5 @@ def run_in_arm(arm: Arm, job: EngineTrial | OracleJob, *, log: Path, timeout_s: 
         )
 
     judge = judge_of(str(arm.python), arm.environment())
-    return run_and_judge(job, start, judge, arm.environment(), log=log, timeout_s=timeout_s)
+    variables = arm.environment()
+    return run_and_judge(job, start, judge, variables, log=log, timeout_s=timeout_s).columns

@@ -92,7 +92,9 @@ def find_loaded_files(folder: Path) -> tuple[Path, ...]:
 
 def check_built_packages(cells: Sequence[Cell]) -> None:
     """Refuse cells whose engine or workload is outside the packages that this lab builds."""
-    for engine, workload in dict.fromkeys((cell.engine, cell.entry.found_by) for cell in cells):
+    for engine, workload in dict.fromkeys(
+        (cell.engine, cell.entry.full_reference) for cell in cells
+    ):
         for place in find_places(engine, workload):
             if not place.is_lab:
                 raise GateError(

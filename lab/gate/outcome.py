@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from streamlab.results.row_conversion import encodable
+from streamlab.results.row_conversion import escape_text
 from streamlab.results.stats.intervals import Interval
 
 
@@ -136,12 +136,13 @@ class GateReport:
 def make_encodable(report: GateReport) -> GateReport:
     """Return a report that every format can encode, as paths and names may contain undecodable bytes."""
     lines = [
-        replace(line, cell=encodable(line.cell), note=encodable(line.note)) for line in report.lines
+        replace(line, cell=escape_text(line.cell), note=escape_text(line.note))
+        for line in report.lines
     ]
     return replace(
         report,
-        old=encodable(report.old),
-        new=encodable(report.new),
+        old=escape_text(report.old),
+        new=escape_text(report.new),
         lines=lines,
-        notes=tuple(map(encodable, report.notes)),
+        notes=tuple(map(escape_text, report.notes)),
     )

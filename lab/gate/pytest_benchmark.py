@@ -13,7 +13,7 @@ from typing import Any
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.metrics import Metric, Pair, TrialResult
 from streamlab.results import schema
-from streamlab.results.row_conversion import encodable
+from streamlab.results.row_conversion import escape_text
 
 LEAST_S, MOST_S = 1e-12, 1e9
 """Range of plausible times: a clock's finest step to thirty years. Others could overflow a ratio."""
@@ -83,11 +83,11 @@ def _read(path: Path) -> tuple[Path, str, dict[str, float]]:
     for name, median in pairs:
         if name in medians:
             raise GateError(
-                f"{path}: {encodable(name)} occurs twice; give one file per process of pytest"
+                f"{path}: {escape_text(name)} occurs twice; give one file per process of pytest"
             )
         if type(median) not in (int, float) or not LEAST_S <= median <= MOST_S:
             raise GateError(
-                f"{path}: {encodable(name)} has a median of {str(median)[:40]} s; expected a "
+                f"{path}: {escape_text(name)} has a median of {str(median)[:40]} s; expected a "
                 f"number from {LEAST_S:g} to {MOST_S:g}; run this benchmark again"
             )
         medians[name] = float(median)

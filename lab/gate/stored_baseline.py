@@ -15,9 +15,9 @@ from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.metrics import Pair, TrialResult
 from streamlab.lab.gate.trials import find_inputs
 from streamlab.lab.matrix.cells import Cell
-from streamlab.lab.matrix.matrix import Matrix
 from streamlab.lab.runner.provenance import host
 from streamlab.lab.runner.run_directory import RunDirectory, new_meta, record_dataset
+from streamlab.lab.runner.run_plan import RunPlan
 from streamlab.lab.runner.runner import Runner, Watcher
 from streamlab.lab.runner.session import surroundings
 from streamlab.results.compare import CELL
@@ -76,16 +76,17 @@ def machine_notes(old: Run, new: Run) -> tuple[str, ...]:
 
 
 def measure_run(
-    matrix: Matrix, text: str, cells: Sequence[Cell], n: int, *, root: Path, master: str, say: Say
+    plan: RunPlan, cells: Sequence[Cell], n: int, *, root: Path, master: str, say: Say
 ) -> Run:
     """Run cells `n` times each as a new run in `root`, and return it.
 
     Raises:
         KeyboardInterrupt: the run was interrupted; its finished trials are stored.
     """
-    repeated = [replace(cell, repetitions=n) for cell in cells]
+    matrix = plan.matrix
+    repeated = tuple(replace(cell, repetitions=n) for cell in cells)
     meta = msgspec.structs.replace(
-        new_meta(matrix, text, repeated, tuple(cell.id for cell in cells), False),
+        new_meta(replace(plan, cells=repeated, only=tuple(cell.id for cell in cells))),
         name=f"gate-{matrix.name}",
         container=surroundings(matrix.settings, cells),
     )

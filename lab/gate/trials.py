@@ -50,7 +50,7 @@ def make_works(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[s
             batch=cell.batch or 1,
             options=cell.options,
             dataset=dataset,
-            workload=cell.entry.asked_for(dataset),
+            workload=cell.entry.reference_for(dataset),
             query=cell.query,
             load=cell.load,
         )

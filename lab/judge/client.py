@@ -22,32 +22,75 @@ from streamlab.lab.trial.spec import Job, fields_of
 from streamlab.results import schema
 from streamlab.workloads.default_folders import here
 
-Result = dict[str, Any]
-
 LACKED_SPACE = "lab_lacked_space"
-"""Key of a judgement: true if the lab itself, not an engine, had no disk space for its files."""
+"""Key of `Judgement.lacked_space` between the processes."""
 TIMEOUT_S = 3600.0
 """Time limit for a judgement; classifying the rows of a wrong answer is slow."""
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests a judgement, or the size of the expected answer before the trial.
+class SizeRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests the number of records in the expected answer, before the trial.
 
     Attributes:
         job: fields of the job (`streamlab.lab.trial.spec.fields_of`).
-        folder: folder of the trial, with its evidence; None: request the size.
-        sightings: the lab's readings of the trial; None: not observed.
-        log: file that the judgement's output is appended to.
+        log: file that the judge's output is appended to.
         environ: environment of the trial's process, which determines where workloads are found.
         cwd: base folder of relative references to workloads.
     """
 
     job: Any
-    folder: str | None
-    sightings: tuple[Sighting, ...] | None
     log: str
     environ: dict[str, str]
     cwd: str
+
+
+class JudgementRequest(SizeRequest, frozen=True, kw_only=True):
+    """Requests a judgement.
+
+    Attributes:
+        folder: folder of the trial, with its evidence.
+        sightings: the lab's readings of the trial; None: not observed.
+    """
+
+    folder: str
+    sightings: tuple[Sighting, ...] | None
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """What the judge says of a job.
+
+    Attributes:
+        columns: columns of the trial's row (`streamlab.results.schema.TrialRow`); empty without evidence.
+        lacked_space: the lab itself, not an engine, had no disk space for its files.
+    """
+
+    columns: dict[str, Any]
+    lacked_space: bool = False
+
+
+def write_request(request: SizeRequest) -> bytes:
+    """Return a request as one line of JSON, in a form that all revisions of the lab read."""
+    fields = {"folder": None, "sightings": None, **msgspec.to_builtins(request)}
+    return json.dumps(fields).encode("ascii") + b"\n"
+
+
+def read_request(line: bytes) -> SizeRequest:
+    """Return the request of a line by `write_request`."""
+    fields = json.loads(line)
+    kind = SizeRequest if fields["folder"] is None else JudgementRequest
+    request: SizeRequest = msgspec.convert(fields, type=kind)
+    return request
+
+
+def write_judgement(judgement: Judgement) -> dict[str, Any]:
+    """Return a judgement as one JSON object, in a form that all revisions of the lab read."""
+    return {**judgement.columns, LACKED_SPACE: judgement.lacked_space}
+
+
+def read_judgement(content: dict[str, Any]) -> Judgement:
+    """Return the judgement of an object by `write_judgement`."""
+    lacked_space = bool(content.pop(LACKED_SPACE, False))
+    return Judgement(columns=content, lacked_space=lacked_space)
 
 
 class Judge:
@@ -67,56 +110,33 @@ class Judge:
         *,
         log: Path,
         environ: Mapping[str, str],
-    ) -> Result:
-        """Return the columns of a job from its evidence; empty without evidence.
+    ) -> Judgement:
+        """Return the judgement of a job with this machine's paths; see `JudgementRequest`.
 
         If the judgement itself fails, the trial is `invalid`: its answer is unknown.
-        The job has this machine's paths; for the other arguments see `Request`.
-
-        Raises:
-            KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).
         """
-        result, ending = self._reply(job, folder, sightings, log=log, environ=environ)
+        request = JudgementRequest(
+            folder=str(folder),
+            sightings=None if sightings is None else tuple(sightings),
+            **_context(job, log, environ),
+        )
+        result, ending = self._reply(request)
         if isinstance(result, dict):
-            return result
-        return {
-            "status": schema.INVALID,
-            "reason": f"the comparison of the answer {ending}; see {log}",
-        }
+            return read_judgement(result)
+        reason = f"the comparison of the answer {ending}; see {log}"
+        return Judgement(columns={"status": schema.INVALID, "reason": reason})
 
     def expected_rows(self, job: Job, *, log: Path, environ: Mapping[str, str]) -> int | None:
-        """Return the number of records in a trial's expected answer; None: not computed yet.
-
-        Raises:
-            KeyboardInterrupt: a signal came (`streamlab.lab.interrupt`).
-        """
-        size, _ = self._reply(job, None, None, log=log, environ=environ)
+        """Return the number of records in a trial's expected answer; None: not computed yet."""
+        size, _ = self._reply(SizeRequest(**_context(job, log, environ)))
         return size if isinstance(size, int) else None
 
-    def _reply(
-        self,
-        job: Job,
-        folder: Path | None,
-        sightings: Sequence[Sighting] | None,
-        *,
-        log: Path,
-        environ: Mapping[str, str],
-    ) -> tuple[object, str]:
+    def _reply(self, request: SizeRequest) -> tuple[object, str]:
         """Return the server's result, and a text about how its process ended."""
-        fields = msgspec.to_builtins(
-            Request(
-                job=fields_of(job),
-                folder=None if folder is None else str(folder),
-                sightings=None if sightings is None else tuple(sightings),
-                log=str(log.absolute()),
-                environ=dict(environ),
-                cwd=str(here()),
-            )
-        )
-        request = json.dumps(fields).encode("ascii") + b"\n"
+        line = write_request(request)
         deadline = time.monotonic() + TIMEOUT_S
         try:
-            replies = self._ask(request, deadline) or self._ask(request, deadline)
+            replies = self._ask(line, deadline) or self._ask(line, deadline)
         except BaseException:
             self.close()
             raise
@@ -183,6 +203,15 @@ class Judge:
                 env={**os.environ, **self._env, "OPENBLAS_NUM_THREADS": "1"},
             )
         return self._server
+
+
+def _context(job: Job, log: Path, environ: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "job": fields_of(job),
+        "log": str(log.absolute()),
+        "environ": dict(environ),
+        "cwd": str(here()),
+    }
 
 
 MOST_SERVERS = 2

@@ -13,7 +13,7 @@ from streamlab.engines.protocol import OfferedLoad
 from streamlab.lab.errors import LoadError
 from streamlab.lab.judge import record
 from streamlab.lab.judge.accounts import Sighting, accounts, contradictions
-from streamlab.lab.judge.client import LACKED_SPACE
+from streamlab.lab.judge.client import Judgement
 from streamlab.lab.judge.verdict import Case, conclude
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.measure import elastic
@@ -33,8 +33,8 @@ from streamlab.workloads.model import Columns, ModelError, Workload
 Result = dict[str, Any]
 
 
-def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Result:
-    """Return the columns from a job's evidence, in types that fit the results.
+def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Judgement:
+    """Judge a job by its evidence; the columns have types that fit the results.
 
     `sightings` are the lab's readings of the trial; None: not observed.
     """
@@ -43,7 +43,7 @@ def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Res
     except (OSError, ValueError, TypeError, KeyError) as error:
         evidence = Evidence(status=schema.INVALID, reason=f"the evidence cannot be read: {error}")
     if evidence is None:
-        return {}
+        return Judgement(columns={})
     result: Result = {name: value for name, value in evidence.columns.items() if name in READINGS}
     if isinstance(job, EngineTrial):
         result["planted_slowdown"] = job.planted_slowdown
@@ -52,10 +52,11 @@ def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Res
         failed = evidence.status not in schema.VERIFIED
         result["status"] = evidence.status if failed else schema.INVALID
         result["reason"] = evidence.reason
-        result[LACKED_SPACE] = evidence.lacked_space
-    elif isinstance(job, EngineTrial):
-        _judge_trial(job, folder, evidence, sightings, result)
-    return _recordable(result)
+        return Judgement(columns=_recordable(result), lacked_space=evidence.lacked_space)
+    lacked_space = False
+    if isinstance(job, EngineTrial):
+        lacked_space = _judge_trial(job, folder, evidence, sightings, result)
+    return Judgement(columns=_recordable(result), lacked_space=lacked_space)
 
 
 def expected_size(job: Job) -> int | None:
@@ -75,11 +76,12 @@ def _judge_trial(
     evidence: Evidence,
     sightings: tuple[Sighting, ...] | None,
     result: Result,
-) -> None:
+) -> bool:
+    """Add the columns of a trial; return whether the lab lacked disk space."""
     timed = evidence.timed
     if timed is None:
         result |= {"status": schema.INVALID, "reason": "the evidence has no timed part"}
-        return
+        return False
     try:
         workload = workload_of(job)
         dataset, load = _offered(job, workload)
@@ -105,7 +107,8 @@ def _judge_trial(
     except Exception as error:
         traceback.print_exc()
         result |= {"status": schema.CRASH, "reason": f"{type(error).__name__}: {error}"}
-        result[LACKED_SPACE] = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        return isinstance(error, OSError) and error.errno == errno.ENOSPC
+    return False
 
 
 def _offered(job: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:

@@ -26,22 +26,14 @@ def engine_columns(measured: Measured) -> Result:
         columns["comparisons"] = int(finite["comparisons"])
     if measured.latency is not None:
         latency = percentiles(measured.latency)
-        columns |= {
-            "latency_definition": measured.latency.definition,
-            "latency_count": latency.count,
-            "latency_p50_ns": latency.p50_ns,
-            "latency_p90_ns": latency.p90_ns,
-            "latency_p99_ns": latency.p99_ns,
-            "latency_p999_ns": latency.p999_ns,
-            "latency_max_ns": latency.max_ns,
-        }
+        columns["latency_definition"] = measured.latency.definition
+        columns["latency_count"] = latency.count
+        for name in ("p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"):
+            columns[f"latency_{name}"] = getattr(latency, name)
     if measured.service_latency is not None:
         service = percentiles(measured.service_latency)
-        columns |= {
-            "service_p50_ns": service.p50_ns,
-            "service_p99_ns": service.p99_ns,
-            "service_max_ns": service.max_ns,
-        }
+        for name in ("p50_ns", "p99_ns", "max_ns"):
+            columns[f"service_{name}"] = getattr(service, name)
     return columns
 
 

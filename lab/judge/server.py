@@ -15,9 +15,12 @@ import sys
 import traceback
 from pathlib import Path
 
-import msgspec
-
-from streamlab.lab.judge.client import Request
+from streamlab.lab.judge.client import (
+    JudgementRequest,
+    SizeRequest,
+    read_request,
+    write_judgement,
+)
 from streamlab.lab.judge.judgement import expected_size, judge
 from streamlab.lab.trial.spec import job_of
 
@@ -66,7 +69,7 @@ def _judge(line: bytes) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         reply = os.dup(1)
         os.set_inheritable(reply, False)
-        request = msgspec.convert(json.loads(line), type=Request)
+        request = read_request(line)
         log = os.open(os.fsencode(request.log), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         os.dup2(log, 1)
         os.dup2(log, 2)
@@ -74,10 +77,10 @@ def _judge(line: bytes) -> None:
         _adopt_environment(request)
         job = job_of(request.job)
         result: object
-        if request.folder is None:
-            result = expected_size(job)
+        if isinstance(request, JudgementRequest):
+            result = write_judgement(judge(job, Path(request.folder), request.sightings))
         else:
-            result = judge(job, Path(request.folder), request.sightings)
+            result = expected_size(job)
         sys.stdout.flush()
         with os.fdopen(reply, "wb") as file:
             file.write(json.dumps({"found": result}).encode() + b"\n")
@@ -90,7 +93,7 @@ def _judge(line: bytes) -> None:
         os._exit(code)
 
 
-def _adopt_environment(request: Request) -> None:
+def _adopt_environment(request: SizeRequest) -> None:
     """Adopt folder and environment of the trial's process, so that the same workloads are found."""
     os.chdir(request.cwd)
     os.environ.clear()

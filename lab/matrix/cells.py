@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -16,7 +17,7 @@ from streamlab.engines.protocol import Engine, Variant, default_variant
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.load.spec import LoadSpec
-from streamlab.lab.matrix.load_entry import CATCH_UP, SearchSettings, specs
+from streamlab.lab.matrix.load_table import LoadEntry, SearchSettings
 from streamlab.lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
 from streamlab.workloads.name_suggestions import suggest_names
 
@@ -126,8 +127,8 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
         for number, engine in enumerate(matrix.engines, 1)
         if entry in matrix.workloads_of(engine)
         for variant in _variants(matrix, number, engine, entry, adapters[engine.name])
-        for offer in _offers(matrix, entry, engine, variant)
-        for cell in _cells(entry, engine, variant, offer)
+        for load in _loads(matrix, entry, engine, variant)
+        for cell in _cells(entry, engine, variant, load)
     ]
     trials = sum(cell.repetitions for cell in cells)
     if trials > MOST_TRIALS:
@@ -136,22 +137,17 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
             f"{MOST_TRIALS:,}: reduce repetitions, workers or batches"
         )
     _check_loads(matrix, {name: adapter.variants() for name, adapter in adapters.items()})
-    ids: set[str] = set()
-    for cell in cells:
-        if cell.id in ids:
-            raise MatrixError(
-                f"{matrix.source}: two cells are called {cell.id}; give one of their [[engine]] "
-                "or [[load]] tables a label"
-            )
-        ids.add(cell.id)
+    if twice := [id_ for id_, count in Counter(cell.id for cell in cells).items() if count > 1]:
+        raise MatrixError(
+            f"{matrix.source}: two cells are called {twice[0]}; give one of their [[engine]] "
+            "or [[load]] tables a label"
+        )
     for pattern in only:
         if not any(fnmatchcase(cell.id, pattern) for cell in cells):
             raise MatrixError(
                 f"{matrix.source}: --only {pattern!r} matches no cell; see `lab run --dry-run`"
             )
-    if not only:
-        return tuple(cells)
-    return tuple(c for c in cells if any(fnmatchcase(c.id, pattern) for pattern in only))
+    return tuple(cell for cell in cells if _matches(only or None, cell.id))
 
 
 def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
@@ -221,39 +217,16 @@ def _variants(
     return variants
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Offer:
-    """The load of one `[load]` table at one rate; all None for catch-up."""
-
-    label: str | None = None
-    load: LoadSpec | None = None
-    search: SearchSettings | None = None
-    refusal: str | None = None
-
-
-def _offers(
+def _loads(
     matrix: Matrix, entry: WorkloadEntry, engine: EngineEntry, variant: Variant
-) -> list[_Offer]:
-    offers: list[_Offer] = []
-    for load in matrix.loads:
-        if not _matches(load.workloads, entry.name, entry.key):
-            continue
-        if not _matches(load.engines, engine.name, f"{engine.name}/{variant.name}"):
-            continue
-        if load.mode == CATCH_UP:
-            offers.append(_Offer(label=load.label))
-            continue
-        refusal = None
-        if not variant.takes_load:
-            refusal = (
-                f"{engine.name}/{variant.name} cannot be driven at an offered rate; exclude it "
-                "with `engines` in [load]"
-            )
-        offers += [
-            _Offer(label=label, load=spec, search=load.search, refusal=refusal)
-            for label, spec in specs(load)
-        ]
-    return offers
+) -> list[LoadEntry]:
+    """Return the [load] tables for a workload and a variant of an engine."""
+    return [
+        load
+        for load in matrix.loads
+        if _matches(load.workloads, entry.name, entry.key)
+        and _matches(load.engines, engine.name, f"{engine.name}/{variant.name}")
+    ]
 
 
 def _matches(patterns: Sequence[str] | None, *names: str) -> bool:
@@ -271,10 +244,8 @@ def _check_loads(matrix: Matrix, variants: Mapping[str, tuple[Variant, ...]]) ->
         for name in (engine, *(f"{engine}/{variant.name}" for variant in available))
     ]
     for number, load in enumerate(matrix.loads, 1):
-        for key, patterns, names in (
-            ("workloads", load.workloads, workloads),
-            ("engines", load.engines, engines),
-        ):
+        sides = (("workloads", load.workloads, workloads), ("engines", load.engines, engines))
+        for key, patterns, names in sides:
             for pattern in patterns or ():
                 if not _matches((pattern,), *names):
                     place = "[load]" if len(matrix.loads) == 1 else f"[[load]] {number}"
@@ -285,34 +256,38 @@ def _check_loads(matrix: Matrix, variants: Mapping[str, tuple[Variant, ...]]) ->
 
 
 def _cells(
-    entry: WorkloadEntry, engine: EngineEntry, variant: Variant, offer: _Offer
-) -> list[Cell]:
+    entry: WorkloadEntry, engine: EngineEntry, variant: Variant, load: LoadEntry
+) -> Iterator[Cell]:
     batches: tuple[int | None, ...] = engine.batch if variant.uses_batch else (None,)
-    suffix = "".join(f"/{label}" for label in (engine.label, offer.label) if label)
-    return [
-        Cell(
-            id=f"{entry.key}/{engine.name}/{variant.name}/w{workers}"
-            + (f"/b{batch}" if batch is not None else "")
-            + suffix,
-            entry=entry,
-            engine=engine.name,
-            variant=variant.name,
-            workers=workers,
-            batch=batch,
-            options=engine.options,
-            repetitions=1 if offer.refusal else engine.repetitions,
-            timeout_s=engine.timeout_s,
-            load=offer.load,
-            load_label=offer.label,
-            search=offer.search,
-            refusal=offer.refusal,
-            conditions=conditions.cell_conditions(
-                variant.conditions,
-                workload=entry.name,
-                batch=batch,
-                offered=offer.load is not None,
-            ),
-        )
-        for workers in engine.workers
-        for batch in batches
-    ]
+    for label, spec in load.offers:
+        refusal = None
+        if spec is not None and not variant.takes_load:
+            refusal = (
+                f"{engine.name}/{variant.name} cannot be driven at an offered rate; exclude it "
+                "with `engines` in [load]"
+            )
+        for workers in engine.workers:
+            for batch in batches:
+                name = f"{entry.key}/{engine.name}/{variant.name}/w{workers}"
+                labels = (None if batch is None else f"b{batch}", engine.label, label)
+                yield Cell(
+                    id="/".join([name, *filter(None, labels)]),
+                    entry=entry,
+                    engine=engine.name,
+                    variant=variant.name,
+                    workers=workers,
+                    batch=batch,
+                    options=engine.options,
+                    repetitions=1 if refusal else engine.repetitions,
+                    timeout_s=engine.timeout_s,
+                    load=spec,
+                    load_label=label,
+                    search=load.search,
+                    refusal=refusal,
+                    conditions=conditions.cell_conditions(
+                        variant.conditions,
+                        workload=entry.name,
+                        batch=batch,
+                        offered=spec is not None,
+                    ),
+                )

@@ -1,57 +1,75 @@
 """Reads the `load` key of a matrix: one `[load]` table, or several `[[load]]` tables.
 
-[[load]]
-mode = "open"                  # or "catch-up"; implied by arrival or rate_eps
-arrival = "poisson"            # constant (default), poisson, bursts, replay, phases, step
-rate_eps = [100_000, 1e6]      # events/s over all streams; a number or a list; not with replay
-warm_up_s = 10                 # not part of the measured latency
-window_s = 60                  # the steady window
-seed = 1                       # for poisson and phases
-batching = "adaptive"          # or "full"
-heartbeat_ms = 1
-heartbeats_per_barrier = 100   # instead of heartbeat_ms: heartbeats between two synchronizing events
-objective = "p99 <= 10ms"      # p50 p90 p99 p99.9 max; ns us ms s
-send_lag_ms = 1                # largest p99 of the generator's lag; not with search
-label = "day"                  # last part of the cells' ids
-engines = ["multicore/dgs"]    # patterns on `name` or `name/variant`; default: all
-workloads = ["event_*"]        # patterns on `name` or `name@label`; default: all
-on_s = 0.1                     # bursts: on_s, off_s
-off_s = 0.1
-speed_up = 10                  # replay: speed_up, tick_ns (ns of one tick of event time,
-tick_ns = 1e6                  #   default 1 ms)
-min_s = 0.5                    # phases: min_s, max_s, min_factor, max_factor
-max_s = 2.0
-min_factor = 0.5
-max_factor = 1.5
-at_s = 30                      # step: at_s (after the start of the warm-up), factor
-factor = 2.0
-scale = 0.1                    # phases and step: multiplies min_s, max_s, at_s; default 1
-
-[[load]]
-search = "sustainable"         # instead of rate_eps; takes the keys above, and:
-start_eps = 10_000
-tolerance = 0.02
-votes = 3
-confirmations = 5
-levels = [0.1, 0.5, 0.8, 0.9, 0.95]
-level_repetitions = 1
-max_eps = 1e8
+docs/offered-load.md has all keys.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
+
+from msgspec.structs import replace
 
 from streamlab.engines.protocol import ADAPTIVE, BATCHINGS
 from streamlab.lab.errors import MatrixError
-from streamlab.lab.load.spec import ARRIVALS, CONSTANT, REPLAY, SEND_LAG_MS, SHORTEST_HEARTBEAT_MS
-from streamlab.lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, SearchSettings
+from streamlab.lab.load.spec import (
+    ARRIVALS,
+    CONSTANT,
+    REPLAY,
+    SEND_LAG_MS,
+    SHORTEST_HEARTBEAT_MS,
+    LoadSpec,
+)
 from streamlab.lab.matrix.toml_table import LONGEST_S, REQUIRED, TomlTable, is_finite
 from streamlab.lab.measure.latency import EXPECTED, parse_objective
 
+CATCH_UP, OPEN = "catch-up", "open"
+SEARCH = "sustainable"
 MOST_VOTES = 999
 MOST = 1e15
 """Limit for rates, factors and ticks: a microsecond at this rate still fits 64 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """Settings of a search for the sustainable rate; defaults from docs/method.md.
+
+    Attributes:
+        start_eps: first rate; doubled until one fails, halved while it fails.
+        tolerance: the search narrows [highest pass, lowest fail] to this share of the lower end.
+        votes: fresh processes for each probe, whose majority decides; a probe ends once the majority is
+            certain.
+        confirmations: fresh processes in which the resulting rate must hold; if it fails, the search lowers
+            the rate by `tolerance` and tries again.
+        levels: shares of the resulting rate at which latency is measured.
+        max_eps: highest rate to try; None: limited only by the input's length.
+    """
+
+    start_eps: float = 10_000.0
+    tolerance: float = 0.02
+    votes: int = 3
+    confirmations: int = 5
+    levels: tuple[float, ...] = (0.1, 0.5, 0.8, 0.9, 0.95)
+    level_repetitions: int = 1
+    max_eps: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadEntry:
+    """A `[load]` table, or one of several `[[load]]` tables; a matrix without any runs catch-up.
+
+    Attributes:
+        offers: the last part of the cells' ids, and the load, for each rate; a load is None for
+            catch-up, and its rate is None for `replay` and for a search.
+        search: settings of a search for the rate; None: the table has the rates.
+        engines: patterns on an engine's name, or on `name/variant`; None: all.
+        workloads: patterns as in `[[engine]]`; None: all.
+    """
+
+    offers: tuple[tuple[str | None, LoadSpec | None], ...] = ((None, None),)
+    search: SearchSettings | None = None
+    engines: tuple[str, ...] | None = None
+    workloads: tuple[str, ...] | None = None
+
 
 _MAY_BE_ZERO = frozenset({"off_s", "min_factor"})
 _ALWAYS = frozenset({"mode", "search", "label", "engines", "workloads"})
@@ -75,7 +93,7 @@ def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
         MatrixError: a key is unknown or does not fit the others, or a value is bad.
     """
     if content is None:
-        return (LoadEntry(mode=CATCH_UP),)
+        return (LoadEntry(),)
     if isinstance(content, Mapping):
         return (_entry(TomlTable(source, "[load]", content), content),)
     if not isinstance(content, list) or not content:
@@ -98,54 +116,61 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
     # All keys outside _ALWAYS belong to open loads.
     implied = OPEN if search or set(content) - _ALWAYS else CATCH_UP
     mode = table.take("mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), implied)
-    entry: dict[str, Any] = {
-        "label": table.label("label"),
-        "engines": table.texts("engines"),
-        "workloads": table.texts("workloads"),
-    }
+    label = table.label("label")
+    patterns: dict[str, Any] = {key: table.texts(key) for key in ("engines", "workloads")}
     if mode == CATCH_UP:
         if search:
             raise table.error("search", f'is {search!r} with mode = "{CATCH_UP}"', f'"{OPEN}"')
         _refuse(table, content, set(content) - _ALWAYS, f'mode = "{OPEN}"')
-        table.done()
-        return LoadEntry(mode=CATCH_UP, **entry)
+        return LoadEntry(offers=((label, None),), **patterns)
     if "heartbeats_per_barrier" in content:
         _refuse(table, content, {"heartbeat_ms"}, "either heartbeat_ms or heartbeats_per_barrier")
     arrival = table.take("arrival", f"one of {', '.join(ARRIVALS)}", _arrival, CONSTANT)
     if search and arrival == REPLAY:
         raise table.error("arrival", f"is {arrival!r}", "an arrival process with a rate")
-    if not search:
-        _refuse(table, content, set(_SEARCH_KEYS), f'search = "{SEARCH}"')
     if search:
         _refuse(table, content, {"send_lag_ms"}, "rate_eps; a search has its own criteria")
-    if search or arrival == REPLAY:
-        _refuse(
-            table,
-            content,
-            {"rate_eps"},
-            "no rate: a search finds it, and replay has the recorded one",
-        )
     else:
-        rates = table.take("rate_eps", *_RATES, REQUIRED)
-        entry["rates_eps"] = tuple(map(float, rates if isinstance(rates, list) else [rates]))
-    entry |= {
-        "arrival": arrival,
-        "warm_up_s": _number(table, "warm_up_s", 10.0, zero=True),
-        "window_s": _number(table, "window_s", 60.0),
-        "seed": table.seed("seed", 1),
-        "batching": table.take(
-            "batching", f"one of {', '.join(BATCHINGS)}", lambda v: v in BATCHINGS, ADAPTIVE
-        ),
-        "heartbeat_ms": _number(table, "heartbeat_ms", 1.0, least=SHORTEST_HEARTBEAT_MS),
-        "heartbeats_per_barrier": _number(table, "heartbeats_per_barrier", None),
-        "send_lag_ms": _number(table, "send_lag_ms", SEND_LAG_MS),
-        "params": _params(table, content, arrival),
-        "objective": table.take("objective", EXPECTED, _objective, None),
-    }
+        _refuse(table, content, set(_SEARCH_KEYS), f'search = "{SEARCH}"')
+    rates: list[float] = []
+    if search or arrival == REPLAY:
+        why = "no rate: a search finds it, and replay has the recorded one"
+        _refuse(table, content, {"rate_eps"}, why)
+    else:
+        value = table.take("rate_eps", *_RATES, REQUIRED)
+        rates = [float(rate) for rate in (value if isinstance(value, list) else [value])]
+    load = LoadSpec(
+        arrival=arrival,
+        warm_up_s=_number(table, "warm_up_s", 10.0, least=0),
+        window_s=_number(table, "window_s", 60.0),
+        seed=table.seed("seed", 1),
+        batching=table.choice("batching", BATCHINGS, ADAPTIVE),
+        heartbeat_ms=_number(table, "heartbeat_ms", 1.0, least=SHORTEST_HEARTBEAT_MS),
+        heartbeats_per_barrier=_number(table, "heartbeats_per_barrier", None),
+        send_lag_ms=_number(table, "send_lag_ms", SEND_LAG_MS),
+        params=_params(table, content, arrival),
+        objective=table.take("objective", EXPECTED, _objective, None),
+    )
+    settings: SearchSettings | None = None
+    rows: list[tuple[str, float | None]]
     if search:
-        entry["search"] = _settings(table)
-    table.done()
-    return LoadEntry(mode=SEARCH if search else OPEN, **entry)
+        settings, rows = _search_settings(table), [(label or SEARCH, None)]
+    elif arrival == REPLAY:
+        rows = [(label or f"{REPLAY}-x{load.params['speed_up']:.12g}", None)]
+    elif label and len(rates) == 1:
+        rows = [(label, rates[0])]
+    else:
+        rows = [(f"{label or arrival}-{_short(rate)}", rate) for rate in rates]
+    offers = tuple((name, replace(load, rate_eps=rate)) for name, rate in rows)
+    return LoadEntry(offers=offers, search=settings, **patterns)
+
+
+def _short(rate_eps: float) -> str:
+    """Return a rate as a unique text such as `1M`, `250k` or `12.5`."""
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if rate_eps >= unit:
+            return f"{rate_eps / unit:.12g}{letter}"
+    return f"{rate_eps:.12g}"
 
 
 def _params(table: TomlTable, content: Mapping[str, Any], arrival: str) -> dict[str, float]:
@@ -155,7 +180,7 @@ def _params(table: TomlTable, content: Mapping[str, Any], arrival: str) -> dict[
             foreign = set(names) - set(ARRIVALS[arrival])
             _refuse(table, content, foreign, f'arrival = "{other}"')
     params = {
-        name: _number(table, name, default, zero=name in _MAY_BE_ZERO)
+        name: _number(table, name, default, least=0 if name in _MAY_BE_ZERO else None)
         for name, default in ARRIVALS[arrival].items()
     }
     for low, high in (("min_s", "max_s"), ("min_factor", "max_factor")):
@@ -166,7 +191,7 @@ def _params(table: TomlTable, content: Mapping[str, Any], arrival: str) -> dict[
     return params
 
 
-def _settings(table: TomlTable) -> SearchSettings:
+def _search_settings(table: TomlTable) -> SearchSettings:
     default = SearchSettings()
     start_eps = _number(table, "start_eps", default.start_eps)
     return SearchSettings(
@@ -190,7 +215,7 @@ def _settings(table: TomlTable) -> SearchSettings:
             table.take(
                 "levels",
                 "a list of different shares above 0 and at most 1",
-                _levels,
+                lambda v: isinstance(v, list) and _are_different(v, 1),
                 default.levels,
             )
         ),
@@ -209,36 +234,23 @@ def _refuse(table: TomlTable, content: Mapping[str, Any], keys: set[str], expect
 
 
 def _number(
-    table: TomlTable, key: str, default: float | None, *, zero: bool = False, least: float = 0.0
+    table: TomlTable, key: str, default: float | None, *, least: float | None = None
 ) -> Any:
-    """Take a finite number as a float: above 0, at least 0 if `zero`, or at least `least`."""
-    most = LONGEST_S if key.endswith("_s") else MOST
-    expected = f"a finite number {f'of at least {least:g}' if zero or least else 'above 0'}"
-    value = table.take(
-        key,
-        f"{expected} and at most {most:g}",
-        lambda v: is_finite(v) and (least <= v if zero or least else v > 0) and v <= most,
-        default,
-    )
+    """Take a finite number as a float: above 0, or at least `least`."""
+    maximum = LONGEST_S if key.endswith("_s") else MOST
+    value = table.number(key, default, least=least, maximum=maximum)
     return None if value is None else float(value)
 
 
 def _rates(value: Any) -> bool:
-    if not isinstance(value, list):
-        value = [value]
-    return (
-        len(value) > 0
-        and all(is_finite(rate) and 0 < rate <= MOST for rate in value)
-        and len(set(map(float, value))) == len(value)
-    )
+    return value != [] and _are_different(value if isinstance(value, list) else [value], MOST)
 
 
-def _levels(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and all(is_finite(level) and 0 < level <= 1 for level in value)
-        and len(set(value)) == len(value)
-    )
+def _are_different(numbers: list[Any], most: float) -> bool:
+    """Return whether the values are different numbers above 0 and at most `most`."""
+    return all(is_finite(number) and 0 < number <= most for number in numbers) and len(
+        set(map(float, numbers))
+    ) == len(numbers)
 
 
 def _arrival(value: object) -> bool:

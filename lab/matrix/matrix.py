@@ -1,53 +1,18 @@
 """Reads a matrix from TOML: which workloads run on which engines, how, and how often.
 
-[run]                      # all keys optional
-name = "night"             # part of the run directory's name
-repetitions = 3            # fresh processes for each cell
-timeout_s = 120            # for one trial, from process start to verified answer
-seed = 1                   # for generated input
-energy = "auto"            # or "none", "pyrapl", "powercap", "hwmon", "perf"
-idle_s = 60                # idle baseline before and after a session; default 0: no baseline
-cores_within_ns = 100      # wait until the cores are this close to each other; default: no wait
-isolate = "container"      # default "process"
-container = { image = "stream-lab", memory = "2g", cpus = "0-1" }   # all optional
-planted_slowdown = 0.1     # slow every trial down by this share, to test a gate; default 0
-
-[[workload]]
-name = "event_window"      # or package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE]
-events = 2_000_000         # approximate size of generated input
-params = { streams = 2 }   # parameters of the generator; others have their defaults
-query = { ws_ms = 60000 }  # query parameters; others have their defaults
-seed = 2                   # instead of the run's
-dataset = "3f2a9c"         # id prefix in the catalogue, instead of events, params and seed
-label = "small"            # distinguishes several inputs of one workload
-
-[[engine]]
-name = "multicore"
-variants = ["dgs"]         # default: the engine's first variant for the workload's model
-workers = [1, 2]           # default: 1; "doubling": 1, 2, 4, ... and all usable cores
-batch = [4096]             # default: 4096; only for variants that use it
-options = {}               # passed to the engine
-workloads = ["event_*"]    # patterns on name@label, or on name if no name@label matches
-repetitions = 1            # instead of the run's
-timeout_s = 600            # instead of the run's
-label = "pinned"           # distinguishes two tables with equal engine, variant, workers, batch
-
-[load]                     # or several [[load]]; see lab/matrix/load_table.py; default: catch-up
-arrival = "poisson"
-rate_eps = [100_000, 1e6]
+docs/running.md has all keys and their defaults, docs/offered-load.md those of `[load]`.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.isolate.isolation import KINDS, PROCESS, Isolation
-from streamlab.lab.matrix.load_entry import CATCH_UP, LoadEntry, SearchSettings
-from streamlab.lab.matrix.load_table import parse_loads
+from streamlab.lab.matrix.load_table import LoadEntry, parse_loads
 from streamlab.lab.matrix.toml_table import (
     LONGEST_LABEL_BYTES,
     LONGEST_S,
@@ -99,29 +64,21 @@ class WorkloadEntry:
         return f"{self.name}@{self.label}" if self.label else self.name
 
     def bound(self) -> Workload:
-        """Return the workload, bound to its query parameters.
-
-        Raises:
-            ModelError: the workload is unknown, or a query parameter is bad.
-        """
+        """Return the workload, bound to its query parameters."""
         return self.workload().bound(self.query)
 
     def workload(self) -> Workload:
-        """Return the workload with its default query parameters.
-
-        Raises:
-            ModelError: the workload is unknown, or cannot be loaded.
-        """
-        return find_workload(self.found_by)
+        """Return the workload with its default query parameters."""
+        return find_workload(self.full_reference)
 
     @property
-    def found_by(self) -> str:
+    def full_reference(self) -> str:
         """Return the reference or name for `streamlab.workloads.registry`."""
         return self.reference or self.name
 
-    def asked_for(self, dataset: Dataset) -> str | None:
+    def reference_for(self, dataset: Dataset) -> str | None:
         """Return the workload's reference for a job on a dataset; None if it is the dataset's workload."""
-        return None if self.found_by == dataset.workload else self.found_by
+        return None if self.full_reference == dataset.workload else self.full_reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +123,7 @@ class Matrix:
     name: str
     workloads: tuple[WorkloadEntry, ...]
     engines: tuple[EngineEntry, ...]
-    loads: tuple[LoadEntry, ...] = (LoadEntry(mode=CATCH_UP),)
+    loads: tuple[LoadEntry, ...] = (LoadEntry(),)
     settings: Settings = field(default_factory=Settings)
 
     def workloads_of(self, engine: EngineEntry) -> tuple[WorkloadEntry, ...]:
@@ -184,54 +141,6 @@ class Matrix:
         """
         by_key = tuple(entry for entry in self.workloads if fnmatchcase(entry.key, pattern))
         return by_key or tuple(e for e in self.workloads if fnmatchcase(e.name, pattern))
-
-    def to_toml(self) -> str:
-        """Return the matrix as TOML without defaults; `parse_matrix` of it gives an equal matrix."""
-        import tomli_w  # a matrix file runs without it (benchmarks/scaling.py)
-
-        isolation = _changes(self.settings.isolation, Isolation())
-        run = _changes(self.settings, Settings(isolation=self.settings.isolation))
-        run["name"] = self.name
-        if kind := isolation.pop("kind", None):
-            run |= {"isolate": kind, "container": isolation}
-        engines = [_changes(engine, EngineEntry(name="")) for engine in self.engines]
-        for key in ("repetitions", "timeout_s"):
-            if len({engine.get(key) for engine in engines}) == 1 and key in engines[0]:
-                run[key] = engines[0][key]
-                engines = [
-                    {name: engine[name] for name in engine if name != key} for engine in engines
-                ]
-        tables: dict[str, Any] = {
-            "run": run,
-            "workload": [
-                _changes(entry, WorkloadEntry(name="", reference=entry.reference))
-                | {"name": entry.found_by}
-                for entry in self.workloads
-            ],
-            "engine": engines,
-        }
-        if self.loads != (LoadEntry(mode=CATCH_UP),):
-            tables["load"] = [_load(load) for load in self.loads]
-        return tomli_w.dumps(tables)
-
-
-def _changes(record: Any, default: Any) -> dict[str, Any]:
-    """Return the fields of a record that differ from those of another one."""
-    values = {field.name: getattr(record, field.name) for field in fields(record)}
-    return {name: value for name, value in values.items() if value != getattr(default, name)}
-
-
-def _load(load: LoadEntry) -> dict[str, Any]:
-    """Return a [load] table."""
-    table = _changes(load, LoadEntry(mode="", arrival=""))
-    table |= table.pop("params", {})
-    if load.mode == CATCH_UP:
-        del table["arrival"]
-    if rates := table.pop("rates_eps", None):
-        table["rate_eps"] = rates
-    if search := table.pop("search", None):
-        table = {"search": table.pop("mode"), **table, **_changes(search, SearchSettings())}
-    return table
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -261,7 +170,7 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     top.done()
     name = run.label("name", _name_of(source))
     repetitions = run.integer("repetitions", 1, maximum=MOST_REPETITIONS)
-    timeout_s = float(run.positive("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
+    timeout_s = float(run.number("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
     seed = run.seed("seed", 1)
     settings = _settings(run)
     run.done()
@@ -299,10 +208,10 @@ def _settings(run: TomlTable) -> Settings:
         raise MatrixError(f"{run.file}: [run] container, {error}") from error
     return Settings(
         energy=run.choice("energy", NAMES, AUTO),
-        idle_s=float(run.number("idle_s", 0.0, maximum=LONGEST_S)),
-        cores_within_ns=run.positive("cores_within_ns"),
+        idle_s=float(run.number("idle_s", 0.0, least=0, maximum=LONGEST_S)),
+        cores_within_ns=run.number("cores_within_ns"),
         isolation=isolation,
-        planted_slowdown=float(run.number("planted_slowdown", 0.0, maximum=MOST_SLOWDOWN)),
+        planted_slowdown=float(run.number("planted_slowdown", 0.0, least=0, maximum=MOST_SLOWDOWN)),
     )
 
 
@@ -312,36 +221,29 @@ def _workload(table: TomlTable, seed: int, folder: Path) -> WorkloadEntry:
         name = short_name(reference)
     except ModelError as error:
         raise MatrixError(f"{table.file}: {table.name}, key name: {error}") from error
-    elsewhere = "" if reference == name else reference
     dataset = table.take(
         "dataset",
         "the beginning of a dataset's id, hex digits (`lab data list`)",
         lambda v: isinstance(v, str) and re.fullmatch("[0-9a-f]+", v) is not None,
         None,
     )
-    query = table.free_table("query")
+    entry: dict[str, Any] = {"query": table.free_table("query")}
     if dataset is not None:
         for key in ("events", "params", "seed"):
             if table.take(key, "", lambda _: True, None) is not None:
                 raise table.error(
                     key, "cannot be combined with dataset", "either dataset or events/params/seed"
                 )
-        label = table.label("label", dataset[:8])
-        entry = WorkloadEntry(
-            name=name, reference=elsewhere, dataset=dataset, label=label, query=query
-        )
+        entry |= {"dataset": dataset, "label": table.label("label", dataset[:8])}
     else:
-        entry = WorkloadEntry(
-            name=name,
-            reference=elsewhere,
-            events=table.integer("events", DEFAULT_EVENTS, minimum=0),
-            params=table.free_table("params"),
-            query=query,
-            seed=table.seed("seed", seed),
-            label=table.label("label"),
-        )
+        entry |= {
+            "events": table.integer("events", DEFAULT_EVENTS, minimum=0),
+            "params": table.free_table("params"),
+            "seed": table.seed("seed", seed),
+            "label": table.label("label"),
+        }
     table.done()
-    return entry
+    return WorkloadEntry(name=name, reference="" if reference == name else reference, **entry)
 
 
 def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry:
@@ -353,7 +255,7 @@ def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry
         options=table.free_table("options"),
         workloads=table.texts("workloads"),
         repetitions=table.integer("repetitions", repetitions, maximum=MOST_REPETITIONS),
-        timeout_s=float(table.positive("timeout_s", timeout_s, maximum=LONGEST_S)),
+        timeout_s=float(table.number("timeout_s", timeout_s, maximum=LONGEST_S)),
         label=table.label("label"),
     )
     table.done()

@@ -7,7 +7,7 @@ from typing import Any
 from streamlab.engines import registry
 from streamlab.engines.errors import EngineError
 from streamlab.lab.errors import LabError
-from streamlab.lab.matrix.matrix import DEFAULT_BATCH, EngineEntry, Matrix, WorkloadEntry
+from streamlab.lab.matrix.toml_table import write_toml
 from streamlab.workloads import references
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.registry import short_name
@@ -15,7 +15,7 @@ from streamlab.workloads.registry import short_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunArguments:
-    """The arguments of `lab run WORKLOAD` and `lab.run(...)`; None and empty values mean a matrix's defaults.
+    """The arguments of `lab run WORKLOAD` and `lab.run(...)`; None and empty: a matrix's defaults.
 
     Attributes:
         workloads: references (`streamlab.workloads.registry`); files are relative to the current folder.
@@ -55,19 +55,24 @@ class RunArguments:
                     "events/params/seed"
                 )
 
-    def matrix(self) -> Matrix:
-        """Return the matrix; its only paths are absolute.
-
-        Raises:
-            ModelError: a workload is unknown or cannot be loaded.
-        """
-        workloads = tuple(self._workload(reference) for reference in self.workloads)
-        return Matrix(
-            source="",
-            folder=here(),
-            name=workloads[0].name if len(workloads) == 1 else "several",
-            workloads=workloads,
-            engines=tuple(map(self._engine, dict.fromkeys(self.engines))),
+    def to_toml(self) -> str:
+        """Return the matrix of the run; its only paths are absolute."""
+        workloads = [references.absolute(reference, here()) for reference in self.workloads]
+        names = [short_name(reference) for reference in workloads]
+        name = names[0] if len(names) == 1 else "several"
+        keys = {
+            "events": self.events,
+            "params": self.params or None,
+            "query": self.query or None,
+            "seed": self.seed,
+            "dataset": self.dataset,
+        }
+        return write_toml(
+            {
+                "run": {"name": name, "repetitions": self.repetitions},
+                "workload": [{"name": reference, **keys} for reference in workloads],
+                "engine": [self._engine(engine) for engine in dict.fromkeys(self.engines)],
+            }
         )
 
     def describe_ignored_workers(self) -> str | None:
@@ -84,23 +89,7 @@ class RunArguments:
     def _names(self) -> list[str]:
         return list(dict.fromkeys(engine.partition("/")[0] for engine in self.engines))
 
-    def _workload(self, reference: str) -> WorkloadEntry:
-        reference = references.absolute(reference, here())
-        name = short_name(reference)
-        entry: dict[str, Any] = {
-            "reference": None if reference == name else reference,
-            "dataset": self.dataset,
-            "events": self.events,
-            "seed": self.seed,
-        }
-        return WorkloadEntry(
-            name=name,
-            params=self.params,
-            query=self.query,
-            **{key: value for key, value in entry.items() if value is not None},
-        )
-
-    def _engine(self, engine: str) -> EngineEntry:
+    def _engine(self, engine: str) -> dict[str, Any]:
         name, _, variant = engine.partition("/")
         names = self._names()
         options = {}
@@ -110,14 +99,13 @@ class RunArguments:
                 options[option] = value
             elif prefix == name:
                 options[suffix] = value
-        return EngineEntry(
-            name=name,
-            variants=(variant,) if variant else None,
-            workers=(1,) if _is_sequential(name) else tuple(self.workers) or (1,),
-            batch=tuple(self.batch) or (DEFAULT_BATCH,),
-            options=options,
-            repetitions=1 if self.repetitions is None else self.repetitions,
-        )
+        return {
+            "name": name,
+            "variants": [variant] if variant else None,
+            "workers": None if _is_sequential(name) else self.workers or None,
+            "batch": self.batch or None,
+            "options": options or None,
+        }
 
 
 def _is_sequential(name: str) -> bool:

@@ -80,15 +80,24 @@ class TomlTable:
             key, expected, lambda v: _is_integer(v) and 0 <= v <= LARGEST_SEED, default
         )
 
-    def positive(self, key: str, default: Any = None, *, maximum: float = math.inf) -> Any:
-        """Take a finite number above zero."""
-        expected = "a finite number above 0" + _at_most(maximum)
-        return self.take(key, expected, lambda v: is_finite(v) and 0 < v <= maximum, default)
+    def number(
+        self,
+        key: str,
+        default: Any = None,
+        *,
+        least: float | None = None,
+        maximum: float = math.inf,
+    ) -> Any:
+        """Take a finite number of at least `least`; None: above 0."""
+        expected = f"a finite number {'above 0' if least is None else f'of at least {least:g}'}"
+        if math.isfinite(maximum):
+            expected += f" and at most {maximum:g}"
 
-    def number(self, key: str, default: Any = None, *, maximum: float = math.inf) -> Any:
-        """Take a finite number of at least 0."""
-        expected = "a finite number of at least 0" + _at_most(maximum)
-        return self.take(key, expected, lambda v: is_finite(v) and 0 <= v <= maximum, default)
+        def check(value: Any) -> bool:
+            low = value > 0 if least is None else value >= least
+            return is_finite(value) and low and value <= maximum
+
+        return self.take(key, expected, check, default)
 
     def choice(self, key: str, among: Sequence[str], default: Any = None) -> Any:
         """Take one of several texts."""
@@ -97,7 +106,12 @@ class TomlTable:
     def integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Take different whole numbers of at least 1; accepts a single number as well."""
         expected = "a list of different whole numbers of at least 1, below 2^63"
-        value = self.take(key, expected, _are_integers, default)
+
+        def check(value: Any) -> bool:
+            values = [value] if _is_integer(value) else value
+            return _is_distinct_list(values, lambda v: _is_integer(v) and 1 <= v <= LARGEST_WHOLE)
+
+        value = self.take(key, expected, check, default)
         return (value,) if _is_integer(value) else tuple(value)
 
     def integers_or(self, key: str, word: str, default: tuple[int, ...]) -> tuple[int, ...] | str:
@@ -108,7 +122,7 @@ class TomlTable:
 
     def texts(self, key: str) -> tuple[str, ...] | None:
         """Take a list of different texts; None if the key is absent."""
-        value = self.take(key, "a list of different texts", _texts, None)
+        value = self.take(key, "a list of different texts", _are_texts, None)
         return None if value is None else tuple(value)
 
     def table(self, key: str) -> dict[str, Any]:
@@ -127,11 +141,7 @@ class TomlTable:
         return value
 
     def done(self) -> None:
-        """Check that all keys were taken.
-
-        Raises:
-            MatrixError: the table has an unknown key.
-        """
+        """Check that all keys were taken."""
         for key, value in self._rest.items():
             raise self.error(
                 key, f"(= {format_value(value)}) is unknown", f"one of {', '.join(self._keys)}"
@@ -147,11 +157,7 @@ REQUIRED: Any = object()
 
 
 def read_text(path: Path, what: str) -> str:
-    """Return the text of a user's file; `what` names it in errors, e.g. `the matrix`.
-
-    Raises:
-        MatrixError: the file cannot be read.
-    """
+    """Return the text of a user's file; `what` names it in errors, e.g. `the matrix`."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -162,17 +168,26 @@ def read_text(path: Path, what: str) -> str:
 
 
 def parse_toml(text: str, source: str) -> dict[str, Any]:
-    """Return the content of a TOML text; `source` names it in messages.
-
-    Raises:
-        MatrixError: the text is not TOML.
-    """
+    """Return the content of a TOML text; `source` names it in messages."""
     try:
         return tomllib.loads(text)
     except ValueError as error:  # also for numbers of more than 4,300 digits
         raise MatrixError(f"{source}: not valid TOML: {error}") from error
     except RecursionError:
         raise MatrixError(f"{source}: not valid TOML: nested too deeply") from None
+
+
+def write_toml(tables: Mapping[str, Any]) -> str:
+    """Return tables as TOML, without their None values."""
+    import tomli_w  # a matrix file runs without it (benchmarks/scaling.py)
+
+    return tomli_w.dumps(_without_none(tables))
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def format_value(value: object) -> str:
@@ -203,10 +218,6 @@ def is_finite(value: object) -> bool:
         return False
 
 
-def _at_most(maximum: float) -> str:
-    return "" if math.isinf(maximum) else f" and at most {maximum:g}"
-
-
 def _numbers(value: object, place: str) -> Iterator[tuple[str, int | float]]:
     """Yield all numbers in a value, with their keys."""
     if isinstance(value, Mapping):
@@ -223,21 +234,14 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _are_integers(value: object) -> bool:
-    if _is_integer(value):
-        value = [value]
+def _is_distinct_list(value: object, check: Callable[[Any], bool]) -> bool:
     return (
         isinstance(value, list)
         and len(value) > 0
-        and all(_is_integer(item) and 1 <= item <= LARGEST_WHOLE for item in value)
+        and all(map(check, value))
         and len(set(value)) == len(value)
     )
 
 
-def _texts(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) > 0
-        and all(isinstance(item, str) and item for item in value)
-        and len(set(value)) == len(value)
-    )
+def _are_texts(value: object) -> bool:
+    return _is_distinct_list(value, lambda item: isinstance(item, str) and item != "")

@@ -23,13 +23,7 @@ WORKLOAD = PurePosixPath("/workload")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerJob:
-    """A job with the paths of its container.
-
-    Attributes:
-        job: the job; its paths are the container's.
-        mounts: files and folders that the job needs.
-        hidden: folders below `mounts` that must look empty.
-    """
+    """A job with the paths of its container."""
 
     job: Job
     mounts: tuple[Mount, ...]

@@ -22,20 +22,17 @@ def check_entries(matrix: Matrix) -> None:
         MatrixError: a workload is unknown or a parameter is bad.
     """
     for number, entry in enumerate(matrix.workloads, 1):
+        place = f"{matrix.source}: [[workload]] {number}"
         try:
-            _check_size(entry)
+            workload = entry.bound()
+            workload.params(entry.params)
         except ModelError as error:
-            raise MatrixError(f"{matrix.source}: [[workload]] {number}: {error}") from error
-
-
-def _check_size(entry: WorkloadEntry) -> None:
-    workload = entry.bound()
-    workload.params(entry.params)
-    if isinstance(workload.source, Table) and entry.events != DEFAULT_EVENTS:
-        raise ModelError(
-            f"key events is {entry.events}, but the input of {entry.name} is a table, which is "
-            "always read completely; remove the key"
-        )
+            raise MatrixError(f"{place}: {error}") from error
+        if isinstance(workload.source, Table) and entry.events != DEFAULT_EVENTS:
+            raise MatrixError(
+                f"{place}: key events is {entry.events}, but the input of {entry.name} is a table, "
+                "which is always read completely; remove the key"
+            )
 
 
 def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
@@ -56,12 +53,7 @@ def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
 
 
 def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
-    """Check that the disk has room for all input that is still to be generated.
-
-    Raises:
-        ModelError: a workload is unknown or a parameter is bad.
-        DatasetError: the disk is too small; the message has the free and the needed size.
-    """
+    """Check that the disk has room for all input that is still to be generated."""
     specs: list[StreamSpec] = []
     for entry in entries:
         if not is_made(entry):
@@ -71,11 +63,7 @@ def check_room_for(entries: Sequence[WorkloadEntry]) -> None:
 
 
 def is_made(entry: WorkloadEntry) -> bool:
-    """Return whether the input of an entry needs no generating.
-
-    Raises:
-        ModelError: a workload is unknown or a parameter is bad.
-    """
+    """Return whether the input of an entry needs no generating."""
     workload = entry.workload()
     if entry.dataset is not None or workload.source is not None:
         return True

@@ -8,6 +8,7 @@ The estimate ignores that input, kernels and oracle answers may be cached now, a
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -19,7 +20,7 @@ from streamlab.lab.runner.provenance import host
 from streamlab.results.errors import ResultsError
 from streamlab.results.machines import compare_machines
 from streamlab.results.meta import SessionRecord, check_meta
-from streamlab.results.row_conversion import encodable
+from streamlab.results.row_conversion import escape_text
 from streamlab.results.schema import CRASH, OOM, TrialRow
 from streamlab.results.store import list_runs, read_meta, read_trials
 
@@ -28,6 +29,9 @@ NAMED = 3
 
 CUT_SHORT = (CRASH, OOM)
 """Statuses of trials that ended early; their time does not count."""
+
+_BEGIN, _TRIAL, _END = range(3)
+"""Kinds of events of a run, in their order within one second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ def estimate(cells: Sequence[Cell], settings: Settings, root: Path) -> Estimate:
     """
     machine = host()
     pending = {cell.id: cell for cell in cells if cell.refusal is None}
-    essences = {name: _essence(encodable(describe(cell))) for name, cell in pending.items()}
+    essences = {name: _essence(escape_text(describe(cell))) for name, cell in pending.items()}
     seconds: dict[str, float] = {}
     runs: set[str] = set()
     for run_dir in sorted(list_runs(root), key=lambda path: path.name, reverse=True):
@@ -133,17 +137,17 @@ def _durations(
     """Yield trials with their seconds, for trials with a known end."""
     # A session ends with an idle baseline; a killed session has no end.
     idle = timedelta(seconds=idle_s)
-    ends = [ended - idle for session in sessions if (ended := _time(session.ended_at))]
-    starts = [began for session in sessions if (began := _time(session.started_at))]
-    for row, after in zip(rows, [*rows[1:], None], strict=True):
-        began = _time(row.started_at)
-        if began is None:
-            continue
-        candidates = [end for end in ends if end >= began]
-        if after is not None and (follows := _time(after.started_at)) is not None:
-            candidates.append(follows)
-        ended = min((moment for moment in candidates if moment >= began), default=None)
-        if ended is not None and not any(began < start <= ended for start in starts):
+    events: list[tuple[datetime | None, int, TrialRow | None]] = [
+        *((_time(session.started_at), _BEGIN, None) for session in sessions),
+        *((_time(row.started_at), _TRIAL, row) for row in rows),
+        *((ended - idle, _END, None) for s in sessions if (ended := _time(s.ended_at))),
+    ]
+    ordered = sorted(
+        ((at, kind, row) for at, kind, row in events if at is not None),
+        key=lambda event: event[:2],
+    )
+    for (began, _, row), (ended, kind, _) in pairwise(ordered):
+        if row is not None and kind != _BEGIN:
             yield row, (ended - began).total_seconds()
 
 

@@ -23,11 +23,11 @@ from streamlab.lab.host.installation import SOURCE, python_path
 from streamlab.lab.isolate.container import run_contained
 from streamlab.lab.isolate.isolation import CONTAINER, Isolation
 from streamlab.lab.isolate.process import FileAccess, Outcome, run_isolated
-from streamlab.lab.judge.client import LACKED_SPACE, Judge, judge_of
+from streamlab.lab.judge.client import Judge, Judgement, judge_of
 from streamlab.lab.runner.container_job import FOLDER, translate
-from streamlab.lab.runner.trial_folder import trial_folder
 from streamlab.lab.runner.witness import Witness
 from streamlab.lab.trial.evidence import EVIDENCE
+from streamlab.lab.trial.scratch import trial_folder
 from streamlab.lab.trial.spec import CeilingJob, EngineTrial, Job, OracleJob, write_job
 from streamlab.results import schema
 from streamlab.workloads.datasets.oracle_cache import answers_folder
@@ -48,10 +48,10 @@ HAVE_ROOM = "the disks of run directory and TMPDIR have room now, so only this e
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class TrialResult:
     """Result of a trial: columns of its row, and the number of the attempt, from 1."""
 
-    result: Result
+    columns: Result
     attempt: int
 
 
@@ -62,7 +62,7 @@ def run_trial(
     timeout_s: float,
     isolate: Isolation | None = None,
     hidden: Sequence[Path] = (),
-) -> Ended:
+) -> TrialResult:
     """Run one trial; its output goes to `log`, after a line with the number of the attempt.
 
     Afterwards no process, container or temporary file of the trial is left.
@@ -96,14 +96,14 @@ def run_trial(
             return _run_process(job, folder, kept, hidden, log=log, timeout_s=timeout_s)
 
         judge = judge_of(sys.executable, variables)
-        row = run_and_judge(job, start, judge, variables, log=log, timeout_s=timeout_s)
+        judgement = run_and_judge(job, start, judge, variables, log=log, timeout_s=timeout_s)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         raise _disk_full(log, str(error)) from error
-    lacked_space = bool(row.pop(LACKED_SPACE, False))
+    row = judgement.columns
     row["kept_folders"] = json.dumps([str(path) for path in kept]) if kept else None
-    if lacked_space:
+    if judgement.lacked_space:
         raise _disk_full(log, row["reason"])
     if row.get("status") == schema.CRASH and _NO_SPACE in row["reason"]:
         # The trial's temporary files are removed: a disk that is still full stops other trials, too.
@@ -111,7 +111,7 @@ def run_trial(
         if full is not None:
             raise _disk_full(log, f"{full}: {row['reason']}")
         row["reason"] += f"; {HAVE_ROOM}"
-    return Ended(result=row, attempt=attempt)
+    return TrialResult(columns=row, attempt=attempt)
 
 
 def run_and_judge(
@@ -122,8 +122,8 @@ def run_and_judge(
     *,
     log: Path,
     timeout_s: float,
-) -> Result:
-    """Run a job in a fresh folder, which `start` gets, and return the columns of its row.
+) -> Judgement:
+    """Run a job in a fresh folder, which `start` gets, and judge it.
 
     `variables` belong to the trial's process, in addition to the lab's own.
     """
@@ -135,14 +135,15 @@ def run_and_judge(
             job = msgspec.structs.replace(job, expected_outputs=size)
         with Witness(folder) as witness:
             outcome = start(job, folder)
-        result: Result | None = None
+        judgement: Judgement | None = None
         if (folder / EVIDENCE).exists() and not outcome.timed_out:
-            result = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
-    row = classify(outcome, result, _text(log, begin), phase=witness.phase, timeout_s=timeout_s)
+            judgement = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
+    columns = None if judgement is None else judgement.columns
+    row = classify(outcome, columns, _text(log, begin), phase=witness.phase, timeout_s=timeout_s)
     if folder.exists():
         left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
         row["warnings"] = json.dumps([*json.loads(row.get("warnings") or "[]"), left])
-    return row
+    return Judgement(columns=row, lacked_space=judgement is not None and judgement.lacked_space)
 
 
 def _count_attempt(log: Path) -> int:

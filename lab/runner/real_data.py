@@ -17,15 +17,7 @@ STREAMS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealInput:
-    """A raw file for the demo, and how to import it for a workload.
-
-    Attributes:
-        file: path below the folder of real data.
-        kind: kind of import.
-        workload: name of the workload that reads it.
-        label: label of the workload in the matrix.
-        sort: sort while importing, because the file is not sorted.
-    """
+    """A raw file below the folder of real data, its kind of import, and the workload that reads it."""
 
     file: str
     kind: str
@@ -60,11 +52,7 @@ def find_real_input(folder: Path) -> tuple[RealInput, ...]:
 def import_real_input(
     real: RealInput, folder: Path, *, master: str, progress: Progress | None = None
 ) -> Dataset:
-    """Return the dataset of a raw file; imports it unless the catalogue has it.
-
-    Raises:
-        DatasetError: the file cannot be imported.
-    """
+    """Return the dataset of a raw file; imports it unless the catalogue has it."""
     path = folder / real.file
     dataset = _find_imported(real, path)
     if dataset is not None:

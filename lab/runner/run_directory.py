@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -18,12 +18,12 @@ from msgspec.structs import replace
 
 from streamlab.lab.errors import DiskFullError, LabError, ResumeError
 from streamlab.lab.matrix.cells import Cell, describe
-from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry
 from streamlab.lab.runner.provenance import host, revision, software
+from streamlab.lab.runner.run_plan import RunPlan
 from streamlab.results import fingerprints
 from streamlab.results.machines import compare_machines
 from streamlab.results.meta import DatasetRecord, RunMeta, SessionRecord, check_meta
-from streamlab.results.row_conversion import encodable
+from streamlab.results.row_conversion import escape_text
 from streamlab.results.schema import TrialRow
 from streamlab.results.seal import compact, seal_files, seal_old_run, verify_run
 from streamlab.results.store import read_meta, read_trials, write_meta, write_table, write_trial
@@ -38,29 +38,18 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def entries_of(cells: Sequence[Cell]) -> list[WorkloadEntry]:
-    """Return the distinct workload entries of cells."""
-    return list({cell.entry.key: cell.entry for cell in cells}.values())
-
-
-def new_meta(
-    matrix: Matrix,
-    matrix_text: str,
-    cells: Sequence[Cell],
-    only: Sequence[str],
-    keep_outputs: bool,
-) -> RunMeta:
+def new_meta(plan: RunPlan) -> RunMeta:
     """Return the content of run.json at the start of a run, without datasets."""
     return RunMeta(
         lab_version=_lab_version(),
-        name=matrix.name,
-        settings=asdict(matrix.settings),
-        matrix_text=matrix_text,
-        matrix_folder=str(matrix.folder),
-        only=list(only),
-        keep_outputs=keep_outputs,
-        cells={cell.id: describe(cell) for cell in cells},
-        code={entry.key: entry.bound().code() for entry in entries_of(cells)},
+        name=plan.matrix.name,
+        settings=asdict(plan.matrix.settings),
+        matrix_text=plan.text,
+        matrix_folder=str(plan.matrix.folder),
+        only=list(plan.only),
+        keep_outputs=plan.keep_outputs,
+        cells={cell.id: describe(cell) for cell in plan.cells},
+        code={entry.key: entry.bound().code() for entry in plan.entries},
         vcs=revision(),
         host=host(),
         software=software(),
@@ -69,12 +58,7 @@ def new_meta(
 
 
 class RunDirectory:
-    """A run on disk: its directory, and the content of its run.json.
-
-    Attributes:
-        path: the directory.
-        meta: content of run.json.
-    """
+    """A run on disk: its directory, and the content of its run.json."""
 
     def __init__(self, path: Path, meta: RunMeta) -> None:
         self.path = path
@@ -82,11 +66,7 @@ class RunDirectory:
 
     @classmethod
     def create(cls, root: Path, meta: RunMeta) -> Self:
-        """Create a run directory below `root` and write its run.json.
-
-        Raises:
-            LabError: the directory cannot be created.
-        """
+        """Create a run directory below `root` and write its run.json."""
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         try:
             root.mkdir(parents=True, exist_ok=True)
@@ -127,22 +107,13 @@ class RunDirectory:
         return cls(path, stored)
 
     def save(self, **changes: Any) -> None:
-        """Write run.json with these changes.
-
-        Raises:
-            LabError: it cannot be written.
-        """
+        """Write run.json with these changes."""
         self.meta = replace(self.meta, **changes)
         with self.writing("run.json"):
             write_meta(self.path, self.meta)
 
     def open_session(self) -> dict[str, TrialRow]:
-        """Verify the files of the run, and add a session that starts now; return the stored rows.
-
-        Raises:
-            LabError: run.json cannot be written.
-            ResultsError: a record of an earlier session is damaged.
-        """
+        """Verify the files of the run, and add a session that starts now; return the stored rows."""
         seal_old_run(self.path)
         verify_run(self.path)
         rows = read_trials(self.path)
@@ -156,22 +127,14 @@ class RunDirectory:
         self.meta = replace(self.meta, sessions=[*earlier, replace(current, **fields)])
 
     def record(self, name: str, row: TrialRow) -> None:
-        """Seal the files of a trial and write its row.
-
-        Raises:
-            LabError: a file cannot be written.
-        """
+        """Seal the files of a trial and write its row."""
         files = (row.log, row.series, row.histograms, row.reconfigurations)
         with self.writing(f"the record of {name}"):
             seal_files(self.path, *(self.path / file for file in files if file is not None))
             write_trial(self.path, name, row)
 
     def close_session(self, *, interrupted: bool, began_ns: int) -> None:
-        """Write the files that end a session; after an error, a resumed run writes them.
-
-        Raises:
-            LabError: a file cannot be written.
-        """
+        """Write the files that end a session; after an error, a resumed run writes them."""
         duration_s = (time.monotonic_ns() - began_ns) / 1e9
         self.note_in_session(ended_at=now(), interrupted=interrupted, duration_s=duration_s)
         with self.writing("the end of the session"):
@@ -242,8 +205,8 @@ def _check_same_run(run_dir: Path, stored: RunMeta, meta: RunMeta) -> None:
         ("only", stored.only, meta.only),
         ("keep_outputs", stored.keep_outputs, meta.keep_outputs),
         # Stored texts are escaped; escape the new ones as well.
-        ("matrix cells", stored.cells, encodable(meta.cells)),
-        ("matrix settings", stored.settings, encodable(meta.settings)),
+        ("matrix cells", stored.cells, escape_text(meta.cells)),
+        ("matrix settings", stored.settings, escape_text(meta.settings)),
         ("source revision vcs.commit", stored.vcs.commit, meta.vcs.commit),
         (
             "source revision vcs.dirty_diff_sha256",
@@ -252,7 +215,7 @@ def _check_same_run(run_dir: Path, stored: RunMeta, meta: RunMeta) -> None:
         ),
         ("packages", stored.software.packages, meta.software.packages),
     ]
-    _refuse_edited(run_dir, stored.code, encodable(meta.code))
+    _refuse_edited(run_dir, stored.code, escape_text(meta.code))
     unlike = compare_machines(stored.host, meta.host).decisive
     pairs += [(f"host[{field.name!r}]", field.old, field.new) for field in unlike]
     for name, before, after in pairs:

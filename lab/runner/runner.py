@@ -8,6 +8,7 @@ import errno
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -18,8 +19,8 @@ from streamlab.lab.load.arrivals import feasible_eps
 from streamlab.lab.matrix.cells import Cell, Trial, interleave
 from streamlab.lab.matrix.matrix import Settings
 from streamlab.lab.runner.launcher import run_trial
-from streamlab.lab.runner.run_directory import RunDirectory, entries_of
-from streamlab.lab.runner.search.record import Recorder
+from streamlab.lab.runner.run_directory import RunDirectory
+from streamlab.lab.runner.run_plan import entries_of
 from streamlab.lab.runner.search.run import Searches
 from streamlab.lab.runner.search.state import State
 from streamlab.lab.runner.session import Session, begin, finish
@@ -38,8 +39,8 @@ ORACLE_TIMEOUT_S = 3600.0
 class Watcher(Protocol):
     """Receives the progress of a run."""
 
-    def advised(self, text: str) -> None:
-        """Receive a hint on how to improve the run."""
+    def warn(self, text: str) -> None:
+        """Receive a warning, or a hint on how to improve the run."""
 
     def oracle(self, key: str, dataset: Dataset) -> None:
         """Note that the oracle's answer for a dataset is being looked up or computed."""
@@ -53,13 +54,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """Result of a run so far.
-
-    Attributes:
-        rows: rows of all trials, in order.
-        searches: state of each search, by cell id.
-        interrupted: the run was interrupted.
-    """
+    """Result of a run so far."""
 
     rows: tuple[TrialRow, ...]
     searches: Mapping[str, State]
@@ -107,7 +102,7 @@ class Runner:
             )
             directory.save()
             if (advice := session.advice()) is not None:
-                self._watcher.advised(advice)
+                self._watcher.warn(advice)
             self._compute_answers()
             self._measure_all(session)
             interrupted = False
@@ -124,8 +119,7 @@ class Runner:
                 with directory.writing("the end of the session"):
                     idle_after_w = finish(session, interrupted=interrupted)
                 directory.note_in_session(idle_after_w=idle_after_w)
-                generators = session.generators.records
-                directory.meta = replace(directory.meta, generators=generators)
+                directory.meta = replace(directory.meta, generators=session.ceilings)
             directory.close_session(interrupted=interrupted, began_ns=began_ns)
         self._done = read_trials(directory.path)
         return RunResult(
@@ -145,8 +139,8 @@ class Runner:
             self._watcher.oracle(entry.key, dataset)
             move_old_answers(dataset)
             log = self._directory.path / "logs" / f"oracle-{entry.key}.log"
-            job = OracleJob(dataset=dataset, workload=entry.found_by, query=entry.query)
-            result = run_trial(job, log=log, timeout_s=ORACLE_TIMEOUT_S).result
+            job = OracleJob(dataset=dataset, workload=entry.full_reference, query=entry.query)
+            result = run_trial(job, log=log, timeout_s=ORACLE_TIMEOUT_S).columns
             if result.get("status") is not None:
                 raise LabError(
                     f"the {entry.bound().checked_by} of {entry.key} failed, so no answer can be "
@@ -158,19 +152,10 @@ class Runner:
         for trial in interleave(fixed):
             if trial.name not in self._done:
                 self._measure(session, trial)
-        searches = self._searches(Recorder(run_dir=self._directory.path))
-        while (step := searches.next()) is not None:
-            pause(step.pause_s)
-            trial = Trial(
-                cell=step.cell,
-                repetition=step.repetition,
-                order_index=len(self._done),
-                purpose=step.purpose,
-                probe=step.probe,
-                vote=step.vote,
-                rate_eps=step.rate_eps,
-            )
-            searches.record(self._measure(session, trial))
+        searches = self._searches(self._directory.path)
+        while (vote := searches.next()) is not None:
+            pause(searches.pause_s(vote.cell))
+            searches.record(self._measure(session, vote))
 
     def _measure(self, session: Session, trial: Trial) -> TrialRow:
         """Measure a trial and store its row; keep the first right answer of a cell if requested."""
@@ -186,14 +171,14 @@ class Runner:
         self._watcher.finished(trial, row)
         return row
 
-    def _searches(self, recorder: Recorder | None = None) -> Searches:
+    def _searches(self, run_dir: Path | None = None) -> Searches:
         """Return the searches after the rows so far."""
         feasible = {
             cell.id: feasible_eps(cell.load, self._datasets[cell.entry.key].events)
             for cell in self._cells
             if cell.search is not None and cell.refusal is None and cell.load is not None
         }
-        return Searches(self._cells, self._rows(), feasible_eps=feasible, recorded=recorder)
+        return Searches(self._cells, self._rows(), feasible_eps=feasible, run_dir=run_dir)
 
     def _rows(self) -> tuple[TrialRow, ...]:
         return tuple(sorted(self._done.values(), key=lambda row: row.order_index))

@@ -5,6 +5,7 @@ Closing measures the idle machine again and fills in the net energy of the sessi
 If the session is killed, these columns stay null; the rest of its rows is complete.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -13,21 +14,27 @@ from pathlib import Path
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.interrupt import pause
 from streamlab.lab.isolate.check import check, check_contains
-from streamlab.lab.isolate.isolation import CONTAINER
+from streamlab.lab.isolate.isolation import CONTAINER, Isolation
 from streamlab.lab.isolate.process import why_unconfined
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.matrix import Settings
 from streamlab.lab.measure.energy import idle
 from streamlab.lab.measure.energy.choose import AUTO, NONE, Choice, by_name, choose
-from streamlab.lab.runner.generators import Generators
-from streamlab.lab.runner.trial_folder import remove_orphaned_folders
-from streamlab.results.meta import RunMeta
+from streamlab.lab.runner.launcher import run_trial
+from streamlab.lab.trial.scratch import remove_orphaned_folders
+from streamlab.lab.trial.spec import CeilingJob
+from streamlab.results.meta import CeilingRecord, RunMeta
 from streamlab.results.schema import TrialRow
 from streamlab.results.store import write_trial
 from streamlab.workloads.references import file_of
 from streamlab.workloads.registry import places
 
 Watts = Mapping[str, float] | None
+
+SAFE_SHARE = 0.5
+"""Highest share of a generator's ceiling without a warning: it must be able to do twice the rate
+(docs/method.md). Near its ceiling a trial measures the generator, not the engine."""
+CEILING_TIMEOUT_S = 60.0
 
 
 @dataclass(kw_only=True)
@@ -38,7 +45,7 @@ class Session:
         run_dir: the run directory.
         settings: settings of the matrix.
         energy: the chosen energy provider.
-        generators: ceilings of the load generators.
+        ceilings: highest rates of the load generators, by engine, variant and batch, for run.json.
         idle_before: watts of the idle machine by domain; None: not measured or not readable.
         measured: rows of this session's trials, by name.
     """
@@ -46,9 +53,10 @@ class Session:
     run_dir: Path
     settings: Settings
     energy: Choice
-    generators: Generators
+    ceilings: dict[str, CeilingRecord] = field(default_factory=dict)
     idle_before: Watts = None
     measured: dict[str, TrialRow] = field(default_factory=dict)
+    _known: set[str] = field(default_factory=set)
 
     def advice(self) -> str | None:
         """Return a hint on how to improve the session's energy figures, or None."""
@@ -71,6 +79,41 @@ class Session:
         why = why_unconfined()
         return "mount namespace" if why is None else f"none: {why}"
 
+    def ceiling(self, cell: Cell) -> CeilingRecord:
+        """Return the ceiling of a cell's generator; the first call of a session measures it."""
+        batch = cell.batch or 1
+        key = f"{cell.engine}/{cell.variant}/b{batch}"
+        if key not in self._known:
+            job = CeilingJob(engine=cell.engine, variant=cell.variant, batch=batch)
+            log = self.run_dir / "logs" / f"generator-{key.replace('/', '__')}.log"
+            self.ceilings[key] = measure_ceiling(job, log, self.settings.isolation)
+            self._known.add(key)
+        return self.ceilings[key]
+
+
+def measure_ceiling(job: CeilingJob, log: Path, isolate: Isolation | None = None) -> CeilingRecord:
+    """Measure the rate of a generator into a null engine, for about a second; None: a virtual source."""
+    result = run_trial(job, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=isolate).columns
+    if result.get("status") is not None:
+        return CeilingRecord(reason=result["reason"])
+    if result.get("warnings"):  # the ceiling is not finite
+        return CeilingRecord(reason="; ".join(json.loads(result["warnings"])))
+    return CeilingRecord(ceiling_eps=result.get("generator_ceiling_eps"))
+
+
+def ceiling_warnings(ceiling: CeilingRecord, offered_eps: float | None) -> list[str]:
+    """Return warnings about offering events at this rate."""
+    if ceiling.reason is not None:
+        return [f"the generator's ceiling is unknown: {ceiling.reason}"]
+    eps = ceiling.ceiling_eps
+    if eps is None or offered_eps is None or offered_eps <= SAFE_SHARE * eps:
+        return []
+    return [
+        f"the offered rate, {offered_eps:,.0f} events/s, is {offered_eps / eps:.0%} of "
+        f"the generator's ceiling, {eps:,.0f}; above {SAFE_SHARE:.0%} the trial may "
+        "measure the generator instead of the engine"
+    ]
+
 
 def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | None:
     """Check that trials can run in isolation; return facts about the container engine for run.json.
@@ -82,7 +125,7 @@ def surroundings(settings: Settings, cells: Sequence[Cell]) -> dict[str, str] | 
         return None
 
     facts = check(settings.isolation)
-    references = dict.fromkeys(cell.entry.found_by for cell in cells)
+    references = dict.fromkeys(cell.entry.full_reference for cell in cells)
     workloads = [name for name in references if file_of(name) is None and not _ours(places(name))]
     names = dict.fromkeys(cell.engine for cell in cells)
     engines = [name for name in names if not _ours([type(find_engine(name)).__module__])]
@@ -99,18 +142,14 @@ def _ours(modules: Iterable[str]) -> bool:
 
 
 def begin(run_dir: Path, meta: RunMeta, settings: Settings) -> Session:
-    """Open a session; blocks for `settings.idle_s`.
-
-    Raises:
-        EnergyError: no provider has the name in `settings.energy`.
-    """
+    """Open a session; blocks for `settings.idle_s`."""
     remove_orphaned_folders()
     choice = choose(settings.energy)
     return Session(
         run_dir=run_dir,
         settings=settings,
         energy=choice,
-        generators=Generators(run_dir, meta.generators, settings.isolation),
+        ceilings=dict(meta.generators),
         idle_before=_idle(choice, settings.idle_s),
     )
 

@@ -16,10 +16,9 @@ from streamlab.lab.matrix.cells import Trial
 from streamlab.lab.matrix.matrix import Settings
 from streamlab.lab.measure.machine import Look, await_near, look
 from streamlab.lab.measure.usage import core_warnings, kernel_warnings
-from streamlab.lab.runner.generators import ceiling_warnings
-from streamlab.lab.runner.launcher import Ended, run_trial
+from streamlab.lab.runner.launcher import TrialResult, run_trial
 from streamlab.lab.runner.run_directory import fingerprint, now
-from streamlab.lab.runner.session import Session
+from streamlab.lab.runner.session import Session, ceiling_warnings
 from streamlab.lab.trial.spec import EngineTrial
 from streamlab.results import schema
 from streamlab.results.meta import RunMeta
@@ -48,7 +47,7 @@ def measure_trial(
         refused = {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
         return make_row(trial.name, request | refused)
     cell, load, run_dir = trial.cell, trial.load, session.run_dir
-    ceiling = None if load is None else session.generators.ceiling(cell)
+    ceiling = None if load is None else session.ceiling(cell)
     series = Path("series") / f"{trial.name}.parquet"
     histograms = Path("series") / f"{trial.name}.hlog"
     reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"
@@ -63,7 +62,7 @@ def measure_trial(
         batch=cell.batch or 1,
         options=cell.options,
         dataset=dataset,
-        workload=cell.entry.asked_for(dataset),
+        workload=cell.entry.reference_for(dataset),
         query=cell.query,
         code=meta.code.get(cell.entry.key) if here else None,
         series=run_dir / series,
@@ -76,7 +75,7 @@ def measure_trial(
         energy_reason=session.energy.reason,
     )
 
-    def once() -> Ended:
+    def once() -> TrialResult:
         _forget(run_dir / series, run_dir / histograms, run_dir / reconfigurations, answer)
         return run_trial(
             spec,
@@ -86,7 +85,7 @@ def measure_trial(
             hidden=_hidden(run_dir, dataset),
         )
 
-    before, ended, after, warnings = _watched(once, session.settings)
+    before, result, after, warnings = _watched(once, session.settings)
     if answer.exists():
         move_sealed(run_dir, answer, answer.with_name(f"{cell.slug}.parquet"))
     files = {
@@ -95,7 +94,7 @@ def measure_trial(
         "histograms": _if_there(run_dir, histograms),
         "reconfigurations": _if_there(run_dir, reconfigurations),
     }
-    row = make_row(trial.name, {**request, "attempt": ended.attempt, **files, **ended.result})
+    row = make_row(trial.name, {**request, "attempt": result.attempt, **files, **result.columns})
     warnings += json.loads(row.warnings or "[]")
     warnings += [*kernel_warnings(row), *core_warnings(row)]
     if ceiling is not None:
@@ -123,7 +122,9 @@ def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     return (place if alone else run,)
 
 
-def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended, Look, list[str]]:
+def _watched(
+    once: Callable[[], TrialResult], settings: Settings
+) -> tuple[Look, TrialResult, Look, list[str]]:
     """Inspect the machine, run a trial, inspect again; return look, result, look and warnings.
 
     If cores must be near each other and are not, the result is dropped and the trial runs again.
@@ -133,7 +134,7 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
     for attempt in range(1, MOST_ATTEMPTS + 1):
         far = None if within_ns is None else await_near(within_ns)
         before = look()
-        ended = once()
+        result = once()
         after = look(before)
         warnings = _warnings(before, after)
         # Check `before` as well: the cores may have moved since the wait.
@@ -147,7 +148,7 @@ def _watched(once: Callable[[], Ended], settings: Settings) -> tuple[Look, Ended
             break
     else:
         warnings.append(f"cores did not stay {near_words} in {MOST_ATTEMPTS} attempts")
-    return before, ended, after, warnings
+    return before, result, after, warnings
 
 
 def _request_columns(

@@ -20,7 +20,7 @@ import psutil
 from streamlab.lab.judge.accounts import Sighting
 from streamlab.lab.measure.tree import descendants
 from streamlab.lab.measure.usage import usage_of
-from streamlab.lab.trial.report import ANSWER, CLOCK, PHASES, short_path
+from streamlab.lab.trial.report import ANSWER, CLOCK, PHASES, open_socket
 
 _SO_TIMESTAMPNS = 35
 """From <asm-generic/socket.h>; Python's module lacks it. The stamp is a `struct timespec`."""
@@ -36,10 +36,12 @@ class Witness:
         """Listen in the trial's folder."""
         self._phases: list[Sighting] = []
         self._stamps: list[Sighting] = []
-        self._listening = _bound(folder, PHASES, socket.SOCK_SEQPACKET)
+        self._listening = open_socket(folder, PHASES, socket.SOCK_SEQPACKET, listen=True)
         self._listening.listen(1)
         # The kernel holds its messages until the next phase: reading them would wake this thread.
-        self._clock = _bound(folder, CLOCK, socket.SOCK_DGRAM)
+        self._clock = open_socket(folder, CLOCK, socket.SOCK_DGRAM, listen=True)
+        for name in (PHASES, CLOCK):
+            (folder / name).chmod(0o666)  # a container may run as another user
         self._clock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         self._clock.setblocking(False)
         self._boot_ns = _boot_ns()
@@ -138,14 +140,6 @@ def _boot_ns() -> int:
         before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
         readings.append((after_ns - before_ns, wall_ns - before_ns))
     return min(readings)[1]
-
-
-def _bound(folder: Path, name: str, kind: socket.SocketKind) -> socket.socket:
-    server = socket.socket(socket.AF_UNIX, kind)
-    with short_path(folder, name) as path:
-        server.bind(path)
-    (folder / name).chmod(0o666)  # a container may run as another user
-    return server
 
 
 def _peer(trial: socket.socket) -> int:

@@ -162,11 +162,7 @@ def load_answer(columns: tuple[AnswerColumn, ...], folder: Path) -> Columns:
 
 
 def _check_regular(path: Path) -> None:
-    """Check that a path is a regular file; reading a pipe would never end.
-
-    Raises:
-        ValueError: the path is a link, a folder, a pipe or a device.
-    """
+    """Check that a path is a regular file; reading a pipe would never end."""
     if not stat.S_ISREG(path.lstat().st_mode):
         raise ValueError(f"{path.name} is not a regular file")
 

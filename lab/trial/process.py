@@ -18,15 +18,16 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from streamlab.engines.environment import activate
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import Engine, OfferedLoad, Task
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.errors import LoadError
 from streamlab.lab.load.schedule import offer
-from streamlab.lab.measure.series import Track
 from streamlab.lab.trial.collector import collect_from_now_on
-from streamlab.lab.trial.evidence import Evidence, Timed, store_answer, write_evidence
+from streamlab.lab.trial.evidence import Evidence, store_answer, write_evidence
 from streamlab.lab.trial.report import Reporter
 from streamlab.lab.trial.scratch import temporary_folder
 from streamlab.lab.trial.spec import (
@@ -38,12 +39,12 @@ from streamlab.lab.trial.spec import (
     read_job,
     workload_of,
 )
-from streamlab.lab.trial.timed_part import TimedRun, drive, print_traceback
+from streamlab.lab.trial.timed_part import drive, print_traceback
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError
 from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.datasets.oracle_cache import expected
-from streamlab.workloads.model import Workload
+from streamlab.workloads.model import Columns, Workload
 
 Result = dict[str, Any]
 
@@ -133,11 +134,11 @@ def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Repor
             load=load,
             expected_outputs=spec.expected_outputs,
         )
-        run = drive(engine, task, spec, columns, reporter)
+        timed, answer, warnings = drive(engine, task, spec, columns, reporter)
     reporter.phase("report")
     with _own_files():
-        timed = _timed(run, folder)
-    return Evidence(columns=columns, warnings=tuple(run.warnings), timed=timed)
+        timed = msgspec.structs.replace(timed, **_store(answer, folder))
+    return Evidence(columns=columns, warnings=tuple(warnings), timed=timed)
 
 
 def _offered(
@@ -156,35 +157,14 @@ def _offered(
     return offered.dataset, offered.load
 
 
-def _timed(run: TimedRun, folder: Path) -> Timed:
-    """Write the answer of a timed run, and return its readings."""
-    energy_ns, joules = run.recorder.series()
-    times_ns = run.sampler.times_ns
-    tracks = {
-        "cpu_s": Track(times_ns=times_ns, values=run.sampler.cpu_s),
-        "rss_bytes": Track(times_ns=times_ns, values=run.sampler.rss),
-    } | {
-        f"energy_{domain}_j": Track(times_ns=energy_ns.tolist(), values=values.tolist())
-        for domain, values in joules.items()
-    }
-    stored, error = None, None
-    if isinstance(run.answer, str):
-        error = run.answer
-    else:
-        try:
-            stored = store_answer(run.answer, folder)
-        except (TypeError, ValueError) as problem:
-            error = str(problem)
-    return Timed(
-        start_ns=run.start_ns,
-        ran_ns=run.ran_ns,
-        end_ns=run.end_ns,
-        measured=run.measured,
-        tracks=tracks,
-        energy=run.recorder.columns(run.start_ns, run.end_ns, events=run.measured.events),
-        answer=stored,
-        answer_error=error,
-    )
+def _store(answer: Columns | str, folder: Path) -> dict[str, Any]:
+    """Write an answer; return its columns, or why it cannot be stored."""
+    if isinstance(answer, str):
+        return {"answer": None, "answer_error": answer}
+    try:
+        return {"answer": store_answer(answer, folder)}
+    except (TypeError, ValueError) as error:
+        return {"answer": None, "answer_error": str(error)}
 
 
 def _prepare_oracle(job: OracleJob, reporter: Reporter) -> None:

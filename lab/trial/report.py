@@ -7,8 +7,7 @@ Stamps around the timed part go to the second socket: the kernel records their t
 
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 PHASES, CLOCK = "phases.sock", "clock.sock"
@@ -45,21 +44,20 @@ class Reporter:
 def _connect(folder: Path | None, name: str, kind: socket.SocketKind) -> socket.socket | None:
     if folder is None or not (folder / name).exists():
         return None
-    client = socket.socket(socket.AF_UNIX, kind)
-    try:
-        with short_path(folder, name) as path:
-            client.connect(path)
-    except OSError:
-        client.close()
-        return None
-    return client
+    with suppress(OSError):
+        return open_socket(folder, name, kind, listen=False)
+    return None
 
 
-@contextmanager
-def short_path(folder: Path, name: str) -> Iterator[str]:
-    """Yield a path of `name` in a folder that a socket takes: at most 107 bytes."""
+def open_socket(folder: Path, name: str, kind: socket.SocketKind, *, listen: bool) -> socket.socket:
+    """Bind or connect a socket through the folder's descriptor: its path may have 107 bytes only."""
     directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    opened = socket.socket(socket.AF_UNIX, kind)
     try:
-        yield f"/proc/self/fd/{directory}/{name}"
+        (opened.bind if listen else opened.connect)(f"/proc/self/fd/{directory}/{name}")
+    except OSError:
+        opened.close()
+        raise
     finally:
         os.close(directory)
+    return opened

@@ -94,11 +94,7 @@ def read_job(path: Path) -> Job:
 
 
 def job_of(fields: object) -> Job:
-    """Return a job from its fields, as returned by `fields_of`.
-
-    Raises:
-        ValueError: the fields are not a valid job.
-    """
+    """Return a job from its fields, as returned by `fields_of`."""
     job: Job = msgspec.convert(fields, type=Job, dec_hook=_value)
     return job
 

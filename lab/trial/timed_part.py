@@ -4,19 +4,20 @@ import threading
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from streamlab.engines.errors import UnsupportedError
-from streamlab.engines.protocol import Engine, Measured, Task
+from streamlab.engines.protocol import Engine, Task
 from streamlab.lab.measure.energy.choose import by_name
 from streamlab.lab.measure.energy.recorder import EnergyRecorder
 from streamlab.lab.measure.sampler import ResourceSampler
+from streamlab.lab.measure.series import Track
 from streamlab.lab.measure.tree import descendants
 from streamlab.lab.measure.usage import own_usage, usage_of
 from streamlab.lab.trial.collector import collect_from_now_on
+from streamlab.lab.trial.evidence import Timed
 from streamlab.lab.trial.plants import add_delay, ballast, burn
 from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END, Reporter
 from streamlab.lab.trial.spec import EngineTrial
@@ -28,32 +29,12 @@ Result = dict[str, Any]
 CLOSE_GRACE_S = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedRun:
-    """Result of a timed part.
-
-    Attributes:
-        measured: report of the engine.
-        answer: outputs of the engine, or why they are not columns.
-        start_ns, ran_ns, end_ns: as in `streamlab.lab.trial.evidence.Timed`.
-        sampler, recorder: samples of memory, CPU time and energy; both have stopped.
-        warnings: texts about doubtful values.
-    """
-
-    measured: Measured
-    answer: Columns | str
-    start_ns: int
-    ran_ns: int
-    end_ns: int
-    sampler: ResourceSampler
-    recorder: EnergyRecorder
-    warnings: list[str]
-
-
 def drive(
     engine: Engine, task: Task, spec: EngineTrial, result: Result, reporter: Reporter
-) -> TimedRun:
-    """Prepare, run, take the answer and close; adds times, CPU time, page faults and memory to `result`.
+) -> tuple[Timed, Columns | str, list[str]]:
+    """Prepare, run, take the answer and close; add times, CPU time, page faults and memory to `result`.
+
+    Returns the readings, the answer or why it is no columns, and texts about doubtful values.
 
     The planted slow-down is busy work inside the timed part, after the engine's own work.
     """
@@ -116,16 +97,27 @@ def drive(
             except Exception as error:
                 print_traceback()
                 warnings.append(f"the engine failed to close: {type(error).__name__}: {error}")
-    return TimedRun(
-        measured=measured,
-        answer=answer,
+    timed = Timed(
         start_ns=start_ns,
         ran_ns=ran_ns,
         end_ns=end_ns,
-        sampler=sampler,
-        recorder=recorder,
-        warnings=warnings + find_leftovers(threads_before, processes_before),
+        measured=measured,
+        tracks=_tracks(sampler, recorder),
+        energy=recorder.columns(start_ns, end_ns, events=measured.events),
+        answer=None,
     )
+    return timed, answer, warnings + find_leftovers(threads_before, processes_before)
+
+
+def _tracks(sampler: ResourceSampler, recorder: EnergyRecorder) -> dict[str, Track]:
+    energy_ns, joules = recorder.series()
+    return {
+        "cpu_s": Track(times_ns=sampler.times_ns, values=sampler.cpu_s),
+        "rss_bytes": Track(times_ns=sampler.times_ns, values=sampler.rss),
+    } | {
+        f"energy_{domain}_j": Track(times_ns=energy_ns.tolist(), values=values.tolist())
+        for domain, values in joules.items()
+    }
 
 
 def find_leftovers(

@@ -238,10 +238,10 @@ def test_engine_whose_process_dies_is_a_crash_and_leaves_nothing(
         killer.start()
         ended = run_trial(spec, log=log, timeout_s=PATIENCE_S)
         killer.join()
-        if ended.result["status"] != "ok":  # else it was over before it was killed
+        if ended.columns["status"] != "ok":  # else it was over before it was killed
             break
-    assert ended.result["status"] == "crash"
-    assert "was killed by SIGKILL" in ended.result["reason"]
+    assert ended.columns["status"] == "crash"
+    assert "was killed by SIGKILL" in ended.columns["reason"]
     assert family() == []
 
 
@@ -252,7 +252,7 @@ def test_engine_that_takes_too_long_is_stopped_and_leaves_nothing(
     timeout_s = JAVA_STARTS_S.get(engine_name, 0.2)
     log = tmp_path / "log"
     ended = run_trial(spec_of(engine_name, setting, tmp_path), log=log, timeout_s=timeout_s)
-    assert ended.result["status"] == "timeout"
+    assert ended.columns["status"] == "timeout"
     assert family() == []
 
 

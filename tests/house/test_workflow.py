@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.lab.cli.gate import gate
+from streamlab.lab.cli.measure import gate
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = (ROOT / ".github" / "workflows" / "lab.yml").read_text()

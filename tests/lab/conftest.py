@@ -56,17 +56,22 @@ def image(podman_engine, monkeypatch):
     assert podman_engine.containers() == []
 
 
-def places(patch, folder):
-    """Keep datasets and runs in a folder; print tables whole."""
+def set_places(patch, folder):
+    """Keep datasets and runs in a folder; print all columns of tables."""
     patch.setenv("LAB_DATA", str(folder / "catalogue"))
     patch.setenv("LAB_RUNS", str(folder / "runs"))
     patch.setenv("COLUMNS", "200")
 
 
 @pytest.fixture
-def dataset(tmp_path, monkeypatch):
+def places(tmp_path, monkeypatch):
+    """Keeps datasets in the folder `catalogue`, and runs in `runs`."""
+    set_places(monkeypatch, tmp_path)
+
+
+@pytest.fixture
+def dataset(places):
     """Id of a small event_window dataset in a catalogue of its own, made without Spark."""
-    places(monkeypatch, tmp_path)
     return publish(Catalog.default()).id
 
 
@@ -80,7 +85,7 @@ def runs_before(tmp_path_factory):
         if key not in made:
             folder = tmp_path_factory.mktemp("run_before")
             with pytest.MonkeyPatch.context() as patch:
-                places(patch, folder)
+                set_places(patch, folder)
                 path = write_matrix(folder, publish(Catalog.default()).id, variants, **more)
                 call(["run", str(path)])
             (made[key],) = (folder / "runs").iterdir()

@@ -72,11 +72,7 @@ def test_an_engine_conforms(example, engine, workload, tmp_path):
     ],
     ids=["as it is", "with an error in the program"],
 )
-def test_the_oracle_of_the_workload_finds_an_error_of_the_program(
-    edit, code, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
-    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+def test_the_oracle_of_the_workload_finds_an_error_of_the_program(edit, code, tmp_path, places):
     text = (EXAMPLES / "own_oracle" / "busiest.py").read_text()
     assert edit[0] in text
     path = tmp_path / "busiest.py"
@@ -86,9 +82,7 @@ def test_the_oracle_of_the_workload_finds_an_error_of_the_program(
 
 
 @pytest.mark.full
-def test_the_figure_is_listed_made_and_judged(tmp_path, monkeypatch):
-    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
-    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
+def test_the_figure_is_listed_made_and_judged(tmp_path, places):
     site = announced("figure", tmp_path)
     listed = lab(site, "list", "figures").stdout
     assert "arrays:1  array operations and a Python loop; available" in listed

@@ -2,15 +2,17 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, call
 from streamlab.lab.gate.repository import write_entry_points
-from tests.examples_folder import EXAMPLES
+from tests.examples_folder import EXAMPLES, sensors
 
 TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 
@@ -64,3 +66,33 @@ def test_the_figure_of_the_tutorial_is_the_example():
     assert all(piece in (example / "arrays_and_loops.py").read_text() for piece in pieces)
     (toml,) = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
     assert toml in (example / "pyproject.toml").read_text()
+
+
+WORKLOADS = TEXT.split("\n## A workload\n")[1].split("\n## ")[0]
+
+
+PYTHON = re.findall(r"^```python\n(.*?)^```", WORKLOADS, flags=re.M | re.S)
+COMMANDS = re.findall(r"^lab ([^#\n]*)", WORKLOADS, flags=re.M)
+
+
+def test_the_tutorial_shows_the_example_as_it_is():
+    assert PYTHON[0] == (EXAMPLES / "workload_from_csv" / "sensors.py").read_text()
+
+
+@pytest.mark.full
+def test_every_command_of_the_tutorial_works(tmp_path: Path, monkeypatch, capsys, places):
+    path = sensors(tmp_path)
+    path.write_text("\n\n".join(PYTHON))
+    monkeypatch.chdir(tmp_path)
+    whole = pd.read_csv("sensors.csv")
+    for kind, rows in whole.groupby("kind"):
+        rows.drop(columns="kind").to_csv(f"{kind}.csv", index=False)
+    assert len(COMMANDS) == 4
+    for command in COMMANDS:
+        # Five repetitions show nothing here that one does not.
+        words = shlex.split(command.replace("-n 5", "-n 1"))
+        assert call(words) == EXIT_OK, (command, capsys.readouterr())
+    assert call(["run", "sensors.py:TWO_FILES", "--engine", "reference"]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "checked against the reference engine, not an independent oracle" in said
+    assert "generated_sensors" in said

@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from streamlab.lab.cli import call
-from streamlab.lab.cli.compare import compare
-from streamlab.lab.cli.report import report
+from streamlab.lab.cli.results import compare, report
 from tests.reports.chromium import NEEDS_CHROMIUM, ask
 from tests.reports.conftest import META
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from streamlab.lab.cli import call
-from streamlab.lab.cli.history import history as command
+from streamlab.lab.cli.results import history as command
 from streamlab.reports.steps import history
 from streamlab.results.compare import METRICS
 from streamlab.results.stats.decision import ONE_STAGE, Arms, GateVerdict, decide_once

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
-from streamlab.lab.cli.report import report
+from streamlab.lab.cli.results import report
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from streamlab.lab.cli.load_table import print_loads, print_searches
-from streamlab.lab.cli.table import print_table
+from streamlab.lab.cli.table import print_loads, print_searches, print_table
 from streamlab.lab.runner.search.state import Bracket, State
 from tests.reports.conftest import offered, trial
 from tests.results.records import trial_row

@@ -11,7 +11,7 @@ import pytest
 
 from streamlab import arrays, csv
 from streamlab import workload as own
-from streamlab.lab.cli.data_view import origin_words
+from streamlab.lab.cli.commands.data import origin_words
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError

@@ -9,7 +9,7 @@ import pytest
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.model import ModelError
 from streamlab.workloads.registry import names, workload
-from tests.workloads.own_workloads import OWN, own_file
+from tests.workloads.user_workload import OWN, user_file
 
 
 def announce(folder: Path, package: str, **workloads: str) -> None:
@@ -53,7 +53,7 @@ def test_a_name_that_is_known_is_found_without_a_look_at_all_modules(monkeypatch
 
 
 def test_a_file_is_found_by_its_path_and_known_by_its_own_name(tmp_path: Path, monkeypatch):
-    path = own_file(tmp_path)
+    path = user_file(tmp_path)
     found = workload(str(path))
     assert (found.name, found.title, found.reference) == ("mine", "mine", str(path))
     monkeypatch.chdir(tmp_path)
@@ -66,8 +66,8 @@ def test_a_file_is_found_by_its_path_and_known_by_its_own_name(tmp_path: Path, m
 def test_a_module_is_found_in_the_current_folder_and_among_installed_packages(
     tmp_path: Path, site: Path, monkeypatch
 ):
-    own_file(tmp_path, "written_here.py", name="here")
-    own_file(site, "installed_there/part.py", name="there")
+    user_file(tmp_path, "written_here.py", name="here")
+    user_file(site, "installed_there/part.py", name="there")
     monkeypatch.chdir(tmp_path)
     assert workload("written_here:WORKLOAD").name == "here"
     found = workload("installed_there.part:OTHER")
@@ -75,7 +75,7 @@ def test_a_module_is_found_in_the_current_folder_and_among_installed_packages(
 
 
 def test_a_package_announces_its_workloads_by_name(site: Path):
-    own_file(site, "announcing.py", name="announced")
+    user_file(site, "announcing.py", name="announced")
     announce(site, "announcing", announced="announcing:WORKLOAD")
     assert "announced" in names()
     assert workload("announced").found_by == "announced"
@@ -89,7 +89,7 @@ def test_a_file_shadows_nothing_and_imports_its_neighbours_before_installed_pack
     sys.path[-1:] = [f"{site.parent}/x/site-packages"]
     (site.parent / "x").mkdir()
     site.rename(site.parent / "x" / "site-packages")
-    own_file(tmp_path / "mine", "statistics.py", more="import beside, random\nWORD = beside.WORD")
+    user_file(tmp_path / "mine", "statistics.py", more="import beside, random\nWORD = beside.WORD")
     (tmp_path / "mine" / "beside.py").write_text("WORD = 'neighbour'\n")
     (tmp_path / "mine" / "random.py").write_text("raise RuntimeError('not Python's')\n")
     import statistics
@@ -107,12 +107,12 @@ def test_a_file_shadows_nothing_and_imports_its_neighbours_before_installed_pack
 
 def test_a_file_is_loaded_once_and_again_when_it_was_edited(tmp_path: Path):
     count = "import sys\nsys.loads = getattr(sys, 'loads', 0) + 1"
-    path = own_file(tmp_path, more=count)
+    path = user_file(tmp_path, more=count)
     try:
         for _ in range(3):
             workload(str(path))
         assert sys.loads == 1
-        own_file(tmp_path, more=count, name="edited")
+        user_file(tmp_path, more=count, name="edited")
         assert workload(str(path)).name == "edited"
         assert sys.loads == 2
     finally:
@@ -138,7 +138,7 @@ def test_a_helper_that_was_edited_is_loaded_again(
     tmp_path: Path, monkeypatch, reference: str, importing: str, helper: str, known: bool
 ):
     name = reference.removesuffix(".py").partition(":")[0]
-    path = own_file(tmp_path, f"{name.replace('.', '/')}.py", more=f"{importing}\n")
+    path = user_file(tmp_path, f"{name.replace('.', '/')}.py", more=f"{importing}\n")
     path.write_text(path.read_text().replace("name='mine'", "name=WORD"))
     if "within" in helper:
         (tmp_path / "within").mkdir(exist_ok=True)
@@ -199,7 +199,7 @@ def test_what_is_not_there_is_refused_with_a_remedy(tmp_path: Path, monkeypatch)
 
 
 def test_a_name_that_two_packages_announce_is_refused_with_both(site: Path):
-    own_file(site, "first_of_two.py", name="twice")
+    user_file(site, "first_of_two.py", name="twice")
     announce(site, "first", twice="first_of_two:WORKLOAD")
     announce(site, "second", twice="second_of_two:WORKLOAD")
     said = refused("twice")
@@ -211,7 +211,7 @@ def test_a_name_that_two_packages_announce_is_refused_with_both(site: Path):
 def test_a_package_that_fails_takes_nobody_with_it(site: Path, capsys):
     (site / "raising_plug_in.py").write_text("\n\nraise ValueError('bad day')\n")
     announce(site, "raising", raising="raising_plug_in:WORKLOAD", lacking="not_there:WORKLOAD")
-    own_file(site, "renamed_plug_in.py", name="renamed")
+    user_file(site, "renamed_plug_in.py", name="renamed")
     announce(site, "renaming", called="renamed_plug_in:WORKLOAD")
     said = refused("raising")
     assert "'raising' of package raising (raising_plug_in:WORKLOAD) cannot be loaded" in said
@@ -227,8 +227,8 @@ def test_a_package_that_fails_takes_nobody_with_it(site: Path, capsys):
 
 
 def test_plan_check_and_build_take_all_three_forms(tmp_path: Path, site: Path, capsys, monkeypatch):
-    path = own_file(tmp_path)
-    own_file(site, "announcing_too.py", name="announced")
+    path = user_file(tmp_path)
+    user_file(site, "announcing_too.py", name="announced")
     announce(site, "announcing-too", announced="announcing_too:WORKLOAD")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
@@ -245,7 +245,7 @@ def test_plan_check_and_build_take_all_three_forms(tmp_path: Path, site: Path, c
 
 def test_neighbours_of_one_name_in_two_folders_are_not_taken_for_each_other(tmp_path: Path):
     for folder in ("one", "two"):
-        own_file(tmp_path / folder, name=folder, more="import rule_of_both\n")
+        user_file(tmp_path / folder, name=folder, more="import rule_of_both\n")
         (tmp_path / folder / "rule_of_both.py").write_text(f"RULE = {folder!r}\n")
     assert workload(str(tmp_path / "one" / "mine.py")).name == "one"
     said = refused(str(tmp_path / "two" / "mine.py"))

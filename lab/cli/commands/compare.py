@@ -6,8 +6,8 @@ import numpy as np
 
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.commands.stored_runs import find_run
-from streamlab.lab.cli.compare import METRIC_NAMES
 from streamlab.lab.cli.output import echo
+from streamlab.lab.cli.results import COMPARE_METRICS
 from streamlab.lab.cli.write_errors import writing
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.stored_baseline import planted_work_notes
@@ -33,7 +33,7 @@ def compare(
         old,
         new,
         np.random.default_rng(SEED),
-        metrics=[METRICS[name] for name in names or METRIC_NAMES],
+        metrics=[METRICS[name] for name in names or COMPARE_METRICS],
         force=force,
     )
     lines = _lines(old, new, comparison)

@@ -2,16 +2,15 @@
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
 from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK
-from streamlab.lab.cli.commands.run import execute, show_cells
+from streamlab.lab.cli.commands.run import measure, show_cells
 from streamlab.lab.cli.commands.stored_runs import find_run
-from streamlab.lab.cli.figure import FORMATS
+from streamlab.lab.cli.measure import FORMATS
 from streamlab.lab.cli.output import echo
-from streamlab.lab.cli.stored_runs import runs_root
+from streamlab.lab.cli.paths import runs_root
 from streamlab.lab.cli.write_errors import check_folder, writing
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.figure import Figure, FigureStage
@@ -20,10 +19,7 @@ from streamlab.lab.figures.record import JudgedFigure, claim_line, write
 from streamlab.lab.figures.registry import facts_of, find, missing_needs
 from streamlab.lab.figures.run_reuse import check
 from streamlab.lab.figures.verdict import conclude
-from streamlab.lab.matrix.cells import expand
-from streamlab.lab.matrix.matrix import parse_matrix
-from streamlab.lab.runner.datasets import check_entries
-from streamlab.lab.runner.execution import RunRequest
+from streamlab.lab.runner.run_plan import RunPlan, plan_run
 from streamlab.results.machines import usable_cores
 from streamlab.results.store import Run, read_run
 from streamlab.workloads.control_group import usable_cores_here
@@ -67,7 +63,8 @@ def figure(
         reused = stored[number] if number < len(stored) else None
         is_resumed = resume is not None and number == len(runs)
         if reused is not None and not is_resumed:
-            _check(target, stage, options, finished, reused)
+            cells = _plan(target, stage, options, finished).cells
+            check(reused, cells, target.id, stage.name)
             finished.append(reused)
             continue
         ended, measured = _run(
@@ -139,19 +136,10 @@ def _shares(figure: Figure, other_id: str) -> bool:
     return find(other_id).stages == figure.stages
 
 
-def _cells(figure: Figure, stage: FigureStage, options: Options, finished: list[Run]) -> Any:
+def _plan(figure: Figure, stage: FigureStage, options: Options, finished: list[Run]) -> RunPlan:
     plan = stage.plan(options, finished)
     text = figure.text(stage, plan, options)
-    matrix = parse_matrix(text, f"{figure.id}, {stage.name}")
-    check_entries(matrix)
-    return text, matrix, plan.only, expand(matrix, plan.only)
-
-
-def _check(
-    figure: Figure, stage: FigureStage, options: Options, finished: list[Run], run: Run
-) -> None:
-    *_, cells = _cells(figure, stage, options, finished)
-    check(run, cells, figure.id, stage.name)
+    return plan_run(text, f"{figure.id}, {stage.name}", only=plan.only)
 
 
 def _run(
@@ -165,25 +153,19 @@ def _run(
     master: str,
 ) -> tuple[int, Run | None]:
     """Run one stage and return its exit code and run; the run is None with `dry_run`."""
-    text, matrix, only, cells = _cells(figure, stage, options, finished)
+    plan = _plan(figure, stage, options, finished)
     if dry_run:
-        show_cells(cells)
+        show_cells(plan.cells)
         return EXIT_OK, None
     number = figure.stages.index(stage) + 1
     echo(f"{figure.id}, {stage.name} ({number} of {len(figure.stages)}): {stage.about}")
-    execution = execute(
-        matrix,
-        RunRequest(text=text, source=matrix.source, only=only),
-        cells,
-        resume=None if resumed is None else resumed.path,
-        out=runs_root(),
-        master=master,
-    )
-    if execution.exit_code == EXIT_INTERRUPTED:
+    resume = None if resumed is None else resumed.path
+    outcome = measure(plan, resume=resume, out=runs_root(), master=master)
+    if outcome.exit_code == EXIT_INTERRUPTED:
         before = "".join(f" --run {run.path}" for run in finished)
         echo(
             f"lab: or, to draw the figure: lab figure {figure.id}{before} --resume "
-            f"{execution.run_dir}",
+            f"{outcome.run_dir}",
             err=True,
         )
-    return execution.exit_code, read_run(execution.run_dir)
+    return outcome.exit_code, read_run(outcome.run_dir)

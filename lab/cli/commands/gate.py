@@ -49,9 +49,8 @@ from streamlab.lab.gate.stored_baseline import (
 )
 from streamlab.lab.gate.trials import check_cells
 from streamlab.lab.matrix.cells import expand
-from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.lab.matrix.toml_table import read_text
-from streamlab.lab.runner.datasets import check_entries
+from streamlab.lab.runner.run_plan import RunPlan, plan_run
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 from streamlab.results.store import read_run
 
@@ -145,7 +144,7 @@ def _against(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateRep
     if options["metrics"] == ("instructions",) and not options["advisory"]:
         return gate_instructions(root, revisions, _say)
     criteria = _criteria(options)
-    _, _, cells = _matrix(options, accepted)
+    cells = _plan(options, accepted).cells
     return gate_revisions(
         root,
         revisions,
@@ -197,20 +196,18 @@ def _stored(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateRepo
         lines = decide_gate(pairs, None, criteria)
     else:
         criteria = _criteria(options)
-        matrix, text, cells = _matrix(options, accepted)
-        check_cells(cells)
-        check_baseline(old, cells)
+        plan = _plan(options, accepted)
+        check_cells(plan.cells)
+        check_baseline(old, plan.cells)
 
         def measure(names: Sequence[str]) -> Any:
-            chosen = [cell for cell in cells if cell.id in set(names)]
+            chosen = [cell for cell in plan.cells if cell.id in set(names)]
             n, root = options["repetitions"], options["out"]
-            run = measure_run(
-                matrix, text, chosen, n, root=root, master=options["master"], say=_say
-            )
+            run = measure_run(plan, chosen, n, root=root, master=options["master"], say=_say)
             by_cell = pair_runs(old, run)
             return run, {cell.id: by_cell[cell.id] for cell in chosen if cell.id in by_cell}
 
-        new, pairs = measure([cell.id for cell in cells])
+        new, pairs = measure([cell.id for cell in plan.cells])
         lines = decide_gate(pairs, lambda names: measure(names)[1], criteria)
     return GateReport(
         old=str(old.path),
@@ -258,17 +255,14 @@ def _files(patterns: Sequence[str], side: str) -> list[Path]:
     return list(files)
 
 
-def _matrix(
-    options: dict[str, Any], accepted: Sequence[Acceptance]
-) -> tuple[Any, str, tuple[Any, ...]]:
-    """Return the matrix, its text and the selected cells."""
-    if options["matrix"] is None:
+def _plan(options: dict[str, Any], accepted: Sequence[Acceptance]) -> RunPlan:
+    """Return the cells to measure, after a check of the accepted regressions."""
+    path = options["matrix"]
+    if path is None:
         raise click.UsageError("give a MATRIX with the cells to run")
-    text = read_text(options["matrix"], "the matrix")
-    matrix = parse_matrix(text, str(options["matrix"]), options["matrix"].parent)
-    check_entries(matrix)
-    check_accepted(accepted, [cell.id for cell in expand(matrix)])
-    return matrix, text, expand(matrix, options["only"])
+    plan = plan_run(read_text(path, "the matrix"), str(path), path.parent, only=options["only"])
+    check_accepted(accepted, [cell.id for cell in expand(plan.matrix)])
+    return plan
 
 
 def _say(words: str) -> None:

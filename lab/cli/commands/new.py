@@ -20,7 +20,7 @@ from streamlab.lab.new.package import (
 from streamlab.workloads.registry import names as workload_names
 
 
-def engine(name: str, streaming: bool, place: Path) -> int:
+def new_engine(name: str, streaming: bool, place: Path) -> int:
     """Create engine NAME: pyproject.toml, README, a class that runs one workload, and a test."""
     module = _module("engine", name, engine_names())
     kind = STREAMING if streaming else BATCH
@@ -30,7 +30,7 @@ def engine(name: str, streaming: bool, place: Path) -> int:
     return EXIT_OK
 
 
-def workload(name: str, place: Path) -> int:
+def new_workload(name: str, place: Path) -> int:
     """Create workload NAME: pyproject.toml, README, a program on a CSV file, an oracle, a test."""
     module = _module("workload", name, workload_names())
     write_package(place / name, workload_files(module), {"name": name, "module": module})

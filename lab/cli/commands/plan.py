@@ -1,12 +1,13 @@
 """Implements `lab plan`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
 from streamlab.engines.multicore.dgs.run import plan_costs
 from streamlab.lab.cli import EXIT_OK
+from streamlab.lab.cli.commands.arguments import split_pairs
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.progress import announce
 from streamlab.workloads import references
@@ -16,12 +17,12 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Input, Workload
 from streamlab.workloads.model.dataflow.drawing import deployment_dot, deployment_text
 from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
-from streamlab.workloads.model.dataflow.plan import Deployment, deploy, streams_of
+from streamlab.workloads.model.dataflow.plan import deploy, streams_of
 from streamlab.workloads.model.dgs.plan_drawing import plan_svg
 from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
-from streamlab.workloads.model.dgs.stream_profile import profile, profile_of_specs
+from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile, profile_of_specs
 from streamlab.workloads.model.workload import dgs_program
-from streamlab.workloads.optimizers import DEFAULT, Choice, Costs, PlanRequest, choose
+from streamlab.workloads.optimizers import DEFAULT, Choice, PlanRequest, choose
 from streamlab.workloads.registry import workload
 
 MOST_SAMPLED = 2_000_000
@@ -43,6 +44,7 @@ def plan(
 ) -> int:
     """Show how WORKLOAD runs in parallel, as text and as a picture."""
     target, graph = _load_workload(workload)
+    values: dict[str, object] = dict(split_pairs("--param", params))
     if graph is not None:
         if optimizer is not None:
             raise click.UsageError(
@@ -52,11 +54,15 @@ def plan(
         deployed = deploy(
             graph,
             workers,
-            streams=_streams(graph, target, dataset, params, events, streams),
+            streams=_streams(graph, target, dataset, values, events, streams),
             partials=combine != "never",
             sound=soundness != "none",
         )
-        return _show_deployment(deployed, dot, svg)
+        return _show(
+            deployment_text(deployed),
+            (dot, lambda: deployment_dot(deployed)),
+            (svg, lambda: deployment_svg(deployed)),
+        )
     assert target is not None, "only a graph can come without a workload"
     for option, value in (
         ("--streams", streams),
@@ -66,17 +72,26 @@ def plan(
         if value:
             raise click.UsageError(f"{option} is for typed dataflow graphs; {workload} is not one")
     if dataset is None and target.source is None:
-        choice = plan_for_parameters(target, pairs(params), events, workers, optimizer)
+        choice = plan_for_parameters(target, values, events, workers, optimizer)
     else:
         dgs_program(target)  # raises for other models before the input is made
-        data = _input_of(target, dataset, params, events)
+        data = _input_of(target, dataset, values, events)
         choice = plan_for_dataset(target, data, workers, optimizer)
-    chosen = choice.plan
-    echo("\n".join([plan_text(chosen), *choice.reasons]))
-    if dot is not None:
-        _write(dot, plan_dot(chosen))
-    if svg is not None:
-        _write(svg, plan_svg(chosen))
+    text = "\n".join([plan_text(choice.plan), *choice.reasons])
+    return _show(text, (dot, lambda: plan_dot(choice.plan)), (svg, lambda: plan_svg(choice.plan)))
+
+
+def _show(text: str, *drawings: tuple[Path | None, Callable[[], str]]) -> int:
+    """Print a plan, and write each drawing that has a path."""
+    echo(text)
+    for path, draw in drawings:
+        if path is None:
+            continue
+        try:
+            path.write_text(draw(), encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise click.FileError(str(path), error.strerror or str(error)) from error
+        echo(f"wrote {path}")
     return EXIT_OK
 
 
@@ -94,7 +109,7 @@ def _streams(
     graph: Dataflow,
     workload: Workload | None,
     dataset: str | None,
-    params: Sequence[str],
+    values: dict[str, object],
     events: int,
     overrides: Sequence[str],
 ) -> list[int]:
@@ -103,17 +118,17 @@ def _streams(
     A graph without a workload has no input, and defaults to one stream per kind.
     """
     if workload is None:
-        for option, value in (("--param", params), ("--dataset", dataset)):
+        for option, value in (("--param", values), ("--dataset", dataset)):
             if value:
                 raise click.UsageError(
                     f"{option} is for a workload's input, and a graph alone has none; use --streams"
                 )
         counts = [1] * len(graph.kinds)
     elif dataset is None and workload.source is None:
-        specs = workload.streams(workload.params(pairs(params)), events)
+        specs = workload.streams(workload.params(values), events)
         counts = streams_of(graph, (graph.kind_indices(spec.kinds) for spec in specs))
     else:
-        data = _input_of(workload, dataset, params, events)
+        data = _input_of(workload, dataset, values, events)
         counts = streams_of(graph, (stream.kinds for stream in data.streams))
     for text in overrides:
         kind, equals, count = text.rpartition("=")
@@ -129,13 +144,13 @@ def _streams(
 
 
 def _input_of(
-    workload: Workload, dataset: str | None, params: Sequence[str], events: int
+    workload: Workload, dataset: str | None, values: dict[str, object], events: int
 ) -> Dataset:
     """Return the dataset with an id; None: the dataset that the workload's own source makes."""
     if dataset is None:
         with announce(f"dataset of {workload.name}") as progress:
-            return ensure(workload, pairs(params), events, 1, progress=progress)
-    if params:
+            return ensure(workload, values, events, 1, progress=progress)
+    if values:
         raise click.UsageError("--param is for generated input; a dataset has its own parameters")
     stored = Catalog.default().get(dataset)
     if stored.workload != workload.input_name:
@@ -144,15 +159,6 @@ def _input_of(
             "see `lab data list`"
         )
     return stored
-
-
-def _show_deployment(deployment: Deployment, dot: Path | None, svg: Path | None) -> int:
-    echo(deployment_text(deployment))
-    if dot is not None:
-        _write(dot, deployment_dot(deployment))
-    if svg is not None:
-        _write(svg, deployment_svg(deployment))
-    return EXIT_OK
 
 
 def plan_for_parameters(
@@ -174,54 +180,35 @@ def plan_for_parameters(
     def sample() -> Input:
         return generate_input(workload, params, min(events, MOST_SAMPLED), 1)
 
-    request = PlanRequest(
-        program=program,
-        alphabet=alphabet,
-        streams=profile(sample())
-        if program.across
-        else profile_of_specs(workload.streams(params, events), alphabet),
-        workers=workers,
-        costs=lambda: _costs(program, sample(), workers),
-    )
-    return choose(optimizer or DEFAULT, request)
+    if program.across:
+        streams = profile(sample())
+    else:
+        streams = profile_of_specs(workload.streams(params, events), alphabet)
+    return _choose(program, alphabet, streams, sample, workers, optimizer)
 
 
 def plan_for_dataset(
     workload: Workload, dataset: Dataset, workers: int, optimizer: str | None = None
 ) -> Choice:
     """Return the choice for a dataset, from the counts of its tags."""
-    program = dgs_program(workload)
     data = dataset.load()
+    program = dgs_program(workload)
+    return _choose(program, data.alphabet, profile(data), lambda: data, workers, optimizer)
+
+
+def _choose(
+    program: DGSProgram,
+    alphabet: Alphabet,
+    streams: tuple[StreamProfile, ...],
+    sample: Callable[[], Input],
+    workers: int,
+    optimizer: str | None,
+) -> Choice:
     request = PlanRequest(
         program=program,
-        alphabet=data.alphabet,
-        streams=profile(data),
+        alphabet=alphabet,
+        streams=streams,
         workers=workers,
-        costs=lambda: _costs(program, data, workers),
+        costs=lambda: plan_costs(program, sample(), workers),
     )
     return choose(optimizer or DEFAULT, request)
-
-
-def _costs(program: DGSProgram, data: Input, workers: int) -> Costs:
-    return plan_costs(program, data, workers)
-
-
-def pairs(params: Sequence[str]) -> dict[str, object]:
-    """Return parameters by name, from texts K=V; the last one of a name wins."""
-    values: dict[str, object] = {}
-    for text in params:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(
-                f"{text!r} is not of the form name=value", param_hint="--param"
-            )
-        values[name] = value
-    return values
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise click.FileError(str(path), error.strerror or str(error)) from error
-    echo(f"wrote {path}")

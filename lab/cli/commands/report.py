@@ -7,7 +7,7 @@ import click
 from streamlab.lab.cli.commands.compare import SEED
 from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.output import echo
-from streamlab.lab.cli.stored_runs import runs_root
+from streamlab.lab.cli.paths import runs_root
 from streamlab.lab.cli.write_errors import check_file, writing
 from streamlab.reports.side_by_side import LETTERS
 from streamlab.results.store import read_run
@@ -19,11 +19,7 @@ def report(runs: tuple[str, ...], out: Path | None) -> None:
 
 
 def write_pages(run_dirs: list[Path], out: Path | None = None) -> None:
-    """Write the report of one or several runs and print its path.
-
-    Raises:
-        LabError: the file cannot be written.
-    """
+    """Write the report of one or several runs and print its path."""
     check_file(out, "the report")
     with writing("the report or one of its figures", run_dirs[-1] if out is None else out):
         written = _write(run_dirs, out)

@@ -10,35 +10,30 @@ import click
 
 import streamlab.lab
 from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
+from streamlab.lab.cli.commands.arguments import is_workload, refuse_options, run_arguments
 from streamlab.lab.cli.commands.report import write_pages
-from streamlab.lab.cli.commands.run_workload import (
-    is_workload,
-    refuse_options,
-    run_arguments,
-)
 from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.progress import Terminal, Verbosity, announce
 from streamlab.lab.cli.table import print_results
 from streamlab.lab.cli.write_errors import check_folder
-from streamlab.lab.matrix.cells import expand
-from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.matrix.toml_table import read_text
-from streamlab.lab.runner.datasets import check_entries, check_inputs
+from streamlab.lab.runner.datasets import check_inputs
 from streamlab.lab.runner.estimate import estimate
-from streamlab.lab.runner.execution import RunRequest
-from streamlab.lab.runner.execution import execute as run_all
+from streamlab.lab.runner.execution import execute
 from streamlab.lab.runner.real_data import (
     REAL_INPUTS,
     as_tables,
     find_real_input,
     import_real_input,
 )
-from streamlab.lab.runner.run_directory import entries_of
+from streamlab.lab.runner.run_plan import RunPlan, plan_run
+from streamlab.lab.runner.runner import RunResult
 from streamlab.reports.numbers import number_of
 from streamlab.results import schema
 from streamlab.results.meta import check_meta
-from streamlab.results.row_conversion import with_bytes
+from streamlab.results.row_conversion import restore_bytes
 from streamlab.results.store import read_meta
 from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import names
@@ -78,40 +73,33 @@ def run(
     if not has_workload:
         refuse_options(options)
     if resumed is not None and what is None and not demo:
-        request = _stored(resumed)
-    elif has_workload and what is not None:
-        if demo:
-            raise click.UsageError("give either WORKLOAD or --demo")
-        arguments = run_arguments(what, options)
-        text = arguments.matrix().to_toml()
-        if (note := arguments.describe_ignored_workers()) and not quiet:
-            echo(f"lab: {note}", err=True)
-        request = RunRequest(text=text, source=what, only=only, keep_outputs=keep_outputs)
+        plan = _stored_plan(resumed)
     else:
-        text, source = _matrix_text(matrix, demo, real_data, master)
+        if has_workload and what is not None:
+            if demo:
+                raise click.UsageError("give either WORKLOAD or --demo")
+            arguments = run_arguments(what, options)
+            text, source = arguments.to_toml(), what
+            if (note := arguments.describe_ignored_workers()) and not quiet:
+                echo(f"lab: {note}", err=True)
+        else:
+            text, source = _matrix_text(matrix, demo, real_data, master)
         folder = None if matrix is None else matrix.parent.absolute()
-        request = RunRequest(
-            text=text, source=source, folder=folder, only=only, keep_outputs=keep_outputs
-        )
-    parsed = parse_matrix(request.text, request.source, request.folder)
-    check_entries(parsed)
-    cells = expand(parsed, request.only)
+        plan = plan_run(text, source, folder, only=only, keep_outputs=keep_outputs)
     if dry_run:
-        check_inputs(entries_of(cells))
-        show_cells(cells)
-        show_time(cells, parsed.settings, out)
+        check_inputs(plan.entries)
+        show_cells(plan.cells)
+        show_time(plan, out)
         return EXIT_OK
     verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.USUAL
-    result = execute(
-        parsed, request, cells, resume=resumed, out=out, master=master, verbosity=verbosity
-    )
-    if report and result.exit_code != EXIT_INTERRUPTED:
-        write_pages([result.run_dir])
-    echo(str(result.run_dir))
-    return result.exit_code
+    outcome = measure(plan, resume=resumed, out=out, master=master, verbosity=verbosity)
+    if report and outcome.exit_code != EXIT_INTERRUPTED:
+        write_pages([outcome.run_dir])
+    echo(str(outcome.run_dir))
+    return outcome.exit_code
 
 
-def show_cells(cells: Sequence[Any]) -> None:
+def show_cells(cells: Sequence[Cell]) -> None:
     """Print the cells that a run would execute."""
     for cell in cells:
         trials = f"x{cell.repetitions}" if cell.search is None else "search"
@@ -120,10 +108,10 @@ def show_cells(cells: Sequence[Any]) -> None:
     echo(f"{number_of(len(cells), 'cell')}, {_trials(cells)}", err=True)
 
 
-def show_time(cells: Sequence[Any], settings: Any, out: Path) -> None:
+def show_time(plan: RunPlan, out: Path) -> None:
     """Print the estimated time of a run, and what the estimate leaves out."""
-    estimated = estimate(cells, settings, out)
-    count = len(cells) - len(estimated.unknown)
+    estimated = estimate(plan.cells, plan.matrix.settings, out)
+    count = len(plan.cells) - len(estimated.unknown)
     text = f"about {_time_text(estimated.seconds)}" if count else "time: unknown"
     if count:
         text += f" for the trials of {number_of(count, 'cell')}, from {estimated.source} on this"
@@ -140,56 +128,46 @@ def _time_text(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
 
 
-def _trials(cells: Sequence[Any]) -> str:
+def _trials(cells: Sequence[Cell]) -> str:
     count = sum(cell.repetitions for cell in cells if cell.search is None)
     searches = sum(cell.search is not None for cell in cells)
     text = number_of(count, "trial")
     return f"{text} and {number_of(searches, 'search', 'searches')}" if searches else text
 
 
-def execute(
-    matrix: Any,
-    request: RunRequest,
-    cells: Sequence[Any],
+def measure(
+    plan: RunPlan,
     *,
     resume: Path | None,
     out: Path,
     master: str,
-    verbosity: Verbosity | None = None,
+    verbosity: Verbosity = Verbosity.USUAL,
 ) -> RunOutcome:
     """Find or make the datasets, run all cells, and print the results.
 
     Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
     """
-    verbosity = verbosity or Verbosity.USUAL
     check_folder(resume or out, "the run")
     began = time.monotonic()
-    run_dir, result = run_all(
-        matrix,
-        request,
-        cells,
-        resume=resume,
-        out=out,
-        master=master,
-        audience=Terminal(verbosity),
+    run_dir, result = execute(
+        plan, resume=resume, out=out, master=master, audience=Terminal(verbosity)
     )
     if verbosity is not Verbosity.QUIET:
         print_results(result.rows, result.searches)
         echo(f"{number_of(len(result.rows), 'trial')}, {time.monotonic() - began:.1f} s")
     if result.interrupted:
         echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
-    return RunOutcome(
-        run_dir=run_dir,
-        exit_code=EXIT_INTERRUPTED if result.interrupted else _exit_code(result),
-    )
+    return RunOutcome(run_dir=run_dir, exit_code=_exit_code(result))
 
 
-def _exit_code(result: Any) -> int:
-    """Return the exit code of a finished run.
+def _exit_code(result: RunResult) -> int:
+    """Return the exit code of a run.
 
     A search tries rates that overload engines, so a failed trial of a search is no failure. A
     search that finds no rate is one, unless the engine refused the cell.
     """
+    if result.interrupted:
+        return EXIT_INTERRUPTED
     failures = {schema.CRASH, schema.OOM, schema.TIMEOUT, schema.INVALID}
     if any(row.status == schema.WRONG_OUTPUT for row in result.rows):
         return EXIT_WRONG_OUTPUT
@@ -204,13 +182,13 @@ def _exit_code(result: Any) -> int:
     return EXIT_OK
 
 
-def _stored(run_dir: Path) -> RunRequest:
+def _stored_plan(run_dir: Path) -> RunPlan:
     meta = read_meta(run_dir)
     check_meta(run_dir, meta, to_resume=True)
-    return RunRequest(
-        text=with_bytes(meta.matrix_text),
-        source=str(run_dir / "run.json"),
-        folder=Path(with_bytes(meta.matrix_folder)),
+    return plan_run(
+        restore_bytes(meta.matrix_text),
+        str(run_dir / "run.json"),
+        Path(restore_bytes(meta.matrix_folder)),
         only=tuple(meta.only),
         keep_outputs=meta.keep_outputs,
     )

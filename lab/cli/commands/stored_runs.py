@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from streamlab.lab.cli.stored_runs import LATEST
+from streamlab.lab.cli.paths import LATEST
 from streamlab.results.meta import check_meta
 from streamlab.results.store import list_runs, read_meta
 from streamlab.workloads.default_folders import RUNS_VARIABLE
@@ -43,10 +43,6 @@ def find_run(name: str, *roots: Path) -> Path:
 
 
 def check_run(run_dir: Path) -> Path:
-    """Return a run's directory after a check of its run.json.
-
-    Raises:
-        ResultsError: run.json is damaged.
-    """
+    """Return a run's directory after a check of its run.json."""
     check_meta(run_dir, read_meta(run_dir))
     return run_dir

@@ -12,7 +12,7 @@ docs/method.md has the rules and their error rates.
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from streamlab.lab.matrix.load_entry import SearchSettings
+from streamlab.lab.matrix.load_table import SearchSettings
 from streamlab.lab.runner.search.state import (
     BISECT,
     CONFIRM,

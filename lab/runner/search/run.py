@@ -2,15 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 
-import msgspec
-
-from streamlab.lab.load.spec import LoadSpec
-from streamlab.lab.matrix.cells import Cell
+from streamlab.lab.errors import SearchError
+from streamlab.lab.matrix.cells import Cell, Trial
+from streamlab.lab.measure.sustained import Criteria
 from streamlab.lab.runner.search.bisection import INVALID_VOTES, replay
-from streamlab.lab.runner.search.errors import SearchError
 from streamlab.lab.runner.search.state import (
     CRASH,
     FAIL,
@@ -24,6 +23,7 @@ from streamlab.lab.runner.search.state import (
 )
 from streamlab.results import schema
 from streamlab.results.schema import TrialRow
+from streamlab.results.seal import write_sealed
 
 _VERDICTS = {
     schema.OK: PASS,
@@ -39,29 +39,7 @@ _VERDICTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchTrial:
-    """A trial that a search requests.
-
-    Attributes:
-        cell: cell of the search.
-        purpose, probe, vote, rate_eps: as in `streamlab.lab.runner.search.state.Step`.
-        repetition: number of the trial within the cell, from 1.
-        load: load of the cell, at this rate.
-        pause_s: time to leave the machine idle before the trial, in seconds, so that a disturbance of the
-            previous votes can pass.
-    """
-
-    cell: Cell
-    purpose: str
-    probe: int
-    vote: int
-    rate_eps: float
-    repetition: int
-    load: LoadSpec
-    pause_s: float
-
-
+FOLDER = "searches"
 INVALID_PAUSE_S = 5.0
 """Pause after an invalid vote, doubled with each further one in a row. On a virtual machine, a process with
 gigabytes of memory disturbs others for some ten seconds after its end, while the host reclaims the memory."""
@@ -82,7 +60,7 @@ class Searches:
         rows: Sequence[TrialRow] = (),
         *,
         feasible_eps: Mapping[str, float] | None = None,
-        recorded: Callable[[Cell, State], None] | None = None,
+        run_dir: Path | None = None,
     ) -> None:
         """Continue the searches after these rows.
 
@@ -91,8 +69,7 @@ class Searches:
             rows: rows of earlier sessions, in the order of execution; rows of no search are ignored.
             feasible_eps: by cell id, the highest rate for which the input has enough events, from
                 `streamlab.lab.load.arrivals.feasible_eps`; must be the same when a run is resumed.
-            recorded: called now and after every row with the cell and the state of its search, e.g. a
-                `streamlab.lab.runner.search.record.Recorder`.
+            run_dir: run directory, in which `searches/<cell>.json` is written now and after every row.
 
         Raises:
             SearchError: a row does not fit its search.
@@ -102,41 +79,45 @@ class Searches:
         }
         self._feasible = dict(feasible_eps or {})
         self._votes: dict[str, list[Vote]] = {id_: [] for id_ in self._cells}
-        self._recorded = recorded
+        self._run_dir = run_dir
+        self._trials = len(rows)
         self._states = {id_: self._replayed(id_) for id_ in self._cells}
         for row in rows:
             if row.probe is not None:
                 self._take(row)
-        for id_, state in self._states.items():
-            self._report(id_, state)
+        for id_ in self._states:
+            self._write(id_)
 
-    def next(self) -> SearchTrial | None:
+    def next(self) -> Trial | None:
         """Return the next trial, the same until its row is recorded; None when all searches ended."""
         waiting = [id_ for id_, state in self._states.items() if state.next is not None]
         if not waiting:
             return None
         id_ = min(waiting, key=lambda id_: (len(self._votes[id_]), _rank(id_, self._votes[id_])))
-        cell, step, done = self._cells[id_], self._states[id_].next, len(self._votes[id_])
-        assert step is not None and cell.load is not None
-        return SearchTrial(
-            cell=cell,
+        step = self._states[id_].next
+        assert step is not None
+        return Trial(
+            cell=self._cells[id_],
+            repetition=len(self._votes[id_]) + 1,
+            order_index=self._trials,
             purpose=step.purpose,
             probe=step.probe,
             vote=step.vote,
             rate_eps=step.rate_eps,
-            repetition=done + 1,
-            load=msgspec.structs.replace(cell.load, rate_eps=step.rate_eps),
-            pause_s=_pause_s(self._votes[id_]),
         )
 
-    def record(self, row: TrialRow) -> None:
-        """Add the row of a trial.
+    def pause_s(self, cell: Cell) -> float:
+        """Return how long to leave the machine idle before the next trial of a cell, in seconds.
 
-        Raises:
-            SearchError: the row is not of the trial that its search requested.
+        A disturbance of the previous votes can pass meanwhile.
         """
+        return _pause_s(self._votes[cell.id])
+
+    def record(self, row: TrialRow) -> None:
+        """Add the row of a trial."""
         self._take(row)
-        self._report(row.cell, self._states[row.cell])
+        self._trials += 1
+        self._write(row.cell)
 
     def _take(self, row: TrialRow) -> None:
         id_ = row.cell
@@ -146,9 +127,22 @@ class Searches:
         self._votes[id_].append(vote_of(row))
         self._states[id_] = self._replayed(id_)
 
-    def _report(self, id_: str, state: State) -> None:
-        if self._recorded is not None:
-            self._recorded(self._cells[id_], state)
+    def _write(self, id_: str) -> None:
+        """Write the state of a search for people and reports; a resumed run uses the rows instead."""
+        if self._run_dir is None:
+            return
+        cell, state = self._cells[id_], self._states[id_]
+        assert cell.search is not None
+        content = {
+            "cell": id_,
+            "settings": asdict(cell.search),
+            "criteria": asdict(Criteria()),
+            "over": state.next is None,
+            "bracket": asdict(state.bracket),
+            "probes": [asdict(probe) for probe in state.probes],
+        }
+        path = self._run_dir / FOLDER / f"{cell.slug}.json"
+        write_sealed(self._run_dir, path, (json.dumps(content, indent=1) + "\n").encode())
 
     @property
     def states(self) -> Mapping[str, State]:

@@ -97,13 +97,7 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """State of a search.
-
-    Attributes:
-        next: the next step; None once the search has ended.
-        probes: all probes so far, in order.
-        bracket: the bracket so far; the result once the search has ended.
-    """
+    """State of a search."""
 
     next: Step | None
     probes: tuple[Probe, ...]

@@ -132,7 +132,7 @@ def test_a_gap_in_event_time_holds_no_source_back(variant, tmp_path):
         dataset=write_dataset(data, "event_window", tmp_path / "data"),
     )
     ended = run_trial(trial, log=tmp_path / "log", timeout_s=600)
-    assert (ended.result["status"], ended.result.get("reason")) == ("ok", None)
+    assert (ended.columns["status"], ended.columns.get("reason")) == ("ok", None)
 
 
 def test_an_engine_that_cannot_have_its_heap_says_so(tmp_path):

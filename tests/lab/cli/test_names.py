@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -71,11 +70,6 @@ def test_names_of_what_there_is_are_completed(dataset, tmp_path):
     assert ("stretch:6", "plain") in completed("figure", "str")
     assert completed("data", "show", "") == [(dataset[:16], "plain")]
     assert Catalog.default().root == tmp_path / "catalogue"
-
-
-def test_commands_are_completed_once_the_one_called_list_is_imported():
-    assert import_module("streamlab.lab.cli.list").list_things
-    assert completed("lis") == [("list", "plain")]
 
 
 def test_files_are_completed_where_they_can_stand():

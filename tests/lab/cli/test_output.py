@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from streamlab.lab.cli import EXIT_CLOSED_PIPE, EXIT_OK, call
-from tests.workloads.own_workloads import own_file
+from tests.workloads.user_workload import user_file
 
 PRINTS = """
 import sys
@@ -73,7 +73,7 @@ def test_the_process_ends_without_a_word(tmp_path):
 
 
 def test_what_a_workload_prints_is_not_on_standard_output(tmp_path, capsys):
-    path = own_file(tmp_path)
+    path = user_file(tmp_path)
     path.write_text(PRINTS + path.read_text())
     assert call(["plan", str(path), "-w", "2"]) == EXIT_OK
     out, err = capsys.readouterr()
@@ -92,7 +92,7 @@ BASE = replace(BASE, program=replace(BASE.program, depends=depends))
 
 
 def test_what_a_program_prints_is_not_on_standard_output(tmp_path, capsys):
-    path = own_file(tmp_path, more=SAYING)
+    path = user_file(tmp_path, more=SAYING)
     assert call(["plan", str(path), "-w", "2"]) == EXIT_OK
     out, err = capsys.readouterr()
     assert "within" not in out and "within" in err

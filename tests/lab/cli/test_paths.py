@@ -10,7 +10,7 @@ from streamlab.lab import cli
 from streamlab.lab.cli import EXIT_OK, call
 from streamlab.lab.cli.paths import LISTS, VARIABLES, absolute_places
 from streamlab.workloads.default_folders import catalogue, here, runs
-from tests.workloads.own_workloads import own_file
+from tests.workloads.user_workload import user_file
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def begun(tmp_path, monkeypatch):
     """The current folder, with a workload that leaves it, and all places relative to it."""
     folder, elsewhere = tmp_path / "begun", tmp_path / "elsewhere"
     elsewhere.mkdir()
-    path = own_file(folder)
+    path = user_file(folder)
     path.write_text(f"import os\nos.chdir({str(elsewhere)!r})\n{path.read_text()}")
     monkeypatch.chdir(folder)
     for name in ("LAB_RUNS", "LAB_DATA", "LAB_CACHE"):

@@ -1,8 +1,10 @@
-"""`lab run -q` and `-v`."""
+"""What `lab run` prints for a trial, also with `-q` and `-v`."""
 
 import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
+from streamlab.lab.cli.progress import LINES_SHOWN, outcome_of
+from tests.results.records import trial_row
 
 
 def test_quiet_tells_only_problems_and_the_run_directory(matrix, capfd):
@@ -41,3 +43,16 @@ def test_one_cannot_have_both(matrix, capfd):
 def test_the_options_are_in_the_help(option, capfd):
     call(["run", "--help"])
     assert option in capfd.readouterr().out
+
+
+def test_a_difference_of_many_rows_is_cut_and_names_the_place_of_the_rest():
+    lines = ["9 rows, expected 30", *(f"  missing row {n}" for n in range(20))]
+    row = trial_row({"status": "wrong_output", "difference": "\n".join(lines)})
+    first, *rows, last = outcome_of(row).splitlines()
+    assert (first, rows) == ("wrong_output: 9 rows, expected 30", lines[1:LINES_SHOWN])
+    assert last == f"  {21 - LINES_SHOWN} more lines are in the report"
+
+
+@pytest.mark.parametrize(("reason", "text"), [("killed\nby 9",) * 2, (None, "no reason")])
+def test_a_short_reason_is_complete(reason, text):
+    assert outcome_of(trial_row({"status": "crash", "reason": reason})) == f"crash: {text}"

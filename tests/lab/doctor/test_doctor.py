@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from streamlab.lab.cli.doctor import doctor
+from streamlab.lab.cli.programs import doctor
 from streamlab.lab.doctor import energy, hardware, programs
 from streamlab.lab.doctor.checkup import PROBES, examine
 from streamlab.lab.doctor.finding import Finding, State, ok

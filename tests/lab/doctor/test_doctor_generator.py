@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from streamlab.engines.fake.adapter import FakeEngine
 from streamlab.engines.protocol import Variant
 from streamlab.engines.registry import engine, names
-from streamlab.lab.cli.doctor import doctor
+from streamlab.lab.cli.programs import doctor
 from streamlab.lab.doctor import generator
 from streamlab.lab.doctor.generator import BATCHES, SourceCeiling, ceilings
 

@@ -68,7 +68,7 @@ def test_a_trial_and_its_oracle_leave_evidence_in_the_present_revision(arm, data
     arm(OracleJob(dataset=dataset))
     assert read_evidence(tmp_path) == Evidence()
     arm(engine_trial(dataset=dataset, expected_outputs=3))
-    assert judge(engine_trial(dataset=dataset), tmp_path, None)["status"] == "ok"
+    assert judge(engine_trial(dataset=dataset), tmp_path, None).columns["status"] == "ok"
 
 
 def test_the_collector_of_an_arm_skips_what_the_lab_has_loaded(arm, dataset, tmp_path):

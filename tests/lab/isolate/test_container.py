@@ -68,7 +68,7 @@ def trial(tmp_path, small_dataset, image):
         )
         isolation = Isolation(kind="container", image=image, memory=memory)
         log = tmp_path / "trial.log"
-        return run_trial(spec, log=log, timeout_s=timeout_s, isolate=isolation).result
+        return run_trial(spec, log=log, timeout_s=timeout_s, isolate=isolation).columns
 
     return run
 

@@ -10,8 +10,9 @@ from streamlab.lab.isolate.process import why_unconfined
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.measure.usage import core_warnings
 from streamlab.lab.runner.launcher import run_trial
-from streamlab.lab.trial.spec import EngineTrial, OracleJob
+from streamlab.lab.trial.spec import OracleJob
 from streamlab.reports.table import LEAST_UNTIMED
+from tests.lab.engine_trial import engine_trial
 from tests.lab.judge import cheats
 from tests.results.records import trial_row
 
@@ -39,19 +40,12 @@ def cheat(tmp_path, small_dataset, monkeypatch):
     run_trial(OracleJob(dataset=dataset), log=tmp_path / "oracle.log", timeout_s=TIMEOUT_S)
 
     def run(name, load=None):
-        spec = EngineTrial(
-            engine=name,
-            variant="streaming" if load else "batch",
-            workers=1,
-            batch=1,
-            options={},
-            dataset=dataset,
-            load=load,
-        )
+        variant = "streaming" if load else "batch"
+        spec = engine_trial(engine=name, variant=variant, dataset=dataset, load=load)
         log = tmp_path / "trial.log"
         row = run_trial(
             spec, log=log, timeout_s=TIMEOUT_S, hidden=sorted(tmp_path.glob("*/outputs"))
-        ).result
+        ).columns
         return row | {"workers": 1}
 
     return run

@@ -1,6 +1,7 @@
 """Hostile input to every command: it is taken, or refused in one sentence; never a traceback."""
 
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,77 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.registry import workload
 from tests.examples import everything
-from tests.lab.matrix.whole_matrix import WHOLE
+
+EVERY_KEY = tomllib.loads(
+    """
+[run]
+name = "night"
+repetitions = 3
+timeout_s = 120
+seed = 1
+energy = "none"
+idle_s = 0
+cores_within_ns = 100
+isolate = "container"
+container = { image = "stream-lab", memory = "2g", cpus = "0-1" }
+planted_slowdown = 0.1
+
+[[workload]]
+name = "page_view_join"
+events = 1000
+params = { streams = 2, skew = 1.0 }
+seed = 2
+label = "small"
+
+[[workload]]
+name = "scale_join"
+dataset = "3f2a9c"
+query = { ws_ms = 60000 }
+label = "x"
+
+[[engine]]
+name = "fake"
+variants = ["correct"]
+workers = [1, 2]
+batch = [4096]
+options = { capacity_eps = 5, plan = "a plan" }
+workloads = ["page_*", "scale_*"]
+repetitions = 1
+timeout_s = 600
+label = "pinned"
+
+[[load]]
+mode = "open"
+arrival = "phases"
+rate_eps = [100_000, 1e6]
+warm_up_s = 10
+window_s = 60
+seed = 1
+batching = "adaptive"
+heartbeat_ms = 1
+objective = "p99 <= 10ms"
+send_lag_ms = 1
+label = "day"
+engines = ["fake"]
+workloads = ["page_*"]
+min_s = 0.5
+max_s = 2.0
+min_factor = 0.5
+max_factor = 1.5
+scale = 0.1
+
+[[load]]
+search = "sustainable"
+start_eps = 10_000
+heartbeats_per_barrier = 100
+tolerance = 0.02
+votes = 3
+confirmations = 5
+levels = [0.1, 0.5]
+level_repetitions = 1
+max_eps = 1e8
+"""
+)
 
 # As TOML, so that there is also what no Python value says.
 HOSTILE = (
@@ -38,7 +109,7 @@ def replaced(tree, place, value):
     return copy
 
 
-SPOTS = [place for place in spots(WHOLE) if len(place) > 1 and place[-2:] != ("load", 0)]
+SPOTS = [place for place in spots(EVERY_KEY) if len(place) > 1 and place[-2:] != ("load", 0)]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -47,7 +118,7 @@ def known_dataset(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LAB_DATA", str(tmp_path_factory.mktemp("data")))
         made = ensure(workload("scale_join"), {}, 1000, 1)
-        patch.setitem(WHOLE["workload"][1], "dataset", made.id[:6])
+        patch.setitem(EVERY_KEY["workload"][1], "dataset", made.id[:6])
         yield
 
 
@@ -60,9 +131,9 @@ def assert_one_sentence(code, said, given, most=2500):
         assert len(error) < most and "\x1b" not in error and "\x00" not in error, (given, said)
 
 
-def test_whole_matrix_is_taken(tmp_path, capsys):
+def test_a_matrix_with_every_key_is_accepted(tmp_path, capsys):
     path = tmp_path / "m.toml"
-    path.write_text(tomli_w.dumps(WHOLE))
+    path.write_text(tomli_w.dumps(EVERY_KEY))
     assert call(["run", str(path), "--dry-run"]) == EXIT_OK, capsys.readouterr().err
 
 
@@ -70,7 +141,7 @@ def test_whole_matrix_is_taken(tmp_path, capsys):
 def test_whatever_a_matrix_says_is_taken_or_refused(tmp_path, capsys, place):
     mark = "PLACE-OF-THE-HOSTILE-VALUE"
     try:
-        text = tomli_w.dumps(replaced(WHOLE, place, mark))
+        text = tomli_w.dumps(replaced(EVERY_KEY, place, mark))
     except (AttributeError, TypeError):
         pytest.skip("a table that TOML writes in no single place")
     path = tmp_path / "m.toml"

@@ -5,8 +5,7 @@ import pytest
 from streamlab.engines.protocol import FULL
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.load.spec import ARRIVALS, REPLAY
-from streamlab.lab.matrix.load_entry import CATCH_UP, OPEN, SEARCH, LoadEntry, SearchSettings, specs
-from streamlab.lab.matrix.load_table import parse_loads
+from streamlab.lab.matrix.load_table import LoadEntry, SearchSettings, parse_loads
 
 
 def parsed(text):
@@ -19,31 +18,27 @@ def one(text):
 
 
 def labels(text):
-    return [label for label, _ in specs(one(text))]
+    return [label for label, _ in one(text).offers]
 
 
 def test_a_matrix_without_loads_is_catch_up():
-    assert parsed("") == (LoadEntry(mode=CATCH_UP),)
-    assert one("") == one('mode = "catch-up"') == LoadEntry(mode=CATCH_UP)
-    assert specs(LoadEntry(mode=CATCH_UP)) == ()
+    assert parsed("") == (LoadEntry(),)
+    assert one("") == one('mode = "catch-up"') == LoadEntry()
+    assert LoadEntry().offers == ((None, None),)
 
 
 def test_a_rate_alone_is_an_open_load_of_constant_arrivals():
-    entry = one("rate_eps = 1_000_000")
-    assert entry == LoadEntry(mode=OPEN, rates_eps=(1e6,))
-    ((label, spec),) = specs(entry)
+    ((label, spec),) = one("rate_eps = 1_000_000").offers
     assert label == "constant-1M"
     assert (spec.arrival, spec.rate_eps, spec.warm_up_s, spec.window_s) == ("constant", 1e6, 10, 60)
 
 
 def test_all_that_is_said_of_a_load_is_in_its_specification():
-    ((_, spec),) = specs(
-        one(
-            'mode = "open"\narrival = "bursts"\nrate_eps = 5\nwarm_up_s = 0\nwindow_s = 2\n'
-            'seed = 0\nbatching = "full"\nheartbeat_ms = 0.5\nobjective = "p99.9 <= 2.5us"\n'
-            "on_s = 1\noff_s = 0\nsend_lag_ms = 5"
-        )
-    )
+    ((_, spec),) = one(
+        'mode = "open"\narrival = "bursts"\nrate_eps = 5\nwarm_up_s = 0\nwindow_s = 2\n'
+        'seed = 0\nbatching = "full"\nheartbeat_ms = 0.5\nobjective = "p99.9 <= 2.5us"\n'
+        "on_s = 1\noff_s = 0\nsend_lag_ms = 5"
+    ).offers
     assert spec.send_lag_ms == 5.0
     assert (spec.warm_up_s, spec.window_s, spec.seed) == (0.0, 2.0, 0)
     assert (spec.batching, spec.heartbeat_ms, spec.objective) == (FULL, 0.5, "p99.9 <= 2.5us")
@@ -53,7 +48,7 @@ def test_all_that_is_said_of_a_load_is_in_its_specification():
 @pytest.mark.parametrize("arrival", ARRIVALS)
 def test_specifications_carry_every_parameter_of_their_arrivals(arrival):
     rate = "" if arrival == REPLAY else "rate_eps = 1"
-    ((_, spec),) = specs(one(f'arrival = "{arrival}"\n{rate}'))
+    ((_, spec),) = one(f'arrival = "{arrival}"\n{rate}').offers
     assert spec.params == ARRIVALS[arrival]
 
 
@@ -72,14 +67,14 @@ def test_every_rate_of_a_list_is_a_load_with_a_label_of_its_own():
 
 def test_phases_and_steps_share_a_scale_that_others_do_not_have():
     for arrival in ("phases", "step"):
-        ((_, spec),) = specs(one(f'arrival = "{arrival}"\nrate_eps = 5\nscale = 0.1'))
+        ((_, spec),) = one(f'arrival = "{arrival}"\nrate_eps = 5\nscale = 0.1').offers
         assert spec.params["scale"] == 0.1
     with pytest.raises(MatrixError, match=r"key scale \(= 2\) is out of place .* \"phases\""):
         one("rate_eps = 5\nscale = 2")
 
 
 def test_a_replay_has_a_speed_and_no_rate():
-    ((label, spec),) = specs(one('arrival = "replay"\nspeed_up = 10'))
+    ((label, spec),) = one('arrival = "replay"\nspeed_up = 10').offers
     assert label == "replay-x10"
     assert spec.rate_eps is None
     assert spec.params == {"speed_up": 10.0, "tick_ns": 1e6}
@@ -87,9 +82,8 @@ def test_a_replay_has_a_speed_and_no_rate():
 
 def test_a_search_has_its_settings_and_one_load_without_a_rate():
     entry = one('search = "sustainable"\narrival = "poisson"\nvotes = 5\nlevels = [0.5]')
-    assert entry.mode == SEARCH
     assert entry.search == SearchSettings(votes=5, levels=(0.5,))
-    ((label, spec),) = specs(entry)
+    ((label, spec),) = entry.offers
     assert (label, spec.arrival, spec.rate_eps) == ("sustainable", "poisson", None)
 
 
@@ -98,7 +92,7 @@ def test_several_tables_are_several_entries():
         '[[load]]\nmode = "catch-up"\nengines = ["fake"]\n[[load]]\nrate_eps = 5\n'
         'workloads = ["event_*"]'
     )
-    assert [entry.mode for entry in entries] == [CATCH_UP, OPEN]
+    assert [label for entry in entries for label, _ in entry.offers] == [None, "constant-5"]
     assert entries[0].engines == ("fake",)
     assert entries[1].workloads == ("event_*",)
 

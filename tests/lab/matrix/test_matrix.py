@@ -10,7 +10,6 @@ from streamlab.lab.matrix.cells import Trial, describe, expand, interleave
 from streamlab.lab.matrix.matrix import parse_matrix, read_matrix
 from streamlab.lab.runner.real_data import REAL_INPUTS, as_tables
 from streamlab.workloads.model import DGSProgram
-from tests.lab.matrix.whole_matrix import TEXT
 
 ROOT = Path(__file__).parents[3]
 
@@ -50,16 +49,6 @@ def test_matrix_expands_to_workload_engine_variant_and_workers():
         "page_view_join/fake/lose/w1",
         "page_view_join/fake/lose/w2",
     ]
-
-
-LOADED = SMALL + '[[load]]\nmode = "catch-up"\n[[load]]\narrival = "replay"\nspeed_up = 10\n'
-MATRICES = [path.read_text() for path in (ROOT / "lab/demo.toml", *ROOT.glob("benchmarks/*.toml"))]
-
-
-@pytest.mark.parametrize("text", [SMALL, TEXT, LOADED, *(t for t in MATRICES if "[[engine]]" in t)])
-def test_a_matrix_written_as_toml_reads_as_the_same_matrix(text):
-    matrix = parse_matrix(text, "m.toml", ROOT / "benchmarks")
-    assert parse_matrix(matrix.to_toml(), "m.toml", ROOT / "benchmarks") == matrix
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""The lab's command line, called within a test."""
+"""The lab's command line called within a test, and what it left of searches."""
+
+import json
+from pathlib import Path
 
 from streamlab.lab.cli import call
 
@@ -8,3 +11,9 @@ def run_lab(capsys, *arguments):
     code = call(["run", *map(str, arguments)])
     said = capsys.readouterr()
     return code, said.out.splitlines(), said.err
+
+
+def stored_searches(run_dir: Path) -> dict:
+    """The records of a run's searches, by cell."""
+    records = [json.loads(path.read_text()) for path in (run_dir / "searches").glob("*.json")]
+    return {record["cell"]: record for record in records}

@@ -12,10 +12,11 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.lab.runner.datasets import find_dataset
 from streamlab.lab.runner.launcher import run_trial
-from streamlab.lab.trial.spec import EngineTrial, read_job, write_job
+from streamlab.lab.trial.spec import read_job, write_job
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.registry import workload
+from tests.lab.engine_trial import engine_trial
 from tests.lab.runner.runs import run_lab
 from tests.workloads.datasets.small_datasets import flip
 
@@ -61,12 +62,7 @@ def checked(tmp_path):
     data = write_dataset(
         ordinary_input(workload("event_window")), "event_window", tmp_path / "data"
     )
-    return EngineTrial(
-        engine="fake",
-        variant="correct",
-        workers=1,
-        batch=1,
-        options={},
+    return engine_trial(
         dataset=verify(data),
     )
 
@@ -76,11 +72,11 @@ def test_input_that_is_damaged_during_a_run_gives_no_number_and_is_not_the_engin
 ):
     path = checked.dataset.streams[0].path
     flip(path, WITHIN_THE_FIRST_PAGE)
-    row = run_trial(checked, log=tmp_path / "log", timeout_s=600).result
+    row = run_trial(checked, log=tmp_path / "log", timeout_s=600).columns
     assert row["status"] == "invalid"
     assert str(path) in row["reason"] and "is damaged" in row["reason"]
     flip(path, WITHIN_THE_FIRST_PAGE)
-    assert run_trial(checked, log=tmp_path / "log", timeout_s=600).result["status"] == "ok"
+    assert run_trial(checked, log=tmp_path / "log", timeout_s=600).columns["status"] == "ok"
 
 
 def test_a_trial_does_not_read_what_the_run_has_checked(checked, tmp_path):
@@ -88,9 +84,9 @@ def test_a_trial_does_not_read_what_the_run_has_checked(checked, tmp_path):
     wrong = replace(checked.dataset.streams[0], file_sha256="1" * 64)
     streams = (wrong, *checked.dataset.streams[1:])
     spec = msgspec.structs.replace(checked, dataset=replace(checked.dataset, streams=streams))
-    assert run_trial(spec, log=tmp_path / "log", timeout_s=600).result["status"] == "ok"
+    assert run_trial(spec, log=tmp_path / "log", timeout_s=600).columns["status"] == "ok"
     wrong.path.touch()
-    row = run_trial(spec, log=tmp_path / "log", timeout_s=600).result
+    row = run_trial(spec, log=tmp_path / "log", timeout_s=600).columns
     assert row["status"] == "invalid"
 
 

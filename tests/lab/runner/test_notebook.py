@@ -14,7 +14,7 @@ import pytest
 import streamlab as lab
 from streamlab.lab import notebook
 from streamlab.lab.errors import LabError
-from streamlab.lab.runner.execution import RunRequest
+from streamlab.lab.runner.execution import execute
 from streamlab.workloads.suite.wordcount import WORKLOAD
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "running.md"
@@ -136,5 +136,5 @@ def test_a_workload_that_another_process_could_not_find_is_refused():
 
 def test_it_is_a_plain_function_also_when_the_parent_of_trials_was_imported():
     assert inspect.isfunction(lab.run) and lab.run is notebook.run
-    assert RunRequest.__module__ == "streamlab.lab.runner.execution"
+    assert execute.__module__ == "streamlab.lab.runner.execution"
     assert lab.run.__doc__ is not None and "workloads" in inspect.signature(lab.run).parameters

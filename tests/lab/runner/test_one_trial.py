@@ -5,7 +5,7 @@ import pytest
 from streamlab.lab.matrix.matrix import Settings
 from streamlab.lab.measure.machine import Look
 from streamlab.lab.runner import trial_row
-from streamlab.lab.runner.launcher import Ended
+from streamlab.lab.runner.launcher import TrialResult
 from streamlab.lab.runner.trial_row import MOST_ATTEMPTS
 
 
@@ -22,7 +22,9 @@ def watched(monkeypatch):
             lambda since=None: Look(loadavg=0.0, warnings=(), core_to_core_ns=next(seen)),
         )
         before, ended, after, warnings = trial_row._watched(
-            lambda: runs.append(status) or Ended(result={"status": status}, attempt=len(runs)),
+            lambda: (
+                runs.append(status) or TrialResult(columns={"status": status}, attempt=len(runs))
+            ),
             Settings(cores_within_ns=within_ns),
         )
         assert ended.attempt == len(runs)

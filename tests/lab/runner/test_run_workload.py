@@ -1,4 +1,4 @@
-"""`lab run` with engines: a workload of one's own, run without a matrix."""
+"""Workloads of a user's files: run without a matrix, or named in one."""
 
 import json
 import os
@@ -8,21 +8,18 @@ import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
 from streamlab.lab.runner.launcher import run_trial
-from streamlab.lab.trial.spec import EngineTrial
 from streamlab.results.store import read_run
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.registry import workload
 from tests.examples_folder import sensors
+from tests.lab.engine_trial import engine_trial
 from tests.lab.runner.runs import run_lab
+from tests.workloads.user_workload import user_file
 
 NO_ORACLE = "sensors: checked against the reference engine, not an independent oracle"
 
 
-@pytest.fixture(autouse=True)
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
-    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setenv("COLUMNS", "200")
+pytestmark = pytest.mark.usefixtures("places")
 
 
 @pytest.fixture
@@ -130,19 +127,16 @@ def test_an_error_of_the_program_itself_is_seen_by_an_oracle_only(capsys, path: 
 
 def test_a_trial_whose_code_was_edited_meanwhile_is_no_measurement(tmp_path: Path, path: Path):
     subject = workload(str(path))
-    job = EngineTrial(
+    job = engine_trial(
         engine="reference",
         variant="sequential",
-        workers=1,
-        batch=1,
-        options={},
         dataset=ensure(subject, {}, 0, 1),
         workload=str(path),
         code=subject.code(),
     )
-    assert run_trial(job, log=tmp_path / "log", timeout_s=600).result["status"] == "ok"
+    assert run_trial(job, log=tmp_path / "log", timeout_s=600).columns["status"] == "ok"
     path.write_text(path.read_text().replace("total = 0", "total = 1"))
-    result = run_trial(job, log=tmp_path / "log", timeout_s=600).result
+    result = run_trial(job, log=tmp_path / "log", timeout_s=600).columns
     assert result["status"] == "invalid"
     assert (
         "the code of workload sensors differs from the code that the run started with"
@@ -292,3 +286,53 @@ def test_results_and_data_need_a_path_that_is_text(
     assert call(["run", str(path), "--engine", "multicore"]) == EXIT_USER_ERROR
     error = capsys.readouterr().err
     assert "bytes that are not text in" in error and r"to\udcff" in error and variable in error
+
+
+ENGINES = (
+    '[[engine]]\nname = "reference"\n[[engine]]\nname = "multicore"\nworkers = [1, 2]\n'
+    "[run]\nenergy = 'none'\n"
+)
+
+
+def entry(reference: str, more: str = "") -> str:
+    return f'[[workload]]\nname = "{reference}"\nevents = 30_000\n{more}'
+
+
+def test_a_matrix_names_a_file_relative_to_itself_and_results_show_the_short_name(
+    capsys, tmp_path: Path
+):
+    user_file(tmp_path / "elsewhere")
+    matrix = tmp_path / "elsewhere" / "m.toml"
+    matrix.write_text(entry("mine.py") + ENGINES)
+    code, out, err = run_lab(capsys, matrix)
+    assert code == EXIT_OK, (out, err)
+    run = read_run(Path(out[-1]))
+    assert [row.status for row in run.rows] == ["ok"] * 3
+    assert {row.workload for row in run.rows} == {"mine"}
+    assert run.rows[0].cell == "mine/reference/sequential/w1"
+    code, out, err = run_lab(capsys, "--resume", out[-1])
+    assert code == EXIT_OK, (out, err)
+
+
+def test_two_workloads_of_one_name_want_labels(capsys, tmp_path: Path):
+    user_file(tmp_path / "a")
+    user_file(tmp_path / "b")
+    matrix = tmp_path / "m.toml"
+    matrix.write_text(entry("a/mine.py") + entry("b/mine.py") + ENGINES)
+    code, _, err = run_lab(capsys, matrix, "--dry-run")
+    assert code == EXIT_USER_ERROR
+    assert "2 [[workload]] tables are called mine; give each a different label" in err
+    matrix.write_text(entry("a/mine.py") + entry("b/mine.py", 'label = "b"\n') + ENGINES)
+    code, out, _ = run_lab(capsys, matrix, "--dry-run")
+    assert code == EXIT_OK
+    assert "mine@b/multicore/dgs/w2/b4096  x1" in out
+
+
+def test_a_bad_file_in_a_matrix_is_an_error_with_its_place(capsys, tmp_path: Path):
+    (tmp_path / "mine.py").write_text("WORKLOAD = print\n")
+    matrix = tmp_path / "m.toml"
+    matrix.write_text(entry("wordcount") + entry("mine.py") + ENGINES)
+    code, _, err = run_lab(capsys, matrix)
+    assert code == EXIT_USER_ERROR
+    assert f"{matrix}: [[workload]] 2, key name: {tmp_path / 'mine.py'} is a builtin" in err
+    assert "Traceback" not in err

@@ -42,7 +42,7 @@ def trial(tmp_path, specify):
 
     def run(variant, *, timeout_s=TIMEOUT_S, **given):
         spec = specify(variant, **given)
-        return run_trial(spec, log=tmp_path / "trial.log", timeout_s=timeout_s).result
+        return run_trial(spec, log=tmp_path / "trial.log", timeout_s=timeout_s).columns
 
     return run
 
@@ -54,6 +54,6 @@ def trial_here(specify, tmp_path):
     def run(variant, **given):
         spec = specify(variant, **given)
         write_evidence(gather(spec, tmp_path, Reporter()), tmp_path)
-        return judge(spec, tmp_path, None)
+        return judge(spec, tmp_path, None).columns
 
     return run

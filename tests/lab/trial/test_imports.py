@@ -2,9 +2,10 @@ import json
 import subprocess
 import sys
 
-from streamlab.lab.trial.spec import EngineTrial, write_job
+from streamlab.lab.trial.spec import write_job
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.registry import workload
+from tests.lab.engine_trial import engine_trial
 
 SCRIPT = """
 import json, sys
@@ -29,12 +30,7 @@ def test_a_trial_imports_no_more_than_it_needs(tmp_path, small_dataset):
     """
     dataset, path = small_dataset(), tmp_path / "spec.json"
     expected(workload("event_window"), dataset)  # the oracle may import what it likes
-    trial = EngineTrial(
-        engine="fake",
-        variant="correct",
-        workers=1,
-        batch=1,
-        options={},
+    trial = engine_trial(
         dataset=dataset,
         series=tmp_path / "series.parquet",
         histograms=tmp_path / "trial.hlog",

@@ -26,6 +26,7 @@ from streamlab.results.schema import VERIFIED
 from streamlab.workloads.datasets.oracle_cache import expected_rows
 from streamlab.workloads.model import Tag
 from streamlab.workloads.registry import names, workload
+from tests.lab.engine_trial import engine_trial
 from tests.lab.trial.conftest import TIMEOUT_S
 from tests.workloads.suite.streams import generated
 
@@ -248,14 +249,7 @@ def test_energy_that_cannot_be_read_is_null_with_the_reason_and_never_0(trial):
 
 
 def test_second_attempt_is_counted_in_the_log(tmp_path, small_dataset):
-    spec = EngineTrial(
-        engine="fake",
-        variant="correct",
-        workers=1,
-        batch=1,
-        options={"refuse": "not now"},
-        dataset=small_dataset(),
-    )
+    spec = engine_trial(options={"refuse": "not now"}, dataset=small_dataset())
     attempts = [
         run_trial(spec, log=tmp_path / "a.log", timeout_s=TIMEOUT_S).attempt for _ in range(2)
     ]
@@ -295,48 +289,44 @@ def test_a_job_survives_its_json(tmp_path, small_dataset):
 def test_an_oracles_job_leaves_its_answer_where_trials_find_it(tmp_path, small_dataset):
     dataset = small_dataset()
     job = OracleJob(dataset=dataset)
-    result = run_trial(job, log=tmp_path / "o.log", timeout_s=TIMEOUT_S).result
+    result = run_trial(job, log=tmp_path / "o.log", timeout_s=TIMEOUT_S).columns
     assert result.get("status") is None
     assert expected_rows(workload_of(job), dataset) is not None
 
 
-def outcome(**more):
-    return Outcome(**{"returncode": 0, "timed_out": False, "oom_kills": 0, "left": (), **more})
+def classified(result=None, log="", phase="run", **ending):
+    """The row of a trial that ended so, with this result."""
+    normal = {"returncode": 0, "timed_out": False, "oom_kills": 0, "left": ()}
+    return classify(Outcome(**{**normal, **ending}), result, log, phase=phase, timeout_s=1)
 
 
-def test_crash_while_the_kernel_killed_for_memory_is_oom():
-    row = classify(outcome(returncode=-9, oom_kills=1), None, "", phase="run", timeout_s=1)
-    assert row["status"] == "oom"
-
-
-def test_another_process_that_the_kernel_killed_for_memory_does_not_blame_the_trial():
-    row = classify(outcome(returncode=1, oom_kills=1), None, "", phase="run", timeout_s=1)
-    assert row["status"] == "crash"
-    result = {"status": "crash", "reason": "ValueError: no"}
-    assert classify(outcome(oom_kills=1), result, "", phase="run", timeout_s=1)["status"] == "crash"
-
-
-def test_trial_whose_child_the_kernel_killed_for_memory_is_oom():
-    result = {"status": "crash", "reason": "EngineCrashError: a worker was killed by SIGKILL"}
-    assert classify(outcome(oom_kills=1), result, "", phase="run", timeout_s=1)["status"] == "oom"
-
-
-def test_crash_of_a_java_engine_without_memory_is_oom():
-    result = {"status": "crash", "reason": "EngineCrashError: java.lang.OutOfMemoryError: heap"}
-    assert classify(outcome(), result, "", phase="run", timeout_s=1)["status"] == "oom"
+@pytest.mark.parametrize(
+    ("reason", "ending", "status"),
+    [
+        pytest.param(None, {"returncode": -9, "oom_kills": 1}, "oom", id="killed for memory"),
+        pytest.param(None, {"returncode": 1, "oom_kills": 1}, "crash", id="another was killed"),
+        pytest.param("ValueError: no", {"oom_kills": 1}, "crash", id="another, with evidence"),
+        pytest.param("a worker was killed by SIGKILL", {"oom_kills": 1}, "oom", id="its child"),
+        pytest.param("java.lang.OutOfMemoryError: heap", {}, "oom", id="Java without memory"),
+    ],
+)
+def test_a_crash_is_for_lack_of_memory_if_the_kernel_or_the_engine_reports_it(
+    reason, ending, status
+):
+    result = None if reason is None else {"status": "crash", "reason": reason}
+    assert classified(result, **ending)["status"] == status
 
 
 def test_crash_without_a_result_shows_the_last_lines_of_the_log():
     log = "# attempt 1\n# phase: prepare\n" + "".join(f"line {i}\n" for i in range(9))
-    row = classify(outcome(returncode=3), None, log, phase="prepare", timeout_s=1)
-    assert row["reason"] == (
+    assert classified(log=log, phase="prepare", returncode=3)["reason"] == (
         "the process ended with code 3 in phase prepare: line 4 | line 5 | line 6 | line 7 | line 8"
     )
 
 
 def test_rates_of_a_trial_that_timed_out_after_its_run_are_void():
     result = {"status": "ok", "reason": None, "throughput_eps": 5.0, "outputs_eps": 1.0}
-    row = classify(outcome(timed_out=True), result, "", phase="answer", timeout_s=1)
+    row = classified(result, phase="answer", timed_out=True)
     assert (row["status"], row["throughput_eps"], row["outputs_eps"]) == ("timeout", None, None)
 
 
@@ -344,17 +334,10 @@ def test_memory_for_the_answer_is_there_before_the_clock_and_what_was_not_is_cou
     asked = workload("page_view_join")
     defaults = {name: one.default for name, one in asked.parameters.items()}
     dataset = write_dataset(generated(asked, defaults, 300_000, 1), asked.name, tmp_path / "data")
-    spec = EngineTrial(
-        engine="multicore",
-        variant="dgs",
-        workers=1,
-        batch=4096,
-        options={},
-        dataset=dataset,
-    )
+    spec = engine_trial(engine="multicore", variant="dgs", batch=4096, dataset=dataset)
     grown = []
     for _ in range(2):  # the first verifies, and so leaves the oracle's answer
-        row = run_trial(spec, log=tmp_path / "trial.log", timeout_s=TIMEOUT_S).result
+        row = run_trial(spec, log=tmp_path / "trial.log", timeout_s=TIMEOUT_S).columns
         assert row["status"] == "ok"
         assert row["user_s"] + row["system_s"] == pytest.approx(row["cpu_s"])
         assert row["minor_faults"] >= 0 and row["major_faults"] >= 0

@@ -149,5 +149,5 @@ def test_planted_slowdown_is_in_the_time_and_in_the_cpu_time(trial):
 
 def test_ceiling_of_a_generator_is_measured_without_running_anything(tmp_path):
     job = CeilingJob(engine="fake", variant="crash", batch=1)
-    result = run_trial(job, log=tmp_path / "c.log", timeout_s=TIMEOUT_S).result
+    result = run_trial(job, log=tmp_path / "c.log", timeout_s=TIMEOUT_S).columns
     assert result["generator_ceiling_eps"] is None and result.get("status") is None

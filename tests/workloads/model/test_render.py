@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from streamlab.lab.cli import EXIT_USER_ERROR, call
-from streamlab.lab.cli.check import check
 from streamlab.lab.cli.commands.plan import plan_for_parameters
-from streamlab.lab.cli.plan import plan as plan_command
+from streamlab.lab.cli.programs import check
+from streamlab.lab.cli.programs import plan as plan_command
 from streamlab.workloads.model import DGSProgram, ModelError
 from streamlab.workloads.model.dgs.plan_drawing import plan_svg
 from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
@@ -91,7 +91,7 @@ def test_lab_plan_prints_the_plan_and_writes_the_pictures(tmp_path):
     ("arguments", "message"),
     [
         (["event_window", "--workers", "0"], "0 is not in the range"),
-        (["event_window", "--workers", "2", "--param", "streams"], "not of the form name=value"),
+        (["event_window", "--workers", "2", "--param", "streams"], "not of the form K=V"),
         (["event_window", "--workers", "2", "--svg", "/nonexistent/x.svg"], "x.svg"),
         (["event_window", "--workers", "2", "--param", "a=1", "--dataset", "00"], "--param"),
     ],

@@ -71,7 +71,7 @@ def test_the_record_of_a_trial_has_the_power_of_the_counters(tmp_path, provider)
     ):
         _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
-    row = judge(spec, tmp_path, None)
+    row = judge(spec, tmp_path, None).columns
     assert row["status"] == "ok", row
     assert row["energy_source"] == provider
     assert row["energy_reason"].startswith("short: ")

@@ -7,10 +7,9 @@ import sys
 
 import numpy as np
 from engine import Synthetic, searched
-from noise import correlated
-from trials import Queue, simulate
+from trials import Queue, correlated, simulate
 
-from streamlab.lab.matrix.load_entry import SearchSettings
+from streamlab.lab.matrix.load_table import SearchSettings
 from streamlab.lab.measure.steady import UNSTEADY, steady_state
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamlab.lab.matrix.load_entry import SearchSettings
+from streamlab.lab.matrix.load_table import SearchSettings
 from streamlab.lab.runner.search.bisection import replay
 from streamlab.lab.runner.search.state import (
     CRASH,

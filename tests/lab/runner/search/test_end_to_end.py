@@ -5,17 +5,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import convert
 from msgspec.structs import asdict
 
 from streamlab.lab.cli import EXIT_OK, call
 from streamlab.lab.runner.provenance import revision
-from streamlab.lab.runner.search.record import read_searches
+from streamlab.lab.runner.search.state import Bracket
 from streamlab.results.store import read_run
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.manifest import Content
 from streamlab.workloads.datasets.stream_file import write_stream
 from streamlab.workloads.model import Alphabet
 from streamlab.workloads.registry import workload
+from tests.lab.runner.runs import stored_searches
 from tests.results.records import change_meta
 
 CAPACITY_EPS = 5_300
@@ -47,10 +49,8 @@ window_s = 3
 
 
 @pytest.fixture
-def matrix(tmp_path, monkeypatch):
+def matrix(tmp_path, places):
     """A matrix with a search on two fakes, over an input that lasts 4 s at 12,000 events/s."""
-    monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
-    monkeypatch.setenv("LAB_RUNS", str(tmp_path / "runs"))
     catalog = Catalog.default()
     found = workload("event_window")
     params = found.params({"values_per_barrier": 20})
@@ -87,24 +87,27 @@ def run_lab(capsys, *arguments):
     return read_run(Path(printed.out.splitlines()[-1]))
 
 
-def told_apart(run):
-    found = read_searches(run.path)
-    return [next(s for id_, s in found.items() if name in id_) for name in ("bounded", "boundless")]
+def brackets(run):
+    """The results of the searches on the engine with a limit, and on the one without."""
+    records = stored_searches(run.path)
+    assert all(record["over"] for record in records.values())
+    return [
+        convert(next(record["bracket"] for id_, record in records.items() if name in id_), Bracket)
+        for name in ("bounded", "boundless")
+    ]
 
 
 @pytest.mark.full  # some 80 real trials, half a minute
 def test_a_run_finds_the_capacity_and_can_be_resumed_in_the_middle(matrix, capsys):
     run = run_lab(capsys, matrix)
-    bounded, boundless = told_apart(run)
-
-    assert bounded.over
-    assert bounded.bracket.r_pass_eps <= CAPACITY_EPS <= bounded.bracket.r_fail_eps
-    assert bounded.bracket.r_fail_eps <= 1.11 * bounded.bracket.r_pass_eps
-    assert bounded.bracket.confirmed
-    assert bounded.bracket.refuted
-    assert boundless.bracket.r_pass_eps == pytest.approx(EVENTS / 4, rel=0.01)
-    assert boundless.bracket.r_fail_eps is None
-    assert "the input is too short" in boundless.bracket.reason
+    bounded, boundless = brackets(run)
+    assert bounded.r_pass_eps <= CAPACITY_EPS <= bounded.r_fail_eps
+    assert bounded.r_fail_eps <= 1.11 * bounded.r_pass_eps
+    assert bounded.confirmed
+    assert bounded.refuted
+    assert boundless.r_pass_eps == pytest.approx(EVENTS / 4, rel=0.01)
+    assert boundless.r_fail_eps is None
+    assert "the input is too short" in boundless.reason
 
     purposes = {row.purpose for row in run.rows}
     assert purposes == {"double", "bisect", "confirm", "refute", "level"}
@@ -125,4 +128,4 @@ def test_a_run_finds_the_capacity_and_can_be_resumed_in_the_middle(matrix, capsy
     change_meta(run.path, vcs=asdict(revision()))
     resumed = run_lab(capsys, "--resume", run.path)
     assert [row.offered_eps for row in resumed.rows] == before
-    assert [s.bracket for s in told_apart(resumed)] == [bounded.bracket, boundless.bracket]
+    assert brackets(resumed) == [bounded, boundless]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert
 from msgspec.structs import asdict
 
+from streamlab.lab.errors import SearchError
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.matrix.cells import Cell
-from streamlab.lab.matrix.load_entry import SearchSettings
+from streamlab.lab.matrix.load_table import SearchSettings
 from streamlab.lab.matrix.matrix import WorkloadEntry
-from streamlab.lab.runner.search.errors import SearchError
-from streamlab.lab.runner.search.record import Recorder, read_searches
 from streamlab.lab.runner.search.run import Searches, vote_of
 from streamlab.lab.runner.search.state import (
     CRASH,
@@ -21,10 +21,13 @@ from streamlab.lab.runner.search.state import (
     STOP,
     TOO_SHORT,
     VERDICTS,
+    Bracket,
+    Probe,
     Vote,
 )
 from streamlab.results import schema
 from tests.examples import examples
+from tests.lab.runner.runs import stored_searches
 from tests.lab.runner.search.engine import Synthetic
 from tests.results.records import trial_row
 
@@ -96,7 +99,7 @@ def test_a_vote_after_invalid_ones_waits_longer_each_time():
     pauses = []
     for verdict in (INVALID, INVALID, PASS, PASS):
         trial = searches.next()
-        pauses.append(trial.pause_s)
+        pauses.append(searches.pause_s(trial.cell))
         searches.record(row(trial, Vote(verdict=verdict)))
     assert pauses == [0, 5, 10, 0]
 
@@ -182,27 +185,17 @@ def test_no_status_is_without_a_verdict():
 
 
 def test_the_record_on_disk_follows_every_trial(tmp_path):
-    recorder = Recorder(run_dir=tmp_path)
-    searches, rows = run_all(most=11, recorded=recorder)
-    read = read_searches(tmp_path)
-    assert list(read) == sorted(cell.id for cell in CELLS)
+    searches, rows = run_all(most=11, run_dir=tmp_path)
+    records = stored_searches(tmp_path)
+    assert set(records) == {cell.id for cell in CELLS}
     for cell_ in CELLS:
-        found = read[cell_.id]
-        assert (found.probes, found.bracket, found.over) == (
-            searches.states[cell_.id].probes,
-            searches.states[cell_.id].bracket,
-            False,
-        )
-        assert found.settings == cell_.search
-    searches, _ = run_all(rows=rows, recorded=recorder)
-    assert all(found.over for found in read_searches(tmp_path).values())
-    assert read_searches(tmp_path)[CELLS[0].id].criteria["most_drain_s"] == 5.0
+        record, state = records[cell_.id], searches.states[cell_.id]
+        assert convert(record["probes"], tuple[Probe, ...]) == state.probes
+        assert convert(record["bracket"], Bracket) == state.bracket
+        assert convert(record["settings"], SearchSettings) == cell_.search
+        assert record["over"] is False
+    run_all(rows=rows, run_dir=tmp_path)
+    records = stored_searches(tmp_path)
+    assert all(record["over"] for record in records.values())
+    assert records[CELLS[0].id]["criteria"]["most_drain_s"] == 5.0
     assert not list(tmp_path.glob("searches/*.partial"))
-
-
-def test_a_damaged_record_names_its_file(tmp_path):
-    run_all(most=1, recorded=Recorder(run_dir=tmp_path))
-    path = next((tmp_path / "searches").glob("*slow*"))
-    path.write_text('{"cell": "x"}', encoding="utf-8")
-    with pytest.raises(SearchError, match=path.name):
-        read_searches(tmp_path)

@@ -10,7 +10,7 @@ from streamlab.lab.measure.steady import (
     steady_state,
     trend,
 )
-from tests.lab.runner.search.noise import correlated
+from tests.lab.runner.search.trials import correlated
 
 SERIES = 300
 

@@ -1,4 +1,4 @@
-"""Trials of simulated queues: what an engine of known capacity would have counted."""
+"""Simulated queues: what an engine of known capacity would have counted; and noise of known truth."""
 
 from dataclasses import dataclass
 
@@ -104,3 +104,14 @@ def outcome(due, done, *, length_s, warm_up_s, base_s=20e-6):
         latency_max_ns=np.array(p50),
     )
     return Outcome(progress=progress, load=load, events=len(due), duration_ns=int(done[-1] * 1e9))
+
+
+def correlated(rng, n, sd, correlation):
+    """Stationary normal noise with this first-order autocorrelation."""
+    innovations = rng.normal(size=n) * sd * np.sqrt(1 - correlation**2)
+    innovations[0] = rng.normal() * sd
+    values = np.empty(n)
+    last = 0.0
+    for i, innovation in enumerate(innovations):
+        values[i] = last = correlation * last + innovation
+    return values

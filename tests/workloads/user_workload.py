@@ -12,7 +12,7 @@ PROGRAM = BASE.program
 """
 
 
-def own_file(folder: Path, file: str = "mine.py", name: str = "mine", more: str = "") -> Path:
+def user_file(folder: Path, file: str = "mine.py", name: str = "mine", more: str = "") -> Path:
     path = folder / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(OWN.format(name=name, more=more))

@@ -1,4 +1,4 @@
-"""Reads the arguments of `lab run WORKLOAD`, a run without a matrix."""
+"""Reads arguments of commands: those of `lab run WORKLOAD`, and texts K=V."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,7 @@ def is_workload(argument: str, options: Mapping[str, Any]) -> bool:
 
 
 def refuse_options(options: Mapping[str, Any]) -> None:
-    """Refuse the options for a workload together with a matrix.
-
-    Raises:
-        click.UsageError: an option is set.
-    """
+    """Refuse the options for a workload together with a matrix."""
     for parameter in click.get_current_context().command.params:
         if options.get(parameter.name or "") not in (None, ()):
             raise click.UsageError(
@@ -51,12 +47,12 @@ def run_arguments(reference: str, options: Mapping[str, Any]) -> RunArguments:
         workers=_numbers("--workers", options["workers"]),
         batch=_numbers("--batch", options["batch"]),
         repetitions=options["repetitions"],
-        options=_pairs("--option", options["options"]),
+        options=_toml_values("--option", options["options"]),
         events=options["events"],
-        params=_pairs("--param", options["params"]),
+        params=_toml_values("--param", options["params"]),
         seed=options["seed"],
         dataset=options["dataset"],
-        query=_pairs("--query", options["query"]),
+        query=_toml_values("--query", options["query"]),
     )
 
 
@@ -71,17 +67,25 @@ def _numbers(option: str, text: str | None) -> list[int]:
         ) from None
 
 
-def _pairs(option: str, texts: Sequence[str]) -> dict[str, Any]:
+def _toml_values(option: str, texts: Sequence[str]) -> dict[str, Any]:
     """Return values by name, from texts K=V; values are read as TOML, else kept as text."""
-    pairs: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    for name, value in split_pairs(option, texts):
+        if name in values:
+            raise click.BadParameter(f"{name} is given twice", param_hint=option)
+        try:
+            values[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            values[name] = value
+    return values
+
+
+def split_pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return names and values of an option with texts K=V."""
+    pairs = []
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"{text!r} is not of the form K=V", param_hint=option)
-        if name in pairs:
-            raise click.BadParameter(f"{name} is given twice", param_hint=option)
-        try:
-            pairs[name] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            pairs[name] = value
+        pairs.append((name, value))
     return pairs

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from streamlab.lab.runner.trial_folder import PREFIX, remove_orphaned_folders, trial_folder
+from streamlab.lab.trial.scratch import PREFIX, remove_orphaned_folders, trial_folder
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,43 @@
+"""Lists the figures of papers."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlab.lab.figures.registry import figures, missing_needs, unusable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureRecord:
+    """A figure of a paper; `lacking` has the workloads and engines that it needs and are missing."""
+
+    id: str | None = None
+    title: str | None = None
+    shows: str | None = None
+    lacking: tuple[str, ...] = ()
+    error: str | None = None
+
+
+def records(root: Path) -> list[FigureRecord]:
+    """Return the figures whose package fails to load, and the others."""
+    return [FigureRecord(error=why) for why in unusable()] + [
+        FigureRecord(
+            id=figure.id,
+            title=figure.title,
+            shows=figure.shows,
+            lacking=tuple(missing_needs(figure)),
+        )
+        for figure in figures()
+    ]
+
+
+def lines(records: Iterable[FigureRecord]) -> Iterator[str]:
+    """Yield the text of records."""
+    for record in records:
+        if record.error is not None:
+            yield f"not usable: {record.error}"
+            continue
+        missing = ", ".join(record.lacking)
+        state = f"not available: missing {missing}" if missing else "available"
+        yield f"{record.id}  {record.title}; {state}"
+        yield f"    {record.shows}"

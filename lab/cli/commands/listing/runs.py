@@ -1,0 +1,54 @@
+"""Lists stored runs."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlab.reports.numbers import number_of
+from streamlab.results.errors import ResultsError
+from streamlab.results.meta import check_meta
+from streamlab.results.store import list_runs, read_meta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """A stored run."""
+
+    name: str
+    path: str
+    cells: int | None = None
+    commit: str | None = None
+    complete: bool | None = None
+    error: str | None = None
+
+
+def records(root: Path) -> list[RunRecord]:
+    """Return the runs in a folder, sorted by name."""
+    return [_record(run_dir) for run_dir in list_runs(root)]
+
+
+def _record(run_dir: Path) -> RunRecord:
+    name, path = run_dir.name, str(run_dir)
+    try:
+        meta = read_meta(run_dir)
+        check_meta(run_dir, meta)
+    except ResultsError as error:
+        return RunRecord(name=name, path=path, error=str(error))
+    return RunRecord(
+        name=name,
+        path=path,
+        cells=len(meta.cells),
+        commit=meta.vcs.commit,
+        complete=meta.complete,
+    )
+
+
+def lines(records: Iterable[RunRecord]) -> Iterator[str]:
+    """Yield the text of records."""
+    for record in records:
+        if record.error is not None:
+            yield f"{record.path}  {record.error}"
+            continue
+        state = "complete" if record.complete else "incomplete; lab run --resume"
+        commit = (record.commit or "no commit")[:12]
+        yield f"{record.path}  {number_of(record.cells or 0, 'cell')}, {commit}, {state}"

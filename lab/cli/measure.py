@@ -1,0 +1,283 @@
+"""Declares the commands that measure: `lab run`, `lab figure` and `lab gate`."""
+
+from typing import Any
+
+import click
+
+from streamlab.lab.cli.completion import DATASETS, ENGINES, FIGURES, RUNS, WORKLOADS
+from streamlab.lab.cli.output import LazyCommand
+from streamlab.lab.cli.paths import AbsolutePath, runs_option
+
+FORMATS = ("png", "svg", "pdf")
+GATE_METRICS = ("wall", "cpu", "p50", "p99", "rss", "energy", "instructions")
+
+_master_option = click.option(
+    "--master", default="local[*]", show_default=True, help="Spark master for datasets."
+)
+
+
+@click.command(
+    "run",
+    cls=LazyCommand,
+    short_help="Run a matrix of workloads on engines, verified and measured.",
+)
+@click.argument("what", required=False, metavar="[MATRIX|WORKLOAD]", **WORKLOADS)
+@click.option(
+    "--engine",
+    "engines",
+    **ENGINES,
+    multiple=True,
+    metavar="NAME[/VARIANT]",
+    help="With a WORKLOAD: run it on this engine; repeatable.",
+)
+@click.option(
+    "--workers", "-w", metavar="N,...", help="Numbers of workers; sequential engines use one."
+)
+@click.option("--batch", metavar="N,...", help="Batch sizes, for variants that use one.")
+@click.option(
+    "--repetitions",
+    "-n",
+    type=click.IntRange(min=1),
+    help="Fresh processes per cell; default 1.",
+)
+@click.option(
+    "--events",
+    type=click.IntRange(min=0),
+    help="Approximate number of generated events; default 1M.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the generator; default 1.")
+@click.option(
+    "--dataset",
+    metavar="ID",
+    help="Use this dataset; the start of its id.",
+    **DATASETS,
+)
+@click.option(
+    "--param", "params", multiple=True, metavar="K=V", help="A parameter of the generator."
+)
+@click.option("--query", "query", multiple=True, metavar="K=V", help="A query parameter.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="[ENGINE.]K=V",
+    help="An option of all engines, or of one.",
+)
+@click.option("--demo", is_flag=True, help="Run the matrix that ships with the lab.")
+@click.option(
+    "--real-data",
+    type=AbsolutePath(exists=True, file_okay=False),
+    help="With --demo: also run on the real page views and edits in this folder.",
+)
+@click.option(
+    "--only", multiple=True, help="Run only cells whose id matches this pattern; repeatable."
+)
+@click.option("--dry-run", is_flag=True, help="Print the cells; run nothing.")
+@click.option(
+    "--resume",
+    **RUNS,
+    metavar="RUN",
+    help="Resume an interrupted run: its directory, its name in --out, or `latest`. Needs no "
+    "MATRIX.",
+)
+@runs_option("--out", about="Folder of runs")
+@click.option("--quiet", "-q", is_flag=True, help="Print only problems, and the run directory.")
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Print each trial's plan, costs, counters and log, too."
+)
+@click.option("--report", is_flag=True, help="Write the run's report, too, and print its path.")
+@click.option("--keep-outputs", is_flag=True, help="Store each cell's answer in outputs/.")
+@_master_option
+def run() -> None:
+    """Run the cells of MATRIX, a TOML file, or WORKLOAD on engines, each trial in a fresh process.
+
+    WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
+
+    Each answer is compared with the oracle's after the timed part. The last line printed is the run
+    directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine failed,
+    4 an answer was wrong, 130 interrupted.
+    """
+
+
+def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        numbers = tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        numbers = ()
+    if not numbers or numbers[0] < 1:
+        raise click.BadParameter(f"expected whole numbers above 0, e.g. 1,2,4; got {text!r}")
+    return numbers
+
+
+@click.command(
+    "figure", cls=LazyCommand, short_help="Reproduce a figure of a paper, with a verdict."
+)
+@click.argument("figure_id", metavar="FIGURE", **FIGURES)
+@click.option(
+    "--out",
+    type=AbsolutePath(file_okay=False),
+    help="Folder for the figure and its record; default: results/figures.",
+)
+@click.option(
+    "--run",
+    "runs",
+    **RUNS,
+    multiple=True,
+    help="Use this finished run for a stage; once per stage, in order.",
+)
+@click.option("--resume", help="Resume this interrupted run of the figure.", **RUNS)
+@click.option(
+    "--workers",
+    callback=_whole_numbers,
+    help="Degrees of parallelism, e.g. 1,2,4; default: up to the number of cores.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=1),
+    help="Fresh processes per cell; default: 8, 1 with --quick.",
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Length of input, phases and windows relative to the paper's; 1 is the paper's.",
+)
+@click.option(
+    "--cores-within-ns",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Delay a trial, up to a minute, until the latency between cores is below this; see `lab "
+    "doctor`.",
+)
+@click.option("--quick", is_flag=True, help="Make a short run that only indicates; no verdict.")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(FORMATS),
+    help="File format of the figure; repeatable. Default: all three.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the cells of the first stage to run.")
+@_master_option
+def figure() -> None:
+    """Reproduce FIGURE (e.g. `stretch:6`; see `lab list figures`) and compare it with the paper's.
+
+    Makes the runs that it needs below LAB_RUNS, draws the figure and writes a record in Markdown
+    and JSON. Prints a verdict: reproduced, shape only, contradicted, inconclusive, or not
+    comparable; with --quick only an indication. The last line printed is the record's path. Exit
+    codes: as for `lab run`; a verdict is never a failure.
+    """
+
+
+@click.command(
+    "gate", cls=LazyCommand, short_help="Fail on a confirmed regression against a revision or run."
+)
+@click.argument("matrix", required=False, type=AbsolutePath())
+@click.option(
+    "--against",
+    metavar="REV",
+    help="Build this revision, and measure it and the working tree in turn.",
+)
+@click.option(
+    "--repo",
+    metavar="DIR",
+    type=AbsolutePath(exists=True, file_okay=False),
+    help="With --against: gate the repository in this folder, not the lab's source.",
+)
+@click.option(
+    "--build",
+    metavar="COMMAND",
+    help="With --repo: command that builds a revision, e.g. 'pip install --no-deps --target {site} "
+    ".'; it runs in the revision's folder, {source}. Default: none, for pure Python.",
+)
+@click.option(
+    "--build-timeout",
+    metavar="SECONDS",
+    type=click.FloatRange(min=1),
+    default=1800,
+    show_default=True,
+    help="With --build: time limit of the command.",
+)
+@click.option(
+    "--baseline",
+    **RUNS,
+    multiple=True,
+    help="Compare with a stored run (path or name), a file of counts, or pytest-benchmark files "
+    "(globs).",
+)
+@click.option(
+    "--run", "run_name", metavar="RUN", help="With --baseline: gate this stored run.", **RUNS
+)
+@click.option("--instructions", type=AbsolutePath(), help="Gate this file of counts.")
+@click.option(
+    "--pytest-benchmark",
+    "benchmarks",
+    multiple=True,
+    help="Gate these pytest-benchmark files (globs).",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    type=click.Choice(GATE_METRICS),
+    help="Metric to gate; repeatable. Default: wall and cpu, plus rss and p99 where they repeat.",
+)
+@click.option(
+    "--advisory",
+    multiple=True,
+    type=click.Choice(GATE_METRICS),
+    help="Show this metric, but never fail on it; repeatable.",
+)
+@click.option(
+    "--only", multiple=True, help="Gate only cells whose id matches this pattern; repeatable."
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Fresh processes per arm, cell and stage; at least 4.",
+)
+@click.option("--accept", type=AbsolutePath(), help="File with accepted regressions.")
+@click.option("--junit", type=AbsolutePath(), help="Write JUnit XML to this file.")
+@click.option("--json", type=AbsolutePath(), help="Write JSON to this file.")
+@click.option("--page", type=AbsolutePath(), help="Write an HTML page to this file.")
+@click.option("--markdown", type=AbsolutePath(), help="Append a Markdown summary to this file.")
+@click.option(
+    "--allow-inconclusive", is_flag=True, help="Exit with 0, not 6, if the gate is inconclusive."
+)
+@click.option(
+    "--plant",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="PERCENT",
+    help="With --against: add busy work to the new arm, to test the gate.",
+)
+@click.option("--self-test", is_flag=True, help="Measure the gate's false alarms and power.")
+@click.option("--rounds", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0.1),
+    default=15.0,
+    show_default=True,
+    help="With --self-test: start no round after this time.",
+)
+@runs_option("--out", about="Folder of runs")
+@_master_option
+def gate() -> None:
+    """Compare the working tree, or a run, with an older one; fail on a confirmed regression.
+
+    \b
+    lab gate --against REV MATRIX            build REV, measure both in turn (preferred)
+    lab gate --repo DIR --build COMMAND --against REV MATRIX      the same for your own repository
+    lab gate --baseline RUN MATRIX           measure MATRIX now, compare with a stored run
+    lab gate --baseline RUN --run RUN        compare two stored runs, in one stage
+    lab gate --instructions FILE             compare counts with results/baselines
+    lab gate --against REV --metric instructions    count both now; with --repo, cells
+    lab gate --pytest-benchmark NEW --baseline OLD
+    lab gate --self-test
+
+    A cell that is no longer verified always fails. Exit codes: 0 passed, 2 the gate could not run,
+    3 an engine failed, 5 a regression or a wrong answer, 6 inconclusive (cells are unstable, or
+    have too few processes or no number), 130 interrupted.
+    """  # noqa: D301 - the backslash is click's mark for text that is not wrapped

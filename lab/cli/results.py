@@ -1,0 +1,97 @@
+"""Declares the commands that show results: `lab report`, `history`, `compare` and `list`."""
+
+import click
+
+from streamlab.lab.cli.completion import RUNS
+from streamlab.lab.cli.output import LazyCommand
+from streamlab.lab.cli.paths import AbsolutePath, runs_option
+
+COMPARE_METRICS = ("throughput", "cpu", "p50", "p99", "r_pass", "energy", "rss")
+HISTORY_METRICS = ("throughput", "cpu", "p50", "p99", "energy", "rss")
+
+
+@click.command(
+    "report",
+    cls=LazyCommand,
+    short_help="Write an HTML report of one run, or of several side by side.",
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", **RUNS)
+@click.option(
+    "--out",
+    type=AbsolutePath(dir_okay=False),
+    help="File to write; default: report.html in the run's directory, or comparison.html in the "
+    "last run's directory for several runs.",
+)
+def report() -> None:
+    """Write the report of RUN as one HTML file and print its path.
+
+    RUN is a run's directory, the name of a stored run or a part of it (`lab list runs`), or
+    `latest`. For one run, the figures are also written as SVG and PNG into `figures` in its
+    directory. Several runs are shown side by side and compared with the first: ratios with
+    intervals as in `lab compare`, and the differences between the runs.
+    """
+
+
+@click.command(
+    "history", cls=LazyCommand, short_help="Plot each cell over all stored runs of a machine."
+)
+@click.argument("runs", nargs=-1, metavar="[RUN]...", **RUNS)
+@click.option(
+    "--metric",
+    type=click.Choice(HISTORY_METRICS),
+    default="throughput",
+    show_default=True,
+    help="Metric to plot.",
+)
+@click.option(
+    "--out",
+    type=AbsolutePath(dir_okay=False),
+    help="File to write; default: history.html in the folder of runs.",
+)
+@runs_option("--runs", "root", about="Folder of runs")
+def history() -> None:
+    """Plot each cell over the stored runs of a machine, with steps, as one HTML file.
+
+    Without RUN, uses all runs of the machine of the newest run; the page lists the others. With RUN
+    (a directory, or a name in the folder of runs), uses these runs, which must be of one machine.
+    Prints the path of the page.
+    """
+
+
+@click.command("compare", cls=LazyCommand, short_help="Compare two runs: ratios with intervals.")
+@click.argument("run_a", **RUNS)
+@click.argument("run_b", **RUNS)
+@click.option(
+    "--metric",
+    "names",
+    multiple=True,
+    type=click.Choice(COMPARE_METRICS),
+    help="Compare only this metric; repeatable. Default: all that both runs have.",
+)
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Compare cells and machines that differ, too, and mark the output.",
+)
+@click.option(
+    "--out",
+    type=AbsolutePath(file_okay=False),
+    help="Folder for compare.md and one figure per metric (SVG, PNG).",
+)
+@runs_option("--runs", about="Folder of runs")
+def compare() -> None:
+    """Compare run B with run A: ratios of medians over fresh processes, with intervals.
+
+    A run is a directory, the name of a stored run or a part of it, or `latest`. Only verified
+    trials count. Runs of different machines are refused; cells with different inputs or settings
+    are listed and left out. Exit codes: 0 compared, 2 no cell can be compared. Use `lab gate` to
+    fail on regressions.
+    """
+
+
+@click.command("list", cls=LazyCommand, short_help="List workloads, engines, figures or runs.")
+@click.argument("what", type=click.Choice(["workloads", "engines", "figures", "runs"]))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; see docs/json.md.")
+@runs_option("--out", about="With runs: their folder")
+def list_things() -> None:
+    """List workloads with their parameters, engines with their variants, figures, or runs."""

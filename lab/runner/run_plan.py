@@ -1,0 +1,54 @@
+"""Reads what a run measures: a matrix, and the cells selected from it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlab.lab.matrix.cells import Cell, expand
+from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry, parse_matrix
+from streamlab.lab.runner.datasets import check_entries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """A matrix and the cells to run.
+
+    Attributes:
+        text: the matrix, as TOML.
+        only: patterns that selected the cells; empty: all cells.
+        keep_outputs: store one answer for each cell.
+    """
+
+    matrix: Matrix
+    text: str
+    cells: tuple[Cell, ...]
+    only: tuple[str, ...] = ()
+    keep_outputs: bool = False
+
+    @property
+    def entries(self) -> list[WorkloadEntry]:
+        """Return the distinct workload entries of the cells."""
+        return entries_of(self.cells)
+
+
+def plan_run(
+    text: str,
+    source: str,
+    folder: Path | None = None,
+    *,
+    only: tuple[str, ...] = (),
+    keep_outputs: bool = False,
+) -> RunPlan:
+    """Parse a matrix, check its workloads, and select its cells.
+
+    `source` names the matrix in messages; relative paths start at `folder`, or at the current folder.
+    """
+    matrix = parse_matrix(text, source, folder)
+    check_entries(matrix)
+    cells = expand(matrix, only)
+    return RunPlan(matrix=matrix, text=text, cells=cells, only=only, keep_outputs=keep_outputs)
+
+
+def entries_of(cells: Iterable[Cell]) -> list[WorkloadEntry]:
+    """Return the distinct workload entries of cells."""
+    return list({cell.entry.key: cell.entry for cell in cells}.values())
