@@ -121,7 +121,8 @@ def as_junit(report: GateReport) -> str:
             ElementTree.SubElement(case, "system-out").text = values
     suite.attrib.update({name: str(count) for name, count in counts.items()})
     ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True).decode()
+    text: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return text.decode()
 
 
 FORMS: Mapping[str, Callable[[GateReport], str]] = {

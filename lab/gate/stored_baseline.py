@@ -7,6 +7,7 @@ changes; docs/gates.md has the rates. Prefer `--against REV`.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -18,7 +19,7 @@ from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.runner.provenance import host
 from streamlab.lab.runner.run_directory import RunDirectory, new_meta, record_dataset
 from streamlab.lab.runner.run_plan import RunPlan
-from streamlab.lab.runner.runner import Runner, Watcher
+from streamlab.lab.runner.runner import Runner
 from streamlab.lab.runner.session import surroundings
 from streamlab.results.compare import CELL
 from streamlab.results.differences import by_cell, describe_differences, differences
@@ -101,8 +102,16 @@ def measure_run(
     return read_run(directory.path)
 
 
-class _Quiet(Watcher):
-    """Prints nothing."""
+class _Quiet:
+    """A `streamlab.lab.runner.runner.Watcher` that prints nothing."""
+
+    def warn(self, text: str) -> None: ...
+
+    def oracle(self, key: str, dataset: Any) -> None: ...
+
+    def started(self, trial: Any) -> None: ...
+
+    def finished(self, trial: Any, row: TrialRow) -> None: ...
 
 
 def planted_work_notes(old: Run, new: Run) -> tuple[str, ...]:
