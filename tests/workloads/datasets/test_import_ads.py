@@ -122,7 +122,7 @@ class TestOpenBandit:
     ):
         file = real("ads/open_bandit_obd_small.tar.xz")
         dataset = imported(catalog, "open-bandit", file, streams=2)
-        # docs/data.md says so.
+        # docs/workloads.md says so.
         assert (dataset.events, len(texts(dataset, "ads"))) == (10_038, 80)
         hour = {"markers_ms": 3_600_000, "window_ms": 36_000_000, "period_ms": 18_000_000}
         chosen = workload(name)

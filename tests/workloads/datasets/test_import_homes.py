@@ -179,7 +179,7 @@ def test_a_path_that_names_no_plug_is_refused(name: str, catalog: Catalog, tmp_p
 @pytest.mark.full
 def test_the_real_week_has_all_its_readings_and_an_end_each_hour(catalog: Catalog):
     dataset = imported(catalog, "tracebase", real(WEEK), streams=2)
-    # docs/data.md says so.
+    # docs/workloads.md says so.
     assert (dataset.events, dataset.origin["bad_rows"]) == (9_384_839, 0)
     streams = dataset.load().streams
     for name, count in (("plug", 51), ("device", 30)):

@@ -48,7 +48,7 @@ class TestImport:
         data = dataset.load()
         assert dataset.events == 16_384
         forwarded = {of.name: len(expected_answer(of, data)["ts"]) for of in WORKLOADS}
-        # docs/data.md says so.
+        # docs/workloads.md says so.
         assert forwarded == {"linear_road_pos_rep": 16_384, "linear_road_new_seg": 5_032}
 
 

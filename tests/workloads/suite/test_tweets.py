@@ -121,7 +121,7 @@ def test_windows_are_the_same_however_many_tweets_are_expanded_at_once(
 
 
 def test_generated_tweets_are_like_the_real_ones_they_were_fitted_to():
-    """Means and quantiles of 63,326 tweets of Health News in Twitter (docs/data.md)."""
+    """Means and quantiles of 63,326 tweets of Health News in Twitter (docs/workloads.md)."""
     data = generated(workload("wordcount"), {"streams": 1}, 100_000, seed=1)
     payload = data.streams[0].payload
     words = np.diff(payload["words"].offsets)

@@ -1,6 +1,6 @@
 """Generates tweets: Zipf words and hashtags, in realistic numbers, evenly spaced in time.
 
-`docs/data.md` has the source of the defaults and compares them with real tweets.
+`docs/workloads.md` has the source of the defaults and compares them with real tweets.
 """
 
 from functools import lru_cache
