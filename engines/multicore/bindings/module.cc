@@ -32,7 +32,7 @@ constexpr std::size_t word() {
 
 #define FIELD(type, name) {#name, word<offsetof(lab::type, name)>()}
 
-// The place of each field that kernels access, in words of 8 bytes, by struct. kernels/structs.py reads it, so that
+// The place of each field that kernels access, in words of 8 bytes, by struct. kernels/memory.py reads it, so that
 // the offsets are written down once.
 std::map<std::string, Fields> structs() {
   return {
