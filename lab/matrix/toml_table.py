@@ -94,8 +94,9 @@ class TomlTable:
             expected += f" and at most {maximum:g}"
 
         def check(value: Any) -> bool:
-            low = value > 0 if least is None else value >= least
-            return is_finite(value) and low and value <= maximum
+            if not is_finite(value):
+                return False
+            return (value > 0 if least is None else value >= least) and value <= maximum
 
         return self.take(key, expected, check, default)
 

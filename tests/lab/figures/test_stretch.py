@@ -96,11 +96,12 @@ def test_without_flink_figure_6_judges_vsn_alone_and_draws_the_map_stage_under_i
 def test_the_latency_stage_offers_70_percent_of_each_cells_own_rate(counts):
     plan, matrix = planned("stretch:6", TWO, counts()[:1])
     assert len(plan.only) == len(matrix.loads) == 32
-    rates = {load.label: load.rates_eps[0] for load in matrix.loads}
+    offers = [offer for load in matrix.loads for offer in load.offers]
+    rates = {name: load.rate_eps for name, load in offers}
     assert rates["at70-1"] == pytest.approx(0.7e6)
     assert "wordcount/multicore/vsn/w1/b64/at70-1" in plan.only
-    for load in matrix.loads:
-        assert (load.warm_up_s + load.window_s) * load.rates_eps[0] <= 0.9 * 1_000_000 * 1.01
+    for _, load in offers:
+        assert (load.warm_up_s + load.window_s) * load.rate_eps <= 0.9 * 1_000_000 * 1.01
 
 
 def test_a_latency_stage_without_any_rate_says_why(row, make_run):
@@ -214,9 +215,9 @@ def test_figure_10_sets_elastic_beside_static(stepped):
 def test_the_steps_are_a_matrix_with_one_cell_a_start_and_a_static_one(row, make_run):
     plan, matrix = planned("stretch:9", TWO, (joins(row, make_run),))
     assert len(plan.only) == 4
-    assert sorted(load.label for load in matrix.loads) == ["decommission-2", "provision-1"]
-    (up,) = [load for load in matrix.loads if load.label == "provision-1"]
-    assert up.params["factor"] == pytest.approx(1.2 / 0.7)
+    offers = dict(offer for load in matrix.loads for offer in load.offers)
+    assert sorted(offers) == ["decommission-2", "provision-1"]
+    assert offers["provision-1"].params["factor"] == pytest.approx(1.2 / 0.7)
 
 
 @pytest.mark.parametrize(("number", "stage"), [("9", 1), ("11", 1), ("13", 0)])
@@ -250,7 +251,7 @@ def test_phases_last_as_long_and_are_as_high_as_in_the_paper():
 @pytest.mark.parametrize("number", ["11", "16", "19"])
 def test_the_phases_are_input_that_is_replayed(row, make_run, number):
     plan, matrix = planned(f"stretch:{number}", TWO, (joins(row, make_run),))
-    assert {load.arrival for load in matrix.loads} == {"replay"}
+    assert {load.arrival for entry in matrix.loads for _, load in entry.offers} == {"replay"}
     for entry in plan.tree["workload"]:
         length_s = phases.length_s(phases.scale(TWO))
         assert entry["params"]["rates"].startswith("phases(")
