@@ -21,7 +21,7 @@ from tests.examples import examples
 from tests.workloads.model.dataflow.parts import rows
 
 TEXT = (Path(__file__).parents[3] / "docs" / "model.md").read_text()
-ACROSS, QUERIES = "### Events across keys", "### Several operators"
+ACROSS, QUERIES = "### Events across keys", "## How to write an operator O+"
 PIPELINES, GRAPHS = "## How to write an ordered pipeline", "## How to write a typed dataflow graph"
 
 
