@@ -96,7 +96,8 @@ class TomlTable:
         def check(value: Any) -> bool:
             if not is_finite(value):
                 return False
-            return (value > 0 if least is None else value >= least) and value <= maximum
+            low = value > 0 if least is None else value >= least
+            return bool(low and value <= maximum)
 
         return self.take(key, expected, check, default)
 

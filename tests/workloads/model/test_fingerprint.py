@@ -8,6 +8,7 @@ import types
 from collections import namedtuple
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
@@ -293,3 +294,15 @@ def test_what_has_been_imported_meanwhile_does_not_change_the_code_of_a_workload
     # Its oracle reads tables by a function that imports the catalogue when it is called.
     before = "import streamlab.workloads.datasets.catalog, pyarrow.parquet, pandas"
     assert code_elsewhere("campaign_views") == code_elsewhere("campaign_views", before=before)
+
+
+CACHE = WeakKeyDictionary()
+
+
+def test_a_cache_that_the_process_has_filled_does_not_change_the_code():
+    def read():
+        return len(CACHE)
+
+    empty = code_of(read)
+    CACHE[read] = "an entry"
+    assert code_of(read) == empty

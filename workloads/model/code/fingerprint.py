@@ -31,6 +31,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -213,6 +214,8 @@ class _Whole(_Exact):
         yield type(value).__qualname__.encode()
         if isinstance(value, np.dtype | range | slice | Path | Enum):
             yield repr(value).encode()
+        elif isinstance(value, WeakKeyDictionary | WeakValueDictionary):
+            pass  # A cache: its content depends on what the process did before.
         elif isinstance(value, Mapping | list | Set):
             yield from self._collection(name, value, home)
         elif isinstance(value, functools.partial):
