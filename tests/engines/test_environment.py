@@ -170,7 +170,7 @@ def test_the_command_makes_it_once_and_lists_and_doctor_name_the_command(
     place, monkeypatch, capsys
 ):
     wanted = locked(place, "1.0")
-    modules = ("streamlab.engines.registry", "streamlab.lab.doctor.places")
+    modules = ("streamlab.lab.cli.commands.listing.engines", "streamlab.lab.doctor.places")
     for module in modules:
         monkeypatch.setattr(f"{module}.names", lambda: ("mine",))
     for module in ("streamlab.lab.cli.commands.environment", *modules):
