@@ -1,4 +1,4 @@
-"""Tests adapters under an offered load, for every variant that takes one.
+"""Tests adapters under an offered load: a part of `lab conform`, for every variant that takes one.
 
 An adapter passes a case when its answer equals the oracle's, every event is counted, and its times are plausible:
 it ended after the last event was due, every output has one latency between 0 and the length of the run, and outputs

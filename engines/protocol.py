@@ -277,7 +277,7 @@ class Measured:
             `latency` and never replaces it.
         progress: counts over time; None: not recorded.
         sent: what the source sent; None without a load.
-        elasticity: None where the number of instances cannot change.
+        elasticity: how the operator was scaled; None where the number of instances cannot change.
         plan: a description of the plan, if any.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).
         unsound: why the answer is right by chance only, or wrong on purpose; such a trial gives no number.

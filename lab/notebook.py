@@ -1,4 +1,4 @@
-"""Runs benchmarks from Python with `lab.run(...)`, for notebooks and scripts.
+"""Implements `streamlab.run`: benchmarks from Python, for notebooks and scripts.
 
 It does the same as the command `lab run`: each trial is a fresh process, each answer is verified,
 and the run is stored in a directory that `lab report` and `lab compare` accept.

@@ -25,8 +25,8 @@ def load_current(load: Callable[[], T]) -> T:
     """Call `load`, which imports modules, and return its result according to the files as they are now.
 
     If any module imported this way was edited, all of them are imported again, because they may hold objects
-    of each other. Existing objects keep the old code. A module imported by other code is tracked from the
-    first time that a module of the same folder is loaded here.
+    of each other. Existing objects keep the old code. A module that other code
+    imported is watched only after this function has loaded a module from its folder or a parent folder.
     """
     _forget_edited()
     before, loaded = set(sys.modules), None

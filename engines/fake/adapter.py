@@ -1,7 +1,7 @@
 """Implements the fake engine: returns the oracle's answer, or fails as its variant requires.
 
-Under an offered load it simulates a server of known capacity, so that tests can compare verdicts on rates, and the
-search for the highest rate, with a known truth.
+Under an offered load it simulates a server of known capacity.
+So tests know the right verdict on each rate, and the highest rate that a search should find.
 """
 
 import fcntl

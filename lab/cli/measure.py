@@ -176,7 +176,7 @@ def figure() -> None:
 @click.option(
     "--against",
     metavar="REV",
-    help="Build this revision, and measure it and the working tree in turn.",
+    help="Build this revision, then alternate trials of it and of the working tree.",
 )
 @click.option(
     "--repo",

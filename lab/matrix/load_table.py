@@ -120,7 +120,9 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
     patterns: dict[str, Any] = {key: table.texts(key) for key in ("engines", "workloads")}
     if mode == CATCH_UP:
         if search:
-            raise table.error("search", f'is {search!r} with mode = "{CATCH_UP}"', f'"{OPEN}"')
+            raise table.error(
+                "search", f'is {search!r} with mode = "{CATCH_UP}"', f'mode = "{OPEN}"'
+            )
         _refuse(table, content, set(content) - _ALWAYS, f'mode = "{OPEN}"')
         return LoadEntry(offers=((label, None),), **patterns)
     if "heartbeats_per_barrier" in content:

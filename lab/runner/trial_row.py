@@ -127,7 +127,8 @@ def _watched(
 ) -> tuple[Look, TrialResult, Look, list[str]]:
     """Inspect the machine, run a trial, inspect again; return look, result, look and warnings.
 
-    If cores must be near each other and are not, the result is dropped and the trial runs again.
+    If cores must be near each other and are not, the trial runs again, at most MOST_ATTEMPTS times. The last result
+    stays, with a warning.
     """
     within_ns = settings.cores_within_ns
     near_words = "" if within_ns is None else f"within {within_ns:g} ns"

@@ -83,7 +83,7 @@ def invented(meta: RunMeta) -> tuple[str, ...]:
 
 
 def _user_text(value: Any) -> Any:
-    """Remove the parsed parts of a value that also has the user's text."""
+    """Drop the nested parts of a mapping that has the user's `text`: they repeat it in parsed form."""
     if isinstance(value, Mapping) and isinstance(value.get("text"), str):
         return {key: part for key, part in value.items() if not _is_object(part)}
     return value

@@ -150,8 +150,8 @@ class Workload:
             stream `index`: columns `ts`, `tag` (only if the stream has several tags), the payload, and a
             `ListColumn` for each of the spec's lists. It must be a pure function of its arguments: any
             split into row ranges gives the same stream, on any machine.
-        oracle: Computes the expected output in input order; sequential, simple, and independent of any
-            engine.
+        oracle: Computes the expected output, sequentially in the total order of the input; simple, and independent
+            of any engine.
         generator_version, oracle_version: Raised when their results change.
         query: Parameters of the computation that do not affect the input, such as a window size.
         bind: Makes the program, output and oracle for complete query parameters; None without any.

@@ -1,4 +1,4 @@
-"""Collects runs of events per stream and separates the prefix that is complete over all streams.
+"""Buffers the events of a micro-batch per stream, and takes the prefix that is complete over all streams.
 
 Each stream arrives in order, so its last event time is a promise: no earlier event follows. The smallest promise over
 all streams bounds a prefix of the total order (event time, stream, position) that is complete; the rest waits in

@@ -1,7 +1,7 @@
 """Imports lines of tickets in CSV or Parquet as the input `store_sales` (docs/data.md).
 
-Whole numbers stay unchanged: tickets have 64 bits, the others 32, and only quantity may be negative. Without a column,
-the store is 0, the quantity 1 and the category unknown, unless `--products` has it.
+Whole numbers stay unchanged: tickets have 64 bits, the others 32, and only quantity may be negative.
+Without a column for it, the store is 0, the quantity 1, and the category unknown unless `--products` gives it.
 """
 
 from collections.abc import Mapping

@@ -57,9 +57,9 @@ class TimeReader:
     """Reads times of one form.
 
     Attributes:
-        form: of times, see the package; None: recognized.
+        form: form of the times, see the package; None: recognized from the first rows.
         zone: IANA time zone of times without a zone.
-        unit: of event time.
+        unit: unit of event time.
         used: whether a time was read.
         stamps: whether times are Arrow timestamps or dates.
     """

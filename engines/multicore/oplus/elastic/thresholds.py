@@ -82,7 +82,7 @@ class Thresholds:
         return not self.lower <= _busy(measured) / self._instances <= self.upper
 
     def _decide_for(self, measured: Sequence[Observation]) -> Decision | None:
-        """Return the decision for a load that is outside the thresholds; None if the number stays."""
+        """Return the new number of instances for a load outside the thresholds; None to keep it."""
         demand = _busy(measured)
         mean = demand / self._instances
         if mean > self.upper:
