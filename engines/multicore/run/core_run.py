@@ -105,8 +105,8 @@ class CoreRun:
         )
 
     def _plan(self, counters: Mapping[str, float]) -> str:
-        """Return how the core ran the program, as text."""
-        raise NotImplementedError
+        """Return how the core ran the program, as text; a family that overrides `run` needs none."""
+        raise AssertionError(f"{type(self).__name__} inherits `run`, so it must override `_plan`")
 
     def _counters(self, duration_ns: int) -> dict[str, float]:
         """Return the counters of a finished run by name."""
