@@ -84,12 +84,12 @@ def drive(
             result["duration_s"] = (end_ns - start_ns) / 1e9
             result["peak_rss_bytes"] = sampler.peak_rss_bytes
             reporter.phase("answer")
-            unanswered = own_usage() + usage_of(sampler.others())
             begin_ns = time.monotonic_ns()
             answer = _arrays(prepared.answer())
             result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             answered = own_usage() + usage_of(sampler.others())
-            result["answer_cpu_s"] = answered.cpu_s_since(unanswered)
+            # From the end of the run, so that no work of a background thread escapes both columns.
+            result["answer_cpu_s"] = answered.cpu_s_since(after)
         finally:
             reporter.phase("close")
             try:
