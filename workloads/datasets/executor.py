@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ def executor(step: str, way: str, *, small: bool, master: str) -> Iterator["Exec
 
     Args:
         step: the work in words, for errors.
-        way: one of `WAYS`; `auto` uses Spark for data that is not small, or if a master is named.
+        way: one of `WAYS`; `auto` uses Spark if a master is named, or for data that is not small if
+            PySpark is installed.
         small: whether it is faster without Spark.
         master: of Spark.
 
@@ -44,7 +46,8 @@ def executor(step: str, way: str, *, small: bool, master: str) -> Iterator["Exec
     """
     if way not in WAYS:
         raise DatasetError(f"--with is {way!r}; give one of {', '.join(WAYS)}")
-    if way == SPARK or (way == AUTO and not (small and master == DEFAULT_MASTER)):
+    in_process = master == DEFAULT_MASTER and (small or find_spec("pyspark") is None)
+    if way == SPARK or (way == AUTO and not in_process):
         with spark(f"lab: {step}", master=master, conf={}) as session:
             yield OnSpark(session)
         return

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from streamlab.workloads.datasets import executor as executors
 from streamlab.workloads.datasets import stream_table
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
@@ -85,6 +86,12 @@ def test_spark_sorts_in_the_same_order(spark: SparkSession, tmp_path: Path):
     assert np.array_equal(one, np.lexsort((np.arange(len(times)), times)))
     assert np.array_equal(one, two)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "times", "two"]
+
+
+def test_large_data_is_made_in_process_without_pyspark(monkeypatch):
+    monkeypatch.setattr(executors, "find_spec", lambda name: None)
+    with executor("x", "auto", small=False, master="local[*]") as on:
+        assert isinstance(on, InProcess)
 
 
 def test_a_disk_that_fails_in_process_is_told():

@@ -70,7 +70,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
     return int(limits.min), int(limits.max)
 
 
-class StateArray(npt.NDArray[Any]):
+class StateArray(np.ndarray[Any, np.dtype[Any]]):
     """Implements an array field of a state, with Python numbers as elements and checked assignment.
 
     Attributes:
