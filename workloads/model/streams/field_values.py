@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streamlab.workloads.model.errors import ProgramError
 
