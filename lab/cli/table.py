@@ -15,6 +15,7 @@ from streamlab.reports.numbers import Quantity, duration, number_of, rate
 from streamlab.reports.run_warnings import warnings_of
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers
 from streamlab.reports.table import HeadlineRow, headline_table
+from streamlab.reports.troubleshooting import DOCUMENT, advice_on
 from streamlab.results.query import CellSummary, Spread, by_cell
 from streamlab.results.schema import TrialRow
 
@@ -45,7 +46,7 @@ def print_results(
 ) -> None:
     """Print a table each for catch-up, offered loads and searches, if there are such cells.
 
-    The warnings of the trials follow, each kind once.
+    The warnings of the trials follow, each kind once, and where to read their remedies.
     """
     console = console or Console(file=stdout())
     rows = tuple(rows)
@@ -57,12 +58,21 @@ def print_results(
         console.print(f"{workload}: {BY_REFERENCE}", highlight=False)
     for workload, floats in rounded_answers(rows).items():
         console.print(f"{workload}: floats compared: {escape(floats)}", highlight=False)
-    for warning in warnings_of(rows):
+    warnings = warnings_of(rows)
+    for warning in warnings:
         where = f" ({warning.where})" if warning.where else ""
         words = (
             f"warning, {warning.trials} of {number_of(len(rows), 'trial')}{where}: {warning.text}"
         )
         console.print(escape(_short(words)), highlight=False)
+    bounds = [state.bracket.reason or "" for state in searches.values()]
+    advice = advice_on(rows, [*(warning.text for warning in warnings), *bounds])
+    if advice:
+        anchors = ", ".join(f"#{each.anchor}" for each in advice)
+        console.print(
+            f"causes and remedies: the page of `lab report`, or {DOCUMENT}: {anchors}",
+            highlight=False,
+        )
 
 
 def print_table(rows: Iterable[TrialRow], console: Console) -> None:

@@ -54,9 +54,10 @@ from streamlab.reports.table import (
     status_text,
     title,
 )
+from streamlab.reports.troubleshooting import advice_on, advice_on_text
 from streamlab.reports.verdicts import MARKS
 from streamlab.results.query import group_by
-from streamlab.results.schema import OK, STATUSES, TrialRow
+from streamlab.results.schema import OK, TrialRow
 from streamlab.results.store import Run, read_run
 from streamlab.results.table import csv_of, parquet_of
 
@@ -152,18 +153,33 @@ def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> di
     generators = ceilings(run.meta)
     every = [*cells, *(search.place for search in searches)]
     warned = any("generator" in warning.text for warning in warnings)
+    unknown = [
+        f"The ceiling of the generator of {ceiling.source} is unknown: {ceiling.reason}"
+        for ceiling in generators
+        if ceiling.reason and not warned
+    ]
+    near = [
+        f"{cell.name}: the offered rate is above half of its generator's highest rate, so the "
+        "generator may limit the result"
+        for cell in cells
+        if cell.load and cell.load.is_near_ceiling and not warned
+    ]
+    bounds = [search.reason for search in searches]
+    texts = [*(warning.text for warning in warnings), *unknown, *near, *bounds]
     return {
         "statement": statement(cells, searches=searches, missing=missing, complete=complete),
         "missing": missing,
         "other_sections": any(cell.load is not None for cell in cells) or bool(searches),
+        "advice": advice_on(run.rows, texts, missing=bool(missing)),
+        "advice_on_text": advice_on_text,
         "without_number": [cell for cell in cells if not cell.verified],
         "warnings": warnings,
         "by_reference": BY_REFERENCE,
         "rounded_answers": rounded_answers(run.rows),
         "by_reference_cells": [c.name for c in every if c.checked_by == REFERENCE],
         "known_ceilings": [ceiling for ceiling in generators if ceiling.eps is not None],
-        "unknown_ceilings": [c for c in generators if c.reason and not warned],
-        "near_ceiling": [c for c in cells if c.load and c.load.is_near_ceiling and not warned],
+        "unknown_ceilings": unknown,
+        "near_ceiling": near,
         "oversubscribed": any(cell.oversubscribed for cell in every),
         "single": any(cell.throughput_eps and cell.throughput_eps.n == 1 for cell in cells),
     }
@@ -188,7 +204,6 @@ def _results(
         "name": run.path.resolve().name,
         "colours": colours,
         "marks": MARKS,
-        "statuses": STATUSES,
         "trials": len(run.rows),
         **_overview(run, cells, searches),
         # Cells that ran at full speed.
