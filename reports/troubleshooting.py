@@ -182,7 +182,7 @@ REASONS = (
     ),
     Advice(
         title="Measurement is the limit",
-        sign=r"the (generator|measurement), not the engine, is the limit",
+        sign=r"the \w+, not the engine, is the limit",
         cause="Trials of a search above this rate were invalid, so the engine may be faster.",
         remedy="Follow the entry of their reason.",
     ),

@@ -117,8 +117,8 @@ def conclude(
         warnings.insert(0, f"right by chance: {measured.unsound}")
     elif measured.events != case.dataset.events:
         result["status"] = schema.INVALID
-        counted = f"the engine counted {measured.events} events"
-        warnings.insert(0, f"{counted}, the input has {case.dataset.events}")
+        counted, events = measured.events, case.dataset.events
+        warnings.insert(0, f"the engine counted {counted} events, the input has {events}")
     elif contradicted:
         result["status"] = schema.INVALID
         warnings = [*contradicted, *warnings]
