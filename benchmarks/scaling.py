@@ -49,7 +49,6 @@ FOR_THE_BUILD = ("nanobind",)
 OPTIONAL = {
     "jinja2": "`lab report`",
     "matplotlib": "`lab figure`",
-    "pyspark": "cells on Spark (no cell here is)",
 }
 
 

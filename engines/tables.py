@@ -4,18 +4,16 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from streamlab.engines.base import BatchEngine
 from streamlab.engines.conditions import DECODING, FILE, MEMORY, READING, WHOLE, Conditions
 from streamlab.engines.protocol import Property, Task, Variant
+from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import arrow_type
 from streamlab.workloads.model import ColumnType, DGSProgram, Program, fields_read
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def memory_and_file(tables: str) -> tuple[Variant, Variant]:
@@ -48,8 +46,6 @@ def no_events(task: Task) -> "pa.Table":
 
     A stream has only the columns of its kinds, and an input may lack streams of a kind.
     """
-    import pyarrow as pa
-
     fields: dict[str, ColumnType] = {"ts": np.dtype(np.int64)}
     fields |= fields_read(task.workload.program)
     return pa.schema([(name, arrow_type(kind)) for name, kind in fields.items()]).empty_table()

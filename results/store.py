@@ -20,7 +20,6 @@ from streamlab.results.meta import RunMeta, parse_meta
 from streamlab.results.row_conversion import convert_row, escape_text
 from streamlab.results.schema import NAMES, SCHEMA_VERSION, STATUSES, TrialRow, columns_of
 from streamlab.results.seal import Seals, load_seals, read_sealed, remedy, write_sealed
-from streamlab.results.table import parquet_of, table_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +64,10 @@ def write_trial(run_dir: Path, name: str, row: TrialRow) -> None:
 
 def write_table(run_dir: Path) -> Path:
     """Write trials.parquet from the recorded trials and return its path."""
+    from streamlab.results.table import (
+        parquet_of,  # loads Arrow, which a list of runs does not need
+    )
+
     rows = sorted(read_trials(run_dir).values(), key=lambda row: row.order_index)
     target = run_dir / "trials.parquet"
     write_sealed(run_dir, target, parquet_of(rows))
@@ -121,6 +124,8 @@ def read_run(run_dir: Path) -> Run:
 
 def _read_table(run_dir: Path, path: Path) -> tuple[TrialRow, ...]:
     import pyarrow as pa
+
+    from streamlab.results.table import table_of
 
     try:
         table = table_of(read_sealed(run_dir, path))

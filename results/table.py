@@ -3,45 +3,41 @@
 import json
 from collections.abc import Iterable
 from io import BytesIO
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.json as pa_json
+import pyarrow.parquet as pq
 
 from streamlab.results.schema import TrialRow, arrow_schema, columns_of
 
-if TYPE_CHECKING:
-    import pyarrow as pa
 
-
-def as_table(rows: Iterable[TrialRow]) -> "pa.Table":
+def as_table(rows: Iterable[TrialRow]) -> pa.Table:
     """Return the trials as a table with the columns of the schema.
 
     Expects values from `streamlab.results.row_conversion.convert_row`.
     Converts through JSON: Arrow's own conversion of Python objects imports pandas if installed,
     which costs each `lab run` a quarter of a second.
     """
-    import pyarrow.json
-
     schema = arrow_schema()
     lines = "\n".join(json.dumps(columns_of(row)) for row in rows).encode()
     if not lines:
         return schema.empty_table()
-    table = pyarrow.json.read_json(
+    table = pa_json.read_json(
         BytesIO(lines),
         # A row may not span blocks; this block holds all rows.
-        read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
-        parse_options=pyarrow.json.ParseOptions(explicit_schema=schema),
+        read_options=pa_json.ReadOptions(use_threads=False, block_size=len(lines) + 1),
+        parse_options=pa_json.ParseOptions(explicit_schema=schema),
     )
     return table.cast(schema)
 
 
-def table_of(content: bytes) -> "pa.Table":
+def table_of(content: bytes) -> pa.Table:
     """Read the content of a Parquet file as a table, without pandas, which `read_table` imports.
 
     Raises:
         OSError, pyarrow.ArrowException: the content is damaged.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     # One thread: a short process that ends while Arrow's threads start is aborted.
     with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
         return file.read(use_threads=False)
@@ -49,8 +45,6 @@ def table_of(content: bytes) -> "pa.Table":
 
 def parquet_of(rows: Iterable[TrialRow]) -> bytes:
     """Return the trials as a Parquet file, with types and documentation of every column."""
-    import pyarrow.parquet as pq
-
     file = BytesIO()
     pq.write_table(as_table(rows), file, compression="zstd", write_page_checksum=True)
     return file.getvalue()
@@ -61,8 +55,6 @@ def csv_of(rows: Iterable[TrialRow]) -> bytes:
 
     Null is an empty field; an empty text is quoted. Numbers survive a round trip exactly.
     """
-    import pyarrow.csv
-
     file = BytesIO()
-    pyarrow.csv.write_csv(as_table(rows), file)
+    pa_csv.write_csv(as_table(rows), file)
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""Prints what `pyproject.toml` asks for, one requirement a line: build, run time and development.
+"""Prints what `pyproject.toml` asks for, one requirement a line: build, core and every extra.
 
 The set-up installs exactly these, held to the versions in `constraints.txt`, before the project
 itself, so that the project's own build needs no network. Needs only the standard library: nothing
@@ -17,7 +17,8 @@ def requirements(pyproject: Path) -> list[str]:
     project = content["project"]
     lines = set(content["build-system"]["requires"]) | set(project.get("dependencies", ()))
     for extra in project.get("optional-dependencies", {}).values():
-        lines |= set(extra)
+        # Extra `all` names the project itself, which the set-up builds and does not download.
+        lines |= {line for line in extra if not line.startswith(f"{project['name']}[")}
     return sorted(lines, key=str.lower)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import version
 
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
@@ -18,6 +17,7 @@ from streamlab.engines.spark.workloads import (
     properties,
     streaming_conditions,
 )
+from streamlab.workloads.datasets.session import spark_refusal
 from streamlab.workloads.model import DGSProgram, Pipeline, Query
 
 _SPARK = Variant(name="", summary="", options=SparkOptions, baseline=2, colour=1)
@@ -37,6 +37,7 @@ class SparkEngine(BaseEngine):
     """
 
     name = "spark"
+    packages = ("pyspark",)
     known_variants = (
         replace(
             _WRITTEN,
@@ -66,13 +67,9 @@ class SparkEngine(BaseEngine):
         ),
     )
 
-    def version(self) -> str:
-        """Return the version of PySpark."""
-        return version("pyspark")
-
     def unsupported(self, task: Task) -> str | None:
         """Return why a task cannot be run, or None."""
-        return refusal(self, task)
+        return refusal(self, task) or spark_refusal()
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return the platform-independence properties."""

@@ -14,7 +14,6 @@ from streamlab.engines.spark.workloads import (
     forms,
 )
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.session import refusal_of_user
 from streamlab.workloads.model import (
     Dataflow,
     ListType,
@@ -46,9 +45,6 @@ _NO_LOAD = (
 
 def refusal(engine: Engine, task: Task) -> str | None:
     """Return why a task cannot run, or None. Starts nothing."""
-    nameless = refusal_of_user()
-    if nameless is not None:
-        return nameless
     name = task.workload.name
     if task.variant not in GENERIC:
         if name in LACKING:

@@ -29,6 +29,7 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("container engine", programs.container_engine),
     ("graphviz", programs.graphviz),
     ("chromium", programs.chromium),
+    ("extras", places.extras),
     ("environments", places.environments),
     ("places", places.places),
     ("confinement", places.confinement),

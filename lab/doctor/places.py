@@ -1,4 +1,4 @@
-"""Probes the folders of datasets, runs and caches, and the environments of engines."""
+"""Probes the folders of datasets, runs and caches, and the optional packages and environments of engines."""
 
 import os
 from pathlib import Path
@@ -17,6 +17,7 @@ from streamlab.workloads.default_folders import (
     catalogue,
     runs,
 )
+from streamlab.workloads.optional_packages import EXTRAS, install_command, missing_package
 
 
 def places(machine: Machine) -> Finding:
@@ -51,6 +52,15 @@ def _writable(path: Path) -> bool:
     """Return whether a folder is writable or can be made."""
     existing = next(folder for folder in (path, *path.parents) if folder.exists())
     return existing.is_dir() and os.access(existing, os.W_OK)
+
+
+def extras(machine: Machine) -> Finding:
+    """Report the extras of the lab, and which are not installed."""
+    packages = [package for package in EXTRAS if missing_package(package) is not None]
+    if not packages:
+        return ok(", ".join(sorted({*EXTRAS.values()})))
+    lacking = sorted({EXTRAS[package] for package in packages})
+    return warn(f"not installed: {', '.join(packages)}", install_command(lacking))
 
 
 def environments(machine: Machine) -> Finding:

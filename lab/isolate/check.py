@@ -7,11 +7,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from docker import DockerClient
-from docker.errors import APIError, ImageNotFound
-from docker.models.images import Image
-
 from streamlab.lab.errors import IsolationError
+from streamlab.lab.isolate import docker
 from streamlab.lab.isolate.container import run_in
 from streamlab.lab.isolate.engine import BOOT_ID, address_of, connect, sweep
 from streamlab.lab.isolate.isolation import IMAGE, Isolation
@@ -100,15 +97,15 @@ def build_command(image: str) -> str:
     return "make image" if image == IMAGE else f"make image IMAGE={shlex.quote(image)}"
 
 
-def _image(client: DockerClient, isolation: Isolation) -> Image:
+def _image(client: "docker.DockerClient", isolation: Isolation) -> "docker.models.images.Image":
     remedy = f"build it with `{build_command(isolation.image)}`"
     try:
         image = client.images.get(isolation.image)
-    except ImageNotFound as error:
+    except docker.errors.ImageNotFound as error:
         raise IsolationError(
             f'isolate = "container": the engine has no image {isolation.image!r}; {remedy}'
         ) from error
-    except APIError as error:
+    except docker.errors.APIError as error:
         raise IsolationError(
             f'isolate = "container": cannot look up image {isolation.image!r}: {error}'
         ) from error
@@ -122,7 +119,7 @@ def _image(client: DockerClient, isolation: Isolation) -> Image:
     return image
 
 
-def _probe(client: DockerClient, isolation: Isolation) -> None:
+def _probe(client: "docker.DockerClient", isolation: Isolation) -> None:
     """Start a container with the limits of a trial, and check that it runs on this kernel."""
     code, output = run_in(client, isolation, ["/bin/sh", "-c", f"cat {BOOT_ID}; command -v python"])
     lines = output.split()

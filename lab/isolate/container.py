@@ -14,16 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docker import DockerClient
-from docker.errors import DockerException
-from docker.models.containers import Container
-from docker.types import Mount as EngineMount
-from requests.exceptions import ConnectionError as LostError
-from requests.exceptions import ReadTimeout, RequestException
-
 from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.installation import IMPORT_ROOT
 from streamlab.lab.interrupt import check, interruptible
+from streamlab.lab.isolate import docker, requests
 from streamlab.lab.isolate.engine import (
     LABEL_OWNER,
     REPLY_TIMEOUT_S,
@@ -110,7 +104,9 @@ def run_contained(
     )
 
 
-def run_in(client: DockerClient, isolation: Isolation, command: Sequence[str]) -> tuple[int, str]:
+def run_in(
+    client: "docker.DockerClient", isolation: Isolation, command: Sequence[str]
+) -> tuple[int, str]:
     """Run a short command with the limits of a trial and no mounts; return its code and output."""
     name = f"lab-probe-{uuid.uuid4().hex[:16]}"
     code, _, output = _run(
@@ -120,7 +116,10 @@ def run_in(client: DockerClient, isolation: Isolation, command: Sequence[str]) -
 
 
 def _options(
-    client: DockerClient, isolation: Isolation, mounts: Sequence[Mount], hidden: Sequence[str]
+    client: "docker.DockerClient",
+    isolation: Isolation,
+    mounts: Sequence[Mount],
+    hidden: Sequence[str],
 ) -> Mapping[str, Any]:
     """Return the limits of a trial's container as options of the Docker SDK."""
     limits: dict[str, Any] = {
@@ -151,7 +150,7 @@ def _options(
         },
         "labels": {LABEL_OWNER: owner()},
         "mounts": [
-            EngineMount(
+            docker.types.Mount(
                 target=mount.inside,
                 source=str(mount.host.absolute()),
                 type="bind",
@@ -163,7 +162,7 @@ def _options(
 
 
 def _run(
-    client: DockerClient,
+    client: "docker.DockerClient",
     name: str,
     isolation: Isolation,
     command: Sequence[str],
@@ -187,7 +186,7 @@ def _run(
             container.kill()
         code = int(container.wait(timeout=REPLY_TIMEOUT_S)["StatusCode"])
         output = container.logs().decode(errors="replace") if logs else ""
-    except (DockerException, RequestException) as error:
+    except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
         raise IsolationError(
             f"the container engine could not run image {isolation.image!r}: {error}"
         ) from error
@@ -197,7 +196,7 @@ def _run(
     return code, timed_out, output
 
 
-def _ends(container: Container, deadline: float) -> bool:
+def _ends(container: "docker.models.containers.Container", deadline: float) -> bool:
     """Wait until a container ends or the deadline; return whether it ended."""
     while (left_s := deadline - time.monotonic()) > 0:
         check()
@@ -207,7 +206,7 @@ def _ends(container: Container, deadline: float) -> bool:
             with interruptible():
                 container.wait(timeout=wait_s)
             return True
-        except (ReadTimeout, LostError):
+        except (requests.exceptions.ReadTimeout, requests.exceptions.ConnectionError):
             # On a Unix socket, the SDK reports a timeout as either error.
             container.reload()
             if container.status in ("exited", "stopped", "dead"):

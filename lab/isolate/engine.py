@@ -5,13 +5,11 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-import docker
 import psutil
-from docker import DockerClient
-from docker.errors import APIError, DockerException, NotFound
-from requests.exceptions import RequestException
 
 from streamlab.lab.errors import IsolationError
+from streamlab.lab.isolate import docker, requests
+from streamlab.workloads.optional_packages import missing_package
 
 LABEL_OWNER = "lab.owner"
 
@@ -49,12 +47,15 @@ def address_of(environ: Mapping[str, str]) -> str:
     return "unix://" + next((path for path in paths if Path(path).exists()), paths[0])
 
 
-def connect() -> DockerClient:
+def connect() -> "docker.DockerClient":
     """Return a client of the engine at `address_of` this process's environment.
 
     Raises:
-        IsolationError: no engine answers.
+        IsolationError: no client is installed, or no engine answers.
     """
+    lacking = missing_package("docker")
+    if lacking is not None:
+        raise IsolationError(f'isolate = "container": {lacking}')
     address = address_of(os.environ)
     try:
         if address.startswith("unix://"):
@@ -63,9 +64,9 @@ def connect() -> DockerClient:
         environ = {**os.environ, "DOCKER_HOST": address}
         client = docker.from_env(version=version, timeout=REPLY_TIMEOUT_S, environment=environ)
         if version is not None and not client.ping():
-            raise DockerException("it does not answer a ping")
+            raise docker.errors.DockerException("it does not answer a ping")
         _api_versions[address] = client.api.api_version
-    except (DockerException, OSError) as error:
+    except (docker.errors.DockerException, OSError) as error:
         named = "DOCKER_HOST" in os.environ
         raise IsolationError(
             f'isolate = "container": no container engine answers at {address}'
@@ -74,7 +75,7 @@ def connect() -> DockerClient:
     return client
 
 
-def is_rootless(client: DockerClient) -> bool:
+def is_rootless(client: "docker.DockerClient") -> bool:
     """Return whether the engine of a client from `connect` runs as this user."""
     address = address_of(os.environ)
     if address not in _rootless:
@@ -88,19 +89,19 @@ def owner() -> str:
     return f"{_boot_and_namespace()} {os.getpid()} {psutil.Process().create_time():.2f}"
 
 
-def remove(client: DockerClient, name: str) -> None:
+def remove(client: "docker.DockerClient", name: str) -> None:
     """Kill and remove a container, if it exists."""
     try:
         client.api.remove_container(name, force=True, v=True)
-    except NotFound:
+    except docker.errors.NotFound:
         return
-    except (APIError, RequestException) as error:
+    except (docker.errors.APIError, requests.exceptions.RequestException) as error:
         raise IsolationError(
             f"container {name} cannot be removed: {error}; remove it yourself"
         ) from error
 
 
-def sweep(client: DockerClient) -> list[str]:
+def sweep(client: "docker.DockerClient") -> list[str]:
     """Remove containers whose lab has ended; return their names.
 
     Keeps containers of other process namespaces and machines, e.g. of a lab inside a container: it is unknown whether

@@ -26,15 +26,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from streamlab.engines.protocol import Elasticity, Progress
+from streamlab.workloads.datasets import pa, pq  # loaded after the clock has stopped
 from streamlab.workloads.datasets.arrow import array_with_nulls
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 STEP_NS = 100_000_000
 
@@ -121,8 +119,6 @@ def grid_table(recording: Recording) -> Table:
 
 def write_series(recording: Recording, path: Path) -> None:
     """Write the series of a trial as Parquet, atomically."""
-    import pyarrow as pa  # heavy: imported after the clock has stopped
-
     integers = ("t_ns", "rss_bytes", *_PROGRESS_COLUMNS, "instances", "comparisons")
     types = {name: pa.int64() for name in integers} | {"timed": pa.bool_(), "phase": pa.string()}
     arrays = {
@@ -134,8 +130,6 @@ def write_series(recording: Recording, path: Path) -> None:
 
 def write_table(table: "pa.Table", path: Path) -> None:
     """Write a table as Parquet, atomically, in a folder that may be missing."""
-    import pyarrow.parquet as pq
-
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     pq.write_table(table, partial, write_page_checksum=True)

@@ -10,6 +10,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from streamlab.workloads.optional_packages import EXTRAS
+
 ROOT = Path(__file__).parents[2]
 requirements = runpy.run_path(str(ROOT / "tools" / "requirements.py"))["requirements"]
 
@@ -34,11 +36,11 @@ def test_the_lock_names_versions_and_no_places():
         assert line.startswith("#") or re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line), line
 
 
-def test_requirements_cover_build_run_and_development(tmp_path):
+def test_requirements_cover_build_core_and_every_extra(tmp_path):
     file = tmp_path / "pyproject.toml"
     file.write_text(
-        '[build-system]\nrequires = ["b>=1"]\n[project]\ndependencies = ["a", "c"]\n'
-        '[project.optional-dependencies]\ndev = ["c", "D<2"]\n'
+        '[build-system]\nrequires = ["b>=1"]\n[project]\nname = "p"\ndependencies = ["a", "c"]\n'
+        '[project.optional-dependencies]\nall = ["p[dev]"]\ndev = ["c", "D<2"]\n'
     )
     assert requirements(file) == ["a", "b>=1", "c", "D<2"]
 
@@ -61,8 +63,21 @@ def test_the_lab_depends_on_what_it_imports_itself():
                     imported.add(str(node.module).partition(".")[0])
     known = packages_distributions()
     used = {canonicalize_name(name) for module in imported for name in known.get(module, ())}
-    wanted = {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    tiers = ("check", "container", "energy", "spark")
+    lines = [
+        *project["dependencies"],
+        *(line for tier in tiers for line in project["optional-dependencies"][tier]),
+    ]
+    wanted = {canonicalize_name(Requirement(line).name) for line in lines}
     assert wanted - used == WITHOUT_IMPORT
+    assert project["optional-dependencies"]["all"] == [f"{project['name']}[{','.join(tiers)}]"]
+
+
+def test_a_message_about_a_missing_package_names_the_extra_that_installs_it():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for package, extra in EXTRAS.items():
+        names = {Requirement(line).name for line in project["optional-dependencies"][extra]}
+        assert package in names, (package, extra)
 
 
 def test_the_project_declares_the_oldest_python_that_the_lock_is_made_with():

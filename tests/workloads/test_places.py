@@ -10,7 +10,7 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.doctor.places import places
 from streamlab.lab.host.machine import Machine
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.session import refusal_of_user, spark_session
+from streamlab.workloads.datasets.session import spark_refusal, spark_session
 from streamlab.workloads.default_folders import cache_folder, catalogue, runs
 
 ROOT = Path(__file__).parents[2]
@@ -141,8 +141,8 @@ def test_a_folder_that_is_gone_is_no_defect_of_the_lab(tmp_path, monkeypatch, ca
 
 
 def test_spark_refuses_a_user_without_a_name(monkeypatch):
-    assert refusal_of_user() is None
+    assert spark_refusal() is None
     monkeypatch.setattr("pwd.getpwuid", nobody)
-    assert "/etc/passwd" in refusal_of_user()
+    assert "/etc/passwd" in spark_refusal()
     with pytest.raises(DatasetError, match="has no name"):
         spark_session("test", conf={})

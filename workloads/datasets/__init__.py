@@ -4,9 +4,9 @@ Modules below import PyArrow (`pa`, `pc`, `pq`, `pa_csv`) and Spark (`pyspark`, 
 first use. Loading PyArrow takes 0.2 s, and most commands only need the declarations of tables and datasets.
 """
 
-from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from streamlab.workloads.optional_packages import LazyModule
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,16 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["pa", "pa_csv", "pc", "pq", "py4j", "pyspark"]
 
 
-class _LazyModule(ModuleType):
-    """Stands for a module until an attribute is needed."""
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(import_module(self.__name__), name)
-        setattr(self, name, value)
-        return value
-
-
 if not TYPE_CHECKING:
-    pa, pc = _LazyModule("pyarrow"), _LazyModule("pyarrow.compute")
-    pa_csv, pq = _LazyModule("pyarrow.csv"), _LazyModule("pyarrow.parquet")
-    pyspark, py4j = _LazyModule("pyspark"), _LazyModule("py4j.protocol")
+    pa, pc = LazyModule("pyarrow"), LazyModule("pyarrow.compute")
+    pa_csv, pq = LazyModule("pyarrow.csv"), LazyModule("pyarrow.parquet")
+    pyspark, py4j = LazyModule("pyspark"), LazyModule("py4j.protocol")

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from streamlab.workloads.datasets import pa, pyspark
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import DEFAULT_MASTER, spark
+from streamlab.workloads.optional_packages import missing_package
 
 Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]
@@ -46,7 +46,7 @@ def executor(step: str, way: str, *, small: bool, master: str) -> Iterator["Exec
     """
     if way not in WAYS:
         raise DatasetError(f"--with is {way!r}; give one of {', '.join(WAYS)}")
-    in_process = master == DEFAULT_MASTER and (small or find_spec("pyspark") is None)
+    in_process = master == DEFAULT_MASTER and (small or missing_package("pyspark") is not None)
     if way == SPARK or (way == AUTO and not in_process):
         with spark(f"lab: {step}", master=master, conf={}) as session:
             yield OnSpark(session)

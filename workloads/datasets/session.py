@@ -21,6 +21,7 @@ from streamlab.workloads.datasets.interrupt import (
     was_interrupted,
 )
 from streamlab.workloads.datasets.java import find_java
+from streamlab.workloads.optional_packages import missing_package
 
 DEFAULT_MASTER = "local[*]"
 _STOP_TIMEOUT_S = 20
@@ -53,14 +54,11 @@ def spark_session(
     error quotes it if Java does not start.
 
     Raises:
-        DatasetError: no Java, the user has no name, or Spark does not start.
+        DatasetError: no PySpark, no Java, the user has no name, or Spark does not start.
     """
-    running = pyspark.sql.SparkSession.getActiveSession()
+    running = _running_session()
     if running is not None:
         return running
-    refusal = refusal_of_user()
-    if refusal is not None:
-        raise DatasetError(refusal)
     os.environ["JAVA_HOME"] = str(find_java().path)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -91,12 +89,23 @@ def spark_session(
     return session
 
 
-def refusal_of_user() -> str | None:
-    """Return why Spark cannot run for this user; None if it can.
+def _running_session() -> "pyspark.sql.SparkSession | None":
+    """Return the running session; None if there is none. Raises DatasetError if Spark cannot start here."""
+    refusal = spark_refusal()
+    if refusal is not None:
+        raise DatasetError(refusal)
+    return pyspark.sql.SparkSession.getActiveSession()
+
+
+def spark_refusal() -> str | None:
+    """Return why Spark cannot start here, for a missing package or for this user; None if it can.
 
     Spark uses Hadoop's file systems, which look the user up in the password database and ignore environment
     variables. A container's user may be missing there.
     """
+    lacking = missing_package("pyspark")
+    if lacking is not None:
+        return str(lacking)
     try:
         pwd.getpwuid(os.getuid())
     except KeyError:
@@ -184,9 +193,9 @@ def spark(
     A Ctrl-C at any moment ends in a KeyboardInterrupt, after Spark has been stopped.
 
     Raises:
-        DatasetError: Spark does not start, or a job fails in the block.
+        DatasetError: Spark cannot start here or does not start, or a job fails in the block.
     """
-    running = pyspark.sql.SparkSession.getActiveSession()
+    running = _running_session()
     with quiet_py4j():
         try:
             session = running or spark_session(app, master=master, conf=conf)

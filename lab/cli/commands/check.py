@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
 from streamlab.lab.cli.output import echo
+from streamlab.lab.errors import LabError
 from streamlab.workloads import references
 from streamlab.workloads.model import (
     Dataflow,
@@ -18,11 +19,15 @@ from streamlab.workloads.model import (
     Query,
     Workload,
 )
+from streamlab.workloads.optional_packages import missing_package
 from streamlab.workloads.registry import workload
 
 
 def check(program: str, examples: int, seed: int) -> int:
     """Test PROGRAM against the laws of its programming model."""
+    lacking = missing_package("hypothesis")
+    if lacking is not None:
+        raise LabError(str(lacking))
     target = find_program(program)
     with _no_traces():  # importing Hypothesis leaves files, too
         from streamlab.engines.multicore.compiled_law import compiled_law

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 
 from streamlab.lab.measure.energy.counter_files import POWERCAP, counter_range, describe_error
 from streamlab.lab.measure.energy.provider import BARE_METAL, Domain, Reading, Unusable
+from streamlab.workloads.optional_packages import missing_package
 
 # Optional packages for pyRAPL's output formats, not needed here; importing pandas alone takes a second.
 UNWANTED = ("pandas", "pymongo")
@@ -46,7 +47,10 @@ class PyRapl:
             try:
                 import pyRAPL
             except ImportError as error:
-                return Unusable(reason=describe_error(error), remedy="make setup")
+                lacking = missing_package("pyRAPL")
+                if lacking is None:
+                    return Unusable(reason=f"its import failed: {describe_error(error)}")
+                return Unusable(reason=lacking.reason, remedy=lacking.remedy)
             except Exception as error:
                 return Unusable(reason=f"its import failed: {describe_error(error)}")
             try:

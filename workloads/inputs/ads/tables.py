@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.workloads.datasets import pc, pq
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
@@ -238,9 +239,6 @@ def _message(query: Params, dataset: Dataset, item: str, parameter: str, missing
 
 def _missing_id(dataset: Dataset, column: str, rows: int) -> int | None:
     """Return an id outside a table of `rows` rows: the lowest below 0, or else the highest."""
-    import pyarrow.compute as pc  # heavy
-    import pyarrow.parquet as pq
-
     lowest, highest = 0, -1
     for stream in dataset.streams:
         if stream.rows:

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.environments import command, folder, missing_message
 from streamlab.workloads.inputs.ads.databases.c_functions import (
     ALIVE,
@@ -153,9 +154,6 @@ class Database:
 
 
 def _write(path: Path, table: Table) -> None:
-    import pyarrow as pa  # heavy
-    import pyarrow.parquet as pq
-
     ids = np.arange(len(table), dtype=np.int64)
     with tempfile.TemporaryDirectory() as folder, Database(path, config()) as database:
         rows = Path(folder) / "rows.parquet"
