@@ -44,7 +44,7 @@ help: ## list the targets
 
 $(CREATED):
 	@tools/check-machine "$(PYTHON)"
-	@echo "set-up: creating $(VENV)"
+	@echo "set-up 1 of 3: creating $(VENV) (usually 5 s)"
 	@"$(PYTHON)" -m venv $(VENV)
 	@touch $@
 
@@ -54,14 +54,14 @@ $(WANTED): pyproject.toml tools/requirements.py $(CREATED)
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(DEPS): constraints.txt $(WANTED)
-	@echo "set-up: installing the dependencies pinned in constraints.txt (minutes, the first time)"
+	@echo "set-up 2 of 3: installing the packages pinned in constraints.txt: core, all extras, tools (usually 3 min)"
 	@$(PIP) install --quiet --use-pep517 --constraint constraints.txt --requirement $(WANTED)
 	@touch $@
 
 dependencies: $(DEPS) ## create .venv and install the pinned dependencies only
 
 $(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
-	@echo "set-up: building the C++ core and installing the lab into $(VENV)"
+	@echo "set-up 3 of 3: compiling the C++ core, and installing the lab into $(VENV) (usually 3 min)"
 	@mkdir -p $(CORE) && touch $@.new  # as old as what is read: a source that is saved meanwhile is newer
 	@$(PIP) install --quiet --no-build-isolation --no-deps --editable .
 	@sed -i '1i """PYTEST_DONT_REWRITE: it is imported before pytest, which warns of such modules of a plugin."""' \

@@ -9,15 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import strategies as st
-
 from streamlab.workloads.model.answers.floats import HALF_OF_THE_DIGITS
 
 LEAST = 0.1
-"""The smallest number that is drawn, and the smallest base of a relative difference."""
-
-TENTHS = st.integers(1, 999).map(lambda n: n / 10)
-"""Draws numbers of one sign; sums that cancel would make relative differences meaningless."""
+"""The smallest number that `check` draws, and the smallest base of a relative difference."""
 
 
 def in_tenths(value: Any) -> Any:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.model.code.functions import memo
 from streamlab.workloads.model.dgs.program import DGSProgram, ForkJoin, Record
-from streamlab.workloads.model.dgs.rounding import TENTHS, Rounding, integers_first
+from streamlab.workloads.model.dgs.rounding import Rounding, integers_first
 from streamlab.workloads.model.errors import ProgramError
 from streamlab.workloads.model.streams.records import (
     Emitter,
@@ -34,6 +34,9 @@ _SIDES = ((False, False), (True, False), (False, True), (True, True))
 
 BOUND = 1 << 20
 """Largest magnitude of payload integers; a sum of a few dozen fits 32 bits."""
+
+TENTHS = st.integers(1, 999).map(lambda n: n / 10)
+"""Draws numbers of one sign; sums that cancel would make relative differences meaningless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
