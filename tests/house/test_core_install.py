@@ -114,6 +114,8 @@ def test_it_runs_and_reports_and_a_cell_on_spark_names_its_extra(core):
     assert rows["spark"]["reason"] == (
         "spark: pyspark is not installed; remedy: pip install 'stream-lab[spark]'"
     )
+    reason = rows["reference"]["energy_reason"]
+    assert reason is None or "pyrapl: energy: pyRAPL is not installed; " in reason
     page = Path(succeeds(core("-m", "streamlab", "report", str(run))).splitlines()[-1])
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert run.name in succeeds(core("-m", "streamlab", "list", "runs"))

@@ -1,5 +1,6 @@
 """`make test`: which stages run, and how it ends."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -20,6 +21,17 @@ def make_test(stages: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def test_each_step_of_the_set_up_prints_its_usual_duration():
+    recipes = subprocess.run(
+        ["make", "-C", str(ROOT), "--dry-run", "--always-make", "setup"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    steps = re.findall(r'^echo "set-up (\d) of 3: .* \(usually \d+ (?:s|min)\)"$', recipes, re.M)
+    assert steps == ["1", "2", "3"]
 
 
 def test_a_stage_that_fails_stops_no_other_and_fails_the_whole():

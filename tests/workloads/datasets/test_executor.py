@@ -2,6 +2,7 @@
 
 import os
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,12 @@ def fill_the_disk(index: int) -> None:
         os.write(file, b"1")
     finally:
         os.close(file)
+
+
+def test_large_data_is_made_in_this_process_where_pyspark_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with executor("x", "auto", small=False, master="local[*]") as on:
+        assert isinstance(on, InProcess)
 
 
 def test_another_way_is_refused():
