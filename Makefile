@@ -1,5 +1,6 @@
 # Two commands matter: `make demo` and `make test`. `make help` lists the rest.
 #
+# The durations it prints are for two cores.
 # The first run creates .venv, installs the versions in constraints.txt and builds the C++ core; stamp files
 # make later runs skip all that, so they need no network. Recipes are POSIX sh.
 
@@ -44,7 +45,7 @@ help: ## list the targets
 
 $(CREATED):
 	@tools/check-machine "$(PYTHON)"
-	@echo "set-up 1 of 3: creating $(VENV) (usually 5 s)"
+	@echo "set-up 1 of 3: creating $(VENV) (usually 10 s)"
 	@"$(PYTHON)" -m venv $(VENV)
 	@touch $@
 
@@ -61,7 +62,7 @@ $(DEPS): constraints.txt $(WANTED)
 dependencies: $(DEPS) ## create .venv and install the pinned dependencies only
 
 $(INSTALLED): $(DEPS) pyproject.toml $(NATIVE)
-	@echo "set-up 3 of 3: compiling the C++ core, and installing the lab into $(VENV) (usually 3 min)"
+	@echo "set-up 3 of 3: compiling the C++ core, and installing the lab into $(VENV) (usually 5 min)"
 	@mkdir -p $(CORE) && touch $@.new  # as old as what is read: a source that is saved meanwhile is newer
 	@$(PIP) install --quiet --no-build-isolation --no-deps --editable .
 	@sed -i '1i """PYTEST_DONT_REWRITE: it is imported before pytest, which warns of such modules of a plugin."""' \
