@@ -1,8 +1,8 @@
 # Two commands matter: `make demo` and `make test`. `make help` lists the rest.
 #
-# The durations it prints are for two cores.
 # The first run creates .venv, installs the versions in constraints.txt and builds the C++ core; stamp files
-# make later runs skip all that, so they need no network. Recipes are POSIX sh.
+# make later runs skip all that, so they need no network. It prints the usual durations on two cores.
+# Recipes are POSIX sh.
 
 PYTHON    ?= python3
 REAL_DATA ?= ../shared/data
