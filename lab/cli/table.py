@@ -64,6 +64,8 @@ def print_results(
     The warnings of the trials follow, each kind once, and where to read their remedies.
     """
     console = console or Console(file=stdout())
+    if not console.is_terminal:
+        console.width = max(console.width, WIDEST)
     rows = tuple(rows)
     print_table([row for row in rows if row.load is None], console)
     print_loads(rows, console)
