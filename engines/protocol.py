@@ -116,6 +116,8 @@ class Variant:
     Attributes:
         name: the name in a matrix.
         summary: a one-line description for users.
+        label: the engine's name in tables and charts when it runs this variant, for example `Spark streaming`;
+            empty: its name and the variant's.
         uses_batch: whether the variant uses `Task.batch`.
         takes_load: whether it can run at an offered rate (`Task.load`).
         models: the programming models that it runs, keys of MODELS.
@@ -132,6 +134,7 @@ class Variant:
 
     name: str
     summary: str
+    label: str = ""
     uses_batch: bool = False
     takes_load: bool = False
     models: tuple[type[Program], ...] = tuple(MODELS)

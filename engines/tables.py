@@ -16,20 +16,22 @@ from streamlab.workloads.datasets.arrow import arrow_type
 from streamlab.workloads.model import ColumnType, DGSProgram, Program, fields_read
 
 
-def memory_and_file(tables: str) -> tuple[Variant, Variant]:
+def memory_and_file(tables: str, *, label: str = "") -> tuple[Variant, Variant]:
     """Return the variants `memory` and `file`, named by where the input is when the clock starts.
 
-    `tables` describes the tables in memory and their library, for users.
+    `tables` describes the tables in memory and their library, for users; `label` is the library's name.
     """
     return (
         Variant(
             name=MEMORY,
             summary=f"{tables}; the whole input at once",
+            label=label,
             conditions=Conditions(unit=WHOLE, origin=MEMORY),
         ),
         Variant(
             name=FILE,
             summary="the same queries over the Parquet files, which are read inside the clock",
+            label=label and f"{label}, from files",
             conditions=Conditions(unit=WHOLE, origin=FILE, also_timed=(READING, DECODING)),
         ),
     )

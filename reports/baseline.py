@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from streamlab.reports.engine_traits import baseline_rank
-from streamlab.reports.numbers import counted_workers
+from streamlab.reports.numbers import counted_workers, unit_words
 from streamlab.reports.summary import Cell, Conditions
-from streamlab.results.query import group_by
+from streamlab.results.query import Spread, group_by
 
 ALONE, UNDECLARED, SHORT = "alone", "undeclared", "short"
 
@@ -23,18 +23,19 @@ class Baseline:
     """The cell that the ratios of a class refer to.
 
     Attributes:
-        letter: name of the class within its workload and input.
-        cell: the cell's id.
-        label: the cell's engine, variant, batch and workers in words.
-        eps: the cell's median rate, events/s.
-        why: reason of the choice, as a phrase.
+        cell: the cell.
+        name: its engine, and its workers if they distinguish it in the class.
+        eps: its rates, events/s.
     """
 
-    letter: str
-    cell: str
-    label: str
-    eps: float
-    why: str
+    cell: Cell
+    name: str
+    eps: Spread
+
+    def name_for(self, cell: Cell) -> str:
+        """Return its name in a ratio of a cell: only its workers, if the cell differs in nothing else."""
+        alike = cell.series == self.cell.series and cell.workers != self.cell.workers
+        return counted_workers(self.cell.workers) if alike else self.name
 
 
 def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
@@ -44,12 +45,12 @@ def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
     weak opponent proves nothing; without such an engine the slowest of the cells with the fewest workers.
     Rates of timed parts below a millisecond are not compared.
     """
-    rated = [(c.throughput_eps.median, c) for c in cells if c.throughput_eps and not too_short(c)]
+    rated = [(c.throughput_eps, c) for c in cells if c.throughput_eps and not too_short(c)]
     classes = group_by(rated, lambda pair: pair[1].conditions)
-    several = {c: pairs for c, pairs in classes.items() if c is not None and len(pairs) > 1}
     return {
-        conditions: _baseline(chr(ord("A") + index % 26) * (1 + index // 26), pairs)
-        for index, (conditions, pairs) in enumerate(several.items())
+        conditions: _baseline(pairs)
+        for conditions, pairs in classes.items()
+        if conditions is not None and len(pairs) > 1
     }
 
 
@@ -72,27 +73,22 @@ def too_short(cell: Cell) -> bool:
 
 
 def label(cell: Cell) -> str:
-    """Return a cell's engine, variant, batch and workers in words."""
-    parts = [f"{cell.engine} {cell.variant}".strip() + (f" ({cell.tag})" if cell.tag else "")]
-    if cell.batch is not None:
-        parts.append(f"batch {cell.batch:,}")
-    parts.append(counted_workers(cell.workers))
-    return ", ".join(parts)
+    """Return a cell's engine, unit of hand-over and workers in words."""
+    parts = (cell.engine_label, unit_words(cell.batch), counted_workers(cell.workers))
+    return ", ".join(filter(None, parts))
 
 
-def _baseline(letter: str, rated: Sequence[tuple[float, Cell]]) -> Baseline:
+def _baseline(rated: Sequence[tuple[Spread, Cell]]) -> Baseline:
     ranks = {cell.engine: baseline_rank(cell.engine) for _, cell in rated}
     ranked = {engine: rank for engine, rank in ranks.items() if rank is not None}
     if ranked:
         engine = min(ranked, key=ranked.__getitem__)
         candidates = [(eps, cell) for eps, cell in rated if cell.engine == engine]
-        eps, cell = max(candidates, key=lambda item: item[0])
-        why = f"the fastest of {engine}" if len(candidates) > 1 else f"the only one of {engine}"
+        eps, cell = max(candidates, key=lambda item: item[0].median)
     else:
         fewest = min(cell.workers for _, cell in rated)
         least = [(eps, cell) for eps, cell in rated if cell.workers == fewest]
-        eps, cell = min(least, key=lambda item: item[0])
-        why = (
-            "the fewest workers" if len(least) == 1 else "the slowest of those with fewest workers"
-        )
-    return Baseline(letter=letter, cell=cell.name, label=label(cell), eps=eps, why=why)
+        eps, cell = min(least, key=lambda item: item[0].median)
+    counts = {other.workers for _, other in rated if other.series == cell.series}
+    workers = f", {counted_workers(cell.workers)}" if len(counts) > 1 else ""
+    return Baseline(cell=cell, name=cell.engine_label + workers, eps=eps)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from streamlab.reports.engine_traits import variant_label
 from streamlab.reports.summary import Cell
 from streamlab.reports.table import in_groups, title
 from streamlab.results.query import Spread
@@ -29,7 +30,7 @@ def counter_tables(cells: Sequence[Cell]) -> list[CounterTable]:
     for group, members in in_groups(cells):
         for cell in members:
             if cell.counters:
-                name = f"{cell.engine} {cell.variant}".strip()
+                name = variant_label(cell.engine, cell.variant)
                 tables.setdefault((title(group), name), []).append(cell)
     return [
         CounterTable(name=f"{engine} on {workload}", cells=columns, rows=_rows(columns))

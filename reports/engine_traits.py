@@ -1,4 +1,4 @@
-"""Reads what engines state of themselves in their variants, for baselines and colours of reports."""
+"""Reads what engines state of themselves in their variants: names, colours and rank as a baseline."""
 
 from functools import cache
 
@@ -16,6 +16,12 @@ def baseline_rank(engine: str) -> int | None:
 def colour_slot(engine: str) -> int | None:
     """Return the number of an engine's colour in the palette; None: any free one."""
     return next((v.colour for v in _variants(engine) if v.colour is not None), None)
+
+
+def variant_label(engine: str, variant: str) -> str:
+    """Return a reader's name of an engine that runs a variant."""
+    label = next((v.label for v in _variants(engine) if v.name == variant), "")
+    return label or f"{engine} {variant}".strip()
 
 
 @cache

@@ -7,6 +7,8 @@ _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 SHORTEST_NS = 100.0
 """A shorter latency is the cost of reading the clock rather than a delay."""
+LEAST_RATIO = 0.01
+"""Smaller ratios are written as their inverse."""
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
 
@@ -90,9 +92,20 @@ def growth(eps: float) -> Quantity:
     return Quantity(text=sign + text, exact=f"{eps:+,.6g} events/s")
 
 
-def ratio(value: float) -> Quantity:
-    """Format a quotient, for example `212 x` with the multiplication sign."""
-    return Quantity(text=f"{digits(value)} \N{MULTIPLICATION SIGN}", exact=f"{value:.6g} times")
+def times(value: float, base: str) -> Quantity:
+    """Format a ratio of rates to a base: `1.8 x NumPy`, and `540 x slower than NumPy` below 0.01."""
+    slower = value < LEAST_RATIO
+    text = f"{digits(1 / value if slower else value)} \N{MULTIPLICATION SIGN}"
+    return Quantity(
+        text=f"{text} {'slower than ' if slower else ''}{base}", exact=f"{value:.6g} times {base}"
+    )
+
+
+def unit_words(batch: int | None) -> str:
+    """Describe a batch size: `one event at a time`, `blocks of 4,096`; empty without one."""
+    if batch is None:
+        return ""
+    return "one event at a time" if batch == 1 else f"blocks of {batch:,}"
 
 
 def number_of(n: int, noun: str, nouns: str = "") -> str:

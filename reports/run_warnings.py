@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
+from streamlab.reports.engine_traits import variant_label
 from streamlab.results.meta import RunMeta
 from streamlab.results.query import Spread, by_cell
 from streamlab.results.schema import OK, TrialRow
@@ -61,7 +62,7 @@ def warnings_of(rows: Iterable[TrialRow]) -> tuple[RunWarning, ...]:
     trials: dict[str, Counter[str]] = {}
     every: Counter[str] = Counter()
     for row in rows:
-        variant = f"{row.engine} {row.variant or ''}".strip()
+        variant = variant_label(row.engine, row.variant or "")
         every[variant] += 1
         texts_of_row = json.loads(row.warnings) if row.warnings else []
         for kind in dict.fromkeys(map(_kind, texts_of_row)):

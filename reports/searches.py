@@ -157,7 +157,7 @@ def _search(
     settings: Mapping[str, Any],
     free: Sequence[Cell],
 ) -> Search:
-    place = _as_cell(rows)
+    place = as_cell(rows)
     wrong = any(row.status == WRONG_OUTPUT for row in rows)
     bracket = {} if wrong else record.get("bracket") or {}
     assert place.load is not None, f"{name}: the trials of a search have a load"
@@ -179,7 +179,7 @@ def _search(
         confirmations=settings.get("confirmations"),
         probes=_probes(rows, record),
         levels=() if wrong else _levels(rows, settings.get("levels") or (), low),
-        at_rate=_as_cell(confirming) if confirming and not wrong else None,
+        at_rate=as_cell(confirming) if confirming and not wrong else None,
         catch_up_eps=_catch_up(place, free),
     )
 
@@ -246,7 +246,7 @@ def _levels(
             share = rate_eps / pass_eps
         else:
             continue
-        levels.append(Level(share=share, rate_eps=rate_eps, cell=_as_cell(trials)))
+        levels.append(Level(share=share, rate_eps=rate_eps, cell=as_cell(trials)))
     return tuple(sorted(levels, key=lambda level: level.share))
 
 
@@ -266,7 +266,7 @@ def _requested_eps(row: TrialRow) -> float:
     return float(json.loads(row.load or "{}")["rate_eps"])
 
 
-def _as_cell(rows: Sequence[TrialRow]) -> Cell:
+def as_cell(rows: Sequence[TrialRow]) -> Cell:
     """Summarise trials of a search as a cell."""
     (cell,) = summarise(replace(row, probe=None) for row in rows)
     return cell

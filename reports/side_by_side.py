@@ -175,15 +175,6 @@ def _ratio(metric: Metric, cell: str, against: Comparison) -> tuple[Ratio | None
     return None, ""
 
 
-def code_of(run: Run) -> str:
-    """Return the commit of a run, with its changes and any busy work planted to test a gate."""
-    vcs = run.meta.vcs
-    dirty = " with changes" if vcs.dirty_diff_sha256 else ""
-    planted = max((row.planted_slowdown or 0 for row in run.rows), default=0)
-    work = f", {planted:.0%} of planted busy work" if planted else ""
-    return f"{(vcs.commit or 'no commit')[:12]}{dirty}{work}"
-
-
 def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
     """Return the facts that differ between runs, with the text of each run."""
     names = dict.fromkeys(name for run in facts for name in run)

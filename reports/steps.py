@@ -13,6 +13,7 @@ from statistics import median
 
 import numpy as np
 
+from streamlab.reports.summary import start_time
 from streamlab.results.compare import CELL, Metric, first_failure, values_of
 from streamlab.results.differences import by_cell
 from streamlab.results.errors import ResultsError
@@ -97,12 +98,6 @@ class History:
 def sort_by_time(runs: Sequence[Run]) -> list[Run]:
     """Return runs in the order of their starts."""
     return sorted(runs, key=lambda run: (start_time(run), run.path.name))
-
-
-def start_time(run: Run) -> str:
-    """Return the start of a run, UTC, ISO 8601; the run's name if run.json lacks it."""
-    first = run.meta.sessions[0].started_at if run.meta.sessions else None
-    return str(run.meta.recorded.get("started_at") or first or run.path.name)
 
 
 def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:

@@ -1,4 +1,4 @@
-"""Summarizes the cells of a run for tables and figures: texts of all, numbers of verified cells."""
+"""Summarizes a run and its cells for tables and figures: texts of all, numbers of verified cells."""
 
 import json
 import math
@@ -7,9 +7,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streamlab.engines.conditions import (
+    FILE,
+    GENERATOR,
+    MICRO_BATCH,
+    NOTHING,
+    RECORD,
+    SOCKET,
+    WHOLE,
+)
+from streamlab.reports.engine_traits import variant_label
+from streamlab.reports.numbers import unit_words
 from streamlab.reports.offered_loads import OfferedLoad, load_of
 from streamlab.results.query import CellSummary, Spread, by_cell, spread, spread_of
 from streamlab.results.schema import OK, VERIFIED, TrialRow
+from streamlab.results.store import Run
 
 ORACLE, REFERENCE = "oracle", "reference engine"
 """Origins of the right answer; runs of older labs, which do not record it, had an oracle."""
@@ -22,6 +34,14 @@ _MEASURED = (
 )
 """Columns whose spreads a cell has under the same names."""
 
+_UNIT_WORDS = {
+    RECORD: unit_words(1),
+    MICRO_BATCH: "micro-batches",
+    WHOLE: "the whole input at once",
+}
+
+_ORIGIN_WORDS = {FILE: "files", SOCKET: "a socket", GENERATOR: "a generator"}
+
 LONGEST_LABEL = 40
 """Most characters of a label; longer query parameters are only in the stored rows."""
 
@@ -31,9 +51,9 @@ class Conditions:
     """The conditions of a rate, as the engine declares them (`streamlab.engines.conditions`).
 
     Attributes:
-        unit: unit of hand-over with its size: `block of 4,096`.
+        unit: unit of hand-over with its size, in words: `one event at a time`, `blocks of 4,096`.
         origin: place of the input when the clock started.
-        also_timed: work besides the program that the clock covers.
+        also_timed: work besides the program that the clock covers; `nothing` without any.
     """
 
     unit: str
@@ -41,7 +61,8 @@ class Conditions:
     also_timed: str
 
     def __str__(self) -> str:
-        return f"{self.unit} from {self.origin}, also timed: {self.also_timed}"
+        timed = "" if self.also_timed == NOTHING else f"; also timed: {self.also_timed}"
+        return f"{self.unit}, from {_ORIGIN_WORDS.get(self.origin, self.origin)}{timed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +136,12 @@ class Cell:
         return self.status in VERIFIED
 
     @property
+    def engine_label(self) -> str:
+        """A reader's name of the engine and variant, with the label of the matrix table, if any."""
+        label = variant_label(self.engine, self.variant)
+        return f"{label} ({self.tag})" if self.tag else label
+
+    @property
     def series(self) -> tuple[str, str, int | None, str]:
         """The key of a line in a figure: engine, variant, batch and tag."""
         return (self.engine, self.variant, self.batch, self.tag)
@@ -169,8 +196,23 @@ def conditions_of(row: TrialRow) -> Conditions | None:
     unit, origin, also_timed = row.unit, row.origin, row.also_timed
     if unit is None or origin is None or also_timed is None:
         return None
-    sized = f"{unit} of {row.batch:,}" if unit == "block" and row.batch else unit
-    return Conditions(unit=sized, origin=origin, also_timed=also_timed)
+    words = _UNIT_WORDS.get(unit) or unit_words(row.batch) or unit
+    return Conditions(unit=words, origin=origin, also_timed=also_timed)
+
+
+def start_time(run: Run) -> str:
+    """Return the start of a run, UTC, ISO 8601; the run's name if run.json lacks it."""
+    first = run.meta.sessions[0].started_at if run.meta.sessions else None
+    return str(run.meta.recorded.get("started_at") or first or run.path.name)
+
+
+def code_of(run: Run) -> str:
+    """Return the commit of a run, with its changes and any busy work planted to test a gate."""
+    vcs = run.meta.vcs
+    dirty = " with changes" if vcs.dirty_diff_sha256 else ""
+    planted = max((row.planted_slowdown or 0 for row in run.rows), default=0)
+    work = f", {planted:.0%} of planted busy work" if planted else ""
+    return f"{(vcs.commit or 'no commit')[:12]}{dirty}{work}"
 
 
 def checked_by(rows: Iterable[TrialRow]) -> str:

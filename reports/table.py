@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from streamlab.reports.baseline import Baseline, baselines, missing_ratio_reason, too_short
-from streamlab.reports.numbers import Quantity, count, latency, memory, rate, ratio, seconds
+from streamlab.reports.numbers import Quantity, count, latency, memory, rate, seconds, times
+from streamlab.reports.run_warnings import LEAST_DIFFERENCE
 from streamlab.reports.summary import Cell, Conditions, summarise
-from streamlab.results.query import Spread
+from streamlab.results.query import Spread, group_by
 from streamlab.results.schema import TrialRow
 
 LEAST_UNTIMED = 0.1
@@ -22,13 +23,10 @@ class HeadlineRow:
     """A cell of the matrix, formatted; missing quantities are None.
 
     Attributes:
-        unit: unit of hand-over with its size; like `origin` and `also_timed` empty if the engine
-            declares no conditions.
-        origin: place of the input when the clock started.
-        also_timed: work besides the program that the clock covers.
         ratio: median throughput over that of the baseline of its class: cells of the same workload
-            and input under equal conditions.
-        base: letter of that class; empty without one.
+            and input under equal conditions; the text names the baseline.
+        is_clear: whether the ranges of the two cells' repetitions do not overlap; a single repetition
+            counts as 30 % either way.
         no_ratio: why a cell with a rate has no ratio: `alone` in its class, `undeclared` or `short`.
         is_baseline: whether this cell is that baseline.
         status: for example `ok`, or `ok 2 of 3, crash 1` when repetitions disagree.
@@ -37,16 +35,13 @@ class HeadlineRow:
     """
 
     cell: Cell
-    unit: str
-    origin: str
-    also_timed: str
     events: Quantity | None
     throughput: Quantity | None
     low: Quantity | None
     high: Quantity | None
     n: int
     ratio: Quantity | None
-    base: str
+    is_clear: bool
     no_ratio: str
     is_baseline: bool
     p50: Quantity | None
@@ -59,17 +54,22 @@ class HeadlineRow:
 
 
 def headline_table(rows: Iterable[TrialRow]) -> list[HeadlineRow]:
-    """Return one row per cell, grouped by workload and input."""
-    return rows_of(summarise(rows))
+    """Return one row per cell, grouped by workload and input, then by what may be compared."""
+    groups = in_groups(summarise(rows))
+    return [row for _, members in groups for _, part in classes_of(members) for row in part]
 
 
-def rows_of(cells: Sequence[Cell]) -> list[HeadlineRow]:
-    """Return one row per cell, in the order of `in_groups`."""
-    rows: list[HeadlineRow] = []
-    for _, members in in_groups(cells):
-        bases = baselines(members)
-        rows.extend(_row(cell, bases) for cell in members)
-    return rows
+def classes_of(members: Sequence[Cell]) -> list[tuple[str, list[HeadlineRow]]]:
+    """Return the rows of one workload and input by what their rates include, in words.
+
+    Only rows of one class may be compared; a class that declares nothing has no words.
+    """
+    bases = baselines(members)
+    classes = group_by(members, lambda cell: cell.conditions)
+    return [
+        (str(conditions or ""), [_row(cell, bases) for cell in part])
+        for conditions, part in classes.items()
+    ]
 
 
 def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
@@ -113,24 +113,22 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
     eps, conditions = cell.throughput_eps, cell.conditions
     compared = conditions is not None and eps is not None and not too_short(cell)
     base = bases.get(conditions) if conditions is not None and compared else None
+    is_baseline = base is not None and base.cell.name == cell.name
 
     def median(spread: Spread | None, write: Callable[[float], Quantity]) -> Quantity | None:
         return write(spread.median) if spread else None
 
     return HeadlineRow(
         cell=cell,
-        unit=conditions.unit if conditions else "",
-        origin=conditions.origin if conditions else "",
-        also_timed=conditions.also_timed if conditions else "",
         events=None if cell.events is None else count(cell.events),
         throughput=median(eps, rate),
         low=rate(eps.low) if eps else None,
         high=rate(eps.high) if eps else None,
         n=eps.n if eps else 0,
-        ratio=ratio(eps.median / base.eps) if eps and base and base.eps > 0 else None,
-        base=base.letter if base else "",
+        ratio=_ratio(cell, eps, base) if eps and base and not is_baseline else None,
+        is_clear=is_baseline or not (eps and base) or _is_apart(eps, base.eps),
         no_ratio=missing_ratio_reason(cell, bases),
-        is_baseline=base is not None and base.cell == cell.name,
+        is_baseline=is_baseline,
         p50=median(cell.latency_p50_ns, latency),
         p99=median(cell.latency_p99_ns, latency),
         cpu_per_million=median(cell.cpu_s_per_million, seconds),
@@ -139,6 +137,23 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         reason="\n".join(cell.reasons or cell.notes),
         untimed=_untimed(cell),
     )
+
+
+def _is_apart(one: Spread, other: Spread) -> bool:
+    """Return whether two ranges do not overlap; a single process may vary by LEAST_DIFFERENCE."""
+    (low, high), (other_low, other_high) = map(_range, (one, other))
+    return low > other_high or high < other_low
+
+
+def _range(eps: Spread) -> tuple[float, float]:
+    room = 1 + LEAST_DIFFERENCE if eps.n == 1 else 1.0
+    return eps.low / room, eps.high * room
+
+
+def _ratio(cell: Cell, eps: Spread, base: Baseline) -> Quantity | None:
+    if eps.median <= 0 or base.eps.median <= 0:
+        return None
+    return times(eps.median / base.eps.median, base.name_for(cell))
 
 
 def _untimed(cell: Cell) -> Quantity | None:

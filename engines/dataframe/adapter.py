@@ -29,6 +29,7 @@ class DataframeEngine(TableEngine):
         Variant(
             name="numpy",
             summary="array operations on one thread; the whole input at once",
+            label="NumPy",
             models=(DGSProgram, Query),
             conditions=Conditions(unit=WHOLE, origin=MEMORY),
             baseline=1,

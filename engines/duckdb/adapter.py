@@ -21,7 +21,7 @@ class DuckdbEngine(TableEngine):
     """Runs a workload as the SQL that a user would write."""
 
     name = "duckdb"
-    known_variants = memory_and_file("tables in memory, on DuckDB's threads")
+    known_variants = memory_and_file("tables in memory, on DuckDB's threads", label="DuckDB")
     queries = QUERIES
     most_workers = None
     packages = ("duckdb",)

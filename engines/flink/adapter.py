@@ -37,6 +37,7 @@ class FlinkEngine(BaseEngine):
         Variant(
             name="automatic",
             summary="DataStream programs that only Flink parallelizes",
+            label="Flink",
             takes_load=True,
             source="memory source",
             models=(DGSProgram, Query),
@@ -46,6 +47,7 @@ class FlinkEngine(BaseEngine):
         Variant(
             name="manual",
             summary="hand-written synchronization plans, with a service outside Flink",
+            label="Flink, hand-written plan",
             takes_load=True,
             source="memory source",
             models=(DGSProgram,),

@@ -44,7 +44,9 @@ class PolarsEngine(TableEngine):
     """Runs a workload as the data-frame query that a user would write."""
 
     name = "polars"
-    known_variants = memory_and_file("data frames in memory, on Polars' pool of threads")
+    known_variants = memory_and_file(
+        "data frames in memory, on Polars' pool of threads", label="Polars"
+    )
     queries: ClassVar[Mapping[str, str]] = {
         name: f"streamlab.engines.polars.queries.{module}:{name}"
         for module, names in _QUERIES.items()

@@ -24,6 +24,7 @@ class ReferenceEngine(BaseEngine):
         Variant(
             name="sequential",
             summary="plain Python, one event at a time, in total order",
+            label="reference in Python",
             takes_load=True,
             conditions=Conditions(unit=RECORD, origin=MEMORY, also_timed=(PYTHON,)),
             sequential=True,

@@ -1,44 +1,59 @@
-"""Prints the results of a run as tables, and tables in general, without cutting off values."""
+"""Prints the results of a run as tables of at most 100 columns, without wrapping a cell."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from streamlab.lab.cli.output import stdout
 from streamlab.lab.runner.search.state import State
 from streamlab.reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
-from streamlab.reports.numbers import Quantity, duration, number_of, rate
+from streamlab.reports.numbers import (
+    Quantity,
+    duration,
+    low_end,
+    number_of,
+    rate,
+    unit_words,
+)
 from streamlab.reports.run_warnings import warnings_of
-from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers
-from streamlab.reports.table import HeadlineRow, headline_table
+from streamlab.reports.searches import as_cell
+from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
+from streamlab.reports.table import HeadlineRow, classes_of, group_of, in_groups, title
 from streamlab.reports.troubleshooting import DOCUMENT, advice_on
-from streamlab.results.query import CellSummary, Spread, by_cell
+from streamlab.results.query import Spread, by_cell, by_search
 from streamlab.results.schema import TrialRow
 
 # Longest reason in characters; the log and the report have the full text.
 LONGEST_REASON = 400
+WIDEST = 100
+"""Most columns of a table of results; the report has all values."""
 
-_LEFT = ("cell", "workload", "engine", "workers", "unit", "from", "also timed", "status")
-_NUMBERS = ("not timed", "events/s", "min - max", "ratio", "p50", "p99", "CPU s/M", "RSS", "n")
-_COLUMNS = (*_LEFT[1:], *_NUMBERS)
-_DROPPED = (
-    *("min - max", "RSS", "CPU s/M", "p50", "n", "ratio"),
-    *("not timed", "also timed", "from", "unit"),
-)
+_SHORTEST = 8  # of a name that is cut off to fit
+_UNCLEAR = "~"
+_DROPPED = ("RSS", "CPU s/M", "p50", "not timed", "p99", "n", "min - max")
 _MARKS = {
-    ALONE: "no ratio: no other row has the same unit, origin of input and timed steps",
-    UNDECLARED: "no ratio: the engine does not declare what its rate includes",
-    SHORT: f"no ratio: the timed part took less than {SHORTEST_S * 1e3:g} ms",
+    ALONE: "no ratio, since no other row of its group has a rate",
+    UNDECLARED: "no ratio, since the engine does not declare what its rate includes",
+    SHORT: f"no ratio, since the timed part took less than {SHORTEST_S * 1e3:g} ms",
 }
-_CELL = "cell"
-_LOADS = (_CELL, "status", "offered", "emitted", "p50", "p99", "p99.9", "service p99", "n")
 _LOADS_DROPPED = ("service p99", "p50", "p99.9", "n", "emitted")
-_SEARCHES = (_CELL, "status", "sustained", "not sustained", "within", "probes", "trials")
 _SEARCHES_DROPPED = ("trials", "probes", "within")
+_NAMES = ("engine", "workers", "load", "compared", "status")
+"""Columns of texts. All but the workers are cut off where a line would be too long."""
+_ALWAYS = ("engine", "events/s", "offered", "sustained")
+"""Columns that are shown although all rows have the same value."""
+
+Line = Mapping[str, str]
+"""The texts of a row by column."""
+
+Groups = Sequence[tuple[str, Sequence[Line]]]
+"""Rows below their headings."""
 
 
 def print_results(
@@ -49,10 +64,12 @@ def print_results(
     The warnings of the trials follow, each kind once, and where to read their remedies.
     """
     console = console or Console(file=stdout())
+    if not console.is_terminal:
+        console.width = max(console.width, WIDEST)
     rows = tuple(rows)
     print_table([row for row in rows if row.load is None], console)
     print_loads(rows, console)
-    print_searches(searches, console)
+    print_searches(rows, searches, console)
     weak = dict.fromkeys(row.workload for row in rows if row.checked_by == REFERENCE)
     for workload in weak:
         console.print(f"{workload}: {BY_REFERENCE}", highlight=False)
@@ -76,18 +93,18 @@ def print_results(
 
 
 def print_table(rows: Iterable[TrialRow], console: Console) -> None:
-    """Print one line per catch-up cell, and below the table the reasons for missing or doubtful numbers.
-
-    A narrow terminal drops the columns of `_DROPPED`. The report has all columns.
-    """
-    headline_rows = headline_table(rows)
-    if not headline_rows:
+    """Print one line per catch-up cell, below what its rate includes, and reasons below the table."""
+    classes = [
+        (f"{title(group)}, {words or 'conditions not declared'}", part)
+        for group, members in in_groups(summarise(rows))
+        for words, part in classes_of(members)
+    ]
+    if not classes:
         return
-    lines: list[Mapping[str, str] | None] = []
-    for _, group in groupby(headline_rows, key=lambda row: (row.cell.workload, row.cell.label)):
-        lines += [_cells(row, first=index == 0) for index, row in enumerate(group)]
-        lines.append(None)
-    _print_lines(console, _COLUMNS, lines, _DROPPED)
+    _print_groups(
+        console, [(heading, [_cells(row) for row in part]) for heading, part in classes], _DROPPED
+    )
+    headline_rows = [row for _, part in classes for row in part]
     for row in headline_rows:
         if row.reason:
             short = _short(row.reason.splitlines()[0])
@@ -95,55 +112,87 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
     for mark, meaning in _MARKS.items():
         if any(row.no_ratio == mark for row in headline_rows):
             console.print(f"{mark}: {meaning}", highlight=False)
-    if any(row.base for row in headline_rows):
-        console.print(
-            "ratios refer to the base of the same letter within a workload: same unit, origin of "
-            "input and timed steps",
-            highlight=False,
-        )
+    if not all(row.is_clear for row in headline_rows):
+        text = f"{_UNCLEAR}: the ranges of the repetitions overlap (a single one: 30 %), so no difference is shown"
+        console.print(text, highlight=False)
     if any(row.cell.oversubscribed for row in headline_rows):
         console.print("* more workers than cores", highlight=False)
 
 
 def print_loads(rows: Iterable[TrialRow], console: Console) -> None:
     """Print one line per cell with an offered load of a fixed rate; nothing without such cells."""
-    summaries = [summary for summary in by_cell(rows) if summary.rows[0].load is not None]
-    if not summaries:
+    rows = [row for row in rows if row.load is not None]
+    if not rows:
         return
-    lines = [dict(zip(_LOADS, _load(summary), strict=True)) for summary in summaries]
-    _print_lines(console, _LOADS, lines, _LOADS_DROPPED)
-    console.print()
+    summaries = {summary.cell: summary for summary in by_cell(rows)}
+    groups = [
+        (title(group), [_load(cell, summaries[cell.name].spread) for cell in members])
+        for group, members in in_groups(summarise(rows))
+    ]
+    _print_groups(console, groups, _LOADS_DROPPED)
 
 
-def print_searches(states: Mapping[str, State], console: Console) -> None:
+def print_searches(rows: Iterable[TrialRow], states: Mapping[str, State], console: Console) -> None:
     """Print the bracket of each search, and the reasons below the table."""
     if not states:
         return
+    cells = {cell.name: cell for cell in map(as_cell, by_search(rows).values())}
     lines = [
-        dict(zip(_SEARCHES, _search(cell, state), strict=True)) for cell, state in states.items()
+        (
+            title(group_of(cells[name])) if name in cells else "",
+            _search(name, cells.get(name), state),
+        )
+        for name, state in states.items()
     ]
-    _print_lines(console, _SEARCHES, lines, _SEARCHES_DROPPED)
-    console.print()
+    groups = [
+        (heading, [line for _, line in pairs])
+        for heading, pairs in groupby(lines, key=lambda pair: pair[0])
+    ]
+    _print_groups(console, groups, _SEARCHES_DROPPED)
     for cell, state in states.items():
         if state.bracket.reason:
             console.print(escape(f"{cell}: {state.bracket.reason}"), highlight=False)
 
 
-def _load(summary: CellSummary) -> list[str]:
-    return [
-        summary.cell,
-        summary.status,
-        _rate(summary.spread("offered_eps")),
-        _rate(summary.spread("emitted_eps")),
-        *(
-            _duration(summary.spread(column))
-            for column in ("latency_p50_ns", "latency_p99_ns", "latency_p999_ns", "service_p99_ns")
-        ),
-        str(summary.repetitions),
-    ]
+def _cells(row: HeadlineRow) -> Line:
+    spread = ""
+    if row.low and row.high and row.n > 1:
+        spread = f"{low_end(row.low, row.high).text} - {row.high.text}"
+    return {
+        "engine": row.cell.engine_label,
+        "workers": _workers(row.cell),
+        "events/s": _text(row.throughput),
+        "min - max": spread,
+        "compared": _compared(row),
+        "p50": _text(row.p50),
+        "p99": _text(row.p99),
+        "CPU s/M": _text(row.cpu_per_million),
+        "RSS": _text(row.peak_rss),
+        "not timed": _text(row.untimed),
+        "n": str(row.n) if row.n else "",
+        "status": row.status,
+    }
 
 
-def _search(cell: str, state: State) -> list[str]:
+def _load(cell: Cell, spread: Callable[[str], Spread | None]) -> Line:
+    percentiles = {
+        name: _duration(spread(f"latency_{column}_ns"))
+        for name, column in (("p50", "p50"), ("p99", "p99"), ("p99.9", "p999"))
+    }
+    return {
+        "engine": _engine(cell),
+        "workers": _workers(cell),
+        "load": cell.load.label if cell.load else "",
+        "offered": _rate(spread("offered_eps")),
+        "emitted": _rate(spread("emitted_eps")),
+        **percentiles,
+        "service p99": _duration(spread("service_p99_ns")),
+        "n": str(sum(cell.statuses.values())),
+        "status": cell.status,
+    }
+
+
+def _search(name: str, cell: Cell | None, state: State) -> Line:
     low, high = state.bracket.r_pass_eps, state.bracket.r_fail_eps
     if state.next is not None:
         status = "unfinished"
@@ -151,80 +200,35 @@ def _search(cell: str, state: State) -> list[str]:
         status = "none found"
     else:
         status = "confirmed" if state.bracket.confirmed else "not confirmed"
-    return [
-        cell,
-        status,
-        "" if low is None else rate(low).text,
-        "" if high is None else rate(high).text,
-        "" if low is None or high is None else f"{(high - low) / low:.1%}",
-        str(len(state.probes)),
-        str(sum(len(probe.votes) for probe in state.probes)),
-    ]
-
-
-def _short(words: str) -> str:
-    return words if len(words) <= LONGEST_REASON else words[: LONGEST_REASON - 3] + "..."
-
-
-def _print_lines(
-    console: Console,
-    columns: Sequence[str],
-    lines: Sequence[Mapping[str, str] | None],
-    dropped: Sequence[str],
-) -> None:
-    """Print lines of texts by column; None is an empty line."""
-
-    def build(shown: tuple[str, ...]) -> Table:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in shown:
-            # A cell's id may wrap, so that no number is cut off.
-            table.add_column(
-                name,
-                justify="left" if name in _LEFT else "right",
-                no_wrap=name != _CELL,
-                overflow="fold" if name == _CELL else "ellipsis",
-            )
-        for line in lines:
-            table.add_row(*([] if line is None else (escape(line[name]) for name in shown)))
-        return table
-
-    print_fitting(console, build, columns, dropped)
-
-
-def _cells(row: HeadlineRow, *, first: bool) -> dict[str, str]:
-    cell = row.cell
-    name = f"{cell.workload}@{cell.label}" if cell.label else cell.workload
-    spread = f"{row.low.text} - {row.high.text}" if row.low and row.high and row.n > 1 else ""
     return {
-        "workload": name if first else "",
-        "engine": _engine(cell),
-        "workers": f"{cell.workers}{'*' if cell.oversubscribed else ''}",
-        "unit": row.unit,
-        "from": row.origin,
-        "also timed": row.also_timed,
-        "not timed": _text(row.untimed),
-        "status": row.status,
-        "events/s": _text(row.throughput),
-        "min - max": spread,
-        "ratio": _ratio(row),
-        "p50": _text(row.p50),
-        "p99": _text(row.p99),
-        "CPU s/M": _text(row.cpu_per_million),
-        "RSS": _text(row.peak_rss),
-        "n": str(row.n) if row.n else "",
+        "engine": _engine(cell) if cell else name,
+        "workers": _workers(cell) if cell else "",
+        "sustained": "" if low is None else rate(low).text,
+        "not sustained": "" if high is None else rate(high).text,
+        "within": "" if low is None or high is None else f"{(high - low) / low:.1%}",
+        "probes": str(len(state.probes)),
+        "trials": str(sum(len(probe.votes) for probe in state.probes)),
+        "status": status,
     }
 
 
 def _engine(cell: Cell) -> str:
-    """Return engine and variant, and the label of the matrix table, which ends the cell's id."""
-    rest = cell.name.split("/")[4 if cell.batch is None else 5 :]
-    return f"{cell.engine}/{cell.variant}" + (f" ({rest[0]})" if rest else "")
+    """Return the engine, and its unit of hand-over."""
+    return ", ".join(filter(None, (cell.engine_label, unit_words(cell.batch))))
 
 
-def _ratio(row: HeadlineRow) -> str:
-    if row.is_baseline:
-        return f"base {row.base}"
-    return f"{row.ratio.text} {row.base}" if row.ratio else row.no_ratio
+def _workers(cell: Cell) -> str:
+    return f"{cell.workers}{'*' if cell.oversubscribed else ''}"
+
+
+def _compared(row: HeadlineRow) -> str:
+    if row.ratio:
+        return row.ratio.text if row.is_clear else f"{_UNCLEAR} {row.ratio.text}"
+    return "base" if row.is_baseline else row.no_ratio
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= LONGEST_REASON else words[: LONGEST_REASON - 3] + "..."
 
 
 def _text(quantity: Quantity | None) -> str:
@@ -237,6 +241,62 @@ def _rate(spread: Spread | None) -> str:
 
 def _duration(spread: Spread | None) -> str:
     return "" if spread is None else duration(spread.median).text
+
+
+def _print_groups(console: Console, groups: Groups, dropped: Sequence[str]) -> None:
+    """Print rows below their headings, in the columns whose values differ, as far as they fit.
+
+    A value that all rows share is stated once, below. Columns in `dropped` are left out, the first one
+    first, until a line has at most `WIDEST` columns, or fewer on a narrow terminal.
+    """
+    lines = [line for _, part in groups for line in part]
+    columns = [
+        name
+        for name in lines[0]
+        if name in _ALWAYS or len({line[name] for line in lines}) > 1 or len(lines) == 1
+    ]
+    shared = [name for name in lines[0] if name not in columns and lines[0][name]]
+    widest = min(console.width, WIDEST) if console.is_terminal else WIDEST
+    widths = {
+        name: max(cell_len(name), *(cell_len(line[name]) for line in lines)) for name in columns
+    }
+    for name in dropped:
+        if _total(widths) > widest:
+            widths.pop(name, None)
+    cut = [name for name in widths if name in _NAMES and name != "workers"]
+    while _total(widths) > widest and max(widths[name] for name in cut) > _SHORTEST:
+        widths[max(cut, key=widths.__getitem__)] -= 1
+    _print_line(console, _join({name: name for name in widths}, widths), "bold")
+    for heading, part in groups:
+        if heading:
+            _print_line(console, _cut(heading, widest), "dim")
+        for line in part:
+            _print_line(console, _join(line, widths), "")
+    if shared:
+        texts = ", ".join(f"{name} {lines[0][name]}" for name in shared)
+        _print_line(console, _cut(f"all rows: {texts}", widest), "")
+    console.print()
+
+
+def _total(widths: Mapping[str, int]) -> int:
+    return sum(widths.values()) + 2 * (len(widths) - 1) + 2
+
+
+def _join(line: Line, widths: Mapping[str, int]) -> str:
+    texts = []
+    for name, width in widths.items():
+        text = _cut(line[name], width)
+        pad = " " * (width - cell_len(text))
+        texts.append(text + pad if name in _NAMES else pad + text)
+    return "  " + "  ".join(texts).rstrip()
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1) + "\u2026"
+
+
+def _print_line(console: Console, text: str, style: str) -> None:
+    console.print(Text(text, style=style), soft_wrap=True)
 
 
 def print_fitting(

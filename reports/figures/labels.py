@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
+from streamlab.reports.numbers import unit_words
 from streamlab.reports.summary import Cell
+from streamlab.results.query import group_by
 
 LABEL_GAP_IN = 0.155
 
@@ -12,22 +14,15 @@ Series = tuple[str, str, int | None, str]
 
 
 def short_names(cells: Iterable[Cell]) -> Mapping[Series, str]:
-    """Return a name per series: its tag, and engine, variant or batch if they distinguish it."""
-    series = list(dict.fromkeys(cell.series for cell in cells))
-    engines = {engine for engine, _, _, _ in series}
-    names: dict[Series, str] = {}
-    for engine, variant, batch, tag in series:
-        variants = {v for e, v, _, _ in series if e == engine}
-        batches = {b for e, v, b, _ in series if (e, v) == (engine, variant)}
-        parts = [engine] if len(engines) > 1 or len(variants) == 1 else []
-        if len(variants) > 1:
-            parts.append(variant)
-        if len(batches) > 1 and batch is not None:
-            parts.append(f"batch {batch:,}")
-        if tag:
-            parts.append(f"({tag})")
-        names[engine, variant, batch, tag] = " ".join(parts)
-    return names
+    """Return a name per series: its engine, and its unit of hand-over if it distinguishes it."""
+    labels = {cell.series: cell.engine_label for cell in cells}
+    batches = group_by(labels, lambda series: series[:2])
+    return {
+        series: f"{label}, {unit_words(series[2])}"
+        if series[2] is not None and len({batch for _, _, batch, _ in batches[series[:2]]}) > 1
+        else label
+        for series, label in labels.items()
+    }
 
 
 def place_names(cells: Iterable[Cell]) -> Mapping[str, str]:

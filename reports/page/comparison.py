@@ -15,12 +15,11 @@ from streamlab.reports.side_by_side import (
     LETTERS,
     SideBySide,
     Table,
-    code_of,
     recorded_facts,
     side_by_side,
     what_differs,
 )
-from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
+from streamlab.reports.summary import BY_REFERENCE, cells_by_reference, code_of
 from streamlab.results.compare import BETTER, WORSE
 from streamlab.results.store import Run
 

@@ -8,9 +8,9 @@ from typing import Any
 from streamlab.reports.figures.history import draw_history
 from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import named_facts
-from streamlab.reports.side_by_side import code_of, recorded_facts, what_differs, write_value
-from streamlab.reports.steps import History, Track, history, start_time
-from streamlab.reports.summary import BY_REFERENCE, cells_by_reference
+from streamlab.reports.side_by_side import recorded_facts, what_differs, write_value
+from streamlab.reports.steps import History, Track, history
+from streamlab.reports.summary import BY_REFERENCE, cells_by_reference, code_of, start_time
 from streamlab.results.compare import METRICS
 from streamlab.results.stats.decision import ONE_STAGE
 from streamlab.results.store import Run

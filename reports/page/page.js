@@ -82,10 +82,17 @@
     }
     if (rows.length < 6) return;
     const box = make("input", { type: "search", placeholder: "any column" });
+    const clear = make("button", { type: "button", textContent: "Clear", hidden: true });
     const output = make("output", {});
-    const label = make("label", { className: "filter" });
-    label.append("Filter ", box, " ", output);
-    (one.closest(".scroll") ?? one).before(label);
+    const label = make("label", {}), line = make("div", { className: "filter" });
+    label.append("Filter ", box);
+    line.append(label, " ", clear, " ", output);
+    (one.closest(".scroll") ?? one).before(line);
+    clear.addEventListener("click", () => {
+      box.value = "";
+      box.dispatchEvent(new Event("input"));
+      box.focus();
+    });
     box.setAttribute("aria-label", `Filter: ${one.caption?.textContent.trim() ?? "rows"}`);
     box.addEventListener("input", () => {
       const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -104,6 +111,7 @@
         }
         body.hidden = own.every(([row]) => row.hidden);
       }
+      clear.hidden = !words.length;
       output.textContent = words.length ? `${left} of ${rows.length} rows` : "";
     });
   };
@@ -199,6 +207,9 @@
   const markOverflow = (box) => box.classList.toggle("more", box.scrollWidth > box.clientWidth + 1);
   const wide = new ResizeObserver((boxes) => boxes.forEach(({ target }) => markOverflow(target)));
 
+  // The charts answer a phone's reader; the table of all cells is long there.
+  if (matchMedia("(max-width: 48rem)").matches)
+    for (const one of all("details.every")) one.open = false;
   all("table.sortable").forEach(table);
   all("figure > svg").forEach(chart);
   all(".scroll").forEach((box) => { markOverflow(box); wide.observe(box); });

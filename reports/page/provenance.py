@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from streamlab.reports.numbers import number_of
+from streamlab.reports.summary import code_of, start_time
 from streamlab.results.meta import RunMeta
+from streamlab.results.store import Run
 
 _FOLDERS = re.compile(r"""(?<![\w.:/~-])~?/(?![\s/])([^/"'\n]+/)+(?=[^/"'\s])""")
 """The folders of an absolute path: pages are shared, and the user's folders are private."""
@@ -32,6 +35,20 @@ class Section:
 
     title: str
     facts: tuple[Fact, ...]
+
+
+def origin(run: Run, size: str) -> str:
+    """Return in a line when, on what machine and from what code the results are, and their size."""
+    host, version = run.meta.host, run.meta.lab_version
+    cores = host.get("cores_usable")
+    parts = (
+        re.sub(r"^(\S{10})T(\S{5})\S*$", r"\1 \2 UTC", start_time(run)),
+        host.get("cpu_model"),
+        number_of(cores, "core") if cores else "",
+        f"stream-lab {version}, {code_of(run)}" if version else "",
+        size,
+    )
+    return " \N{MIDDLE DOT} ".join(str(part) for part in parts if part)
 
 
 def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:

@@ -1,11 +1,13 @@
-"""Describes a run in a sentence, and states which of its numbers are verified."""
+"""Describes a run in a line, and states which of its numbers are verified and how much they vary."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 from streamlab.reports.numbers import number_of
+from streamlab.reports.run_warnings import LEAST_DIFFERENCE
 from streamlab.reports.searches import Search
 from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell
 from streamlab.reports.verdicts import MARKS, sign
@@ -21,14 +23,16 @@ class Statement:
     """The text below the title.
 
     Attributes:
-        what: a description of the run.
+        what: the size of the run.
         verdict: a statement on which numbers are verified.
+        noise: how much repetitions of a cell differ; empty without a rate.
         mark: the colour of the verdict, by its worst part. `bad`: a cell failed, or no cell has a
-            number; `doubt`: something is missing, marked or empty. Unsupported cells count as neither.
+            number; `doubt`: something is missing, marked, empty or noisy. Unsupported cells count as neither.
     """
 
     what: str
     verdict: str
+    noise: str
     mark: Literal["good", "doubt", "bad"]
 
 
@@ -51,16 +55,16 @@ def statement(
         return Statement(
             what="No trial was recorded.",
             verdict="There is nothing to verify." + _rest(missing, complete),
+            noise="",
             mark="bad",
         )
     trials = sum(sum(cell.statuses.values()) for cell in every)
-    workers = sorted({cell.workers for cell in every})
-    searched = f" ({number_of(len(searches), 'search', 'searches')} among them)" if searches else ""
-    what = (
-        f"{_list_names([c.workload for c in every], 'workload')} on "
-        f"{_list_names([c.engine for c in every], 'engine')} with {_or_range(workers)}: "
-        f"{number_of(len(every), 'cell')}{searched}, {number_of(trials, 'trial')},"
-        f"{' each' if trials > 1 else ''} in a fresh process." + _kinds(cells)
+    sizes = (
+        number_of(len({cell.workload for cell in every}), "workload"),
+        number_of(len({cell.engine for cell in every}), "engine"),
+        number_of(len(every), "cell"),
+        number_of(len(searches), "search", "searches") if searches else "",
+        number_of(trials, "fresh process", "fresh processes"),
     )
     failed = Counter(cell.status for cell in cells if not cell.verified)
     failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in searches if s.pass_eps is None)
@@ -79,27 +83,29 @@ def statement(
         else "",
         _rest(missing, complete),
     )
+    noise, noisy = _noise(cells)
     sound = rated > 0 and set(failed) <= {UNSUPPORTED}
     return Statement(
-        what=what,
+        what=", ".join(filter(None, sizes)),
         verdict=_verdict(rated, failed, weak) + "".join(doubts),
-        mark="bad" if not sound else "doubt" if any(doubts) else "good",
+        noise=noise,
+        mark="bad" if not sound else "doubt" if any(doubts) or noisy else "good",
     )
 
 
-def kinds(cells: Sequence[Cell]) -> int:
-    """Return the number of kinds of catch-up rates, by conditions; only equal kinds have ratios."""
-    return len({cell.conditions for cell in cells if cell.throughput_eps is not None})
-
-
-def _kinds(cells: Sequence[Cell]) -> str:
-    n = kinds(cells)
-    return (
-        f" Its rates are of {n} kinds, by unit of hand-over, origin of the input and other "
-        "timed work; only rates of one kind have a ratio."
-        if n > 1
-        else ""
-    )
+def _noise(cells: Sequence[Cell]) -> tuple[str, bool]:
+    """State how far the fastest repetition of a cell is above the slowest, and whether that is much."""
+    rates = [cell.throughput_eps for cell in cells if cell.throughput_eps is not None]
+    several = [rate.high / rate.low - 1 for rate in rates if rate.n > 1 and rate.low > 0]
+    once = len(rates) - len(several)
+    if not several:
+        return ("Each cell ran once, so its noise is unknown." if rates else ""), False
+    usual, most = f"{median(several):.0%}", f"{max(several):.0%}"
+    among = f", in {number_of(len(several), 'cell')}; {once} ran once" if once else ""
+    at_most = "" if most == usual else f" in the median, by {most} at most"
+    noisy = median(several) > LEAST_DIFFERENCE
+    doubt = " Only large ratios mean anything." if noisy else ""
+    return f"Repetitions of a cell differ by {usual}{at_most}{among}.{doubt}", noisy
 
 
 def _mark_words(marked: Counter[str]) -> str:
@@ -129,24 +135,11 @@ def _verdict(rated: int, failed: Counter[str], weak: int) -> str:
 def _right(rated: int, failed: Counter[str], expected: str) -> str:
     without = ", ".join(f"{n} {status}" for status, n in sorted(failed.items()))
     if not failed:
-        return f"Every answer was compared with {expected} after the timed part, and all are right."
+        return f"All answers are right: every one equals {expected}."
     if not rated:
         return f"No cell has a verified number: {without}."
     have = "has" if failed.total() == 1 else "have"
     return (
-        f"All answers of the {number_of(rated, 'cell')} with numbers equal {expected}; "
+        f"All answers of {number_of(rated, 'cell')} are right: they equal {expected}. "
         f"{number_of(failed.total(), 'cell')} {have} no number: {without}."
     )
-
-
-def _list_names(names: Sequence[str], noun: str) -> str:
-    distinct = list(dict.fromkeys(names))
-    return f"{number_of(len(distinct), noun)} ({', '.join(distinct)})"
-
-
-def _or_range(workers: Sequence[int]) -> str:
-    if len(workers) > 4:
-        return f"{workers[0]} to {workers[-1]} workers"
-    text = ", ".join(map(str, workers[:-1]))
-    text = f"{text} and {workers[-1]}" if text else str(workers[-1])
-    return f"{text} worker{'' if workers == [1] else 's'}"

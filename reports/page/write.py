@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streamlab.reports.baseline import Baseline, baselines
 from streamlab.reports.counters import counter_tables
 from streamlab.reports.energy import energy
 from streamlab.reports.energy import reasons as energy_reasons
+from streamlab.reports.figures.latency import has_latency
 from streamlab.reports.numbers import (
+    Quantity,
     count,
     duration,
     growth,
@@ -21,6 +22,7 @@ from streamlab.reports.numbers import (
     rate,
     seconds,
     share,
+    unit_words,
     watts,
 )
 from streamlab.reports.offered_loads import remarks
@@ -38,8 +40,9 @@ from streamlab.reports.page.drawings import (
     search_groups,
 )
 from streamlab.reports.page.frame import fill, write_whole
-from streamlab.reports.page.provenance import invented, sections
-from streamlab.reports.page.statement import kinds, not_run, statement
+from streamlab.reports.page.provenance import invented, origin, sections
+from streamlab.reports.page.rate_chart import ChartClass, RateScale, rate_chart, rate_scale
+from streamlab.reports.page.statement import not_run, statement
 from streamlab.reports.page.timelines import timelines
 from streamlab.reports.palette import Colour, engine_colours
 from streamlab.reports.run_warnings import ceilings, warnings_of
@@ -49,8 +52,9 @@ from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_ans
 from streamlab.reports.table import (
     Group,
     HeadlineRow,
+    classes_of,
+    group_of,
     in_groups,
-    rows_of,
     status_text,
     title,
 )
@@ -63,17 +67,23 @@ from streamlab.results.table import csv_of, parquet_of
 
 Colours = Mapping[str, Colour]
 
-_WRITERS = (rate, count, duration, growth, joules, low_end, memory, plain, seconds, share, watts)
+_WRITERS = (
+    *(rate, count, duration, growth, joules, low_end, memory, plain, seconds, share, watts),
+    unit_words,
+)
+_LEAST_COUNTS = 3
+"""Fewest numbers of workers of an engine that make a curve; the chart above the table shows fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """The part of the headline table for a workload and input."""
+    """A workload and input: its chart, and its rows by the words of what may be compared."""
 
     title: str
     dataset: str
-    baselines: Sequence[Baseline]
-    rows: Sequence[HeadlineRow]
+    events: Quantity | None
+    chart: Sequence[ChartClass]
+    classes: Sequence[tuple[str, Sequence[HeadlineRow]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +117,7 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
     colours = engine_colours(row.engine for row in run.rows)
     return fill(
         "report.html.j2",
+        whole=True,
         downloads=_downloads(run.rows, run.path.resolve().name),
         properties=_properties(every),
         plans=_plans(every),
@@ -123,10 +134,10 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
 
 
 def render_tables(run: Run) -> str:
-    """Return a page with the report's result tables only, without figures."""
+    """Return a page with the report's first screen and result tables only, without drawn figures."""
     cells = summarise(run.rows)
     searches = read_searches(run, cells)
-    return fill("tables.html.j2", slower=[], **_results(run, cells, searches, None))
+    return fill("report.html.j2", whole=False, slower=[], **_results(run, cells, searches, None))
 
 
 def _downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]:
@@ -167,7 +178,10 @@ def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> di
     bounds = [search.reason for search in searches]
     texts = [*(warning.text for warning in warnings), *unknown, *near, *bounds]
     return {
-        "statement": statement(cells, searches=searches, missing=missing, complete=complete),
+        "statement": (
+            about := statement(cells, searches=searches, missing=missing, complete=complete)
+        ),
+        "origin": origin(run, about.what),
         "missing": missing,
         "other_sections": any(cell.load is not None for cell in cells) or bool(searches),
         "advice": advice_on(run.rows, texts, missing=bool(missing)),
@@ -199,6 +213,12 @@ def _results(
     def draw_searches(kind: Kind) -> dict[Group, str]:
         return {} if figures is None else search_drawings(kind, searches, colours, figures)
 
+    blocks, scale = _blocks(free)
+    rows = [row for block in blocks for _, part in block.classes for row in part]
+    curves = any(
+        len({cell.workers for cell in line}) >= _LEAST_COUNTS
+        for line in group_by(free, lambda cell: (group_of(cell), cell.series)).values()
+    )
     brackets, levels = draw_searches(BRACKETS), draw_searches(LEVELS)
     return {
         "name": run.path.resolve().name,
@@ -207,12 +227,15 @@ def _results(
         "trials": len(run.rows),
         **_overview(run, cells, searches),
         # Cells that ran at full speed.
-        "blocks": _blocks(free),
+        "blocks": blocks,
+        "scale": scale,
+        "any_untimed": any(row.untimed for row in rows),
+        "no_ratios": {row.no_ratio for row in rows},
+        "any_unclear": not all(row.is_clear for row in rows),
         "definitions": _definitions(free),
-        "kinds": kinds(free),
         "remarked": [cell for cell in free if cell.status == OK and cell.notes],
-        "throughput": draw(THROUGHPUT, free),
-        "latency": draw(LATENCY, free),
+        "throughput": draw(THROUGHPUT, free) if curves else [],
+        "latency": draw(LATENCY, [cell for cell in free if has_latency(cell)]),
         # Cells under an offered load.
         "offered_groups": [(title(group), members) for group, members in in_groups(loaded)],
         "offered_definitions": _definitions(loaded),
@@ -247,16 +270,20 @@ def _energy(
     }
 
 
-def _blocks(cells: Sequence[Cell]) -> list[_Block]:
-    return [
+def _blocks(cells: Sequence[Cell]) -> tuple[list[_Block], RateScale | None]:
+    """Return the block of each workload and input, and the scale of their charts."""
+    scale = rate_scale(cells)
+    blocks = [
         _Block(
             title=title(group),
             dataset=next((cell.dataset for cell in members if cell.dataset), ""),
-            baselines=list(baselines(members).values()),
-            rows=rows_of(members),
+            events=next((count(cell.events) for cell in members if cell.events), None),
+            chart=rate_chart(members, scale) if scale else [],
+            classes=classes_of(members),
         )
         for group, members in in_groups(cells)
     ]
+    return blocks, scale
 
 
 def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
@@ -264,20 +291,20 @@ def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
     defined = [cell for cell in cells if cell.latency_definition]
     groups = group_by(defined, lambda cell: cell.latency_definition.rstrip("."))
     return [
-        (", ".join(dict.fromkeys(f"{c.engine} {c.variant}".strip() for c in members)), definition)
+        (", ".join(dict.fromkeys(c.engine_label for c in members)), definition)
         for definition, members in groups.items()
     ]
 
 
-def _properties(cells: Sequence[Cell]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
-    """Return (engine, variant, workload, properties), each combination once."""
-    by_form: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+def _properties(cells: Sequence[Cell]) -> list[tuple[Cell, Mapping[str, Any]]]:
+    """Return a cell with its properties for each engine, variant and workload."""
+    by_form: dict[tuple[str, str, str], Cell] = {}
     for cell in cells:
         if cell.properties:
-            by_form.setdefault((cell.engine, cell.variant, cell.workload), cell.properties)
+            by_form.setdefault((cell.engine, cell.variant, cell.workload), cell)
     engines = list(dict.fromkeys(engine for engine, _, _ in by_form))
     ordered = sorted(by_form, key=lambda key: (engines.index(key[0]), key))
-    return [(*key, by_form[key]) for key in ordered]
+    return [(by_form[key], by_form[key].properties) for key in ordered]
 
 
 def _plans(cells: Sequence[Cell]) -> list[tuple[str, list[str]]]:

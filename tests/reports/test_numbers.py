@@ -9,7 +9,8 @@ from streamlab.reports.numbers import (
     low_end,
     memory,
     rate,
-    ratio,
+    times,
+    unit_words,
 )
 
 
@@ -55,9 +56,25 @@ def test_latencies_below_the_price_of_a_clock_have_no_digits():
     assert latency(100.0) == duration(100.0)
 
 
-def test_small_ratios_are_not_rounded_to_nothing():
-    assert ratio(0.00123).text == "0.00123 \N{MULTIPLICATION SIGN}"
-    assert ratio(212.4).text == "212 \N{MULTIPLICATION SIGN}"
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.8, "1.80 \u00d7 Spark"),
+        (212.4, "212 \u00d7 Spark"),
+        (0.0123, "0.0123 \u00d7 Spark"),
+        (1 / 540, "540 \u00d7 slower than Spark"),
+    ],
+)
+def test_a_ratio_says_against_what_and_a_small_one_how_much_slower(value, text):
+    assert times(value, "Spark").text == text
+
+
+def test_a_batch_size_reads_as_what_is_handed_over():
+    assert [unit_words(size) for size in (None, 1, 4096)] == [
+        "",
+        "one event at a time",
+        "blocks of 4,096",
+    ]
 
 
 def test_counts_drop_zeros_that_say_nothing():

@@ -59,7 +59,7 @@ def test_every_counter_is_there_by_its_name_and_absent_ones_are_dashes(shown, tr
     page, _ = shown([one, two])
     part = section(page, "counters")
     assert '<a href="#counters">Counters</a>' in page
-    assert "multicore dgs on event_window" in part
+    assert "multicore on event_window" in part
     joins, odd, late = (
         re.search(rf"<tr><th scope=\"row\"><code>{name}</code>.*?</tr>", part, re.DOTALL)[0]
         for name in ("joins", "&lt;odd&gt;", "late")

@@ -22,7 +22,7 @@ def test_the_bracket_is_the_recorded_one(shown, a_search):
     assert 'title="30,600 events/s">30.6 k/s' in part
     assert "2.0&nbsp;%" in part
     assert "failed at 30.6 k/s: backlog grows by 900 events/s" in text
-    assert "1 cell (1 search among them), 8 trials" in text
+    assert "1 cell, 1 search, 8 fresh processes" in text
 
 
 def test_catch_up_stands_beside_the_bracket_of_the_same_cell_only(make_run, trial, a_search):

@@ -11,7 +11,7 @@ from tests.results.records import trial_row
 
 
 def box(page):
-    found = re.search(r'<aside class="warnings".*?</aside>', page, re.DOTALL)
+    found = re.search(r'<details class="warnings".*?</details>', page, re.DOTALL)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", found[0])).split()) if found else ""
 
 
@@ -45,7 +45,7 @@ def test_a_doubt_names_the_variants_whose_trials_it_concerns(shown, trial):
             warned(trial, 2, load, "71% was the kernel's", engine="spark", variant="cached"),
         ]
     )
-    assert "3 of 6 trials: spark cached 2 of 2, multicore dgs 1 of 4" in box(page)
+    assert "3 of 6 trials: Spark SQL, cached 2 of 2, multicore 1 of 4" in box(page)
     assert "load average 3.10 · 6 of 6 trials " in box(page) + " "
     assert "6 of 6 trials:" not in box(page)
 

@@ -108,7 +108,7 @@ def test_the_page_says_where_and_why(shown, trial):
     rows = [trial(workers=1), trial(workers=2, eps=1e8, core_to_core_before_ns=240.0)]
     page, words = shown(rows)
     assert "In 1 cell more workers are slower than fewer" in words
-    assert "event_window: multicore dgs, batch 4,096, 2 workers : 50 % of the rate of 1" in words
+    assert "event_window: multicore, blocks of 4,096, 2 workers : 50 % of the rate of 1" in words
     assert "a cache line took 240 ns" in words
     assert 'id="slower"' in page
     page, _ = shown([trial(workers=1), trial(workers=2, eps=3e8)], name="faster")

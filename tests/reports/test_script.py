@@ -81,20 +81,36 @@ def test_a_filter_keeps_the_rows_that_have_every_word(page_of_run, typical):
         const said = [];
         for (const words of ['spark', 'Spark page_view', 'crash', 'no such', '']) {
           const told = type(words);
-          const groups = all('#results tbody').filter(body => body.checkVisibility());
+          const groups = all('#results .cells tbody').filter(body => body.checkVisibility());
           said.push([told, cells(), groups.length]);
         }
         return said;""",
     )
     told, spark, groups = seen[0]
-    assert (told, groups) == ("12 of 39 rows", 3)
+    assert (told, groups) == ("12 of 39 rows", 6)
     assert all("/spark/" in cell for cell in spark) and len(spark) == 12
     told, both, groups = seen[1]
-    assert (told, groups) == ("4 of 39 rows", 1)
+    assert (told, groups) == ("4 of 39 rows", 2)
     assert all(cell.startswith("page_view_join/spark/") for cell in both)
     assert seen[2][:2] == ["1 of 39 rows", ["event_window/fake/crash/w1"]]
     assert seen[3] == ["0 of 39 rows", [], 0]
     assert seen[4][0] == "" and len(seen[4][1]) == 39
+
+
+def test_the_clear_button_of_a_filter_shows_all_rows_again(page_of_run, typical):
+    seen = ask(
+        page_of_run(typical),
+        START
+        + """
+        const clear = document.querySelector('#results .filter button');
+        const said = [clear.hidden];
+        type('spark');
+        said.push(clear.hidden, cells().length);
+        clear.click();
+        return [...said, clear.hidden, cells().length,
+                document.querySelector('#results input[type=search]').value];""",
+    )
+    assert seen == [True, False, 12, True, 39, ""]
 
 
 def test_a_filter_looks_at_all_columns_and_at_remarks(page_of_run, trial):
@@ -213,7 +229,7 @@ const centre = element => {
 
 
 def test_a_chart_tells_exact_values_to_pointer_touch_and_keyboard(page_of_run, trial):
-    rows = [trial(eps=412_345_678.0), trial(workers=2, eps=823_456_789.0)]
+    rows = [trial(eps=412_345_678.0), trial(workers=2, eps=823_456_789.0), trial(workers=4)]
     seen = ask(
         page_of_run(rows),
         CHART % "#throughput"
@@ -238,7 +254,8 @@ def test_a_chart_tells_exact_values_to_pointer_touch_and_keyboard(page_of_run, t
     )
     one = "multicore, 1 worker: 412,345,678 events/s (one process)"
     two = "multicore, 2 workers: 823,456,789 events/s (one process)"
-    assert seen == [True, 0, 0, one, two, False, True, one, two, two, one, None, "status"]
+    three = "multicore, 4 workers: 200,000,000 events/s (one process)"
+    assert seen == [True, 0, 0, one, two, False, True, one, two, three, two, None, "status"]
 
 
 def test_a_timeline_tells_all_its_lines_at_a_moment(make_run, offered, tmp_path):

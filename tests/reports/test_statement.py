@@ -15,7 +15,7 @@ def cells(rows):
 @pytest.mark.parametrize(
     ("status", "mark", "words"),
     [
-        ("ok", "good", "all are right"),
+        ("ok", "good", "All answers are right"),
         ("unsteady", "doubt", "not every cell kept up"),
         ("unsustained", "doubt", "not every cell kept up"),
         ("unsupported", "bad", "No cell has a verified number"),
@@ -25,6 +25,19 @@ def cells(rows):
 def test_a_verdicts_colour_goes_with_its_words(offered, status, mark, words):
     said = statement(cells([offered(status=status)]))
     assert said.mark == mark and words in said.verdict
+
+
+@pytest.mark.parametrize(
+    ("rates", "mark", "words"),
+    [
+        ([1e8], "good", "Each cell ran once, so its noise is unknown."),
+        ([1e8, 1.1e8], "good", "Repetitions of a cell differ by 10%."),
+        ([1e8, 2e8], "doubt", "differ by 100%. Only large ratios mean anything."),
+    ],
+)
+def test_the_noise_is_stated_and_much_of_it_is_a_doubt(trial, rates, mark, words):
+    said = statement(cells(trial(repetition=n, eps=eps) for n, eps in enumerate(rates, 1)))
+    assert said.mark == mark and words in said.noise
 
 
 def test_what_is_missing_is_neither_good_nor_a_failure(trial):

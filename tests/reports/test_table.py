@@ -5,7 +5,7 @@ import pytest
 from streamlab.reports.baseline import label
 from streamlab.reports.figures.labels import short_names
 from streamlab.reports.summary import summarise
-from streamlab.reports.table import headline_table, status_text
+from streamlab.reports.table import classes_of, headline_table, status_text
 from streamlab.results.store import read_run
 from tests.results.records import trial_row
 
@@ -39,7 +39,7 @@ def test_rows_that_differ_in_unit_origin_or_what_is_timed_have_no_ratio(trial):
         trial("spark", variant="batch", batch=None, eps=5e5),
         trial("spark", variant="streaming", batch=None, workers=2, eps=1e6),
     )
-    assert [(row.ratio, row.base, row.no_ratio) for row in table] == [(None, "", "alone")] * 6
+    assert [(row.ratio, row.no_ratio) for row in table] == [(None, "alone")] * 6
 
 
 def test_the_data_frame_line_is_the_baseline_of_its_class_and_its_fastest_is_taken(trial):
@@ -50,9 +50,9 @@ def test_the_data_frame_line_is_the_baseline_of_its_class_and_its_fastest_is_tak
         trial(eps=1.5e9),
     )
     assert of(table, "dataframe", "numpy").is_baseline
-    assert of(table, "dataframe", "polars").ratio.exact == "0.125 times"
-    assert of(table, "spark", "cached").ratio.exact == "0.025 times"
-    assert [row.base for row in table] == ["A", "A", "A", ""]
+    assert of(table, "dataframe", "polars").ratio.exact == "0.125 times NumPy"
+    assert of(table, "spark", "cached").ratio.exact == "0.025 times NumPy"
+    assert of(table, "spark", "cached").ratio.text == "0.025 \u00d7 NumPy"
     assert of(table, "multicore", "dgs").no_ratio == "alone"
 
 
@@ -64,26 +64,29 @@ def test_without_a_data_frame_line_the_fastest_cell_of_spark_is_the_baseline(tri
     )
     (base,) = [row for row in table if row.is_baseline]
     assert (base.cell.engine, base.cell.workers) == ("spark", 2)
-    assert of(table, "other", "whole").ratio.exact == "100 times"
+    assert of(table, "other", "whole").ratio.exact == "100 times Spark SQL, cached, 2 workers"
 
 
 def test_of_one_engine_the_fewest_workers_are_the_baseline_also_where_two_are_slower(trial):
     table = headline(trial(eps=2e8), trial(workers=2, eps=1e8))
     assert [(row.cell.workers, row.is_baseline) for row in table] == [(1, True), (2, False)]
-    assert table[1].ratio.exact == "0.5 times"
+    assert table[1].ratio.exact == "0.5 times 1 worker"
 
 
-def test_blocks_of_two_sizes_are_two_classes_with_a_letter_each(trial):
+def test_blocks_of_two_sizes_are_two_classes_with_a_base_each(trial):
     sized = [trial(batch=b, workers=w, eps=w * b * 1e5) for b in (1, 64, 4096) for w in (1, 2)]
-    table = headline(*sized)
-    units = ["record", "record", "block of 64", "block of 64", "block of 4,096", "block of 4,096"]
-    assert [row.unit for row in table] == units
-    assert [row.base for row in table] == ["A", "A", "B", "B", "C", "C"]
+    classes = classes_of(summarise(map(trial_row, sized)))
+    assert [words for words, _ in classes] == [
+        "one event at a time, from memory",
+        "blocks of 64, from memory",
+        "blocks of 4,096, from memory",
+    ]
+    assert all([row.is_baseline for row in rows] == [True, False] for _, rows in classes)
 
 
 def test_a_row_that_failed_is_no_one_to_be_compared_with(trial):
     table = headline(trial(), trial(workers=2, status="crash", reason="x"))
-    assert [(row.base, row.no_ratio) for row in table] == [("", "alone"), ("", "")]
+    assert [row.no_ratio for row in table] == ["alone", ""]
 
 
 def test_rows_of_an_older_lab_or_of_an_engine_without_conditions_have_no_ratio(trial):
@@ -96,9 +99,9 @@ def test_a_timed_part_below_a_millisecond_has_no_ratio_and_is_no_base(trial):
     table = headline(
         trial(events=1_000, eps=2e6), trial(workers=2, eps=1e8), trial(workers=4, eps=2e8)
     )
-    assert [(row.base, row.no_ratio) for row in table] == [("", "short"), ("A", ""), ("A", "")]
+    assert [row.no_ratio for row in table] == ["short", "", ""]
     assert table[1].is_baseline
-    assert table[2].ratio.exact == "2 times"
+    assert table[2].ratio.exact == "2 times 2 workers"
 
 
 def test_inputs_of_one_workload_have_their_own_baselines(trial):
@@ -111,8 +114,8 @@ def test_inputs_of_one_workload_have_their_own_baselines(trial):
     )
     ratios = {row.cell.label: row.ratio.text for row in table if row.cell.engine == "multicore"}
     assert ratios == {
-        "small": "200 \N{MULTIPLICATION SIGN}",
-        "large": "200 \N{MULTIPLICATION SIGN}",
+        "small": "200 \N{MULTIPLICATION SIGN} spark dgs",
+        "large": "200 \N{MULTIPLICATION SIGN} spark dgs",
     }
 
 
@@ -161,8 +164,8 @@ def test_cells_that_differ_in_options_only_are_told_apart_by_their_tag(trial):
     cells = summarise(map(trial_row, (fast, slow)))
     assert [cell.tag for cell in cells] == ["pinned", "floating"]
     assert [label(cell) for cell in cells] == [
-        "multicore dgs (pinned), batch 4,096, 1 worker",
-        "multicore dgs (floating), batch 4,096, 1 worker",
+        "multicore (pinned), blocks of 4,096, 1 worker",
+        "multicore (floating), blocks of 4,096, 1 worker",
     ]
     assert sorted(short_names(cells).values()) == ["multicore (floating)", "multicore (pinned)"]
 
@@ -181,5 +184,5 @@ def test_preparation_and_answer_are_shown_above_a_tenth_of_the_timed_part(
 
 def test_the_page_has_it_for_each_row(page_of_run, trial):
     page = page_of_run([trial(duration_s=1.0, prepare_s=3.25, answer_s=0.0)])
-    cell = re.search(r'data-label="also timed">(.*?)</td>', page.read_text(encoding="utf-8"))
-    assert re.search(r">untimed <span [^>]*>3.25 s</span>", cell[1])
+    cell = re.search(r'data-label="not timed">(.*?)</td>', page.read_text(encoding="utf-8"))
+    assert re.search(r"<span [^>]*>3.25 s</span>", cell[1])

@@ -200,6 +200,7 @@ def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
 DATAFLOW = Family(
     name="dataflow",
     summary="each worker has an instance of each operator; aligned by markers; dataflow graphs",
+    label="multicore, dataflow",
     models=(Dataflow,),
     run=DataflowRun,
     options=DataflowOptions,

@@ -285,6 +285,7 @@ def _most_across(program: DGSProgram, keys: int) -> int:
 DGS = Family(
     name="dgs",
     summary="synchronization plans over shared memory; programs with DGS",
+    label="multicore",
     models=(DGSProgram,),
     run=DgsRun,
     options=DgsOptions,

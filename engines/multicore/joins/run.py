@@ -33,6 +33,12 @@ SUMMARIES = {
     INDEXED: "one thread with a grid: fewer comparisons, same answer; scale_join only",
 }
 
+LABELS = {
+    ADHOC: "multicore, hand-written join",
+    SINGLE: "multicore, one thread",
+    INDEXED: "multicore, one thread with a grid",
+}
+
 WORKLOAD = "scale_join"
 _BY_TUPLES = ", a tuple at a time, as published"
 _PLANS = {
@@ -133,6 +139,7 @@ def _family(kind: str) -> Family:
     return Family(
         name=kind,
         summary=SUMMARIES[kind],
+        label=LABELS[kind],
         models=(Query,),
         run=partial(JoinsRun, kind=kind),
         unsupported=partial(_unsupported, kind),

@@ -249,6 +249,7 @@ def _unsupported(task: Task, options: LayersOptions) -> str | None:
 LAYERS = Family(
     name="layers",
     summary="a thread for each instance, ordered by channels or operators; pipelines, operators O+",
+    label="multicore, thread per instance",
     models=(Pipeline, Query),
     run=LayersRun,
     unsupported=_unsupported,

@@ -312,6 +312,7 @@ def _unsupported_sn_map(task: Task, options: MapStageOptions) -> str | None:
 VSN = Family(
     name="vsn",
     summary="virtual shared-nothing: instances share state and an ordered log; operators O+",
+    label="multicore, shared state",
     models=(Query,),
     run=OplusRun,
     unsupported=_unsupported,
@@ -326,6 +327,7 @@ SN = replace(
     VSN,
     name="sn",
     summary="shared-nothing: queues, copies and a state for each instance; operators O+",
+    label="multicore, shared-nothing",
     run=partial(OplusRun, shared_nothing=True),
     unsupported=_unsupported_sn,
 )
@@ -333,6 +335,7 @@ SN_MAP = replace(
     VSN,
     name="sn-map",
     summary="shared-nothing with a map stage: a tuple for each key, routed by it; operators O+",
+    label="multicore, map stage",
     unsupported=_unsupported_sn_map,
     options=MapStageOptions,
     run=_run_behind_maps,

@@ -209,6 +209,7 @@ def _quantiles(latencies: Histogram) -> dict[str, float]:
 ORDERED = Family(
     name="ordered",
     summary="workers scheduled on operators, outputs in order; pipelines",
+    label="multicore, ordered",
     models=(Pipeline,),
     run=OrderedRun,
     options=OrderedOptions,

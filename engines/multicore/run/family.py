@@ -18,6 +18,7 @@ class Family:
     Attributes:
         name: name of the variant.
         summary: description in half a sentence.
+        label: the engine's name in tables and charts.
         models: program types that the variant runs.
         run: creates a run with waiting threads, from a program, its input, the `RunSettings` and
             the variant's options.
@@ -28,6 +29,7 @@ class Family:
 
     name: str
     summary: str
+    label: str
     models: tuple[type[Program], ...]
     run: Callable[..., Prepared]
     properties: Mapping[str, Property]
@@ -39,6 +41,7 @@ class Family:
         return Variant(
             name=self.name,
             summary=self.summary,
+            label=self.label,
             uses_batch=True,
             takes_load=True,
             models=self.models,

@@ -64,7 +64,7 @@ def test_compare_says_what_the_rates_include(stored, capsys):
         == EXIT_OK
     )
     said = capsys.readouterr().out
-    assert f"- block of 4,096 from memory, also timed: nothing: {CELL}\n" in said
+    assert f"- blocks of 4,096, from memory: {CELL}\n" in said
 
 
 def test_runs_whose_rates_include_other_things_are_refused(stored, capsys):
