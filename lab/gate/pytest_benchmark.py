@@ -1,7 +1,7 @@
 """Gates on files of pytest-benchmark (`pytest --benchmark-json FILE`).
 
 Each file is one process, and the test uses the medians of several files.
-Rounds within a process are not independent: treating them so gives false alarms in four of ten
+Rounds within a process are not independent: treating them so gives false alarms in one of four
 comparisons (docs/gates.md). With too few files per side, ratios are shown but not gated.
 """
 
