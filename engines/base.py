@@ -273,8 +273,8 @@ class StreamingEngine(BaseEngine):
                 events that their functions take. Under an offered load the iterator waits until the next event is
                 due. Requesting the next event marks the previous one as done.
             out: takes the outputs. Outputs emitted before the next event is requested are attributed to the last
-                event. If the input is truncated (`task.dataset.until_ts`), event time has advanced to the instant
-                before the cut: windows that end by then belong to the answer.
+                event. If the input is truncated or flushed (`task.dataset.until_ts`), event time has advanced to the
+                instant before: windows that end by then belong to the answer.
         """
 
     def start(self, task: Task) -> Prepared:

@@ -79,7 +79,8 @@ class Task:
 
     Attributes:
         workload: the program to run.
-        dataset: the input; `dataset.load()` returns columns, `dataset.streams[i].path` is a file.
+        dataset: the input; `dataset.load()` returns columns, `dataset.streams[i].path` is a file. `until_ts` is
+            set where event time passes beyond the last event: a load cuts the input, or a query flushes its end.
         variant: one of the engine's variants.
         workers: degree of parallelism, at least 1.
         batch: events per unit of hand-over, at least 1; ignored where `Variant.uses_batch` is False.
@@ -99,6 +100,10 @@ class Task:
     scratch: Path
     load: OfferedLoad | None = None
     expected_outputs: int | None = None
+
+    def __post_init__(self) -> None:
+        # All engines, also those of other packages, thus learn the end of a flushed input as that of a cut one.
+        object.__setattr__(self, "dataset", self.dataset.flushed(self.workload.program))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,8 @@ from streamlab.engines.conditions import DECODING, FILE, MEMORY, READING, WHOLE,
 from streamlab.engines.protocol import Property, Task, Variant
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import arrow_type
-from streamlab.workloads.model import ColumnType, DGSProgram, Program, fields_read
+from streamlab.workloads.model import ColumnType, DGSProgram, Program, Query, fields_read
+from streamlab.workloads.model.operators.program import FLUSH
 
 
 def memory_and_file(tables: str, *, label: str = "") -> tuple[Variant, Variant]:
@@ -65,11 +66,13 @@ class TableEngine(BatchEngine):
     Attributes:
         one_kind: programs of these models run only on streams with one kind of event each. In a stream of several
             kinds, position orders events of equal time, and tables have no positions.
+        flushes: whether its queries close the windows that `task.dataset.until_ts` closes, see `Query.at_end`.
     """
 
     queries: ClassVar[Mapping[str, Any]]
     known_variants: ClassVar[tuple[Variant, ...]] = memory_and_file("tables in memory")
     one_kind: ClassVar[tuple[type[Program], ...]] = (DGSProgram,)
+    flushes: ClassVar[bool] = False
 
     @abstractmethod
     def tables(self, task: Task) -> Any:
@@ -79,8 +82,14 @@ class TableEngine(BatchEngine):
         """
 
     def refused(self, task: Task) -> str | None:
-        """Refuse streams of several kinds for the models in `one_kind`."""
-        if isinstance(task.workload.program, self.one_kind):
+        """Refuse streams of several kinds for the models in `one_kind`, and queries that flush their end."""
+        program = task.workload.program
+        if isinstance(program, Query) and program.at_end == FLUSH and not self.flushes:
+            return (
+                f'query {program.name} has at_end = "flush"; the queries of {self.name} leave windows '
+                "open that the last event does not close; use reference, multicore, spark or flink"
+            )
+        if isinstance(program, self.one_kind):
             kinds = task.dataset.alphabet.kinds
             for stream in task.dataset.streams:
                 if len(stream.kinds) > 1:

@@ -238,6 +238,14 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
         "origin of the right answer: oracle, or reference engine, which is no independent oracle; null: oracle",
     ] = None
     expected_outputs: Annotated[int | None, "records in the oracle's answer"] = None
+    at_end: Annotated[
+        str | None,
+        "of a query, what the end of the input does to open windows: drop, flush, or cut by a load",
+    ] = None
+    outputs_at_end: Annotated[
+        int | None,
+        "records of these windows, dropped or flushed; null: cut, no query, or not counted (too many updates)",
+    ] = None
     missing: Annotated[int | None, "expected records that the answer lacks"] = None
     duplicate: Annotated[int | None, "records that the answer has too often"] = None
     out_of_order: Annotated[

@@ -31,6 +31,7 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.answers.trace import compare
 from streamlab.workloads.model.dgs.laws import BrokenLawError
 from streamlab.workloads.model.dgs.wires import Draw
+from streamlab.workloads.model.operators.windows import flushed
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.streams.strategies import inputs
 from streamlab.workloads.model.streams.total_order import merge
@@ -91,7 +92,8 @@ def _output(program: Program) -> OutputType:
 
 def _run(family: Family, program: Program, data: Input) -> Columns:
     settings = RunSettings(workers=WORKERS, batch=4, pin=False, measure=False, bounds=True)
-    with closing(family.run(program, data, settings, family.options())) as run:
+    ended = flushed(program, data)
+    with closing(family.run(program, ended, settings, family.options())) as run:
         run.run()
         return run.answer()
 

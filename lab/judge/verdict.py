@@ -20,9 +20,9 @@ from streamlab.lab.measure.sustained import judge as judge_load
 from streamlab.lab.trial.evidence import Timed
 from streamlab.results import schema
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.datasets.oracle_cache import expected, stored_outputs_at_end
 from streamlab.workloads.datasets.time_cutoff import event_times
-from streamlab.workloads.model import Columns, Dataflow, Workload
+from streamlab.workloads.model import Columns, Dataflow, Query, Workload
 from streamlab.workloads.model.workload import REFERENCE
 
 # In a shorter timed part, starting and stopping threads takes longer than the work.
@@ -81,6 +81,7 @@ def check_answer(
         verdict = verify(workload, dataset, answer, correct)
     result |= {
         "checked_by": workload.checked_by,
+        **_end_columns(workload, dataset),
         "verify_s": (time.monotonic_ns() - begin_ns) / 1e9,
         "outputs": count,
         **{name: value for name, value in asdict(verdict).items() if name != "rounding"},
@@ -93,6 +94,19 @@ def check_answer(
     if explanation is not None:
         result["warnings"] = json.dumps([explanation])
     return verdict.difference.splitlines()[0]
+
+
+def _end_columns(workload: Workload, dataset: Dataset) -> Result:
+    """Return what the end of the input does to open windows, and how many outputs these have."""
+    program = workload.program
+    if not isinstance(program, Query):
+        return {}
+    if dataset.until_ts is not None:
+        return {"at_end": "cut"}
+    return {
+        "at_end": program.at_end,
+        "outputs_at_end": stored_outputs_at_end(workload, dataset),
+    }
 
 
 def conclude(

@@ -51,6 +51,21 @@ def task(name, folder):
     return task_of(name, whole, folder, MEMORY)
 
 
+def test_a_query_that_flushes_its_end_is_refused_unless_the_engine_closes_windows(tmp_path):
+    given = task("forward", tmp_path)
+    program = replace(given.workload.program, at_end="flush")
+    flushing = replace(given, workload=replace(given.workload, program=program))
+    assert flushing.dataset.until_ts == 2 + max(s.ts_max for s in given.dataset.streams)
+    assert 'has at_end = "flush"; the queries of forwarding leave windows open' in (
+        Forwarding().unsupported(flushing)
+    )
+
+    class Flushing(Forwarding):
+        flushes = True
+
+    assert Flushing().unsupported(flushing) is None
+
+
 def test_a_stream_of_several_kinds_is_refused_where_its_order_is_no_table_s(tmp_path):
     ordered, counted = task("event_window", tmp_path / "dgs"), task("forward", tmp_path / "query")
     assert Forwarding().unsupported(ordered) == (

@@ -20,9 +20,11 @@ from streamlab.engines.multicore.joins.run import ADHOC, INDEXED, TILES
 from streamlab.engines.multicore.layers.run import COMMUNICATION, OPERATOR, TURN, check_ties
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.protocol import Measured, Prepared
-from streamlab.workloads.model import Columns, DGSProgram, Pipeline
+from streamlab.workloads.model import Columns, DGSProgram, Input, Pipeline, Query
 from streamlab.workloads.model.dgs.plan import Plan
 from streamlab.workloads.model.dgs.stream_profile import profile
+from streamlab.workloads.model.operators.program import FLUSH
+from streamlab.workloads.model.operators.windows import flushed
 from streamlab.workloads.optimizers import PlanRequest, choose
 from tests.engines.multicore.native_runs import ScriptDecider
 from tests.random_runs.answers import trace
@@ -179,6 +181,15 @@ THRESHOLDS = st.just({"kind": "thresholds", "period_ms": 1.0, "min": 1, "max": M
 
 
 @st.composite
+def _query_inputs(draw: st.DrawFn, subject: Subject) -> Input:
+    """Inputs that end, are cut, or are flushed."""
+    data = draw(shaped(subject.inputs, *OF_QUERIES, subject.longest))
+    if isinstance(subject.program, Query) and draw(st.sampled_from([False, False, True])):
+        return flushed(replace(subject.program, at_end=FLUSH), data)
+    return data
+
+
+@st.composite
 def _oplus_cases(draw: st.DrawFn) -> Case:
     # As often one operator as several.
     single = sorted(OPERATORS | BY_KEY)
@@ -217,7 +228,7 @@ def _oplus_cases(draw: st.DrawFn) -> Case:
         how["measure"] = True
     if change:
         how["max_instances"] = MOST_INSTANCES
-    data = draw(shaped(subject.inputs, *OF_QUERIES, subject.longest))
+    data = draw(_query_inputs(subject))
     return Case(family="oplus", program=name, data=data, how=how)
 
 
@@ -297,8 +308,7 @@ def _layers_cases(draw: st.DrawFn) -> Case:
         "dealing": draw(st.sampled_from(_core.DEALINGS)),
         "link_rows": draw(st.sampled_from([2, 4, 64, 4096])),
     }
-    subject = LAYERED[name]
-    data = draw(shaped(subject.inputs, *OF_QUERIES, subject.longest))
+    data = draw(_query_inputs(LAYERED[name]))
     return Case(family="layers", program=name, data=data, how=how)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from streamlab.workloads.model import Alphabet, Input, Stream
+from streamlab.workloads.model.operators.windows import flush_end
 
 NOT_STATED = "not stated"
 """The source or licence of a dataset if its import named none."""
@@ -70,7 +71,7 @@ class Dataset:
         licence: licence text of the data.
         dictionaries: the texts of an import's ids; runs do not use them.
         until_ts: only events with a timestamp below this belong to it (`time_cutoff`); None: all. `id`
-            and the files are those of the complete dataset.
+            and the files are those of the complete dataset. Of a flushed one it is after all events.
     """
 
     id: str
@@ -92,6 +93,16 @@ class Dataset:
         """Return the complete dataset as in the catalogue, without truncation."""
         streams = tuple(stream.whole or stream for stream in self.streams)
         return replace(self, streams=streams, until_ts=None)
+
+    def flushed(self, program: object) -> "Dataset":
+        """Return the dataset as its end leaves it to a program (`flush_end`).
+
+        A truncated dataset stays as it is: its input goes on after the cut, so no window is flushed.
+        """
+        if self.until_ts is not None:
+            return self
+        last_times = (stream.ts_max for stream in self.streams if stream.rows)
+        return replace(self, until_ts=flush_end(program, last_times))
 
     def load(self) -> Input:
         """Read all columns into memory.

@@ -28,11 +28,13 @@ from streamlab.workloads.datasets.manifest import canonical
 from streamlab.workloads.datasets.time_cutoff import truncate_answer
 from streamlab.workloads.model import Columns, Input, Workload
 from streamlab.workloads.model.code.fingerprint import code_of
+from streamlab.workloads.model.reference import outputs_at_end
 from streamlab.workloads.model.streams.records import column
 from streamlab.workloads.model.workload import REFERENCE
 
 _CHECKSUM = b"sha256"
 _MADE_FROM = b"made from"
+_AT_END = b"outputs at end"
 _FOLDER = "expected"
 
 
@@ -52,10 +54,26 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
     cached = _read(path, workload, made_from)
     if cached is not None:
         return cached
-    answer = _computed(workload, dataset.load())
+    data = dataset.load()
+    answer = _computed(workload, data)
     with suppress(OSError):
-        _write(path, answer, made_from)
+        _write(path, answer, made_from, outputs_at_end(workload.program, data))
     return answer
+
+
+def stored_outputs_at_end(workload: Workload, dataset: Dataset) -> int | None:
+    """Return `outputs_at_end` as counted when the oracle's answer was computed; None: not counted.
+
+    None too for a truncated dataset, and if the answer is not stored or an older version stored it.
+    """
+    if dataset.until_ts is not None or not dataset.streams:
+        return None
+    try:
+        metadata = pq.read_metadata(_path(workload, dataset, _hash(workload, dataset))).metadata
+        count = (metadata or {}).get(_AT_END)
+        return None if count is None else int(count)
+    except (OSError, ValueError, pa.ArrowException):
+        return None
 
 
 def cached_answers(folder: Path) -> tuple[Path, ...]:
@@ -172,9 +190,11 @@ def _table(path: Path) -> tuple[dict[bytes, bytes], Columns] | None:
     return dict(table.schema.metadata or {}), columns
 
 
-def _write(path: Path, answer: Columns, made_from: str) -> None:
+def _write(path: Path, answer: Columns, made_from: str, at_end: int | None) -> None:
     """Write an answer to a file, atomically."""
     metadata = {_CHECKSUM: _checksum(answer), _MADE_FROM: made_from.encode()}
+    if at_end is not None:
+        metadata[_AT_END] = str(at_end).encode()
     arrays = {name: arrow_array(column) for name, column in answer.items()}
     table = pa.table(arrays).replace_schema_metadata(metadata)
     path.parent.mkdir(exist_ok=True)

@@ -2,7 +2,8 @@
 
 An output carries the timestamp of the event that caused it (a law of `DGSProgram`), or of the instant that
 the watermark passed, or is at most `OutputType.delay` later than its event (operators, for cutoffs at
-multiples of `OutputType.grid`). So the answer for a truncated dataset is the complete answer, truncated at
+multiples of `OutputType.grid`). Outputs of a flush are timed after the last event, and no cut has them
+(`Dataset.flushed`). So the answer for a truncated dataset is the complete answer, truncated at
 the same event time plus the delay. One oracle run serves all cutoffs.
 """
 

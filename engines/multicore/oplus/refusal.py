@@ -64,9 +64,10 @@ def check_query(query: Query, data: Input, *, fused: bool, states: int = 1) -> s
                 "stores tuples only in the first operator; use the reference engine"
             )
     operator = query.operators[0]
-    reach = sum(each.window.size for each in query.operators)
     keyed = query.operators[1:] if fused else query.operators
-    reason = check_windows(keyed, states) or check_streams(data) or check_time_range(data, reach)
+    reason = (
+        check_windows(keyed, states) or check_streams(data) or check_time_range(data, query.reach)
+    )
     if reason is not None:
         return reason
     for stream in data.streams:

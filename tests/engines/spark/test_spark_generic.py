@@ -20,6 +20,8 @@ from tests.engines.separate_environment import requires_environment
 from tests.engines.spark import programs
 from tests.engines.spark.runs import assert_right, micro_batch_options, spark_task
 from tests.engines.tasks import run_task
+from tests.workloads.model import rides
+from tests.workloads.model.rides import by_pandas, rows_of, some_rides
 
 SHOWN = {
     ("generic-streaming", "wordcount"),
@@ -139,6 +141,17 @@ def test_fields_of_any_type_come_and_go_as_they_are(variant, spark, tmp_path):
     _, answer = run_task(SparkEngine(), given)
     for name, column in {"ts": np.arange(3), **ticks(*programs.FIELDS).streams[0].payload}.items():
         assert (answer[name].dtype, answer[name].tolist()) == (column.dtype, column.tolist())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "variant", [pytest.param("generic-streaming", marks=pytest.mark.full), "generic-batch"]
+)
+def test_windows_that_are_open_at_the_end_are_flushed(variant, spark, tmp_path):
+    found, data = workload(f"{rides.__file__}:WORKLOAD"), some_rides()
+    given = spark_task(found, data, tmp_path, variant=variant)
+    _, answer = run_task(SparkEngine(), given)
+    assert rows_of(answer) == by_pandas(data, advance=10, size=25)
 
 
 def test_a_field_that_spark_has_no_type_for_is_refused(tmp_path):

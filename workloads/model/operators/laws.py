@@ -17,8 +17,9 @@ from streamlab.workloads.model.code.functions import memo
 from streamlab.workloads.model.dgs.laws import BrokenLawError, Law
 from streamlab.workloads.model.dgs.wires import Draw
 from streamlab.workloads.model.errors import ProgramError
-from streamlab.workloads.model.operators.program import Join, Operator, Query
+from streamlab.workloads.model.operators.program import FLUSH, Join, Operator, Query
 from streamlab.workloads.model.operators.reference import QueryRun
+from streamlab.workloads.model.operators.windows import flush_end
 from streamlab.workloads.model.streams.records import tuple_type
 from streamlab.workloads.model.streams.strategies import tuples
 
@@ -114,8 +115,39 @@ def outputs_are_sorted(query: Query, draw: Draw) -> None:
             raise BrokenLawError("an output is timed before an earlier one", tuple(lines))
 
 
+def flush_closes_windows(query: Query, draw: Draw) -> None:
+    """Flush: the end adds the open windows to the answer, operator by operator, and nothing else.
+
+    Engines advance the watermark of all operators to one time (`flush_end`). This gives the same as closing
+    the windows of one operator after the other, unless a single window keeps its state before another
+    operator: its windows then go on after the last tuple.
+    """
+    tuples = draw(_histories(query)).tuples
+    if not tuples:
+        return
+    until_ts = flush_end(query, [tuples[-1].ts])
+    dropped, whole = _run(query, _History(tuples, None)), _run(query, _History(tuples, until_ts))
+    rows, read, at = Rows(), tuples, tuples[-1].ts
+    for index, operator in enumerate(query.operators):
+        if index:
+            make = tuple_type(operator.fields.names or ())._make
+            read = [make((row[0], 0, *row[1:])) for row in rows]
+        at += operator.window.size
+        rows = _run(replace(query, operators=(operator,)), _History(read, at + 1))
+    lines = [*_History(tuples, None).words(query), f"flushed: {whole}"]
+    if whole[: len(dropped)] != dropped:
+        raise BrokenLawError("a flush changes earlier outputs", (*lines, f"dropped: {dropped}"))
+    if Counter(whole) != Counter(rows):
+        raise BrokenLawError(
+            "windows of an operator go on after the last tuple: its slide keeps the state of a single "
+            "window, and another operator follows; let slide empty the state, or do not flush",
+            (*lines, f"operator by operator: {rows}"),
+        )
+
+
 def laws_of(query: Query) -> list[Law]:
     """Return the laws of the operators, then those of the query."""
+    at_end = [("flush", query.name, partial(flush_closes_windows, query))]
     return [
         *(
             ("keys", operator.name, partial(keys_are_pure, query, index))
@@ -125,6 +157,7 @@ def laws_of(query: Query) -> list[Law]:
         ("repeat", query.name, partial(runs_repeat, query)),
         ("split", query.name, partial(instances_do_not_matter, query)),
         ("sorted", query.name, partial(outputs_are_sorted, query)),
+        *(at_end if query.at_end == FLUSH else []),
     ]
 
 
@@ -144,7 +177,7 @@ class _History:
 @memo(64)
 def _histories(query: Query) -> st.SearchStrategy[_History]:
     """Return a strategy for inputs; half of them end late enough to expire all windows."""
-    after = 1 + sum(operator.window.size for operator in query.operators)
+    after = 1 + query.reach
     cut = st.sampled_from([None, after])
 
     def history(drawn: list[Any], cut: int | None) -> _History:

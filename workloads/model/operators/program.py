@@ -11,8 +11,9 @@ The paper leaves these choices open (docs/decisions/0007-operator-semantics.md):
 - A window instance [l, l + WS) with l = n x WA expires once l + WS <= W (section 2.3; Algorithm 2
   writes <). An empty window has no instance and no output.
 - The watermark W is the timestamp of the current tuple, because inputs are merged in total order
-  (implicit watermarks). The end of the input expires nothing: W stays at the last event's time. If the
-  input is cut at an event time, W reaches the last instant before the cut.
+  (implicit watermarks). At the end of the input W stays at the last tuple's time T. With
+  `at_end="flush"` it advances to T plus all window sizes, which closes every window that contains a tuple.
+  If the input is cut at an event time, W reaches the last instant before the cut, and nothing is flushed.
 - `update` gets each key of a tuple once, even if `keys` adds it several times, unless the operator
   declares the keys a bag.
 - `update` may emit only if outputs then come in order of time: with a `single` window, or if windows do
@@ -30,6 +31,8 @@ from streamlab.workloads.model.errors import ProgramError
 
 MULTI = "multi"
 SINGLE = "single"
+DROP = "drop"
+FLUSH = "flush"
 RESERVED = frozenset({"ts", "input", "key", "left", "tuples"})
 """Field names that every tuple or window instance has."""
 
@@ -241,6 +244,8 @@ class Query:
     Attributes:
         operators: At least one. All but the first have one input, with the fields of the output of the
             operator before it, without `ts`.
+        at_end: What the end of the input does to open windows: `drop` leaves them without output, `flush`
+            closes them.
 
     Raises:
         ProgramError: The schemas do not fit.
@@ -248,8 +253,13 @@ class Query:
 
     name: str
     operators: tuple[Operator, ...]
+    at_end: str = DROP
 
     def __post_init__(self) -> None:
+        if self.at_end not in (DROP, FLUSH):
+            raise ProgramError(
+                f"query {self.name}: at_end is {self.at_end!r}; expected drop or flush"
+            )
         if not self.operators:
             raise ProgramError(f"query {self.name} needs at least one operator")
         for before, after in zip(self.operators, self.operators[1:], strict=False):
@@ -276,6 +286,11 @@ class Query:
     def output(self) -> np.dtype[np.void]:
         """Structured dtype of the output of the last operator."""
         return self.operators[-1].output
+
+    @property
+    def reach(self) -> int:
+        """Sum of the window sizes: no output of a tuple is timed later than this after it."""
+        return sum(operator.window.size for operator in self.operators)
 
     def kind_indices(self, names: Any) -> tuple[int, ...]:
         """Return the indices of kinds by name."""

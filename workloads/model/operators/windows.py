@@ -7,12 +7,13 @@ WA. Divisions round down, so negative times behave like positive ones.
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from streamlab.workloads.model.errors import ModelError
-from streamlab.workloads.model.operators.program import Operator, Query, Window
+from streamlab.workloads.model.operators.program import FLUSH, Operator, Query, Window
 from streamlab.workloads.model.streams.records import RecordType, record_class, types_of
 from streamlab.workloads.model.streams.stream import Input
 
@@ -34,6 +35,32 @@ def latest_left(window: Window, ts: int) -> int:
     return ts // window.advance * window.advance
 
 
+def flush_end(program: object, last_times: Iterable[int]) -> int | None:
+    """Return the time at which a flushed input is cut, so that its end closes all windows; else None.
+
+    The watermark then reaches the last tuple's time plus the sizes of all windows: each operator closes the
+    windows that contain its last tuple, and the next one those that contain these outputs. A single window
+    that keeps its state is so reported at the boundaries up to there, and not forever.
+
+    Args:
+        program: A program of any model; only a query with `at_end="flush"` is flushed.
+        last_times: The time of the last event of each stream with events.
+    """
+    if not isinstance(program, Query) or program.at_end != FLUSH:
+        return None
+    last = max(last_times, default=None)
+    return None if last is None else last + program.reach + 1
+
+
+def flushed(program: object, data: Input) -> Input:
+    """Return the input as its end leaves it to a program; a cut input has not ended and stays as it is."""
+    if data.until_ts is not None:
+        return data
+    return replace(
+        data, until_ts=flush_end(program, (int(s.ts[-1]) for s in data.streams if len(s)))
+    )
+
+
 def check_times(query: Query, data: Input) -> None:
     """Check that event times are small enough for window boundaries to fit int64.
 
@@ -49,7 +76,7 @@ def check_times(query: Query, data: Input) -> None:
 
 def check_spans(query: Query, spans: Iterable[tuple[str, int, int]], until_ts: int | None) -> None:
     """Check event times like `check_times`; `spans`: name, first and last time of each stream with events."""
-    reach = sum(operator.window.size for operator in query.operators)
+    reach = query.reach
     if until_ts is not None and abs(until_ts) + reach >= LARGEST_TIME:
         raise ModelError(_too_large(query, f"the end of the input, {until_ts}", reach))
     for name, first, last in spans:

@@ -78,13 +78,29 @@ class Stream:
         return len(self.ts)
 
 
+def since(stream: Stream, begin: int) -> Stream:
+    """Return the events of a stream from an event time on, without heartbeats."""
+    rows = np.arange(int(np.searchsorted(stream.ts, begin)), len(stream))
+    return Stream(
+        name=stream.name,
+        kinds=stream.kinds,
+        ts=stream.ts[rows],
+        tag=None if stream.tag is None else stream.tag[rows],
+        payload={
+            name: column.take(rows) if isinstance(column, ListColumn) else column[rows]
+            for name, column in stream.payload.items()
+        },
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
     """Holds all streams of an input and their alphabet. Stream order breaks ties.
 
     Attributes:
         until_ts: Time at which the input is cut: it has all events before this time, so time has passed
-            up to the instant before. None: time has passed up to the last event.
+            up to the instant before. None: time has passed up to the last event. The end of an input that
+            a query flushes is a cut after its last window (`flush_end`).
 
     Raises:
         ModelError: A tag is outside the alphabet, or its kind is not one of its stream's.
