@@ -26,7 +26,7 @@ from streamlab.results.schema import TrialRow
 from streamlab.results.seal import move_sealed
 from streamlab.results.store import make_row
 from streamlab.workloads.control_group import usable_cores_here
-from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.dataset import Dataset, late_words
 from streamlab.workloads.default_folders import runs
 
 MOST_ATTEMPTS = 5
@@ -97,6 +97,7 @@ def measure_trial(
     row = make_row(trial.name, {**request, "attempt": result.attempt, **files, **result.columns})
     warnings += json.loads(row.warnings or "[]")
     warnings += [*kernel_warnings(row), *core_warnings(row)]
+    warnings += [late] if (late := late_words(dataset.origin)) else []
     if ceiling is not None:
         row = replace(row, generator_ceiling_eps=ceiling.ceiling_eps)
         rate_eps = None if load is None else load.rate_eps

@@ -124,3 +124,19 @@ def invented_words(origin: Mapping[str, object], events: int) -> str:
     each = ", ".join(f"{count:,} of kind {kind}" for kind, count in invented.items())
     total = sum(invented.values())
     return f"{total / max(1, events):.1%} of {events:,} events were invented by the import ({each})"
+
+
+def late_words(origin: Mapping[str, object]) -> str:
+    """Return how many rows an import left out as late, in words; "" if none."""
+    tables = origin.get("tables")
+    parts = [origin, *(tables.values() if isinstance(tables, Mapping) else ())]
+    words = [
+        f"{count:,} of {count + rows:,} rows of {part.get('table')} left out by the import: more than "
+        f"{part.get('out_of_order')} late"
+        for part in parts
+        if isinstance(part, Mapping)
+        and isinstance(count := part.get("late_rows"), int)
+        and isinstance(rows := part.get("rows"), int)
+        and count
+    ]
+    return "; ".join(words)

@@ -20,6 +20,7 @@ from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions,
 from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
 from streamlab.workloads.datasets.tables import dataset_of
 from streamlab.workloads.datasets.tables.constructors import table_of_files
+from streamlab.workloads.datasets.tables.lateness import DROP, ERROR
 from streamlab.workloads.datasets.text.records import NO_QUOTES
 from streamlab.workloads.datasets.times import span_of
 from streamlab.workloads.registry import workload
@@ -126,6 +127,19 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     help="Number of physical streams per kind, if its rows can be split.",
 )
 @click.option("--max-bad", default=0, show_default=True, help="Most bad rows to skip.")
+@click.option(
+    "--out-of-order",
+    metavar="DURATION",
+    help="Largest lateness of a row behind the latest row before it, such as '5 s'; default: any. "
+    "Rows up to it are sorted in.",
+)
+@click.option(
+    "--late",
+    type=click.Choice((DROP, ERROR)),
+    default=DROP,
+    show_default=True,
+    help="What happens to rows later than that: left out and counted, or an error.",
+)
 @click.option("--source", help="Origin of the data, to record.")
 @click.option("--licence", help="Licence of the data, to record.")
 @root_option
@@ -277,7 +291,18 @@ def _table_counts(origin: Mapping[str, Any]) -> str:
     return (
         f"{origin['rows']:,} rows, {origin['bad_rows']:,} bad, {moved:,} out of order"
         f"{', so all rows were sorted' if moved else ''}"
+        f"{_lateness(origin)}"
     )
+
+
+def _lateness(origin: Mapping[str, Any]) -> str:
+    """Return the largest lateness, and the rows left out as late, in words."""
+    largest, bound = origin.get("largest_lateness"), origin.get("out_of_order")
+    if not largest:
+        return ""
+    words = f"; largest lateness {largest:,} {origin.get('unit', '')}".rstrip()
+    late = f"; later than {bound} and left out: {origin['late_rows']:,}" if bound else ""
+    return words + late
 
 
 def _print_dataset(dataset: Dataset, counts: str, *, of_table: bool) -> None:
@@ -316,6 +341,8 @@ def _print_rows(console: Console, origin: Mapping[str, Any]) -> None:
     """Print the bad rows of an import, and the rows that span several lines."""
     for line in origin["bad_lines"]:
         console.print(f"  skipped: {line}", markup=False)
+    for line in origin.get("late_lines", ()):
+        console.print(f"  late: {line}", markup=False)
     if lines := origin["lines_in_bad_rows"]:
         console.print(f"lines inside bad rows, not read as rows: {lines:,}; {NO_QUOTES}")
     if rows := origin["rows_of_several_lines"]:

@@ -61,6 +61,58 @@ def test_the_shortest_file_runs_on_two_engines_is_verified_and_gets_its_page(
     assert "start a new run, or restore the code" in err
 
 
+RIDES = """
+import numpy as np
+
+from streamlab import arrays, workload
+from streamlab.workloads.model import InputType, Operator, Query, Window
+
+
+def station(t, out):
+    out.add(t.station)
+
+
+def add(w, t, out):
+    w[0].rides += 1
+
+
+def give(w, out):
+    out.emit(w[0].key, w[0].rides)
+
+
+RIDES = Operator(
+    name="rides",
+    inputs=(InputType(name="ride", fields=np.dtype([("station", np.int32)])),),
+    window=Window(advance=10, size=10),
+    output=np.dtype([("ts", np.int64), ("station", np.int64), ("rides", np.int64)]),
+    state=np.dtype([("rides", np.int64)]),
+    keys=station,
+    update=add,
+    expire=give,
+)
+TIMES = {"ts": [1, 12, 3, 15, 9, 18], "station": [1, 1, 1, 1, 2, 2]}
+WORKLOAD = workload(
+    Query(name="rides", operators=(RIDES,), at_end="AT_END"),
+    input=arrays(TIMES, ts="ts", out_of_order="6 ms"),
+)
+"""
+
+
+@pytest.mark.parametrize(("at_end", "outputs"), [("drop", 2), ("flush", 4)])
+def test_a_row_states_what_the_end_and_the_bound_on_lateness_left_out(
+    capsys, tmp_path: Path, at_end: str, outputs: int
+):
+    """Of six rides one is 9 late, and another 6; two windows are open at the end."""
+    path = tmp_path / "rides.py"
+    path.write_text(RIDES.replace("AT_END", at_end))
+    code, out, err = run_lab(capsys, path, "--engine", "reference")
+    assert code == EXIT_OK, (out, err)
+    (row,) = read_run(Path(out[-1])).rows
+    assert (row.events, row.outputs, row.at_end, row.outputs_at_end) == (5, outputs, at_end, 2)
+    late = "1 of 6 rows of arrays left out by the import: more than 6 ms late"
+    assert late in json.loads(row.warnings)
+
+
 def test_a_damaged_answer_is_called_wrong(capsys, path: Path):
     code, out, _ = run_lab(capsys, path, "--engine", "fake/corrupt")
     assert code == EXIT_WRONG_OUTPUT

@@ -36,6 +36,8 @@ class Meaning(TypedDict, total=False):
     unit: str
     streams: int
     max_bad: int
+    out_of_order: str | None
+    late: str
 
 
 def _meanings() -> list[Parameter]:

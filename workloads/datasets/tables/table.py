@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, parse_bound
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
 from streamlab.workloads.datasets.times.recognition import NAMES
@@ -82,6 +83,10 @@ class Table:
         unit: of event time in the dataset: `s`, `ms`, `us` or `ns`.
         streams: physical streams for each kind that can be split (`split`).
         max_bad: unreadable rows to skip; one more is an error.
+        out_of_order: the largest lateness of a row, such as `5 s`: how much earlier than the latest row before
+            it, in reading order, it may be. None: any; rows are always sorted by time.
+        late: what happens to rows that are later than that: `drop` leaves them out and counts them, `error`
+            fails.
 
     Raises:
         DatasetError: a value is out of range.
@@ -98,6 +103,8 @@ class Table:
     unit: str = "ms"
     streams: int = 1
     max_bad: int = 0
+    out_of_order: str | None = None
+    late: str = DROP
 
     def __post_init__(self) -> None:
         where = f"table {self.source.label}"
@@ -107,6 +114,15 @@ class Table:
             raise DatasetError(f"{where}: max_bad is {self.max_bad!r}; give 0 or more")
         if self.unit not in UNITS:
             raise DatasetError(f"{where}: unit is {self.unit!r}; give one of {', '.join(UNITS)}")
+        if self.out_of_order is not None:
+            parse_bound(self.out_of_order, self.unit, f"{where}: out_of_order")
+        if self.late not in (DROP, ERROR):
+            raise DatasetError(f"{where}: late is {self.late!r}; give drop or error")
+        if self.late != DROP and self.out_of_order is None:
+            raise DatasetError(
+                f"{where}: late is {self.late!r}, but no row is late without a bound; give "
+                "out_of_order, such as '5 s'"
+            )
         for role, name in self.roles().items():
             wrong = not isinstance(name, str) or not name
             if wrong and not (name is None and role in ("key", "kind")):
@@ -130,8 +146,16 @@ class Table:
 
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""
-        names = (entry.name for entry in fields(self) if entry.name != "source")
+        # Without a bound the form is that of earlier versions, whose datasets stay valid.
+        no_bound = ("out_of_order", "late") if self.out_of_order is None else ()
+        names = (entry.name for entry in fields(self) if entry.name not in ("source", *no_bound))
         return {**{name: getattr(self, name) for name in names}, "columns": dict(self.columns)}
+
+    def bound(self) -> int | None:
+        """Return the largest lateness in units of event time; None: no row is late."""
+        if self.out_of_order is None:
+            return None
+        return parse_bound(self.out_of_order, self.unit, "out_of_order")
 
 
 def _is_integer(value: object) -> bool:

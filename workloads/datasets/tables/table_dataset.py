@@ -146,7 +146,7 @@ def dataset_of(
     stored = None if made else catalog.find(recipe)  # callers have looked for what is made
     facts = catalog.origin(recipe)
     if stored is not None and facts is not None:
-        places = facts.get("bad_lines") or facts.get("several_lines")
+        places = facts.get("bad_lines") or facts.get("several_lines") or facts.get("late_lines")
         if facts.get("files") == named or not places:
             facts = {**facts, "files": named, "table": table.source.label}
             return catalog.restate(stored, source, licence, facts)

@@ -15,6 +15,7 @@ from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, take_rows
 from streamlab.workloads.datasets.tables.cells import is_text, mask_of, numbers, plain, shown
+from streamlab.workloads.datasets.tables.lateness import ERROR, Lateness
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
     KIND,
@@ -46,6 +47,7 @@ class Reading(RowReport):
         first_empty: the first of these rows, in words, by kind and field.
         numberings: dictionaries, by name.
         no_numbers: fields of whole numbers with a value that is not one.
+        lateness: how late rows are; rows left out as late and their lines are counted here only.
     """
 
     of_kind: list[int] = field(default_factory=list)
@@ -53,6 +55,7 @@ class Reading(RowReport):
     first_empty: dict[tuple[int, str], str] = field(default_factory=dict)
     numberings: dict[str, Numbering] = field(default_factory=dict)
     no_numbers: list[str] = field(default_factory=list)
+    lateness: Lateness
 
     def present_fields(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
         """Return the fields that rows of a kind carry, which are not empty in all of them."""
@@ -105,7 +108,7 @@ def read(
 def _read(
     table: Table, required: RequiredColumns, folder: Path, at: Callable[[int], None]
 ) -> tuple[Reading, Rows]:
-    reading = Reading(of_kind=[0] * len(required.kinds))
+    reading = Reading(of_kind=[0] * len(required.kinds), lateness=Lateness(bound=table.bound()))
     reader = TimeReader(
         table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
     )
@@ -122,7 +125,14 @@ def _read(
                 if not reading.rows and reading.bad > table.max_bad:
                     raise DatasetError(_all_bad(reading))
         rows = writer.rows()
-    reading.times = reader.report()
+    lateness = reading.lateness
+    reading.times = {**reader.report(), **lateness.facts(table.out_of_order)}
+    if lateness.rows and table.late == ERROR:
+        raise DatasetError(
+            f"{lateness.named[0]}; {lateness.rows:,} of {lateness.rows + reading.rows:,} rows are later than "
+            f"out_of_order={table.out_of_order!r}, at most by {lateness.largest:,} {table.unit}; give a longer "
+            'out_of_order, or leave late rows out with late="drop" (--late drop)'
+        )
     if reading.bad > table.max_bad:
         more = f"; {reading.bad:,} of {reading.bad + reading.rows:,} rows are bad" * (
             reading.bad > 1
@@ -192,17 +202,35 @@ class _Block:
         for record in self._chunk.bad:
             number = row_words(record.row, record.line, record.further)
             self._reading.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
-        good = np.delete(np.arange(rows), list(self._bad))
+        good = self._timely(np.delete(np.arange(rows), list(self._bad)), ts)
         self._reading.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
         return {name: self._good(name, column, good) for name, column in read.items()}
+
+    def _timely(
+        self, good: npt.NDArray[np.int64], ts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Return the good rows that are not late; record the late ones in the reading."""
+        lateness, times = self._reading.lateness, ts[good]
+        behind = lateness.measure(times)
+        if lateness.bound is None:
+            return good
+        late = behind > lateness.bound
+        for at in np.flatnonzero(late).tolist():
+            row = int(good[at])
+            words = (
+                f"{self._row(row)}: time {times[at]} is {behind[at]} before the latest time above"
+            )
+            lateness.count(words, int(self._chunk.further[row]))
+        return good[~late]
 
     def _made(self, name: str, part: Part) -> "pa.Array":
         """Return `FILE` or `ROW`, the columns of every table."""
         rows = self._chunk.batch.num_rows
         if name == FILE:
             return pa.repeat(part.file, rows)
-        first = self._reading.rows + self._reading.bad + 1
+        reading = self._reading
+        first = reading.rows + reading.bad + reading.lateness.rows + 1
         return pa.array(np.arange(first, first + rows))
 
     def _row(self, row: int) -> str:
