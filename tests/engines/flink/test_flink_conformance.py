@@ -6,6 +6,7 @@ cases, and one load.
 
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import psutil
@@ -23,7 +24,7 @@ from streamlab.workloads.model import DGSProgram
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of
 from tests.engines.separate_environment import requires_environment
-from tests.engines.tasks import task_of
+from tests.engines.tasks import check_task, task_of
 
 pytestmark = requires_environment(FlinkEngine)
 
@@ -72,6 +73,15 @@ def test_flink_conforms(variant, name, case, tmp_path):
 def test_a_stream_that_two_sources_read_is_in_order(variant, tmp_path):
     (single,) = [case for case in CASES if case.name == "a single stream"]
     check("event_window", single, tmp_path, setting(variant))
+
+
+def test_a_flushed_query_gets_its_last_windows(tmp_path):
+    found = workload("wordcount")
+    data = ordinary_input(found)
+    flushing = replace(found, program=replace(found.program, at_end="flush"))
+    task = task_of(flushing, data, tmp_path, "automatic", workers=2, options=QUICK)
+    _, answer = check_task(FlinkEngine(), task)
+    assert len(answer["ts"]) > len(found.oracle(data)["ts"])
 
 
 @pytest.mark.some(1)

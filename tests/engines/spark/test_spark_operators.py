@@ -43,6 +43,19 @@ def test_a_dataset_that_is_cut_counts_time_up_to_the_cut(name, variant, spark, t
     assert name != "paircount" or last == 60 > max(s.ts_max for s in short.streams)
 
 
+@pytest.mark.pairwise(strength=1)
+@pytest.mark.spark
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_flushed_query_gets_its_last_windows(variant, spark, tmp_path):
+    params = {"wa_ms": 30, "ws_ms": 60, "distance": 0}
+    data = operator_input("paircount", seed=4)
+    given = task("paircount", data, tmp_path, variant=variant, params=params)
+    program = replace(given.workload.program, at_end="flush")
+    flushing = replace(given, workload=replace(given.workload, program=program))
+    _, outputs = assert_right(flushing)
+    assert outputs > len(given.workload.oracle(data)["ts"])
+
+
 @pytest.mark.spark
 def test_a_stream_join_lets_go_of_tuples_that_the_watermark_has_passed(spark, tmp_path):
     data = operator_input("scale_join", seed=2)
