@@ -293,6 +293,12 @@ WARNINGS = (
         remedy="Correct the adapter, often a division by zero.",
     ),
     Advice(
+        title="Late rows",
+        sign=r"left out by the import: more than",
+        cause="Rows came later than `out_of_order` allows, so the input and the answer lack them.",
+        remedy='Give a longer bound, or `late="error"`; `lab data show ID` counts them.',
+    ),
+    Advice(
         title="Temporary folder",
         sign=r"remove the temporary folder",
         cause="The engine left files that the lab may not remove.",

@@ -8,6 +8,7 @@ import pytest
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
 from streamlab.lab.runner.launcher import run_trial
+from streamlab.reports.troubleshooting import advice_on_text
 from streamlab.results.store import read_run
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.registry import workload
@@ -111,6 +112,8 @@ def test_a_row_states_what_the_end_and_the_bound_on_lateness_left_out(
     assert (row.events, row.outputs, row.at_end, row.outputs_at_end) == (5, outputs, at_end, 2)
     late = "1 of 6 rows of arrays left out by the import: more than 6 ms late"
     assert late in json.loads(row.warnings)
+    advice = advice_on_text(late)
+    assert advice is not None and advice.title == "Late rows"
 
 
 def test_a_damaged_answer_is_called_wrong(capsys, path: Path):
