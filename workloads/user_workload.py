@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.workloads.argument_errors import check_arguments
-from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.tables import Table, TableSet
 from streamlab.workloads.datasets.user_input import InputFunction, input_function
 from streamlab.workloads.model import (
     Columns,
@@ -34,7 +34,7 @@ from streamlab.workloads.model.workload import ORACLE, REFERENCE
 def workload(
     program: Program | Operator,
     *,
-    input: Table | Callable[..., Any],
+    input: Table | Mapping[str, Table] | Callable[..., Any],
     name: str | None = None,
     title: str | None = None,
     paper: str = "",
@@ -47,9 +47,9 @@ def workload(
 
     Args:
         program: of one of the models (docs/model.md); an operator becomes a query of one operator.
-        input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`) or a function that makes the
-            events, see `streamlab.workloads.datasets.user_input`. Relative paths of a table are relative to
-            the calling file.
+        input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`), a table for each kind of the
+            program by name, or a function that makes the events, see `streamlab.workloads.datasets.user_input`.
+            Relative paths of a table are relative to the calling file.
         name: by meaning; None: the name of the file, or else of the program.
         title: one line for people; None: names the program.
         paper: where the workload is defined, if in a paper.
@@ -75,9 +75,10 @@ def workload(
     output = replace(output, tolerances={**output.tolerances, **(tolerances or {})})
     check_declared(program, output.tolerances)
     file = sys._getframe(2).f_globals.get("__file__")  # beyond the decorator's frame
-    source: Table | InputFunction
-    if isinstance(input, Table):
-        source = input if file is None else input.relative_to(Path(file).absolute().parent)
+    source: Table | TableSet | InputFunction
+    if isinstance(input, Table | Mapping):
+        table = input if isinstance(input, Table) else TableSet(by_kind=dict(input))
+        source = table if file is None else table.relative_to(Path(file).absolute().parent)
     elif callable(input):
         source = input_function(input)
     else:

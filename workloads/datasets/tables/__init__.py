@@ -12,11 +12,12 @@ from streamlab.workloads.datasets.tables.constructors import (
     parquet,
     rows,
 )
-from streamlab.workloads.datasets.tables.table import Table
+from streamlab.workloads.datasets.tables.table import Table, TableSet
 from streamlab.workloads.datasets.tables.table_dataset import content_key, dataset_of
 
 __all__ = [
     "Table",
+    "TableSet",
     "arrays",
     "arrow",
     "content_key",

@@ -1,13 +1,13 @@
 """Derives the columns that a program requires, and finds them in a table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Table
+from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Table, TableSet
 from streamlab.workloads.model import DGSProgram, Program, Query
 from streamlab.workloads.model.dataflow import Dataflow
 
@@ -96,6 +96,54 @@ class ChosenColumns:
     index: Mapping[str, int]
     kind: int | None
     names: Mapping[str, str]
+
+
+def tables_of_kinds(
+    tables: TableSet, required: RequiredColumns
+) -> tuple[list[Table], RequiredColumns]:
+    """Return the tables in the order of the kinds, and the fields that each kind's table has.
+
+    Raises:
+        DatasetError: a kind has no table, a table no kind, no table has a field, or two tables disagree on
+            whether a field is a text.
+    """
+    where = f"program {required.program}"
+    kinds = ", ".join(required.kinds)
+    for kind in tables.by_kind:
+        if kind not in required.kinds:
+            raise DatasetError(f"{where}: input {kind!r} is none of its kinds; it has {kinds}")
+    for kind in required.kinds:
+        if kind not in tables.by_kind:
+            raise DatasetError(f"{where}: kind {kind} has no table; give one for each of {kinds}")
+    in_order = [replace(tables.by_kind[kind], kind=f"={kind}") for kind in required.kinds]
+    if not required.certain:
+        of_kind = tuple(_fields_of(table, required) for table in in_order)
+        for name in (*required.fields, *required.lists):
+            if not any(name in fields for fields in of_kind):
+                raise DatasetError(
+                    f"{where}: none of the tables {tables.label} has a column for field {name}; "
+                    f'name it in one of them (columns={{"{name}": ...}})'
+                )
+        required = replace(required, of_kind=of_kind, certain=True)
+    for name in {name for table in in_order for name in table.ids}:
+        for table, fields in zip(in_order, required.of_kind, strict=True):
+            if name in fields and name not in table.ids:
+                raise DatasetError(
+                    f"table {table.label}: field {name} is a text in another table (ids), and is "
+                    f'not one here; give ids=["{name}"] in all tables that have it'
+                )
+    return in_order, required
+
+
+def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
+    """Return the fields for which a table has a column, or that it declares."""
+    part = next(table.source.parts(lambda done: None), None)
+    columns = (*(part.names if part else ()), FILE, ROW, NO_COLUMN)
+    return frozenset(
+        name
+        for name in (*required.fields, *required.lists)
+        if name in table.columns or table.columns.get(name, name) in columns
+    )
 
 
 def check_meaning(table: Table, required: RequiredColumns) -> None:

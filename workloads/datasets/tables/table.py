@@ -120,6 +120,15 @@ class Table:
                 "as Europe/Berlin, or UTC"
             ) from None
 
+    @property
+    def label(self) -> str:
+        """A short name for people."""
+        return self.source.label
+
+    def files(self) -> tuple[Path, ...]:
+        """As `Source.files`."""
+        return self.source.files()
+
     def relative_to(self, folder: Path) -> "Table":
         """Return the table with relative paths resolved against a folder."""
         return replace(self, source=self.source.relative_to(folder))
@@ -132,6 +141,56 @@ class Table:
         """Return all attributes except the source, in a JSON form."""
         names = (entry.name for entry in fields(self) if entry.name != "source")
         return {**{name: getattr(self, name) for name in names}, "columns": dict(self.columns)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSet:
+    """One table for each kind of a program, each with its own columns.
+
+    Fields of texts with equal names share one dictionary, and so do the keys of all tables.
+
+    Attributes:
+        by_kind: the table of each kind; no table says which kind its rows are of.
+
+    Raises:
+        DatasetError: a value is not a table, or the tables disagree on the unit of time.
+    """
+
+    by_kind: Mapping[str, Table]
+
+    def __post_init__(self) -> None:
+        for kind, table in self.by_kind.items():
+            if not isinstance(table, Table):
+                raise DatasetError(
+                    f"input {kind!r} is a {type(table).__name__}; give a table for each kind, such "
+                    f'as {{"{kind}": csv("{kind}.csv", ts="time")}}'
+                )
+            if table.kind is not None:
+                raise DatasetError(
+                    f"table {table.label}: kind is {table.kind!r}, but all its rows are of kind "
+                    f"{kind}, because it is the input {kind!r}; leave kind out"
+                )
+        units = {table.unit for table in self.by_kind.values()}
+        if len(units) > 1:
+            raise DatasetError(
+                f"tables {self.label} have the units of time {', '.join(sorted(units))}; give all "
+                "of them one unit"
+            )
+
+    @property
+    def label(self) -> str:
+        """A short name for people."""
+        return ", ".join(table.label for table in self.by_kind.values())
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the files of all tables, as `Source.files`."""
+        return tuple(file for table in self.by_kind.values() for file in table.files())
+
+    def relative_to(self, folder: Path) -> "TableSet":
+        """Return the tables with relative paths resolved against a folder."""
+        return TableSet(
+            by_kind={kind: table.relative_to(folder) for kind, table in self.by_kind.items()}
+        )
 
 
 def _is_integer(value: object) -> bool:

@@ -1,7 +1,7 @@
 """Makes the dataset of a table, or finds it by the table's content."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,13 +20,14 @@ from streamlab.workloads.datasets.executor import InProcess
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.split import Share, shares
-from streamlab.workloads.datasets.stream_table import StreamTable, select_rows, write_table
+from streamlab.workloads.datasets.stream_table import Rows, StreamTable, select_rows, write_table
 from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     check_meaning,
     required_columns,
+    tables_of_kinds,
 )
-from streamlab.workloads.datasets.tables.table import FILE, Table
+from streamlab.workloads.datasets.tables.table import FILE, Table, TableSet
 from streamlab.workloads.datasets.tables.table_reader import KEYS, Reading, read
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
@@ -89,13 +90,20 @@ def _dense_numbers(numbering: Numbering, below: int) -> npt.NDArray[np.int32] | 
     return np.array(values, np.int32)
 
 
-def content_key(table: Table, sums: Sequence[str] | None = None) -> str:
+def content_key(table: Table | TableSet, sums: Sequence[str] | None = None) -> str:
     """Return the SHA-256 of a table's content and declarations; file locations do not count.
 
     `sums` are the SHA-256 of its files; None: computed. Raises `DatasetError` if a file cannot be read.
     """
-    files = table.source.files()
+    files = table.files()
     sums = [file_sha256(path) for path in files] if sums is None else sums
+    if isinstance(table, TableSet):
+        rest, keys = list(sums), {}
+        for kind, each in table.by_kind.items():
+            count = len(each.files())
+            keys[kind] = content_key(each, rest[:count])
+            rest = rest[count:]
+        return hashlib.sha256(canonical(keys).encode()).hexdigest()
     parts = [VERSION, table.source.content(), sums, table.meaning()]
     if FILE in table.roles().values():
         parts.append([path.name for path in files])
@@ -103,7 +111,7 @@ def content_key(table: Table, sums: Sequence[str] | None = None) -> str:
 
 
 def dataset_of(
-    table: Table,
+    table: Table | TableSet,
     name: str,
     program: Program,
     catalog: Catalog,
@@ -113,7 +121,7 @@ def dataset_of(
     licence: str | None = None,
     made: Recipe | None = None,
 ) -> Dataset:
-    """Return a table as the input of a program, from the catalogue if present, else newly made.
+    """Return a table, or one for each kind, as the input of a program, from the catalogue if present, else newly made.
 
     `name` is the input's (`Workload.input_name`). `source` and `licence` describe the data for people. `made` is the
     recipe of a generated table, which identifies it instead of its content.
@@ -123,9 +131,20 @@ def dataset_of(
             unchanged.
     """
     required = required_columns(program)
-    check_meaning(table, required)
-    streams = shares(program, table.streams)
-    files = table.source.files()
+    if isinstance(table, TableSet):
+        tables, required = tables_of_kinds(table, required)
+        parts = {(kind,): each for kind, each in enumerate(tables)}
+    else:
+        parts = {tuple(range(len(required.kinds))): table}
+    for each in parts.values():
+        check_meaning(each, required)
+    streams = [
+        share
+        for kinds, each in parts.items()
+        for share in shares(program, each.streams)
+        if share.kind in kinds
+    ]
+    files = table.files()
     before = [_state(path) for path in files]
     sums = []
     for number, path in enumerate(files):
@@ -148,7 +167,7 @@ def dataset_of(
     if stored is not None and facts is not None:
         places = facts.get("bad_lines") or facts.get("several_lines")
         if facts.get("files") == named or not places:
-            facts = {**facts, "files": named, "table": table.source.label}
+            facts = {**facts, "files": named, "table": table.label}
             return catalog.restate(stored, source, licence, facts)
     size = sum(path.stat().st_size for path in files)
 
@@ -159,20 +178,35 @@ def dataset_of(
     with catalog.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
-        reading, rows = read(table, required, staging / "rows", at)
+        numberings: dict[str, Numbering] | None = {} if len(parts) > 1 else None
+        readings: list[Reading] = []
+        rows_of_kind: dict[int, tuple[Reading, Rows]] = {}
+        done = 0
+        for number, (kinds, each) in enumerate(parts.items()):
+            reading, rows = read(
+                each, required, staging / f"rows-{number}", partial(_shifted, at, done), numberings
+            )
+            done += sum(path.stat().st_size for path in each.files())
+            readings.append(reading)
+            rows_of_kind |= dict.fromkeys(kinds, (reading, rows))
+            if reading.descents:
+                _check_memory(reading.rows)
+                InProcess().order(rows.times, rows.order)
         if [_state(path) for path in files] != before:
-            raise DatasetError(f"{table.source.label} changed while it was read; import it again")
-        keys = keys_of(reading.numberings, len(required.kinds), table.source.label)
-        tables = tuple(_stream(share, required, reading, keys) for share in streams)
-        if reading.descents:
-            _check_memory(reading.rows)
-            InProcess().order(rows.times, rows.order)
+            raise DatasetError(f"{table.label} changed while it was read; import it again")
+        if not any(reading.rows for reading in readings):
+            raise DatasetError(f"{table.label} has no rows; there is nothing to import")
+        keys = keys_of(readings[0].numberings, len(required.kinds), table.label)
+        stream_tables = tuple(
+            _stream(share, required, rows_of_kind[share.kind][0], keys) for share in streams
+        )
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
         written = []
-        for index in range(len(tables)):
+        for index, share in enumerate(streams):
             if progress is not None:
-                progress("writing streams", index, len(tables))
-            written.append(write_table(tables, rows, folder, alphabet, index))
+                progress("writing streams", index, len(streams))
+            rows = rows_of_kind[share.kind][1]
+            written.append(write_table(stream_tables, rows, folder, alphabet, index))
         content = Content(
             workload=name,
             alphabet=alphabet,
@@ -180,11 +214,8 @@ def dataset_of(
             origin={
                 "import": "table",
                 "files": named,
-                "table": table.source.label,
-                **reading.origin(),
-                "streams": table.streams,
-                **reading.times,
-                "columns": {role: name for role, name in table.roles().items() if name},
+                "table": table.label,
+                **_origin(required, list(parts.values()), readings),
             }
             if made is None
             else _generated(made),
@@ -198,6 +229,41 @@ def dataset_of(
         )
         published = catalog.publish(folder, content, recipe)
     return published if made else catalog.restate(published, source, licence, content.origin)
+
+
+def _shifted(at: Callable[[int], None], before: int, done: int) -> None:
+    at(before + done)
+
+
+def _origin(
+    required: RequiredColumns, tables: Sequence[Table], readings: Sequence[Reading]
+) -> dict[str, Any]:
+    """Return what reading found; of several tables the totals, and each kind's own under `tables`."""
+    each = [
+        {
+            **reading.origin(),
+            "streams": table.streams,
+            **reading.times,
+            "columns": {role: name for role, name in table.roles().items() if name},
+        }
+        for table, reading in zip(tables, readings, strict=True)
+    ]
+    if len(each) == 1:
+        return each[0]
+    total: dict[str, Any] = {}
+    for name, value in readings[0].origin().items():
+        values = [facts[name] for facts in each]
+        if isinstance(value, bool):
+            total[name] = any(values)
+        elif isinstance(value, list):
+            total[name] = [words for part in values for words in part]
+        else:
+            total[name] = sum(values)
+    by_kind = {
+        kind: {"table": table.label, **facts}
+        for kind, table, facts in zip(required.kinds, tables, each, strict=True)
+    }
+    return {**total, "tables": by_kind}
 
 
 def _generated(made: Recipe) -> dict[str, Any]:

@@ -73,17 +73,23 @@ class Reading(RowReport):
 
 
 def read(
-    table: Table, required: RequiredColumns, folder: Path, at: Callable[[int], None]
+    table: Table,
+    required: RequiredColumns,
+    folder: Path,
+    at: Callable[[int], None],
+    numberings: dict[str, Numbering] | None = None,
 ) -> tuple[Reading, Rows]:
     """Write all good rows to a folder: `ts`, `kind`, `key`, and the fields.
 
-    If the program does not declare the fields of a kind, and only some of its rows lack one, the table is
+    `numberings` are dictionaries that other tables share; None: the table has its own. If the program
+    does not declare the fields of a kind, and only some of its rows lack one, the table is
     read again, with these rows as bad ones.
 
     Raises:
-        DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are.
+        DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are. No
+            rows are no error.
     """
-    reading, rows = _read(table, required, folder, at)
+    reading, rows = _read(table, required, folder, at, {} if numberings is None else numberings)
     partial = reading.partial_fields(required)
     if not partial:
         return reading, rows
@@ -99,13 +105,17 @@ def read(
     of_kind = tuple(
         frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
     )
-    return _read(table, replace(required, of_kind=of_kind, certain=True), folder, at)
+    return _read(table, replace(required, of_kind=of_kind, certain=True), folder, at, {})
 
 
 def _read(
-    table: Table, required: RequiredColumns, folder: Path, at: Callable[[int], None]
+    table: Table,
+    required: RequiredColumns,
+    folder: Path,
+    at: Callable[[int], None],
+    numberings: dict[str, Numbering],
 ) -> tuple[Reading, Rows]:
-    reading = Reading(of_kind=[0] * len(required.kinds))
+    reading = Reading(of_kind=[0] * len(required.kinds), numberings=numberings)
     reader = TimeReader(
         table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
     )
@@ -130,12 +140,8 @@ def _read(
         raise DatasetError(
             f"{reading.bad_lines[0]}{more}; {reading.excess()} (max_bad={reading.bad})"
         )
-    if not reading.rows:
-        raise DatasetError(
-            _all_bad(reading)
-            if reading.bad
-            else f"{table.source.label} has no rows; there is nothing to import"
-        )
+    if not reading.rows and reading.bad:
+        raise DatasetError(_all_bad(reading))
     return reading, rows
 
 
