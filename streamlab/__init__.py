@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamlab.lab.notebook import run
     from streamlab.workloads.datasets.tables import arrays, arrow, csv, frame, parquet, rows
+    from streamlab.workloads.join_workload import join
     from streamlab.workloads.user_workload import workload
 
 _TABLES = "streamlab.workloads.datasets.tables"
@@ -18,6 +19,7 @@ _PUBLIC = {
     "arrow": _TABLES,
     "csv": _TABLES,
     "frame": _TABLES,
+    "join": "streamlab.workloads.join_workload",
     "parquet": _TABLES,
     "rows": _TABLES,
     "run": "streamlab.lab.notebook",
@@ -25,7 +27,7 @@ _PUBLIC = {
 }
 """The module of each public name. Imported on first use, because measured processes import this package."""
 
-__all__ = ["arrays", "arrow", "csv", "frame", "parquet", "rows", "run", "workload"]
+__all__ = ["arrays", "arrow", "csv", "frame", "join", "parquet", "rows", "run", "workload"]
 
 
 def __getattr__(name: str) -> Any:

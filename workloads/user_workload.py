@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.tables import Table, TableSet
@@ -28,6 +28,8 @@ from streamlab.workloads.model.answers.floats import Tolerances, check_declared
 from streamlab.workloads.model.answers.output_order import inferred_output
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.workload import ORACLE, REFERENCE
+
+AnyTable = TypeVar("AnyTable", bound=Table | TableSet)
 
 
 @check_arguments(ModelError)
@@ -74,11 +76,11 @@ def workload(
     output = output or inferred_output(program, key_field)
     output = replace(output, tolerances={**output.tolerances, **(tolerances or {})})
     check_declared(program, output.tolerances)
-    file = sys._getframe(2).f_globals.get("__file__")  # beyond the decorator's frame
+    file = caller_file()
     source: Table | TableSet | InputFunction
     if isinstance(input, Table | Mapping):
         table = input if isinstance(input, Table) else TableSet(by_kind=dict(input))
-        source = table if file is None else table.relative_to(Path(file).absolute().parent)
+        source = beside(table, file)
     elif callable(input):
         source = input_function(input)
     else:
@@ -86,8 +88,24 @@ def workload(
             f"workload {program.name}: input is a {type(input).__name__}; give a table, such as "
             'csv("data.csv", ts="time"), or a function that makes one'
         )
+    return workload_of_source(
+        program, source, output, name=name or name_of(file), title=title, paper=paper, oracle=oracle
+    )
+
+
+def workload_of_source(
+    program: Program,
+    source: Table | TableSet | InputFunction,
+    output: OutputType,
+    *,
+    name: str | None,
+    title: str | None,
+    paper: str = "",
+    oracle: Callable[[Input], Columns] | None = None,
+) -> Workload:
+    """Return the workload of a program and its source of events; see `workload`."""
     return Workload(
-        name=name or _name_of(file) or program.name,
+        name=name or program.name,
         title=title or f"program {program.name}",
         paper=paper,
         program=program,
@@ -102,7 +120,20 @@ def workload(
     )
 
 
-def _name_of(file: str | None) -> str | None:
+def caller_file() -> str | None:
+    """Return the file that called the public function, wrapped by `check_arguments`, that calls this one."""
+    file: str | None = sys._getframe(3).f_globals.get("__file__")
+    return file
+
+
+def beside(table: AnyTable, file: str | None) -> AnyTable:
+    """Return a table with relative paths resolved against the folder of a file, if there is one."""
+    # Each kind of table returns its own kind.
+    return table if file is None else table.relative_to(Path(file).absolute().parent)  # type: ignore[return-value]
+
+
+def name_of(file: str | None) -> str | None:
+    """Return the name of a workload by the name of its file; None: the file has no useful name."""
     stem = "" if file is None else Path(file).stem
     if stem.startswith("__"):
         return None

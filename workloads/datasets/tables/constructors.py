@@ -17,7 +17,7 @@ from streamlab.workloads.datasets.tables.files import (
 )
 from streamlab.workloads.datasets.tables.memory import arrays_source, frame_source, rows_source
 from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, required_columns
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Source, Table
+from streamlab.workloads.datasets.tables.table import MADE_COLUMNS, NO_COLUMN, Source, Table
 from streamlab.workloads.datasets.text.csv_text import parse_delimiter
 from streamlab.workloads.model import Program
 
@@ -77,7 +77,7 @@ def csv(
     """
     delimiter = parse_delimiter(delimiter, "csv: delimiter")
     named = [ts, meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
-    columns = [str(name) for name in named if name not in (None, NO_COLUMN, FILE, ROW)]
+    columns = [str(name) for name in named if name not in (None, NO_COLUMN, *MADE_COLUMNS)]
     numbered = bool(columns) and all(name.isdecimal() for name in columns)
     source = TextFiles(
         paths=paths_of(path), delimiter=delimiter, quoted=quoted, header=not numbered

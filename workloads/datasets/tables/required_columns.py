@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Table, TableSet
+from streamlab.workloads.datasets.tables.table import (
+    FILE,
+    MADE_COLUMNS,
+    NO_COLUMN,
+    ROW,
+    Table,
+    TableSet,
+)
 from streamlab.workloads.model import DGSProgram, Program, Query
 from streamlab.workloads.model.dataflow import Dataflow
 
@@ -90,7 +97,7 @@ class ChosenColumns:
     Attributes:
         index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`; only columns of the part.
         kind: the kind of all rows; None: the column of `kind` holds it.
-        names: of the columns, by role, including `FILE` and `ROW`.
+        names: of the columns, by role, including `MADE_COLUMNS`.
     """
 
     index: Mapping[str, int]
@@ -202,7 +209,7 @@ def choose(
     index = {
         role: _find(role, column, names, place)
         for role, column in roles.items()
-        if column not in (FILE, ROW)
+        if column not in MADE_COLUMNS
     }
     return ChosenColumns(index=index, kind=fixed, names=roles)
 

@@ -23,6 +23,13 @@ FILE, ROW = "@file", "@row"
 all files."""
 
 
+START = "@start"
+"""The column of times of a table without times, such as a list of customers: its rows are as early as the first
+row of the other tables of its `TableSet`."""
+
+MADE_COLUMNS = (FILE, ROW, START)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """Rows with the same columns: a file, a member of an archive, or all rows in memory.
@@ -70,7 +77,7 @@ class Table:
 
     Attributes:
         source: where rows come from.
-        ts: the column of event times.
+        ts: the column of event times; `@start` (`START`): rows are as early as the first of other tables.
         key: the column of keys, whole numbers or texts, for a keyed program.
         kind: the column with the names of kinds; or the kind of all rows, if no column has this
             name; `=view` always means the kind. None: the program has one kind.

@@ -27,7 +27,7 @@ from streamlab.workloads.datasets.tables.required_columns import (
     required_columns,
     tables_of_kinds,
 )
-from streamlab.workloads.datasets.tables.table import FILE, Table, TableSet
+from streamlab.workloads.datasets.tables.table import FILE, START, Table, TableSet
 from streamlab.workloads.datasets.tables.table_reader import KEYS, Reading, read
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
@@ -131,6 +131,7 @@ def dataset_of(
             unchanged.
     """
     required = required_columns(program)
+    parts: dict[tuple[int, ...], Table]
     if isinstance(table, TableSet):
         tables, required = tables_of_kinds(table, required)
         parts = {(kind,): each for kind, each in enumerate(tables)}
@@ -196,6 +197,7 @@ def dataset_of(
             raise DatasetError(f"{table.label} changed while it was read; import it again")
         if not any(reading.rows for reading in readings):
             raise DatasetError(f"{table.label} has no rows; there is nothing to import")
+        _set_starts(list(parts.values()), [rows_of_kind[kinds[0]][1] for kinds in parts])
         keys = keys_of(readings[0].numberings, len(required.kinds), table.label)
         stream_tables = tuple(
             _stream(share, required, rows_of_kind[share.kind][0], keys) for share in streams
@@ -231,6 +233,23 @@ def dataset_of(
     return published if made else catalog.restate(published, source, licence, content.origin)
 
 
+def _set_starts(tables: Sequence[Table], rows: Sequence[Rows]) -> None:
+    """Set the times of tables without times to the first time of the others."""
+    if all(table.ts != START for table in tables):
+        return
+    timed = [each for table, each in zip(tables, rows, strict=True) if table.ts != START]
+    if not timed:
+        raise DatasetError(
+            f"table {tables[0].label}: ts is {START}, the first time of other tables, and there is "
+            "none with times; name a column of times (ts=...)"
+        )
+    firsts = [np.memmap(each.times, np.int64, "r").min() for each in timed if each.count]
+    start = int(min(firsts, default=0))
+    for table, each in zip(tables, rows, strict=True):
+        if table.ts == START and each.count:
+            np.full(each.count, start, np.int64).tofile(each.times)
+
+
 def _shifted(at: Callable[[int], None], before: int, done: int) -> None:
     at(before + done)
 
@@ -263,7 +282,7 @@ def _origin(
         kind: {"table": table.label, **facts}
         for kind, table, facts in zip(required.kinds, tables, each, strict=True)
     }
-    return {**total, "tables": by_kind}
+    return {**total, "unit": tables[0].unit, "tables": by_kind}
 
 
 def _generated(made: Recipe) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     choose,
 )
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, Part, Table
+from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, START, Part, Table
 from streamlab.workloads.datasets.text.csv_text import row_words
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.text.report import RowReport
@@ -180,8 +180,10 @@ class _Block:
     def columns(self) -> Mapping[str, Column]:
         """Return the good rows; record the bad ones in the reading."""
         rows = self._chunk.batch.num_rows
-        ts, bad = self._times.read(self._cells[TS], self._where(TS), self._row_of_file)
-        self._note(TS, bad)
+        ts = np.zeros(rows, np.int64)
+        if self._chosen.names[TS] != START:
+            ts, bad = self._times.read(self._cells[TS], self._where(TS), self._row_of_file)
+            self._note(TS, bad)
         read: dict[str, npt.NDArray[Any] | ListColumn | pa.Array] = {"ts": ts}
         read["kind"] = kind = self._kinds(rows)
         if KEY in self._cells:
@@ -204,8 +206,10 @@ class _Block:
         return {name: self._good(name, column, good) for name, column in read.items()}
 
     def _made(self, name: str, part: Part) -> "pa.Array":
-        """Return `FILE` or `ROW`, the columns of every table."""
+        """Return one of `MADE_COLUMNS`; the times of `START` are set later."""
         rows = self._chunk.batch.num_rows
+        if name == START:
+            return pa.nulls(rows)
         if name == FILE:
             return pa.repeat(part.file, rows)
         first = self._reading.rows + self._reading.bad + 1

@@ -1,0 +1,90 @@
+"""Infers the types of a table's columns from its first rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.datasets import pa, pc
+from streamlab.workloads.datasets.arrow import has_hexadecimal
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.cells import is_text, plain
+from streamlab.workloads.datasets.tables.table import Table
+
+TEXT = None
+"""The type of a column of texts, which become numbers by a dictionary."""
+
+_CODE = r"^[+-]?0[0-9]"
+"""Digits after a leading zero, as in a postal code: not a number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The columns of a table.
+
+    Attributes:
+        names: of all columns, in order.
+        types: the type of each requested column; None: text.
+    """
+
+    names: tuple[str, ...]
+    types: dict[str, np.dtype[Any] | None]
+
+
+def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
+    """Return the names of a table's columns, and the types of some (None: all) in its first block of rows.
+
+    Whole numbers are int64, other numbers float64, `true` and `false` bool, and the rest, digits after a leading
+    zero among them, texts. Columns without a value are texts.
+
+    Raises:
+        DatasetError: the table cannot be read, has no column of a name, or a column has no such type.
+    """
+    part = next(table.source.parts(lambda done: None), None)
+    if part is None:
+        raise DatasetError(f"table {table.label} has no columns; give a table with a header")
+    chosen = list(part.names if columns is None else dict.fromkeys(columns))
+    for name in chosen:
+        if part.names.count(name) != 1:
+            raise DatasetError(
+                f"{part.place}: {part.names.count(name)} columns are called {name}; there are "
+                f"{', '.join(part.names)}"
+            )
+    chunk = next(iter(part.chunks([part.names.index(name) for name in chosen] or [0])), None)
+    types: dict[str, np.dtype[Any] | None] = dict.fromkeys(chosen, TEXT)
+    if chunk is not None:
+        for number, name in enumerate(chosen):
+            types[name] = type_of_cells(chunk.batch.column(number), f"{part.place}: column {name}")
+    return Header(names=part.names, types=types)
+
+
+def type_of_cells(cells: "pa.Array", place: str) -> np.dtype[Any] | None:
+    """Return the type of a column by its cells; None: text. Raises `DatasetError` for other types."""
+    column = plain(cells)
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        return np.dtype(np.bool_)
+    if pa.types.is_integer(kind):
+        return np.dtype(np.int64)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return np.dtype(np.float64)
+    if pa.types.is_null(kind):
+        return TEXT
+    if not is_text(kind):
+        raise DatasetError(f"{place} is of type {kind}; give numbers, booleans or texts")
+    texts = pc.utf8_trim_whitespace(column)
+    texts = texts.filter(pc.fill_null(pc.not_equal(texts, ""), False))
+    if not len(texts) or has_hexadecimal(texts):
+        return TEXT
+    if pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
+        return TEXT
+    if pc.all(pc.is_in(pc.utf8_lower(texts), pa.array(["true", "false"]))).as_py():
+        return np.dtype(np.bool_)
+    for target in (np.int64, np.float64):
+        try:
+            texts.cast(pa.from_numpy_dtype(target))
+        except pa.ArrowInvalid:
+            continue
+        return np.dtype(target)
+    return TEXT
