@@ -115,11 +115,12 @@ def join(
         mapping = {f.name: sources[f.name] for f in fields if f.side == side and not f.time}
         ids = tuple(n for n in mapping if n in texts)
         if how == "asof":
-            tables[side] = replace(table, key=columns[side], columns=mapping, ids=ids)
+            renamed = _renamed(table, {**mapping, "key": columns[side]})
+            tables[side] = replace(renamed, key=columns[side], columns=mapping, ids=ids)
         else:
             keys = (key,) if key_type is None else ()
             mapping[key] = columns[side]
-            tables[side] = replace(table, columns=mapping, ids=(*keys, *ids))
+            tables[side] = replace(_renamed(table, mapping), columns=mapping, ids=(*keys, *ids))
     if how == "asof":
         program: Any = asof_join(shape, bounded=within is not None)
         output = OutputType(kinds=(shape.name,), depends=never, key_field=key)
@@ -133,6 +134,16 @@ def join(
         name=name or name_of(file),
         title=title or f"{how} join of {sides[LEFT].label} and {sides[RIGHT].label}",
     )
+
+
+def _renamed(table: Table, columns: Mapping[str, str]) -> Table:
+    """Return a table whose settings by column are by field; those of unread columns stay, and are refused."""
+    read = set(columns.values())
+    fill = {name: table.fill[column] for name, column in columns.items() if column in table.fill}
+    rest = {name: value for name, value in table.fill.items() if name not in read}
+    skip = [name for name, column in columns.items() if column in table.skip_missing]
+    skip += [name for name in table.skip_missing if name not in read]
+    return replace(table, fill={**fill, **rest}, skip_missing=tuple(skip))
 
 
 def _plain(table: Table, side: str) -> Table:

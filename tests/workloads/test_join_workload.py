@@ -125,3 +125,23 @@ def test_durations_have_units():
     for wrong in (-1, True, "10", "min", "1.5 s"):
         with pytest.raises(DatasetError, match="give a duration such as"):
             parse_duration(wrong, "s", "x")  # type: ignore[arg-type]
+
+
+def test_missing_values_are_filled_or_left_out_by_column(tmp_path: Path):
+    lines = ("t,user,page,n", "1,a,,3", "2,,x,4", "3,a,y,")
+    left = csv(
+        text(tmp_path / "a.csv", *lines), ts="t", fill={"page": "none"}, skip_missing=["user", "n"]
+    )
+    right = csv(text(tmp_path / "b.csv", "u,who", "1,a"), ts="u")
+    for how in ("inner", "asof"):
+        subject = join(left, right, on=("user", "who"), within=9, how=how, name="n")  # type: ignore[arg-type]
+        dataset = ensure(subject, {}, 0, 0, catalog=Catalog(root=tmp_path / "data"))
+        answer = subject.oracle(dataset.load())
+        assert (answer["t"].tolist(), answer["n"].tolist()) == ([1], [3])
+        key = "user" if how == "inner" else "key"
+        assert dataset.origin["tables"]["left"]["skipped_by_field"] == {key: 1, "n": 1}
+        assert dataset.origin["filled_by_field"] == {"page": 1}
+    unread = csv(tmp_path / "a.csv", ts="t", skip_missing="other")
+    with pytest.raises(DatasetError, match="skip_missing names other, which is no field"):
+        made = join(unread, right, on=("user", "who"), within=9, name="n")
+        ensure(made, {}, 0, 0, catalog=Catalog(root=tmp_path / "data"))

@@ -217,6 +217,7 @@ def table_words(dataset: Dataset) -> list[str]:
         return []
     return [
         f"{kind}: {facts['table']}, {facts['rows']:,} rows, {facts['bad_rows']:,} bad, "
+        f"{facts['skipped_rows']:,} left out without a value, "
         f"{facts['rows_out_of_order']:,} out of order; times: {facts.get('times')}"
         for kind, facts in tables.items()
     ]

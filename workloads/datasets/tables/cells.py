@@ -69,7 +69,7 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
         if value is None:
             continue
         try:
-            values[row] = _exact(value, dtype)
+            values[row] = exact_value(value, dtype)
         except ValueError as error:
             bad[row] = f"{shown(value)} {error}"
     return Numbers(values=values, empty=empty, bad=bad)
@@ -124,7 +124,7 @@ def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     return values
 
 
-def _exact(value: Any, dtype: np.dtype[Any]) -> Any:
+def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a value converted to the type; raises `ValueError` with the end of a sentence if that changes it."""
     text = isinstance(value, str)
     if dtype == np.bool_:

@@ -31,6 +31,8 @@ class Meaning(TypedDict, total=False):
     kind: str | None
     columns: Mapping[str, str] | None
     ids: Sequence[str]
+    fill: Mapping[str, Any]
+    skip_missing: Sequence[str]
     time_format: str | None
     zone: str
     unit: str
@@ -129,14 +131,15 @@ def rows(
 
 def _table(source: Source, ts: str, **meaning: Unpack[Meaning]) -> Table:
     settings: dict[str, Any] = {name: value for name, value in meaning.items() if value is not None}
-    if not isinstance(settings.get("columns", {}), Mapping):
-        raise DatasetError(
-            f"table {source.label}: columns is {settings['columns']!r:.60}; give a mapping from "
-            "fields to columns"
-        )
-    if "ids" in settings:
-        ids = settings["ids"]
-        settings["ids"] = (ids,) if isinstance(ids, str) else tuple(ids)
+    for name, of in (("columns", "columns"), ("fill", "values")):
+        if not isinstance(settings.get(name, {}), Mapping):
+            raise DatasetError(
+                f"table {source.label}: {name} is {settings[name]!r:.60}; give a mapping from "
+                f"fields to {of}"
+            )
+    for name in {"ids", "skip_missing"} & settings.keys():
+        value = settings[name]
+        settings[name] = (value,) if isinstance(value, str) else tuple(value)
     return Table(source=source, ts=ts, **settings)
 
 

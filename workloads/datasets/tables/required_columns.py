@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.cells import exact_value
 from streamlab.workloads.datasets.tables.table import (
     FILE,
     MADE_COLUMNS,
@@ -14,6 +15,7 @@ from streamlab.workloads.datasets.tables.table import (
     ROW,
     Table,
     TableSet,
+    flagged_field,
 )
 from streamlab.workloads.model import DGSProgram, Program, Query
 from streamlab.workloads.model.dataflow import Dataflow
@@ -146,11 +148,13 @@ def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
     """Return the fields for which a table has a column, or that it declares."""
     part = next(table.source.parts(lambda done: None), None)
     columns = (*(part.names if part else ()), FILE, ROW, NO_COLUMN)
-    return frozenset(
+    names = {
         name
         for name in (*required.fields, *required.lists)
-        if name in table.columns or table.columns.get(name, name) in columns
-    )
+        if name in table.columns or name in columns
+    }
+    flags = {name for name in required.fields if flagged_field(name, required.fields) in names}
+    return frozenset(names | flags)
 
 
 def check_meaning(table: Table, required: RequiredColumns) -> None:
@@ -162,8 +166,14 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
     """
     where = f"table {table.source.label}, program {required.program}"
     fields = (*required.fields, *required.lists)
-    for what, names in (("columns", table.columns), ("ids", table.ids)):
-        unknown = [name for name in names if name not in fields]
+    keys = (KEY,) if required.keyed else ()
+    for what, names, others in (
+        ("columns", table.columns, ()),
+        ("ids", table.ids, ()),
+        ("fill", table.fill, keys),
+        ("skip_missing", table.skip_missing, keys),
+    ):
+        unknown = [name for name in names if name not in (*fields, *others)]
         if unknown:
             raise DatasetError(
                 f"{where}: {what} names {', '.join(unknown)}, which is no field of the program; "
@@ -172,6 +182,8 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
     for name in table.ids:
         if {**required.fields, **required.lists}[name].kind not in "iu":
             raise DatasetError(f"{where}: ids names {name}, whose type is not a whole number")
+    for name, value in table.fill.items():
+        _check_fill(table, required, name, value, where)
     if table.key is not None and not required.keyed:
         raise DatasetError(
             f"{where}: key is {table.key!r}, but the program has no keys; leave it out, "
@@ -184,6 +196,27 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
             f"{where}: the program has the kinds {', '.join(required.kinds)}; say which column names "
             "them, or which kind all rows are of (kind=...)"
         )
+
+
+def _check_fill(
+    table: Table, required: RequiredColumns, name: str, value: object, where: str
+) -> None:
+    if name in table.skip_missing:
+        raise DatasetError(f"{where}: {name} is in fill and in skip_missing; give one of them")
+    if name in required.lists:
+        raise DatasetError(
+            f"{where}: fill has {name}, a field of lists; rows without one are empty"
+        )
+    if name == KEY or name in table.ids:
+        if not isinstance(value, str) or not value.strip():
+            raise DatasetError(f"{where}: fill has {value!r} for {name}; give a text")
+        return
+    try:
+        exact_value(value, required.fields[name])
+    except (TypeError, ValueError, ArithmeticError):
+        raise DatasetError(
+            f"{where}: fill has {value!r} for {name}; give a value of type {required.fields[name]}"
+        ) from None
 
 
 def choose(
@@ -204,7 +237,8 @@ def choose(
     needed = frozenset().union(*required.of_kind) if fixed is None else required.of_kind[fixed]
     for name in (*required.fields, *required.lists):
         column = table.columns.get(name, name)
-        if name in needed and column != NO_COLUMN:
+        made = column not in names and flagged_field(name, required.fields)
+        if name in needed and column != NO_COLUMN and not made:
             roles[f".{name}"] = column
     index = {
         role: _find(role, column, names, place)

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
+import numpy as np
+
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
@@ -28,6 +30,8 @@ START = "@start"
 row of the other tables of its `TableSet`."""
 
 MADE_COLUMNS = (FILE, ROW, START)
+
+_MISSING = "_missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,9 @@ class Table:
         columns: the column of each field of the program, if named differently;
             `"-"` (`NO_COLUMN`): the table lacks the field, which is then 0, or an empty list.
         ids: fields whose texts become numbers, by a dictionary that is stored with the dataset.
+        fill: the value of a field, or of `key`, in rows without one. Without, such rows are bad, unless the
+            program has a bool field `FIELD_missing`: it is then True, and the field 0 or an empty text.
+        skip_missing: fields, or `key`: rows without a value are left out and counted.
         time_format: the format of times, see `times`; None: recognized from the data.
         zone: IANA time zone of times without a zone.
         unit: of event time in the dataset: `s`, `ms`, `us` or `ns`.
@@ -100,6 +107,8 @@ class Table:
     kind: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
+    fill: Mapping[str, Any] = field(default_factory=dict)
+    skip_missing: tuple[str, ...] = ()
     time_format: str | None = None
     zone: str = "UTC"
     unit: str = "ms"
@@ -147,7 +156,8 @@ class Table:
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""
         names = (entry.name for entry in fields(self) if entry.name != "source")
-        return {**{name: getattr(self, name) for name in names}, "columns": dict(self.columns)}
+        values = {name: getattr(self, name) for name in names}
+        return {**values, "columns": dict(self.columns), "fill": dict(self.fill)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +208,12 @@ class TableSet:
         return TableSet(
             by_kind={kind: table.relative_to(folder) for kind, table in self.by_kind.items()}
         )
+
+
+def flagged_field(name: str, fields: Mapping[str, Any]) -> str | None:
+    """Return the field of whose absence a field `FIELD_missing` tells; None: it is a field like others."""
+    base = name.removesuffix(_MISSING)
+    return base if base != name and base in fields and fields[name] == np.bool_ else None
 
 
 def _is_integer(value: object) -> bool:

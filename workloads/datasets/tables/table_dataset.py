@@ -1,6 +1,7 @@
 """Makes the dataset of a table, or finds it by the table's content."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -196,7 +197,9 @@ def dataset_of(
         if [_state(path) for path in files] != before:
             raise DatasetError(f"{table.label} changed while it was read; import it again")
         if not any(reading.rows for reading in readings):
-            raise DatasetError(f"{table.label} has no rows; there is nothing to import")
+            skipped = {name: n for reading in readings for name, n in reading.skipped.items()}
+            words = "".join(f" ({n:,} without {name})" for name, n in skipped.items())
+            raise DatasetError(f"{table.label} has no rows{words}; there is nothing to import")
         _set_starts(list(parts.values()), [rows_of_kind[kinds[0]][1] for kinds in parts])
         keys = keys_of(readings[0].numberings, len(required.kinds), table.label)
         stream_tables = tuple(
@@ -274,6 +277,8 @@ def _origin(
         values = [facts[name] for facts in each]
         if isinstance(value, bool):
             total[name] = any(values)
+        elif isinstance(value, dict):
+            total[name] = dict(sum((Counter(part) for part in values), Counter()))
         elif isinstance(value, list):
             total[name] = [words for part in values for words in part]
         else:

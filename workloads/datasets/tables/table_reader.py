@@ -23,7 +23,14 @@ from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     choose,
 )
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, START, Part, Table
+from streamlab.workloads.datasets.tables.table import (
+    FILE,
+    NO_COLUMN,
+    START,
+    Part,
+    Table,
+    flagged_field,
+)
 from streamlab.workloads.datasets.text.csv_text import row_words
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.text.report import RowReport
@@ -46,6 +53,9 @@ class Reading(RowReport):
         first_empty: the first of these rows, in words, by kind and field.
         numberings: dictionaries, by name.
         no_numbers: fields of whole numbers with a value that is not one.
+        skipped: number of rows that `skip_missing` leaves out, by the first field without a value.
+        lines_in_skipped: number of lines of these rows after their first.
+        filled: number of values from `fill`, by field.
     """
 
     of_kind: list[int] = field(default_factory=list)
@@ -53,6 +63,24 @@ class Reading(RowReport):
     first_empty: dict[tuple[int, str], str] = field(default_factory=dict)
     numberings: dict[str, Numbering] = field(default_factory=dict)
     no_numbers: list[str] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    lines_in_skipped: int = 0
+    filled: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def rows_read(self) -> int:
+        """The number of all rows so far."""
+        return self.rows + self.bad + sum(self.skipped.values())
+
+    def origin(self) -> dict[str, object]:
+        """Return the counts for the record of a dataset."""
+        more: dict[str, object] = {
+            "skipped_rows": sum(self.skipped.values()),
+            "lines_in_skipped_rows": self.lines_in_skipped,
+            "skipped_by_field": self.skipped,
+            "filled_by_field": self.filled,
+        }
+        return {**RowReport.origin(self), **more}
 
     def present_fields(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
         """Return the fields that rows of a kind carry, which are not empty in all of them."""
@@ -93,14 +121,16 @@ def read(
     partial = reading.partial_fields(required)
     if not partial:
         return reading, rows
+    refused = {at: n for at, n in partial.items() if at[1] not in table.skip_missing}
     # A row may lack several fields: this counts it several times, the second reading does not.
-    if reading.bad + max(partial.values()) > table.max_bad:
-        first = next(iter(partial))
+    if reading.bad + max(refused.values(), default=0) > table.max_bad:
+        first = next(iter(refused or partial))
         raise DatasetError(
             f"{reading.first_empty[first]} is empty, as in {partial[first]:,} of "
             f"{reading.of_kind[first[0]]:,} rows of kind {required.kinds[first[0]]}; all rows of a "
             "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
-            f"{reading.bad + sum(partial.values())}"
+            f"{reading.bad + sum(refused.values())} or --skip-missing {first[1]}, or fill them with "
+            f"--fill {first[1]}=..."
         )
     of_kind = tuple(
         frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
@@ -170,7 +200,11 @@ class _Block:
         self._table, self._required, self._chosen, self._chunk = table, required, chosen, chunk
         self._place, self._file, self._reading, self._times = part.place, part.file, reading, times
         self._bad: dict[int, str] = {}
-        self._empty: dict[str, npt.NDArray[np.bool_]] = {}
+        self._skipped: dict[int, str] = {}
+        self._empty: dict[
+            str, npt.NDArray[np.bool_]
+        ] = {}  # without those that `fill` gives a value
+        self._lacking: dict[str, npt.NDArray[np.bool_]] = {}
         in_part = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
         self._cells = {
             role: plain(in_part[role]) if role in in_part else self._made(name, part)
@@ -188,8 +222,17 @@ class _Block:
         read["kind"] = kind = self._kinds(rows)
         if KEY in self._cells:
             read["key"] = self._texts(KEY)
+        flags = {}
         for name, dtype in self._required.fields.items():
-            read[f".{name}"] = self._field(name, dtype, rows)
+            base = None if f".{name}" in self._cells else flagged_field(name, self._required.fields)
+            if base is not None and self._table.columns.get(name) != NO_COLUMN:
+                flags[name] = base
+            else:
+                read[f".{name}"] = self._field(name, dtype, rows)
+        for name, base in flags.items():
+            read[f".{name}"] = self._lacking.get(base, np.zeros(rows, np.bool_))
+            if base not in self._table.skip_missing:
+                self._empty.pop(base, None)
         for name, dtype in self._required.lists.items():
             read[f".{name}"] = self._list(name, dtype, rows)
         self._check_empty(kind)
@@ -200,7 +243,11 @@ class _Block:
         for record in self._chunk.bad:
             number = row_words(record.row, record.line, record.further)
             self._reading.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
-        good = np.delete(np.arange(rows), list(self._bad))
+        for row in self._skipped.keys() - self._bad.keys():
+            name = self._skipped[row]
+            self._reading.skipped[name] = self._reading.skipped.get(name, 0) + 1
+            self._reading.lines_in_skipped += int(further[row])
+        good = np.delete(np.arange(rows), [*{*self._bad, *self._skipped}])
         self._reading.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
         return {name: self._good(name, column, good) for name, column in read.items()}
@@ -212,7 +259,7 @@ class _Block:
             return pa.nulls(rows)
         if name == FILE:
             return pa.repeat(part.file, rows)
-        first = self._reading.rows + self._reading.bad + 1
+        first = self._reading.rows_read + 1
         return pa.array(np.arange(first, first + rows))
 
     def _row(self, row: int) -> str:
@@ -253,11 +300,27 @@ class _Block:
             )
         texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).fill_null("")
         is_empty = mask_of(pc.equal(texts, ""))
-        if role in (KEY, KIND):
-            self._note(role, {int(row): "is empty" for row in np.flatnonzero(is_empty)})
+        name = role.removeprefix(".")
+        self._lacking[name] = is_empty
+        if name in self._table.fill:
+            texts = pc.if_else(pa.array(is_empty), self._table.fill[name], texts)
+            self._count_filled(name, is_empty)
+        elif role not in (KEY, KIND):
+            self._empty[name] = is_empty
+        elif role == KEY and KEY in self._table.skip_missing:
+            self._skip(KEY, is_empty)
         else:
-            self._empty[role.removeprefix(".")] = is_empty
+            self._note(role, {int(row): "is empty" for row in np.flatnonzero(is_empty)})
         return texts
+
+    def _count_filled(self, name: str, empty: npt.NDArray[np.bool_]) -> None:
+        filled, count = self._reading.filled, int(np.count_nonzero(empty))
+        if count:
+            filled[name] = filled.get(name, 0) + count
+
+    def _skip(self, name: str, empty: npt.NDArray[np.bool_]) -> None:
+        for row in np.flatnonzero(empty).tolist():
+            self._skipped.setdefault(row, name)
 
     def _field(self, name: str, dtype: np.dtype[Any], rows: int) -> "npt.NDArray[Any] | pa.Array":
         role = f".{name}"
@@ -267,11 +330,17 @@ class _Block:
         if name in self._table.ids:
             return self._texts(role)
         cells = numbers(self._cells[role], dtype, self._where(role))
-        self._empty[name] = cells.empty
+        self._lacking[name] = cells.empty
+        values = cells.values
+        if name in self._table.fill:
+            values = np.where(cells.empty, dtype.type(self._table.fill[name]), values)
+            self._count_filled(name, cells.empty)
+        else:
+            self._empty[name] = cells.empty
         self._note(role, cells.bad)
         if cells.bad and dtype.kind in "iu" and name not in self._reading.no_numbers:
             self._reading.no_numbers.append(name)
-        return cells.values
+        return values
 
     def _absent(self, name: str, rows: int) -> npt.NDArray[np.bool_]:
         """Return the mask of empty rows of a field without a column: none, if the field is to be 0."""
@@ -326,6 +395,9 @@ class _Block:
             if not empty.any() or f".{name}" not in self._cells:
                 continue
             must = np.array([name in names for names in self._required.of_kind])
+            if name in self._table.skip_missing:
+                self._skip(name, empty & must[kind])
+                continue
             for row in np.flatnonzero(empty & must[kind]):
                 self._note(f".{name}", {int(row): "is empty"})
 

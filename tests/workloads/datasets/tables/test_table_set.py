@@ -64,8 +64,12 @@ def test_the_record_has_each_table_and_the_totals(catalog: Catalog, tmp_path: Pa
     origin = dataset.origin
     assert (origin["rows"], origin["rows_out_of_order"], origin["sorted_here"]) == (4, 1, True)
     first, second = table_words(dataset)
-    assert first.startswith("view: views.csv, 2 rows, 0 bad, 0 out of order; times: ")
-    assert second.startswith("update: updates.csv, 2 rows, 0 bad, 1 out of order; times: ")
+    assert first.startswith(
+        "view: views.csv, 2 rows, 0 bad, 0 left out without a value, 0 out of order; times: "
+    )
+    assert second.startswith(
+        "update: updates.csv, 2 rows, 0 bad, 0 left out without a value, 1 out of order; times: "
+    )
     assert "America/New_York" in first and "America/New_York" not in second
     assert "`lab data build`" in rebuild_command(dataset)
 
