@@ -92,7 +92,7 @@ def join(
         raise ModelError(f"lab.join: how is {how!r}; give 'inner', 'left' or 'asof'")
     columns = dict(zip((LEFT, RIGHT), (on, on) if isinstance(on, str) else on, strict=True))
     before, after = _bounds(within, how, unit)
-    if START in (sides[LEFT].ts, sides[RIGHT].ts) and (how != "asof" or within is not None):
+    if START in (*sides[LEFT].times, *sides[RIGHT].times) and (how != "asof" or within is not None):
         raise ModelError(
             f"lab.join: a table without times ({START}) can only be the right one of how='asof', "
             "without within"
@@ -116,11 +116,11 @@ def join(
         ids = tuple(n for n in mapping if n in texts)
         if how == "asof":
             renamed = _renamed(table, {**mapping, "key": columns[side]})
-            tables[side] = replace(renamed, key=columns[side], columns=mapping, ids=ids)
+            tables[side] = replace(renamed, key=columns[side], ids=ids)
         else:
             keys = (key,) if key_type is None else ()
-            mapping[key] = columns[side]
-            tables[side] = replace(_renamed(table, mapping), columns=mapping, ids=(*keys, *ids))
+            renamed = _renamed(table, {**mapping, key: columns[side]})
+            tables[side] = replace(renamed, ids=(*keys, *ids))
     if how == "asof":
         program: Any = asof_join(shape, bounded=within is not None)
         output = OutputType(kinds=(shape.name,), depends=never, key_field=key)
@@ -139,11 +139,21 @@ def join(
 def _renamed(table: Table, columns: Mapping[str, str]) -> Table:
     """Return a table whose settings by column are by field; those of unread columns stay, and are refused."""
     read = set(columns.values())
-    fill = {name: table.fill[column] for name, column in columns.items() if column in table.fill}
-    rest = {name: value for name, value in table.fill.items() if name not in read}
-    skip = [name for name, column in columns.items() if column in table.skip_missing]
-    skip += [name for name in table.skip_missing if name not in read]
-    return replace(table, fill={**fill, **rest}, skip_missing=tuple(skip))
+
+    def by_field(settings: Mapping[str, Any]) -> dict[str, Any]:
+        renamed = {name: settings[c] for name, c in columns.items() if c in settings}
+        return {**renamed, **{name: each for name, each in settings.items() if name not in read}}
+
+    derive = {name: table.derive[c] for name, c in columns.items() if c in table.derive}
+    plain = {name: c for name, c in columns.items() if c not in table.derive and name != "key"}
+    return replace(
+        table,
+        columns=plain,
+        fill=by_field(table.fill),
+        scale=by_field(table.scale),
+        derive=derive,
+        skip_missing=tuple(by_field(dict.fromkeys(table.skip_missing))),
+    )
 
 
 def _plain(table: Table, side: str) -> Table:
@@ -181,7 +191,9 @@ def _fields(
     columns = _default_columns(sides, on) if select is None else _selected(select)
     headers = {}
     for side, table in sides.items():
-        wanted = [column for s, column in columns.values() if s == side and column != table.ts]
+        wanted = [
+            column for s, column in columns.values() if s == side and column not in table.times
+        ]
         try:
             headers[side] = read_header(table, [on[side], *wanted])
         except DatasetError as error:
@@ -199,7 +211,7 @@ def _fields(
     for name, (side, column) in columns.items():
         if (side, column) == (side, on[side]) and name == key:
             continue
-        time = column == sides[side].ts
+        time = column in sides[side].times
         dtype = _INT if time else headers[side].types[column]
         fields.append(
             JoinField(

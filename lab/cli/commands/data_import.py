@@ -48,8 +48,8 @@ _OPTIONS = (
     master_option,
     root_option,
 )
-FORMATS = ("auto", "csv", "parquet", "arrow")
-HELP = "any table (CSV, Parquet, Arrow) for any workload"
+FORMATS = ("auto", "csv", "jsonl", "access-log", "parquet", "arrow")
+HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workload"
 
 
 @click.command("table", cls=SingleOptionCommand, short_help=HELP)
@@ -74,7 +74,7 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     multiple=True,
     required=True,
     metavar="ts=...,key=...,kind=...,FIELD=...",
-    help="Column of each role: event time (ts), key and kind if the program has them, and fields "
+    help="Column of each role: event time (ts; DATE+TIME if in two), key and kind if the program has them, and fields "
     "whose column has another name (FIELD=-: no column, the value is 0). kind=NAME may also be one "
     "kind for all rows. Columns are names of the first line, or numbers from 1 if it is no header; "
     "@file is the name of a row's file, @row its number. Repeatable.",
@@ -84,6 +84,19 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     multiple=True,
     metavar="FIELD,...",
     help="Text fields to replace by numbers; the dictionary is stored with the dataset. Repeatable.",
+)
+@click.option(
+    "--scale",
+    multiple=True,
+    metavar="FIELD=POWER,...",
+    help="Read decimals times a power of ten as whole numbers, exactly: price=100. Repeatable.",
+)
+@click.option(
+    "--decimal",
+    type=click.Choice((".", ",")),
+    default=".",
+    show_default=True,
+    help="Sign before the fraction of numbers in texts.",
 )
 @click.option(
     "--fill",
@@ -104,7 +117,7 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="Format of the files; auto: recognized by their first bytes.",
+    help="Format of the files; auto: recognized by their first bytes, without access logs.",
 )
 @click.option(
     "--delimiter",
@@ -151,6 +164,7 @@ def table(
     columns: tuple[str, ...],
     ids: tuple[str, ...],
     fill: tuple[str, ...],
+    scale: tuple[str, ...],
     skip_missing: tuple[str, ...],
     form: str,
     source: str | None,
@@ -171,6 +185,7 @@ def table(
         columns_of(columns),
         ids=numbered,
         fill=_fills(columns_of(fill, "--fill"), target.program, numbered),
+        scale={name: _number(text) for name, text in columns_of(scale, "--scale").items()},
         skip_missing=tuple(name for text in skip_missing for name in text.split(",")),
         **settings,
     )

@@ -5,10 +5,12 @@ it needs. `dataset_of` makes the dataset, or finds it by the table's content.
 """
 
 from streamlab.workloads.datasets.tables.constructors import (
+    access_log,
     arrays,
     arrow,
     csv,
     frame,
+    jsonl,
     parquet,
     rows,
 )
@@ -18,12 +20,14 @@ from streamlab.workloads.datasets.tables.table_dataset import content_key, datas
 __all__ = [
     "Table",
     "TableSet",
+    "access_log",
     "arrays",
     "arrow",
     "content_key",
     "csv",
     "dataset_of",
     "frame",
+    "jsonl",
     "parquet",
     "rows",
 ]

@@ -75,6 +75,82 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
     return Numbers(values=values, empty=empty, bad=bad)
 
 
+def with_point(column: "pa.Array", decimal: str) -> tuple["pa.Array", dict[int, str]]:
+    """Return texts of numbers with a point before the fraction, and why some with `,` cannot be read."""
+    column = plain(column)
+    if decimal == "." or not is_text(column.type):
+        return column, {}
+    points = mask_of(pc.match_substring(column, "."))
+    bad = {
+        int(
+            row
+        ): f"{shown(column[int(row)].as_py())} has a point, and the sign before fractions is ','"
+        for row in np.flatnonzero(points)
+    }
+    if bad:
+        column = pc.if_else(pa.array(points), None, column)
+    return pc.replace_substring(column, ",", "."), bad
+
+
+def scaled_numbers(column: "pa.Array", factor: int, dtype: np.dtype[Any], place: str) -> Numbers:
+    """Return decimals times a power of ten as whole numbers, exactly; `dtype` is of whole numbers.
+
+    Raises:
+        DatasetError: the column's type cannot hold numbers.
+    """
+    column = plain(column)
+    if is_text(column.type):
+        column = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.equal(column, ""), None, column)
+        bad_form = has_hexadecimal(column)
+    else:
+        numbers(column.slice(0, 0), np.dtype(np.float64), place)  # refuses other types
+        bad_form = pa.types.is_boolean(column.type)
+    empty = mask_of(column.is_null())
+    values = None if bad_form else _quick_scaled(column, factor, dtype)
+    if values is not None:
+        return Numbers(values=values, empty=empty, bad={})
+    values, bad = np.zeros(len(column), dtype), {}
+    limits = np.iinfo(dtype)
+    for row, value in enumerate(column.to_pylist()):
+        if value is None:
+            continue
+        text = repr(value) if isinstance(value, float) else str(value)
+        product = Decimal(text) * factor if _NUMBER.fullmatch(text) else None
+        if product is None:
+            bad[row] = f"{shown(value)} is not a number"
+        elif product % 1 != 0:
+            bad[row] = f"{shown(value)} times {factor} is no whole number"
+        elif not limits.min <= product <= limits.max:
+            bad[row] = f"{shown(value)} times {factor} is beyond the range of {dtype}"
+        else:
+            values[row] = int(product)
+    return Numbers(values=values, empty=empty, bad=bad)
+
+
+def _quick_scaled(column: "pa.Array", factor: int, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    """Return all cells at once; None if some may be unreadable or inexact."""
+    if pa.types.is_floating(column.type):
+        return None
+    digits = len(str(factor)) - 1
+    try:
+        exact = column.cast(pa.decimal128(38, digits))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    # A decimal is stored as its value times ten to the power of its digits, in 128 bits.
+    words = np.frombuffer(exact.buffers()[1], "<i8").reshape(-1, 2)
+    words = words[exact.offset : exact.offset + len(exact)]
+    low = np.where(mask_of(exact.is_valid()), words[:, 0], 0)
+    high = np.where(mask_of(exact.is_valid()), words[:, 1], 0)
+    limits = np.iinfo(dtype)
+    fits = (
+        (high == low >> 63)
+        & (low >= max(limits.min, -(2**63)))
+        & (low <= min(limits.max, 2**63 - 1))
+    )
+    return low.astype(dtype) if fits.all() else None
+
+
 def plain(column: "pa.Array") -> "pa.Array":
     """Return a column without encodings such as dictionaries."""
     if isinstance(column, pa.ExtensionArray):

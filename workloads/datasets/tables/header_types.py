@@ -1,6 +1,6 @@
 """Infers the types of a table's columns from its first rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.cells import is_text, plain
+from streamlab.workloads.datasets.tables.cells import is_text, plain, with_point
 from streamlab.workloads.datasets.tables.table import Table
 
 TEXT = None
@@ -19,12 +19,23 @@ _CODE = r"^[+-]?0[0-9]"
 """Digits after a leading zero, as in a postal code: not a number."""
 
 
+MOST_TRIED = 1_000
+"""Texts on which a function is tried."""
+
+_RESULTS: tuple[tuple[Any, Any], ...] = (
+    ((bool, np.bool_), np.bool_),
+    ((int, np.integer), np.int64),
+    ((int, float, np.number), np.float64),
+    (str, TEXT),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """The columns of a table.
 
     Attributes:
-        names: of all columns, in order.
+        names: of all columns, in order, and of the fields that the table derives.
         types: the type of each requested column; None: text.
     """
 
@@ -45,23 +56,50 @@ def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
     if part is None:
         raise DatasetError(f"table {table.label} has no columns; give a table with a header")
     chosen = list(part.names if columns is None else dict.fromkeys(columns))
-    for name in chosen:
+    columns = [table.column_of(name) for name in chosen]
+    for name in columns:
         if part.names.count(name) != 1:
             raise DatasetError(
                 f"{part.place}: {part.names.count(name)} columns are called {name}; there are "
                 f"{', '.join(part.names)}"
             )
-    chunk = next(iter(part.chunks([part.names.index(name) for name in chosen] or [0])), None)
+    chunk = next(iter(part.chunks([part.names.index(name) for name in columns] or [0])), None)
     types: dict[str, np.dtype[Any] | None] = dict.fromkeys(chosen, TEXT)
     if chunk is not None:
         for number, name in enumerate(chosen):
-            types[name] = type_of_cells(chunk.batch.column(number), f"{part.place}: column {name}")
-    return Header(names=part.names, types=types)
+            place = f"{part.place}: column {columns[number]}"
+            cells = plain(chunk.batch.column(number))
+            if name in table.derive:
+                types[name] = _type_of_results(table.derive[name][1], cells, f"{place}: {name}")
+            elif name in table.scale:
+                types[name] = np.dtype(np.int64)
+            else:
+                types[name] = type_of_cells(with_point(cells, table.decimal)[0], place)
+    return Header(names=(*part.names, *table.derive), types=types)
 
 
-def type_of_cells(cells: "pa.Array", place: str) -> np.dtype[Any] | None:
+def _type_of_results(
+    function: Callable[[str], Any], cells: "pa.Array", place: str
+) -> np.dtype[Any] | None:
+    """Return the type of a function's results for the distinct texts of a column; None: text."""
+    texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).unique().drop_null().to_pylist()
+    kinds: set[type] = set()
+    for text in filter(None, texts[:MOST_TRIED]):
+        try:
+            kinds.add(type(function(text)))
+        except Exception:
+            continue
+    for kind, dtype in _RESULTS:
+        if kinds and all(issubclass(each, kind) for each in kinds):
+            return None if dtype is None else np.dtype(dtype)
+    raise DatasetError(
+        f"{place} is derived with the types {', '.join(sorted(each.__name__ for each in kinds)) or 'none'}; "
+        "return one of int, float, bool and str"
+    )
+
+
+def type_of_cells(column: "pa.Array", place: str) -> np.dtype[Any] | None:
     """Return the type of a column by its cells; None: text. Raises `DatasetError` for other types."""
-    column = plain(cells)
     kind = column.type
     if pa.types.is_boolean(kind):
         return np.dtype(np.bool_)

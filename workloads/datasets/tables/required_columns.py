@@ -22,6 +22,7 @@ from streamlab.workloads.model.dataflow import Dataflow
 
 SHOWN_COLUMNS = 20
 TS, KEY, KIND = "ts", "key", "kind"
+_BOOL = np.dtype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +152,7 @@ def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
     names = {
         name
         for name in (*required.fields, *required.lists)
-        if name in table.columns or name in columns
+        if name in table.columns or table.column_of(name) in columns
     }
     flags = {name for name in required.fields if flagged_field(name, required.fields) in names}
     return frozenset(names | flags)
@@ -168,6 +169,8 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
     fields = (*required.fields, *required.lists)
     keys = (KEY,) if required.keyed else ()
     for what, names, others in (
+        ("derive", table.derive, ()),
+        ("scale", table.scale, ()),
         ("columns", table.columns, ()),
         ("ids", table.ids, ()),
         ("fill", table.fill, keys),
@@ -178,6 +181,21 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
             raise DatasetError(
                 f"{where}: {what} names {', '.join(unknown)}, which is no field of the program; "
                 f"it has {', '.join(fields) or 'none'}"
+            )
+    for name in table.scale:
+        if (
+            name in table.ids
+            or name in table.derive
+            or required.fields.get(name, _BOOL).kind not in "iu"
+        ):
+            raise DatasetError(
+                f"{where}: scale has {name}, which is no field of whole numbers from a column of numbers"
+            )
+    for name in table.derive:
+        if name in required.lists or name in table.columns:
+            raise DatasetError(
+                f"{where}: derive has {name}, which is a field of lists or in columns; give a field of "
+                "numbers, booleans or texts"
             )
     for name in table.ids:
         if {**required.fields, **required.lists}[name].kind not in "iu":
@@ -228,7 +246,7 @@ def choose(
         DatasetError: a column is missing, or its name is ambiguous.
     """
     fixed = _fixed_kind(table, required, names, place)
-    roles = {TS: table.ts}
+    roles = {TS if at == 0 else f"{TS}.{at}": column for at, column in enumerate(table.times)}
     if table.key is not None:
         roles[KEY] = table.key
     if fixed is None:
@@ -236,7 +254,7 @@ def choose(
         roles[KIND] = table.kind
     needed = frozenset().union(*required.of_kind) if fixed is None else required.of_kind[fixed]
     for name in (*required.fields, *required.lists):
-        column = table.columns.get(name, name)
+        column = table.column_of(name)
         made = column not in names and flagged_field(name, required.fields)
         if name in needed and column != NO_COLUMN and not made:
             roles[f".{name}"] = column

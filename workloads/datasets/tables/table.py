@@ -12,6 +12,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
 from streamlab.workloads.datasets.times.recognition import NAMES
+from streamlab.workloads.model.code.fingerprint import code_of
 
 MOST_STREAMS = 1024
 """The same maximum as for generators: each stream is a file, and a thread or a task in engines."""
@@ -32,6 +33,7 @@ row of the other tables of its `TableSet`."""
 MADE_COLUMNS = (FILE, ROW, START)
 
 _MISSING = "_missing"
+_FACTORS = [10**digits for digits in range(1, 19)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,13 +83,18 @@ class Table:
 
     Attributes:
         source: where rows come from.
-        ts: the column of event times; `@start` (`START`): rows are as early as the first of other tables.
+        ts: the column of event times, or several, such as of date and time, that are joined with a blank;
+            `@start` (`START`): all rows are as early as the first of other tables.
         key: the column of keys, whole numbers or texts, for a keyed program.
         kind: the column with the names of kinds; or the kind of all rows, if no column has this
             name; `=view` always means the kind. None: the program has one kind.
         columns: the column of each field of the program, if named differently;
             `"-"` (`NO_COLUMN`): the table lacks the field, which is then 0, or an empty list.
         ids: fields whose texts become numbers, by a dictionary that is stored with the dataset.
+        derive: fields that a function computes from the text of a column: a column and a function for each.
+            The function is called once for each distinct text, and is part of the content.
+        scale: fields of whole numbers that are the column's decimals times a power of ten, exactly.
+        decimal: `.` or `,`: the sign before the fraction of numbers in texts.
         fill: the value of a field, or of `key`, in rows without one. Without, such rows are bad, unless the
             program has a bool field `FIELD_missing`: it is then True, and the field 0 or an empty text.
         skip_missing: fields, or `key`: rows without a value are left out and counted.
@@ -102,11 +109,14 @@ class Table:
     """
 
     source: Source
-    ts: str
+    ts: str | tuple[str, ...]
     key: str | None = None
     kind: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
+    derive: Mapping[str, tuple[str, Callable[[str], Any]]] = field(default_factory=dict)
+    scale: Mapping[str, int] = field(default_factory=dict)
+    decimal: str = "."
     fill: Mapping[str, Any] = field(default_factory=dict)
     skip_missing: tuple[str, ...] = ()
     time_format: str | None = None
@@ -127,6 +137,19 @@ class Table:
             wrong = not isinstance(name, str) or not name
             if wrong and not (name is None and role in ("key", "kind")):
                 raise DatasetError(f"{where}: {role} is {name!r}; give the name of a column")
+        if self.decimal not in (".", ","):
+            raise DatasetError(f"{where}: decimal is {self.decimal!r}; give '.' or ','")
+        for name, factor in self.scale.items():
+            if not _is_integer(factor) or factor not in _FACTORS:
+                raise DatasetError(
+                    f"{where}: scale has {factor!r} for {name}; give a power of ten, 10 to 10^18"
+                )
+        for name, pair in self.derive.items():
+            if not (isinstance(pair, tuple | list) and len(pair) == 2 and callable(pair[1])):
+                raise DatasetError(
+                    f"{where}: derive has {pair!r:.60} for {name}; give a column and a function of its "
+                    'text, such as ("plan", str.lower)'
+                )
         check_form(self.time_format, f"{where}: time_format")
         try:
             ZoneInfo(self.zone)
@@ -151,13 +174,25 @@ class Table:
 
     def roles(self) -> dict[str, str | None]:
         """Return the column of each role and field; None: no column."""
-        return {"ts": self.ts, "key": self.key, "kind": self.kind, **self.columns}
+        ts = self.ts if isinstance(self.ts, str) else " ".join(self.ts)
+        return {"ts": ts, "key": self.key, "kind": self.kind, **self.columns}
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The columns of event times."""
+        return (self.ts,) if isinstance(self.ts, str) else self.ts
+
+    def column_of(self, name: str) -> str:
+        """Return the column of a field."""
+        return self.derive[name][0] if name in self.derive else self.columns.get(name, name)
 
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""
         names = (entry.name for entry in fields(self) if entry.name != "source")
         values = {name: getattr(self, name) for name in names}
-        return {**values, "columns": dict(self.columns), "fill": dict(self.fill)}
+        derive = {name: [column, code_of(of)] for name, (column, of) in self.derive.items()}
+        changed = {"columns": dict(self.columns), "fill": dict(self.fill), "derive": derive}
+        return {**values, **changed, "scale": dict(self.scale)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -238,9 +238,9 @@ def dataset_of(
 
 def _set_starts(tables: Sequence[Table], rows: Sequence[Rows]) -> None:
     """Set the times of tables without times to the first time of the others."""
-    if all(table.ts != START for table in tables):
+    if all(START not in table.times for table in tables):
         return
-    timed = [each for table, each in zip(tables, rows, strict=True) if table.ts != START]
+    timed = [each for table, each in zip(tables, rows, strict=True) if START not in table.times]
     if not timed:
         raise DatasetError(
             f"table {tables[0].label}: ts is {START}, the first time of other tables, and there is "
@@ -249,7 +249,7 @@ def _set_starts(tables: Sequence[Table], rows: Sequence[Rows]) -> None:
     firsts = [np.memmap(each.times, np.int64, "r").min() for each in timed if each.count]
     start = int(min(firsts, default=0))
     for table, each in zip(tables, rows, strict=True):
-        if table.ts == START and each.count:
+        if START in table.times and each.count:
             np.full(each.count, start, np.int64).tofile(each.times)
 
 

@@ -14,7 +14,16 @@ from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, take_rows
-from streamlab.workloads.datasets.tables.cells import is_text, mask_of, numbers, plain, shown
+from streamlab.workloads.datasets.tables.cells import (
+    is_text,
+    mask_of,
+    numbers,
+    plain,
+    scaled_numbers,
+    shown,
+    with_point,
+)
+from streamlab.workloads.datasets.tables.derived_texts import DerivedTexts
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
     KIND,
@@ -56,6 +65,7 @@ class Reading(RowReport):
         skipped: number of rows that `skip_missing` leaves out, by the first field without a value.
         lines_in_skipped: number of lines of these rows after their first.
         filled: number of values from `fill`, by field.
+        derived: results of functions, by field.
     """
 
     of_kind: list[int] = field(default_factory=list)
@@ -66,6 +76,7 @@ class Reading(RowReport):
     skipped: dict[str, int] = field(default_factory=dict)
     lines_in_skipped: int = 0
     filled: dict[str, int] = field(default_factory=dict)
+    derived: dict[str, DerivedTexts] = field(default_factory=dict)
 
     @property
     def rows_read(self) -> int:
@@ -216,7 +227,7 @@ class _Block:
         rows = self._chunk.batch.num_rows
         ts = np.zeros(rows, np.int64)
         if self._chosen.names[TS] != START:
-            ts, bad = self._times.read(self._cells[TS], self._where(TS), self._row_of_file)
+            ts, bad = self._times.read(self._time_cells(), self._where(TS), self._row_of_file)
             self._note(TS, bad)
         read: dict[str, npt.NDArray[Any] | ListColumn | pa.Array] = {"ts": ts}
         read["kind"] = kind = self._kinds(rows)
@@ -251,6 +262,15 @@ class _Block:
         self._reading.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
         return {name: self._good(name, column, good) for name, column in read.items()}
+
+    def _time_cells(self) -> "pa.Array":
+        """Return the cells of times; those of several columns as texts with blanks between."""
+        cells = [self._cells[role] for role in self._chosen.names if role.partition(".")[0] == TS]
+        if len(cells) == 1:
+            return cells[0]
+        texts = [pc.utf8_trim_whitespace(plain(each).cast(pa.string())) for each in cells]
+        whole = [pc.if_else(pc.equal(each, ""), None, each) for each in texts]
+        return pc.binary_join_element_wise(*whole, " ")
 
     def _made(self, name: str, part: Part) -> "pa.Array":
         """Return one of `MADE_COLUMNS`; the times of `START` are set later."""
@@ -327,9 +347,17 @@ class _Block:
         if role not in self._cells:
             self._empty[name] = self._absent(name, rows)
             return np.zeros(rows, dtype)
+        if name in self._table.derive:
+            return self._derived(name, dtype)
         if name in self._table.ids:
             return self._texts(role)
-        cells = numbers(self._cells[role], dtype, self._where(role))
+        column, points = with_point(self._cells[role], self._table.decimal)
+        self._note(role, points)
+        factor = self._table.scale.get(name)
+        if factor is None:
+            cells = numbers(column, dtype, self._where(role))
+        else:
+            cells = scaled_numbers(column, factor, dtype, self._where(role))
         self._lacking[name] = cells.empty
         values = cells.values
         if name in self._table.fill:
@@ -341,6 +369,24 @@ class _Block:
         if cells.bad and dtype.kind in "iu" and name not in self._reading.no_numbers:
             self._reading.no_numbers.append(name)
         return values
+
+    def _derived(self, name: str, dtype: np.dtype[Any]) -> "npt.NDArray[Any] | pa.Array":
+        """Return what a function makes of a column's texts, called once for each distinct text."""
+        role, (_, function) = f".{name}", self._table.derive[name]
+        texts = self._texts(role)
+        coded = texts.dictionary_encode()
+        results = self._reading.derived.setdefault(
+            name, DerivedTexts(function, dtype, name in self._table.ids)
+        )
+        values, wrong = results.of(coded.dictionary.to_pylist())
+        codes = coded.indices.to_numpy()
+        missing = self._lacking[name]
+        for code, why in wrong.items():
+            rows = np.flatnonzero((codes == code) & ~missing)
+            self._note(role, {int(row): f"{name} {why}" for row in rows})
+        if name in self._table.ids:
+            return pa.array(values, pa.string()).take(pa.array(codes))
+        return np.array(values, dtype)[codes] if values else np.zeros(len(texts), dtype)
 
     def _absent(self, name: str, rows: int) -> npt.NDArray[np.bool_]:
         """Return the mask of empty rows of a field without a column: none, if the field is to be 0."""
