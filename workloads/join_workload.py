@@ -26,7 +26,7 @@ from streamlab.workloads.join_program import (
 )
 from streamlab.workloads.model import ModelError, OutputType, Workload
 from streamlab.workloads.model.answers.output_order import inferred_output, never
-from streamlab.workloads.user_workload import beside, caller_file, name_of, workload_of_source
+from streamlab.workloads.user_workload import beside, caller_file, name_of_file, program_workload
 
 How = Literal["inner", "left", "asof"]
 Within = int | str | tuple[int | str, int | str]
@@ -100,7 +100,7 @@ def join(
     key, key_type, fields, sources = _fields(sides, columns, select)
     step = max(1, after // 10) if every is None else parse_duration(every, unit, "lab.join: every")
     shape = JoinShape(
-        name=_identifier(name or name_of(file) or "join"),
+        name=_identifier(name or name_of_file(file) or "join"),
         key=key,
         key_dtype=_TEXT_ID if key_type is None else key_type,
         fields=fields,
@@ -127,11 +127,13 @@ def join(
     else:
         program = inner_join(shape) if how == "inner" else left_join(shape)
         output = inferred_output(program)
-    return workload_of_source(
-        program,
-        TableSet(by_kind=tables),
-        output,
-        name=name or name_of(file),
+    return replace(
+        program_workload(
+            program,
+            TableSet(by_kind=tables),
+            name=name or name_of_file(file) or program.name,
+            output=output,
+        ),
         title=title or f"{how} join of {sides[LEFT].label} and {sides[RIGHT].label}",
     )
 

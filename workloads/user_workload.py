@@ -88,34 +88,37 @@ def workload(
             f"workload {program.name}: input is a {type(input).__name__}; give a table, such as "
             'csv("data.csv", ts="time"), or a function that makes one'
         )
-    return workload_of_source(
-        program, source, output, name=name or name_of(file), title=title, paper=paper, oracle=oracle
+    return replace(
+        program_workload(
+            program, source, name=name or name_of_file(file) or program.name, output=output
+        ),
+        title=title or f"program {program.name}",
+        paper=paper,
+        oracle=oracle or partial(answer_of, program),
+        checked_by=REFERENCE if oracle is None else ORACLE,
     )
 
 
-def workload_of_source(
+def program_workload(
     program: Program,
     source: Table | TableSet | InputFunction,
-    output: OutputType,
     *,
-    name: str | None,
-    title: str | None,
-    paper: str = "",
-    oracle: Callable[[Input], Columns] | None = None,
+    name: str,
+    output: OutputType,
 ) -> Workload:
-    """Return the workload of a program and its source of events; see `workload`."""
+    """Return the workload of a program, with the reference engine as oracle."""
     return Workload(
-        name=name or program.name,
-        title=title or f"program {program.name}",
-        paper=paper,
+        name=name,
+        title=f"program {program.name}",
+        paper="",
         program=program,
         output=output,
         parameters=source.parameters if isinstance(source, InputFunction) else {},
         keys=_not_generated,
         streams=_not_generated,
         generate=_not_generated,
-        oracle=oracle or partial(answer_of, program),
-        checked_by=REFERENCE if oracle is None else ORACLE,
+        oracle=partial(answer_of, program),
+        checked_by=REFERENCE,
         source=source,
     )
 
@@ -132,8 +135,8 @@ def beside(table: AnyTable, file: str | None) -> AnyTable:
     return table if file is None else table.relative_to(Path(file).absolute().parent)  # type: ignore[return-value]
 
 
-def name_of(file: str | None) -> str | None:
-    """Return the name of a workload by the name of its file; None: the file has no useful name."""
+def name_of_file(file: str | None) -> str | None:
+    """Return the name of a workload for its file; None without one."""
     stem = "" if file is None else Path(file).stem
     if stem.startswith("__"):
         return None

@@ -287,7 +287,9 @@ def _origin(
         kind: {"table": table.label, **facts}
         for kind, table, facts in zip(required.kinds, tables, each, strict=True)
     }
-    return {**total, "unit": tables[0].unit, "tables": by_kind}
+    times = readings[0].times.items()
+    common = {name: value for name, value in times if all(f.get(name) == value for f in each)}
+    return {**total, **common, "tables": by_kind}
 
 
 def _generated(made: Recipe) -> dict[str, Any]:
