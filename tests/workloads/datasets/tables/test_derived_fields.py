@@ -12,8 +12,7 @@ from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table, content_key, csv
-from tests.workloads.datasets.tables.programs import made, text
-from tests.workloads.datasets.tables.test_import_forms import columns, pipeline
+from tests.workloads.datasets.tables.programs import columns, made, pipeline, text
 
 LINES = ("t,plan,title", "1,pro-1,Ab", "2,free,c d", "3,pro-1,Ab", "4,pro-20,E")
 

@@ -28,26 +28,10 @@ from streamlab.workloads.datasets.tables import (
 )
 from streamlab.workloads.datasets.tables.cells import scaled_numbers
 from streamlab.workloads.datasets.text import decoding
-from streamlab.workloads.model import Pipeline, stateless
-from tests.workloads.datasets.tables.programs import SUMS, made, text
+from tests.workloads.datasets.tables.programs import SUMS, columns, made, pipeline, text
 
 MIDNIGHT = 1_714_521_600_000
 """2024-05-01 in UTC, in ms."""
-
-
-def pipeline(**fields: Any) -> Pipeline:
-    event = np.dtype(list(fields.items()))
-    names = ", ".join(f"t.{name}" for name in fields)
-    space: dict[str, Any] = {}
-    exec(f"def give(t, out):\n    out.emit({names})", space)
-    output = np.dtype([("ts", np.int64), *event.descr])
-    stage = stateless(name="give", output=output, apply=space["give"])
-    return Pipeline(name="p", record="r", event=event, stages=(stage,))
-
-
-def columns(table: Table, catalog: Catalog, **fields: Any) -> dict[str, list[Any]]:
-    (stream,) = made(table, pipeline(**fields), catalog).load().streams
-    return {"ts": stream.ts.tolist(), **{n: v.tolist() for n, v in stream.payload.items()}}
 
 
 LINES = (
