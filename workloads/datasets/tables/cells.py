@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 _NOT_FINITE = "is not finite, and answers with it cannot be compared"
 LONGEST_SHOWN = 60
+_EXACT_DIGITS = 1e15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,19 +131,26 @@ def scaled_numbers(column: "pa.Array", factor: int, dtype: np.dtype[Any], place:
 
 def _quick_scaled(column: "pa.Array", factor: int, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     """Return all cells at once; None if some may be unreadable or inexact."""
+    limits = np.iinfo(dtype)
+    if pa.types.is_float64(column.type):
+        floats = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = np.rint(floats * factor)
+            # The quotient is the float next to a decimal of at most 15 digits, which names only that decimal.
+            exact = (products / factor == floats) & (np.abs(products) < _EXACT_DIGITS)
+        fits = exact & (products >= limits.min) & (products <= limits.max)
+        return products.astype(dtype) if fits.all() else None
     if pa.types.is_floating(column.type):
         return None
     digits = len(str(factor)) - 1
     try:
-        exact = column.cast(pa.decimal128(38, digits))
+        decimals = column.cast(pa.decimal128(38, digits))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     # A decimal is stored as its value times ten to the power of its digits, in 128 bits.
-    words = np.frombuffer(exact.buffers()[1], "<i8").reshape(-1, 2)
-    words = words[exact.offset : exact.offset + len(exact)]
-    low = np.where(mask_of(exact.is_valid()), words[:, 0], 0)
-    high = np.where(mask_of(exact.is_valid()), words[:, 1], 0)
-    limits = np.iinfo(dtype)
+    words = np.frombuffer(decimals.buffers()[1], "<i8").reshape(-1, 2)
+    words = words[decimals.offset : decimals.offset + len(decimals)]
+    low, high = (np.where(mask_of(decimals.is_valid()), words[:, at], 0) for at in (0, 1))
     fits = (
         (high == low >> 63)
         & (low >= max(limits.min, -(2**63)))

@@ -236,6 +236,15 @@ class TestNumbers:
         assert read.values.tolist() == [0 if v is None else int(v * 1000) for v in values]
         assert read.empty.tolist() == [v is None for v in values]
 
+    @given(st.lists(st.integers(-(10**12), 10**12) | st.none(), min_size=1, max_size=20))
+    def test_floats_scale_like_the_decimals_that_they_print(self, cents: list[int | None]):
+        floats = pa.array([None if c is None else c / 100 for c in cents], pa.float64())
+        read = scaled_numbers(floats, 100, np.dtype(np.int64), "x")
+        assert not read.bad and read.values.tolist() == [c or 0 for c in cents]
+        finer = scaled_numbers(pa.array([0.29, 0.295]), 100, np.dtype(np.int64), "x")
+        assert finer.values.tolist() == [29, 0]
+        assert finer.bad == {1: "0.295 times 100 is no whole number"}
+
     def test_they_are_declared_for_fields_of_whole_numbers(self, catalog: Catalog, tmp_path: Path):
         file = text(tmp_path / "a.csv", "t,value", "1,2")
         with pytest.raises(DatasetError, match="scale has 3 for value; give a power of ten"):
