@@ -33,6 +33,12 @@ Within = int | str | tuple[int | str, int | str]
 _RESERVED = frozenset({"ts", "kind", "key", "input", "left", "tuples", MATCHED})
 _INT, _TEXT_ID = np.dtype(np.int64), np.dtype(np.int32)
 _KEY_TYPES = (_INT, None)
+_TYPES: dict[type, np.dtype[Any] | None] = {
+    int: _INT,
+    float: np.dtype(np.float64),
+    bool: np.dtype(np.bool_),
+    str: None,
+}
 
 
 @check_arguments(ModelError)
@@ -44,6 +50,7 @@ def join(
     within: Within | None = None,
     how: How = "inner",
     select: Mapping[str, str] | None = None,
+    types: Mapping[str, type] | None = None,
     every: int | str | None = None,
     most: int = 4096,
     name: str | None = None,
@@ -62,7 +69,7 @@ def join(
     In `left` and `asof`, `matched` is False in rows without a partner: numbers of the right side are then 0, texts
     are missing (number -1). A left row whose bound has not passed when the input ends gives no such row.
 
-    The types of columns are those of the tables' first rows: int64, float64, bool or text.
+    The types of columns are those of the tables' first rows: int64, float64, bool or text, unless `types` has them.
 
     Args:
         left: a table without `key`, `kind`, `columns` and `ids`, which the join declares.
@@ -75,6 +82,7 @@ def join(
         select: the output's fields by name, as `"left.COLUMN"` or `"right.COLUMN"`; the column of times gives the
             row's event time. None: all columns; one of the right with a name of the left gets the prefix `right_`.
             The output begins with `ts` and the first column of `on`.
+        types: `int`, `float`, `bool` or `str` by column, of either table.
         every: of `left`: the step in which rows without a partner leave; None: a tenth of the later bound.
         most: of `left`: the most partners that a row may have, and the most rows of one key that leave unmatched
             in a step; more end a run on compiled engines with an error.
@@ -97,7 +105,7 @@ def join(
             f"lab.join: a table without times ({START}) can only be the right one of how='asof', "
             "without within"
         )
-    key, key_type, fields, sources = _fields(sides, columns, select)
+    key, key_type, fields, sources = _fields(sides, columns, select, types or {})
     step = max(1, after // 10) if every is None else parse_duration(every, unit, "lab.join: every")
     shape = JoinShape(
         name=_identifier(name or name_of_file(file) or "join"),
@@ -187,7 +195,10 @@ def _bounds(within: Within | None, how: How, unit: str) -> tuple[int, int]:
 
 
 def _fields(
-    sides: Mapping[str, Table], on: Mapping[str, str], select: Mapping[str, str] | None
+    sides: Mapping[str, Table],
+    on: Mapping[str, str],
+    select: Mapping[str, str] | None,
+    types: Mapping[str, type],
 ) -> tuple[str, np.dtype[Any] | None, tuple[JoinField, ...], dict[str, str]]:
     """Return the field of keys, its type (None: text), the output's fields, and the column of each."""
     columns = _default_columns(sides, on) if select is None else _selected(select)
@@ -200,6 +211,15 @@ def _fields(
             headers[side] = read_header(table, [on[side], *wanted])
         except DatasetError as error:
             raise DatasetError(f"lab.join: {error}") from None
+    read = {name for header in headers.values() for name in header.types}
+    for name, kind in types.items():
+        if name not in read or kind not in _TYPES:
+            raise ModelError(
+                f"lab.join: types has {kind!r} for {name}; give int, float, bool or str for one of "
+                f"{', '.join(sorted(read))}"
+            )
+        for header in headers.values():
+            header.types.update({name: _TYPES[kind]} if name in header.types else {})
     key_types = [headers[side].types[on[side]] for side in sides]
     for side, dtype in zip(sides, key_types, strict=True):
         if dtype not in _KEY_TYPES:

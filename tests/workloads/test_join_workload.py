@@ -66,6 +66,16 @@ def test_keys_of_other_names_and_types_are_joined_as_texts(tmp_path: Path):
     assert (answer["t"].tolist(), answer["right_t"].tolist()) == ([2], [3])
 
 
+def test_declared_types_have_precedence(tmp_path: Path):
+    left = csv(text(tmp_path / "a.csv", "t,user,n", "1,7,1", "2,8,2"), ts="t")
+    right = csv(text(tmp_path / "b.csv", "u,user,code", "3,8,12"), ts="u")
+    subject = join(left, right, on="user", within=5, name="n", types={"n": float, "code": str})
+    dataset = ensure(subject, {}, 0, 0, catalog=Catalog(root=tmp_path / "data"))
+    answer = subject.oracle(dataset.load())
+    assert (answer["n"].dtype, answer["code"].dtype) == (np.float64, np.int32)
+    assert {file.name for file in dataset.dictionaries} == {"code"}
+
+
 @pytest.mark.parametrize("how", ["inner", "left", "asof"])
 def test_the_laws_of_the_model_hold(tmp_path: Path, how: str):
     subject = join(views(tmp_path), clicks(tmp_path), on="user", within=3, how=how)  # type: ignore[arg-type]
@@ -86,6 +96,7 @@ def test_the_laws_of_the_model_hold(tmp_path: Path, how: str):
         ({"within": 1, "select": {"user": "left.ts"}}, "is the key already"),
         ({"within": 1, "on": "page"}, "0 columns are called page; there are time, user"),
         ({"within": 1, "on": ("user", "paid")}, "column paid of clicks.csv holds bool"),
+        ({"within": 1, "types": {"pad": int}}, "types has <class 'int'> for pad; give int"),
         ({"withni": 1}, "no argument 'withni'"),
     ],
 )
