@@ -35,7 +35,7 @@ ROWS = 1 << 16
 """Rows read at a time, unless the file's own blocks are smaller."""
 _STREAM_MARK, _FILE_MARK, _PARQUET_MARK = b"\xff\xff\xff\xff", b"ARROW1", b"PAR1"
 CSV, JSONL, ACCESS_LOG = "csv", "jsonl", "access-log"
-_FORMS = {_PARQUET_MARK: "parquet", _FILE_MARK: "arrow", _STREAM_MARK: "arrow", b"{": JSONL}
+_FORMS = {_PARQUET_MARK: "parquet", _FILE_MARK: "arrow", _STREAM_MARK: "arrow"}
 """The format by a file's first bytes; others are CSV, possibly compressed."""
 
 
@@ -146,7 +146,7 @@ def paths_of(paths: object) -> tuple[str, ...]:
 
 
 def form_of(path: Path) -> str:
-    """Return the format of a file by its first bytes: `parquet`, `arrow`, `jsonl` or else `csv`."""
+    """Return the format of a file by its first bytes: `parquet`, `arrow` or else `csv`."""
     with path.open("rb") as file:
         start = file.read(max(map(len, _FORMS)))
     return next((form for mark, form in _FORMS.items() if start.startswith(mark)), CSV)
@@ -163,6 +163,9 @@ def form_of_path(path: str) -> str:
     files = sorted(place.rglob("*.parquet")) or sorted(place.rglob("*.arrow"))
     file = files[0] if place.is_dir() and files else _files(archive)[0]
     check_readable(file)
+    with file.open("rb") as text:
+        if text.read(1) == b"{":
+            return JSONL
     return form_of(file)
 
 

@@ -303,5 +303,6 @@ def _refuse_json(place: str, line: bytes) -> None:
             return
     raise DatasetError(
         f"{place}: line 1 is {line[:40].decode('utf-8', errors='replace')!r}, so this is {form}, "
-        "not CSV; read JSON lines with --format jsonl (lab.jsonl), or write it as JSON lines first"
+        "not CSV; write it as Parquet or CSV first; tables also read JSON lines (--format jsonl, "
+        "lab.jsonl)"
     )

@@ -275,5 +275,5 @@ def test_the_command_recognizes_json_lines(tmp_path: Path, monkeypatch: pytest.M
     command = ["import", "table", "--workload", "event_window", "--file", str(file)]
     result = CliRunner().invoke(data_command, [*command, "--columns", "ts=t,kind==value"])
     assert result.exit_code == 0, result.output
-    with pytest.raises(DatasetError, match=r"this is JSON lines, not CSV; read JSON lines with"):
+    with pytest.raises(DatasetError, match=r"this is JSON lines, not CSV; .*lab\.jsonl"):
         made(csv(file, ts="t", kind="=value"), SUMS, Catalog.default())
