@@ -9,15 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streamlab.lab.notebook import run
-    from streamlab.workloads.datasets.tables import arrays, arrow, csv, frame, parquet, rows
+    from streamlab.workloads.datasets.tables import (
+        access_log,
+        arrays,
+        arrow,
+        csv,
+        frame,
+        jsonl,
+        parquet,
+        rows,
+    )
+    from streamlab.workloads.join_workload import join
     from streamlab.workloads.user_workload import workload
 
 _TABLES = "streamlab.workloads.datasets.tables"
 _PUBLIC = {
+    "access_log": _TABLES,
     "arrays": _TABLES,
     "arrow": _TABLES,
     "csv": _TABLES,
     "frame": _TABLES,
+    "join": "streamlab.workloads.join_workload",
+    "jsonl": _TABLES,
     "parquet": _TABLES,
     "rows": _TABLES,
     "run": "streamlab.lab.notebook",
@@ -25,7 +38,19 @@ _PUBLIC = {
 }
 """The module of each public name. Imported on first use, because measured processes import this package."""
 
-__all__ = ["arrays", "arrow", "csv", "frame", "parquet", "rows", "run", "workload"]
+__all__ = [
+    "access_log",
+    "arrays",
+    "arrow",
+    "csv",
+    "frame",
+    "join",
+    "jsonl",
+    "parquet",
+    "rows",
+    "run",
+    "workload",
+]
 
 
 def __getattr__(name: str) -> Any:

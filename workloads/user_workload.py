@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from streamlab.workloads.argument_errors import check_arguments
-from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.tables import Table, TableSet
 from streamlab.workloads.datasets.user_input import InputFunction, input_function
 from streamlab.workloads.model import (
     Columns,
@@ -29,12 +29,14 @@ from streamlab.workloads.model.answers.output_order import inferred_output
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.workload import ORACLE, REFERENCE
 
+AnyTable = TypeVar("AnyTable", bound=Table | TableSet)
+
 
 @check_arguments(ModelError)
 def workload(
     program: Program | Operator,
     *,
-    input: Table | Callable[..., Any],
+    input: Table | Mapping[str, Table] | Callable[..., Any],
     name: str | None = None,
     title: str | None = None,
     paper: str = "",
@@ -47,9 +49,9 @@ def workload(
 
     Args:
         program: of one of the models (docs/model.md); an operator becomes a query of one operator.
-        input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`) or a function that makes the
-            events, see `streamlab.workloads.datasets.user_input`. Relative paths of a table are relative to
-            the calling file.
+        input: a table (`csv`, `parquet`, `arrow`, `frame`, `arrays`, `rows`), a table for each kind of the
+            program by name, or a function that makes the events, see `streamlab.workloads.datasets.user_input`.
+            Relative paths of a table are relative to the calling file.
         name: by meaning; None: the name of the file, or else of the program.
         title: one line for people; None: names the program.
         paper: where the workload is defined, if in a paper.
@@ -74,10 +76,11 @@ def workload(
     output = output or inferred_output(program, key_field)
     output = replace(output, tolerances={**output.tolerances, **(tolerances or {})})
     check_declared(program, output.tolerances)
-    file = sys._getframe(2).f_globals.get("__file__")  # beyond the decorator's frame
-    source: Table | InputFunction
-    if isinstance(input, Table):
-        source = input if file is None else input.relative_to(Path(file).absolute().parent)
+    file = caller_file()
+    source: Table | TableSet | InputFunction
+    if isinstance(input, Table | Mapping):
+        table = input if isinstance(input, Table) else TableSet(by_kind=dict(input))
+        source = beside(table, file)
     elif callable(input):
         source = input_function(input)
     else:
@@ -85,23 +88,55 @@ def workload(
             f"workload {program.name}: input is a {type(input).__name__}; give a table, such as "
             'csv("data.csv", ts="time"), or a function that makes one'
         )
-    return Workload(
-        name=name or _name_of(file) or program.name,
+    return replace(
+        program_workload(
+            program, source, name=name or name_of_file(file) or program.name, output=output
+        ),
         title=title or f"program {program.name}",
         paper=paper,
+        oracle=oracle or partial(answer_of, program),
+        checked_by=REFERENCE if oracle is None else ORACLE,
+    )
+
+
+def program_workload(
+    program: Program,
+    source: Table | TableSet | InputFunction,
+    *,
+    name: str,
+    output: OutputType,
+) -> Workload:
+    """Return the workload of a program, with the reference engine as oracle."""
+    return Workload(
+        name=name,
+        title=f"program {program.name}",
+        paper="",
         program=program,
         output=output,
         parameters=source.parameters if isinstance(source, InputFunction) else {},
         keys=_not_generated,
         streams=_not_generated,
         generate=_not_generated,
-        oracle=oracle or partial(answer_of, program),
-        checked_by=REFERENCE if oracle is None else ORACLE,
+        oracle=partial(answer_of, program),
+        checked_by=REFERENCE,
         source=source,
     )
 
 
-def _name_of(file: str | None) -> str | None:
+def caller_file() -> str | None:
+    """Return the file that called the public function, wrapped by `check_arguments`, that calls this one."""
+    file: str | None = sys._getframe(3).f_globals.get("__file__")
+    return file
+
+
+def beside(table: AnyTable, file: str | None) -> AnyTable:
+    """Return a table with relative paths resolved against the folder of a file, if there is one."""
+    # Each kind of table returns its own kind.
+    return table if file is None else table.relative_to(Path(file).absolute().parent)  # type: ignore[return-value]
+
+
+def name_of_file(file: str | None) -> str | None:
+    """Return the name of a workload for its file; None without one."""
     stem = "" if file is None else Path(file).stem
     if stem.startswith("__"):
         return None

@@ -11,7 +11,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.datasets.limits import limit_violation
 from streamlab.workloads.datasets.progress import Progress
-from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.tables import Table, TableSet
 from streamlab.workloads.model import ModelError, StreamSpec, Workload
 
 
@@ -28,7 +28,7 @@ def check_entries(matrix: Matrix) -> None:
             workload.params(entry.params)
         except ModelError as error:
             raise MatrixError(f"{place}: {error}") from error
-        if isinstance(workload.source, Table) and entry.events != DEFAULT_EVENTS:
+        if isinstance(workload.source, Table | TableSet) and entry.events != DEFAULT_EVENTS:
             raise MatrixError(
                 f"{place}: key events is {entry.events}, but the input of {entry.name} is a table, "
                 "which is always read completely; remove the key"
@@ -48,8 +48,8 @@ def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
         workload = entry.workload()
         if entry.dataset is not None:
             _named(workload, entry, entry.dataset)
-        elif isinstance(workload.source, Table):
-            workload.source.source.files()
+        elif isinstance(workload.source, Table | TableSet):
+            workload.source.files()
 
 
 def check_room_for(entries: Sequence[WorkloadEntry]) -> None:

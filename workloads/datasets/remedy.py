@@ -15,6 +15,11 @@ def rebuild_command(dataset: Dataset) -> str:
     files, params = origin.get("files"), origin.get("params")
     if files == []:
         return f"make it again from {origin.get('table')}: run what declares that table"
+    if "tables" in origin:
+        return (
+            "make it again from its files with `lab data build` and the file that has workload "
+            f"{workload_of_input(dataset.workload)}"
+        )
     if isinstance(files, list):
         words = ["lab", "data", "import", str(origin.get("import"))]
         for file in files:

@@ -17,7 +17,7 @@ from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.progress import Progress
-from streamlab.workloads.datasets.tables import Table, arrays, dataset_of, rows
+from streamlab.workloads.datasets.tables import Table, TableSet, arrays, dataset_of, rows
 from streamlab.workloads.datasets.tables.required_columns import required_columns
 from streamlab.workloads.model import ModelError, Parameter, Params, Program, Workload
 from streamlab.workloads.model.code.fingerprint import code_of
@@ -40,7 +40,7 @@ class InputFunction:
     parameters: Mapping[str, Parameter]
 
 
-Source = Table | InputFunction
+Source = Table | TableSet | InputFunction
 
 
 def input_function(function: Callable[..., Any]) -> InputFunction:
@@ -86,7 +86,7 @@ def dataset_of_source(
     """
     source, program, name = workload.source, workload.program, workload.input_name
     assert source is not None, "callers check that the workload has a source"
-    if isinstance(source, Table):
+    if isinstance(source, Table | TableSet):
         return dataset_of(source, name, program, catalog, progress)
     recipe = Recipe(
         workload=name,

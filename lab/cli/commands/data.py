@@ -53,6 +53,8 @@ def data_build(
             master=master,
             progress=progress,
         )
+    for words in table_words(dataset):
+        echo(words, err=True)
     print_id(dataset)
 
 
@@ -146,6 +148,8 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
     for name, fact in facts.items():
         if fact:
             console.print(f"{name:<9} {fact}", markup=False)
+    for words in table_words(dataset):
+        console.print(f"table     {words}", markup=False)
     table = Table("stream", "kinds", "rows", "first", "last", "columns", "file", box=None)
     for stream in dataset.streams:
         table.add_row(
@@ -205,6 +209,19 @@ def origin_words(dataset: Dataset) -> str:
     assert isinstance(params, dict), "manifest.read checks it"
     words = " ".join(f"{name}={value}" for name, value in params.items())
     return f"generated: {words} seed={origin.get('seed')}"
+
+
+def table_words(dataset: Dataset) -> list[str]:
+    """Return a line for each table of a dataset from several tables: its rows and its times."""
+    tables = dataset.origin.get("tables")
+    if not isinstance(tables, dict):
+        return []
+    return [
+        f"{kind}: {facts['table']}, {facts['rows']:,} rows, {facts['bad_rows']:,} bad, "
+        f"{facts['skipped_rows']:,} left out without a value, "
+        f"{facts['rows_out_of_order']:,} out of order; times: {facts.get('times')}"
+        for kind, facts in tables.items()
+    ]
 
 
 def print_id(dataset: Dataset) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
 from streamlab.workloads.datasets.tables import dataset_of
 from streamlab.workloads.datasets.tables.constructors import table_of_files
 from streamlab.workloads.datasets.tables.lateness import DROP, ERROR
+from streamlab.workloads.datasets.tables.required_columns import required_columns
 from streamlab.workloads.datasets.text.records import NO_QUOTES
 from streamlab.workloads.datasets.times import span_of
+from streamlab.workloads.model import Program
 from streamlab.workloads.registry import workload
 
 _OPTIONS = (
@@ -46,8 +49,8 @@ _OPTIONS = (
     master_option,
     root_option,
 )
-FORMATS = ("auto", "csv", "parquet", "arrow")
-HELP = "any table (CSV, Parquet, Arrow) for any workload"
+FORMATS = ("auto", "csv", "jsonl", "access-log", "parquet", "arrow")
+HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workload"
 
 
 @click.command("table", cls=SingleOptionCommand, short_help=HELP)
@@ -72,7 +75,7 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     multiple=True,
     required=True,
     metavar="ts=...,key=...,kind=...,FIELD=...",
-    help="Column of each role: event time (ts), key and kind if the program has them, and fields "
+    help="Column of each role: event time (ts; DATE+TIME if in two), key and kind if the program has them, and fields "
     "whose column has another name (FIELD=-: no column, the value is 0). kind=NAME may also be one "
     "kind for all rows. Columns are names of the first line, or numbers from 1 if it is no header; "
     "@file is the name of a row's file, @row its number. Repeatable.",
@@ -84,12 +87,38 @@ HELP = "any table (CSV, Parquet, Arrow) for any workload"
     help="Text fields to replace by numbers; the dictionary is stored with the dataset. Repeatable.",
 )
 @click.option(
+    "--scale",
+    multiple=True,
+    metavar="FIELD=POWER,...",
+    help="Read decimals times a power of ten as whole numbers, exactly: price=100. Repeatable.",
+)
+@click.option(
+    "--decimal",
+    type=click.Choice((".", ",")),
+    default=".",
+    show_default=True,
+    help="Sign before the fraction of numbers in texts.",
+)
+@click.option(
+    "--fill",
+    multiple=True,
+    metavar="FIELD=VALUE,...",
+    help="Value of a field, or of key, in rows without one. Repeatable.",
+)
+@click.option(
+    "--skip-missing",
+    "skip_missing",
+    multiple=True,
+    metavar="FIELD,...",
+    help="Leave out rows without a value of these fields, or of key; they are counted. Repeatable.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="Format of the files; auto: recognized by their first bytes.",
+    help="Format of the files; auto: recognized by their first bytes, without access logs.",
 )
 @click.option(
     "--delimiter",
@@ -148,6 +177,9 @@ def table(
     files: tuple[str, ...],
     columns: tuple[str, ...],
     ids: tuple[str, ...],
+    fill: tuple[str, ...],
+    scale: tuple[str, ...],
+    skip_missing: tuple[str, ...],
     form: str,
     source: str | None,
     licence: str | None,
@@ -159,12 +191,16 @@ def table(
     Rows are sorted by time. Each kind of the program gets its own streams.
     """
     target = workload(reference)
+    numbered = tuple(name for text in ids for name in text.split(","))
     declared = table_of_files(
         files,
         form,
         target.program,
         columns_of(columns),
-        ids=tuple(name for text in ids for name in text.split(",")),
+        ids=numbered,
+        fill=_fills(columns_of(fill, "--fill"), target.program, numbered),
+        scale={name: _number(text) for name, text in columns_of(scale, "--scale").items()},
+        skip_missing=tuple(name for text in skip_missing for name in text.split(",")),
         **settings,
     )
     with announce(f"input of {target.name}", leave_line=False) as progress:
@@ -262,7 +298,20 @@ def _variable(setting: Setting) -> str:
     return "setting_" + setting.name.replace("-", "_")
 
 
-def columns_of(texts: tuple[str, ...]) -> dict[str, str]:
+def _fills(texts: Mapping[str, str], program: Program, numbered: tuple[str, ...]) -> dict[str, Any]:
+    """Return the values of `--fill`: those of fields of numbers as numbers."""
+    fields = required_columns(program).fields.keys() - set(numbered)
+    return {name: _number(text) if name in fields else text for name, text in texts.items()}
+
+
+def _number(text: str) -> Any:
+    for read in (int, float):
+        with suppress(ValueError):
+            return read(text)
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def columns_of(texts: tuple[str, ...], option: str = "--columns") -> dict[str, str]:
     """Return the column of each role, from texts such as `ts=time,key=user`.
 
     Each text is a row of CSV, so quotes allow commas in a name: `"temp=Temp, C"`.
@@ -271,8 +320,9 @@ def columns_of(texts: tuple[str, ...]) -> dict[str, str]:
     for part in (part for text in texts for part in next(csv.reader([text])) or [""]):
         role, equals, column = part.partition("=")
         if not (role and equals and column) or role in pairs:
+            form = "ROLE=COLUMN" if option == "--columns" else "FIELD=VALUE"
             raise click.BadParameter(
-                f"{part!r} is not ROLE=COLUMN, or its role occurs twice", param_hint="--columns"
+                f"{part!r} is not {form}, or its left side occurs twice", param_hint=option
             )
         pairs[role] = column
     return pairs
@@ -288,11 +338,16 @@ def _import_counts(origin: Mapping[str, Any]) -> str:
 
 def _table_counts(origin: Mapping[str, Any]) -> str:
     moved = origin["rows_out_of_order"]
-    return (
-        f"{origin['rows']:,} rows, {origin['bad_rows']:,} bad, {moved:,} out of order"
-        f"{', so all rows were sorted' if moved else ''}"
-        f"{_lateness(origin)}"
-    )
+    parts = [
+        f"{origin['rows']:,} rows",
+        f"{origin['bad_rows']:,} bad",
+        f"{moved:,} out of order{', so all rows were sorted' if moved else ''}",
+    ]
+    parts += [f"{n:,} left out without {name}" for name, n in origin["skipped_by_field"].items()]
+    parts += [
+        f"{n:,} filled with a value of {name}" for name, n in origin["filled_by_field"].items()
+    ]
+    return ", ".join(parts) + _lateness(origin)
 
 
 def _lateness(origin: Mapping[str, Any]) -> str:

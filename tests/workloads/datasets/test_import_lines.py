@@ -169,9 +169,9 @@ class TestForms:
         file = bytes_file(tmp_path / "a.csv", content)
         match = f"a.csv: line 1 is .*so this is {form}, not CSV; write it as Parquet"
         with pytest.raises(DatasetError, match=match):
-            table(tmp_path / "data", file, "ts=t,value=v,kind==value")
+            table(tmp_path / "data", file, "ts=t,value=v,kind==value", "--format", "csv")
         with pytest.raises(DatasetError, match=match):
-            table(tmp_path / "data", file, "ts=1,value=2,kind==value")
+            table(tmp_path / "data", file, "ts=1,value=2,kind==value", "--format", "csv")
         with pytest.raises(DatasetError, match=match):
             imported(tmp_path / "data", "retail", file, "--columns", RETAIL)
 

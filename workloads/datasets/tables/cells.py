@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _TRUTH = {"true": True, "false": False, "1": True, "0": False}
 _NOT_FINITE = "is not finite, and answers with it cannot be compared"
 LONGEST_SHOWN = 60
+_EXACT_DIGITS = 1e15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +70,93 @@ def numbers(column: "pa.Array", dtype: np.dtype[Any], place: str) -> Numbers:
         if value is None:
             continue
         try:
-            values[row] = _exact(value, dtype)
+            values[row] = exact_value(value, dtype)
         except ValueError as error:
             bad[row] = f"{shown(value)} {error}"
     return Numbers(values=values, empty=empty, bad=bad)
+
+
+def with_point(column: "pa.Array", decimal: str) -> tuple["pa.Array", dict[int, str]]:
+    """Return texts of numbers with a point before the fraction, and why some with `,` cannot be read."""
+    column = plain(column)
+    if decimal == "." or not is_text(column.type):
+        return column, {}
+    points = mask_of(pc.match_substring(column, "."))
+    bad = {
+        int(
+            row
+        ): f"{shown(column[int(row)].as_py())} has a point, and the sign before fractions is ','"
+        for row in np.flatnonzero(points)
+    }
+    if bad:
+        column = pc.if_else(pa.array(points), None, column)
+    return pc.replace_substring(column, ",", "."), bad
+
+
+def scaled_numbers(column: "pa.Array", factor: int, dtype: np.dtype[Any], place: str) -> Numbers:
+    """Return decimals times a power of ten as whole numbers, exactly; `dtype` is of whole numbers.
+
+    Raises:
+        DatasetError: the column's type cannot hold numbers.
+    """
+    column = plain(column)
+    if is_text(column.type):
+        column = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.equal(column, ""), None, column)
+        bad_form = has_hexadecimal(column)
+    else:
+        numbers(column.slice(0, 0), np.dtype(np.float64), place)  # refuses other types
+        bad_form = pa.types.is_boolean(column.type)
+    empty = mask_of(column.is_null())
+    values = None if bad_form else _quick_scaled(column, factor, dtype)
+    if values is not None:
+        return Numbers(values=values, empty=empty, bad={})
+    values, bad = np.zeros(len(column), dtype), {}
+    limits = np.iinfo(dtype)
+    for row, value in enumerate(column.to_pylist()):
+        if value is None:
+            continue
+        text = repr(value) if isinstance(value, float) else str(value)
+        product = Decimal(text) * factor if _NUMBER.fullmatch(text) else None
+        if product is None:
+            bad[row] = f"{shown(value)} is not a number"
+        elif product % 1 != 0:
+            bad[row] = f"{shown(value)} times {factor} is no whole number"
+        elif not limits.min <= product <= limits.max:
+            bad[row] = f"{shown(value)} times {factor} is beyond the range of {dtype}"
+        else:
+            values[row] = int(product)
+    return Numbers(values=values, empty=empty, bad=bad)
+
+
+def _quick_scaled(column: "pa.Array", factor: int, dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+    """Return all cells at once; None if some may be unreadable or inexact."""
+    limits = np.iinfo(dtype)
+    if pa.types.is_float64(column.type):
+        floats = np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False))
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = np.rint(floats * factor)
+            # The quotient is the float next to a decimal of at most 15 digits, which names only that decimal.
+            exact = (products / factor == floats) & (np.abs(products) < _EXACT_DIGITS)
+        fits = exact & (products >= limits.min) & (products <= limits.max)
+        return products.astype(dtype) if fits.all() else None
+    if pa.types.is_floating(column.type):
+        return None
+    digits = len(str(factor)) - 1
+    try:
+        decimals = column.cast(pa.decimal128(38, digits))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    # A decimal is stored as its value times ten to the power of its digits, in 128 bits.
+    words = np.frombuffer(decimals.buffers()[1], "<i8").reshape(-1, 2)
+    words = words[decimals.offset : decimals.offset + len(decimals)]
+    low, high = (np.where(mask_of(decimals.is_valid()), words[:, at], 0) for at in (0, 1))
+    fits = (
+        (high == low >> 63)
+        & (low >= max(limits.min, -(2**63)))
+        & (low <= min(limits.max, 2**63 - 1))
+    )
+    return low.astype(dtype) if fits.all() else None
 
 
 def plain(column: "pa.Array") -> "pa.Array":
@@ -124,7 +208,7 @@ def _quick(column: "pa.Array", dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
     return values
 
 
-def _exact(value: Any, dtype: np.dtype[Any]) -> Any:
+def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a value converted to the type; raises `ValueError` with the end of a sentence if that changes it."""
     text = isinstance(value, str)
     if dtype == np.bool_:

@@ -10,6 +10,9 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.files import (
+    ACCESS_LOG,
+    CSV,
+    JSONL,
     ColumnFiles,
     TextFiles,
     form_of_path,
@@ -17,11 +20,13 @@ from streamlab.workloads.datasets.tables.files import (
 )
 from streamlab.workloads.datasets.tables.memory import arrays_source, frame_source, rows_source
 from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, required_columns
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Source, Table
+from streamlab.workloads.datasets.tables.table import MADE_COLUMNS, NO_COLUMN, Source, Table
 from streamlab.workloads.datasets.text.csv_text import parse_delimiter
+from streamlab.workloads.datasets.text.line_formats import LOG_TIME
 from streamlab.workloads.model import Program
 
 Path_ = str | Path | Sequence[str | Path]
+Times = str | Sequence[str]
 
 
 class Meaning(TypedDict, total=False):
@@ -31,6 +36,11 @@ class Meaning(TypedDict, total=False):
     kind: str | None
     columns: Mapping[str, str] | None
     ids: Sequence[str]
+    derive: Mapping[str, tuple[str, Callable[[str], Any]]]
+    scale: Mapping[str, int]
+    decimal: str
+    fill: Mapping[str, Any]
+    skip_missing: Sequence[str]
     time_format: str | None
     zone: str
     unit: str
@@ -66,7 +76,7 @@ _table_of = check_arguments(DatasetError, _meanings(), _about())
 def csv(
     path: Path_,
     *,
-    ts: str,
+    ts: Times,
     delimiter: str = ",",
     quoted: bool = True,
     **meaning: Unpack[Meaning],
@@ -78,8 +88,8 @@ def csv(
     a quote is a plain character.
     """
     delimiter = parse_delimiter(delimiter, "csv: delimiter")
-    named = [ts, meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
-    columns = [str(name) for name in named if name not in (None, NO_COLUMN, FILE, ROW)]
+    named = [*_times(ts), meaning.get("key"), *dict(meaning.get("columns") or {}).values()]
+    columns = [str(name) for name in named if name not in (None, NO_COLUMN, *MADE_COLUMNS)]
     numbered = bool(columns) and all(name.isdecimal() for name in columns)
     source = TextFiles(
         paths=paths_of(path), delimiter=delimiter, quoted=quoted, header=not numbered
@@ -88,13 +98,34 @@ def csv(
 
 
 @_table_of
-def parquet(path: Path_, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
+def jsonl(path: Path_, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
+    """Return a table of files of JSON lines, plain, compressed or in archives; globs are allowed.
+
+    Each line is an object. The key `b` of an object at the key `a` is the column `a.b`.
+    """
+    return _table(TextFiles(paths=paths_of(path), form=JSONL), ts, **meaning)
+
+
+@_table_of
+def access_log(path: Path_, *, ts: Times = "time", **meaning: Unpack[Meaning]) -> Table:
+    """Return a table of access logs of web servers, in the common or the combined format.
+
+    The columns are host, logname, user, time, request, method, url, protocol, status, bytes, referer and agent;
+    `-` is an empty cell. Files may be compressed or in archives; globs are allowed.
+    """
+    if meaning.get("time_format") is None:
+        meaning["time_format"] = LOG_TIME
+    return _table(TextFiles(paths=paths_of(path), form=ACCESS_LOG), ts, **meaning)
+
+
+@_table_of
+def parquet(path: Path_, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of Parquet files; globs and folders (with everything below) are allowed."""
     return _table(ColumnFiles(paths=paths_of(path)), ts, **meaning)
 
 
 @_table_of
-def arrow(path: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
+def arrow(path: Any, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of Arrow IPC files or streams (including Feather), or of an Arrow table."""
     if hasattr(path, "__arrow_c_stream__"):
         return frame(path, ts=ts, **meaning)
@@ -102,13 +133,13 @@ def arrow(path: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
 
 
 @_table_of
-def frame(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
+def frame(given: Any, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of a pandas or Polars frame, or of any object with `__arrow_c_stream__`."""
     return _table(frame_source(given), ts, **meaning)
 
 
 @_table_of
-def arrays(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
+def arrays(given: Any, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of arrays by name, or of a structured array."""
     return _table(arrays_source(given), ts, **meaning)
 
@@ -117,7 +148,7 @@ def arrays(given: Any, *, ts: str, **meaning: Unpack[Meaning]) -> Table:
 def rows(
     function: Callable[[], Iterable[Mapping[str, Any]]],
     *,
-    ts: str = "ts",
+    ts: Times = "ts",
     **meaning: Unpack[Meaning],
 ) -> Table:
     """Return a table of the rows that a function without arguments yields.
@@ -126,20 +157,30 @@ def rows(
     called at each look-up of the dataset, because the rows identify the dataset. It must yield the
     same rows each time.
     """
-    return _table(rows_source(function, ts), ts, **meaning)
+    return _table(rows_source(function, _times(ts)[0]), ts, **meaning)
 
 
-def _table(source: Source, ts: str, **meaning: Unpack[Meaning]) -> Table:
+def _times(ts: Times) -> tuple[str, ...]:
+    return (ts,) if isinstance(ts, str) else tuple(ts)
+
+
+def _table(source: Source, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     settings: dict[str, Any] = {name: value for name, value in meaning.items() if value is not None}
-    if not isinstance(settings.get("columns", {}), Mapping):
-        raise DatasetError(
-            f"table {source.label}: columns is {settings['columns']!r:.60}; give a mapping from "
-            "fields to columns"
-        )
-    if "ids" in settings:
-        ids = settings["ids"]
-        settings["ids"] = (ids,) if isinstance(ids, str) else tuple(ids)
-    return Table(source=source, ts=ts, **settings)
+    for name, of in (
+        ("columns", "columns"),
+        ("fill", "values"),
+        ("scale", "factors"),
+        ("derive", "pairs of a column and a function"),
+    ):
+        if not isinstance(settings.get(name, {}), Mapping):
+            raise DatasetError(
+                f"table {source.label}: {name} is {settings[name]!r:.60}; give a mapping from "
+                f"fields to {of}"
+            )
+    for name in {"ids", "skip_missing"} & settings.keys():
+        value = settings[name]
+        settings[name] = (value,) if isinstance(value, str) else tuple(value)
+    return Table(source=source, ts=ts if isinstance(ts, str) else tuple(ts), **settings)
 
 
 def table_of_files(
@@ -152,7 +193,7 @@ def table_of_files(
     quoted: bool = True,
     **meaning: Unpack[Meaning],
 ) -> Table:
-    """Return a table of files, with columns by role: `ts`, `key`, `kind`, or a field of the program.
+    """Return a table of files, with columns by role: `ts` (`DATE+TIME`: two columns), `key`, `kind`, or a field.
 
     If a field has the name of a role, the field has precedence. Form `auto` recognizes the first file by its first
     bytes.
@@ -164,7 +205,9 @@ def table_of_files(
     rest = dict(roles)
     if TS not in rest:
         raise DatasetError("--columns does not say which column holds the times (ts=...)")
-    ts = rest.pop(TS)
+    ts: Times = rest.pop(TS)
+    if "+" in ts:
+        ts = tuple(str(ts).split("+"))
     fields = {*required.fields, *required.lists}
     if KEY not in fields:
         meaning["key"] = rest.pop(KEY, None)
@@ -173,6 +216,10 @@ def table_of_files(
     meaning["columns"] = rest
     if form == "auto":
         form = form_of_path(paths[0])
-    if form == "csv":
+    if form == JSONL:
+        return jsonl(paths, ts=ts, **meaning)
+    if form == ACCESS_LOG:
+        return access_log(paths, ts=ts, **meaning)
+    if form == CSV:
         return csv(paths, ts=ts, delimiter=delimiter, quoted=quoted, **meaning)
     return (parquet if form == "parquet" else arrow)(paths, ts=ts, **meaning)

@@ -25,12 +25,16 @@ from streamlab.workloads.datasets.imports.raw_files import parts as raw_parts
 from streamlab.workloads.datasets.manifest import canonical
 from streamlab.workloads.datasets.tables.table import Part
 from streamlab.workloads.datasets.text.csv_text import CsvText, LineText
+from streamlab.workloads.datasets.text.line_formats import JsonText, LogText
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.default_folders import here
+
+Text = CsvText | LineText | JsonText | LogText
 
 ROWS = 1 << 16
 """Rows read at a time, unless the file's own blocks are smaller."""
 _STREAM_MARK, _FILE_MARK, _PARQUET_MARK = b"\xff\xff\xff\xff", b"ARROW1", b"PAR1"
+CSV, JSONL, ACCESS_LOG = "csv", "jsonl", "access-log"
 _FORMS = {_PARQUET_MARK: "parquet", _FILE_MARK: "arrow", _STREAM_MARK: "arrow"}
 """The format by a file's first bytes; others are CSV, possibly compressed."""
 
@@ -79,17 +83,19 @@ class ColumnFiles(_Files):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFiles(_Files):
-    """CSV files; `ARCHIVE!PATTERN` is the path of the matching members of an archive.
+    """CSV files, JSON lines or access logs; `ARCHIVE!PATTERN` is the path of the matching members of an archive.
 
     Attributes:
+        form: CSV, JSONL or ACCESS_LOG; the other attributes are those of CSV.
         delimiter: between cells; a blank: any run of blanks and tabs.
         quoted: whether cells in quotes may hold delimiters and line ends; else a quote is a character.
         header: whether the first row names the columns; else their names are 1, 2, ...
     """
 
-    delimiter: str
-    quoted: bool
-    header: bool
+    form: str = CSV
+    delimiter: str = ","
+    quoted: bool = True
+    header: bool = True
 
     def files(self) -> tuple[Path, ...]:
         """As `Source.files`."""
@@ -98,6 +104,8 @@ class TextFiles(_Files):
     def content(self) -> str:
         """As `Source.content`."""
         members = [_archive_of(path)[1] for path in self.paths]
+        if self.form != CSV:
+            return canonical([self.form, members])
         return canonical(["csv", self.delimiter, self.quoted, self.header, members])
 
     def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
@@ -109,11 +117,17 @@ class TextFiles(_Files):
                 for raw in raw_parts(path):
                     if fnmatchcase(raw.place.removeprefix(f"{path}!"), pattern):
                         matched = True
-                        text = CsvText(raw, self.delimiter, quoted=self.quoted, header=self.header)
-                        yield text_part(raw, text, at, done)
+                        yield text_part(raw, self._text(raw), at, done)
                 if not matched:
                     raise DatasetError(f"{path} has no member {pattern}")
                 done += path.stat().st_size
+
+    def _text(self, raw: RawPart) -> Text:
+        if self.form == JSONL:
+            return JsonText(raw)
+        if self.form == ACCESS_LOG:
+            return LogText(raw)
+        return CsvText(raw, self.delimiter, quoted=self.quoted, header=self.header)
 
 
 def paths_of(paths: object) -> tuple[str, ...]:
@@ -135,7 +149,7 @@ def form_of(path: Path) -> str:
     """Return the format of a file by its first bytes: `parquet`, `arrow` or else `csv`."""
     with path.open("rb") as file:
         start = file.read(max(map(len, _FORMS)))
-    return next((form for mark, form in _FORMS.items() if start.startswith(mark)), "csv")
+    return next((form for mark, form in _FORMS.items() if start.startswith(mark)), CSV)
 
 
 def form_of_path(path: str) -> str:
@@ -149,6 +163,9 @@ def form_of_path(path: str) -> str:
     files = sorted(place.rglob("*.parquet")) or sorted(place.rglob("*.arrow"))
     file = files[0] if place.is_dir() and files else _files(archive)[0]
     check_readable(file)
+    with file.open("rb") as text:
+        if text.read(1) == b"{":
+            return JSONL
     return form_of(file)
 
 
@@ -205,14 +222,12 @@ def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) ->
         done += large_batch.num_rows
 
 
-def text_part(
-    raw: RawPart, text: CsvText | LineText, at: Callable[[int], None], done: int = 0
-) -> Part:
+def text_part(raw: RawPart, text: Text, at: Callable[[int], None], done: int = 0) -> Part:
     """Return a text as a part; `at` gets the bytes read, after `done` before, after each of its chunks."""
     names = text.names()
 
     def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
-        for chunk in text.rows(len(names), chosen):
+        for chunk in text.rows(names, chosen):
             yield chunk
             at(done + raw.at())
 

@@ -83,6 +83,9 @@ def frame_source(frame: Any) -> InMemory:
 
     def batches() -> "Iterator[pa.RecordBatch]":
         with pa.RecordBatchReader.from_stream(frame) as reader:
+            # Frames without rows have columns, but no batches.
+            first = next(reader, pa.RecordBatch.from_pylist([], schema=reader.schema))
+            yield first
             yield from reader
 
     return InMemory(label=label, batches=batches)

@@ -1,18 +1,28 @@
 """Derives the columns that a program requires, and finds them in a table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW, Table
+from streamlab.workloads.datasets.tables.cells import exact_value
+from streamlab.workloads.datasets.tables.table import (
+    FILE,
+    MADE_COLUMNS,
+    NO_COLUMN,
+    ROW,
+    Table,
+    TableSet,
+    flagged_field,
+)
 from streamlab.workloads.model import DGSProgram, Program, Query
 from streamlab.workloads.model.dataflow import Dataflow
 
 SHOWN_COLUMNS = 20
 TS, KEY, KIND = "ts", "key", "kind"
+_BOOL = np.dtype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +100,62 @@ class ChosenColumns:
     Attributes:
         index: of the column, by role: `ts`, `key`, `kind`, or a field as `.name`; only columns of the part.
         kind: the kind of all rows; None: the column of `kind` holds it.
-        names: of the columns, by role, including `FILE` and `ROW`.
+        names: of the columns, by role, including `MADE_COLUMNS`.
     """
 
     index: Mapping[str, int]
     kind: int | None
     names: Mapping[str, str]
+
+
+def tables_of_kinds(
+    tables: TableSet, required: RequiredColumns
+) -> tuple[list[Table], RequiredColumns]:
+    """Return the tables in the order of the kinds, and the fields that each kind's table has.
+
+    Raises:
+        DatasetError: a kind has no table, a table no kind, no table has a field, or two tables disagree on
+            whether a field is a text.
+    """
+    where = f"program {required.program}"
+    kinds = ", ".join(required.kinds)
+    for kind in tables.by_kind:
+        if kind not in required.kinds:
+            raise DatasetError(f"{where}: input {kind!r} is none of its kinds; it has {kinds}")
+    for kind in required.kinds:
+        if kind not in tables.by_kind:
+            raise DatasetError(f"{where}: kind {kind} has no table; give one for each of {kinds}")
+    in_order = [replace(tables.by_kind[kind], kind=f"={kind}") for kind in required.kinds]
+    if not required.certain:
+        of_kind = tuple(_fields_of(table, required) for table in in_order)
+        for name in (*required.fields, *required.lists):
+            if not any(name in fields for fields in of_kind):
+                raise DatasetError(
+                    f"{where}: none of the tables {tables.label} has a column for field {name}; "
+                    f'name it in one of them (columns={{"{name}": ...}})'
+                )
+        required = replace(required, of_kind=of_kind, certain=True)
+    for name in {name for table in in_order for name in table.ids}:
+        for table, fields in zip(in_order, required.of_kind, strict=True):
+            if name in fields and name not in table.ids:
+                raise DatasetError(
+                    f"table {table.label}: field {name} is a text in another table (ids), and is "
+                    f'not one here; give ids=["{name}"] in all tables that have it'
+                )
+    return in_order, required
+
+
+def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
+    """Return the fields for which a table has a column, or that it declares."""
+    part = next(table.source.parts(lambda done: None), None)
+    columns = (*(part.names if part else ()), FILE, ROW, NO_COLUMN)
+    names = {
+        name
+        for name in (*required.fields, *required.lists)
+        if name in table.columns or table.column_of(name) in columns
+    }
+    flags = {name for name in required.fields if flagged_field(name, required.fields) in names}
+    return frozenset(names | flags)
 
 
 def check_meaning(table: Table, required: RequiredColumns) -> None:
@@ -107,16 +167,41 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
     """
     where = f"table {table.source.label}, program {required.program}"
     fields = (*required.fields, *required.lists)
-    for what, names in (("columns", table.columns), ("ids", table.ids)):
-        unknown = [name for name in names if name not in fields]
+    keys = (KEY,) if required.keyed else ()
+    for what, names, others in (
+        ("derive", table.derive, ()),
+        ("scale", table.scale, ()),
+        ("columns", table.columns, ()),
+        ("ids", table.ids, ()),
+        ("fill", table.fill, keys),
+        ("skip_missing", table.skip_missing, keys),
+    ):
+        unknown = [name for name in names if name not in (*fields, *others)]
         if unknown:
             raise DatasetError(
                 f"{where}: {what} names {', '.join(unknown)}, which is no field of the program; "
                 f"it has {', '.join(fields) or 'none'}"
             )
+    for name in table.scale:
+        if (
+            name in table.ids
+            or name in table.derive
+            or required.fields.get(name, _BOOL).kind not in "iu"
+        ):
+            raise DatasetError(
+                f"{where}: scale has {name}, which is no field of whole numbers from a column of numbers"
+            )
+    for name in table.derive:
+        if name in required.lists or name in table.columns:
+            raise DatasetError(
+                f"{where}: derive has {name}, which is a field of lists or in columns; give a field of "
+                "numbers, booleans or texts"
+            )
     for name in table.ids:
         if {**required.fields, **required.lists}[name].kind not in "iu":
             raise DatasetError(f"{where}: ids names {name}, whose type is not a whole number")
+    for name, value in table.fill.items():
+        _check_fill(table, required, name, value, where)
     if table.key is not None and not required.keyed:
         raise DatasetError(
             f"{where}: key is {table.key!r}, but the program has no keys; leave it out, "
@@ -131,6 +216,27 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
         )
 
 
+def _check_fill(
+    table: Table, required: RequiredColumns, name: str, value: object, where: str
+) -> None:
+    if name in table.skip_missing:
+        raise DatasetError(f"{where}: {name} is in fill and in skip_missing; give one of them")
+    if name in required.lists:
+        raise DatasetError(
+            f"{where}: fill has {name}, a field of lists; rows without one are empty"
+        )
+    if name == KEY or name in table.ids:
+        if not isinstance(value, str) or not value.strip():
+            raise DatasetError(f"{where}: fill has {value!r} for {name}; give a text")
+        return
+    try:
+        exact_value(value, required.fields[name])
+    except (TypeError, ValueError, ArithmeticError):
+        raise DatasetError(
+            f"{where}: fill has {value!r} for {name}; give a value of type {required.fields[name]}"
+        ) from None
+
+
 def choose(
     table: Table, required: RequiredColumns, names: Sequence[str], place: str
 ) -> ChosenColumns:
@@ -140,7 +246,7 @@ def choose(
         DatasetError: a column is missing, or its name is ambiguous.
     """
     fixed = _fixed_kind(table, required, names, place)
-    roles = {TS: table.ts}
+    roles = {TS if at == 0 else f"{TS}.{at}": column for at, column in enumerate(table.times)}
     if table.key is not None:
         roles[KEY] = table.key
     if fixed is None:
@@ -148,13 +254,14 @@ def choose(
         roles[KIND] = table.kind
     needed = frozenset().union(*required.of_kind) if fixed is None else required.of_kind[fixed]
     for name in (*required.fields, *required.lists):
-        column = table.columns.get(name, name)
-        if name in needed and column != NO_COLUMN:
+        column = table.column_of(name)
+        made = column not in names and flagged_field(name, required.fields)
+        if name in needed and column != NO_COLUMN and not made:
             roles[f".{name}"] = column
     index = {
         role: _find(role, column, names, place)
         for role, column in roles.items()
-        if column not in (FILE, ROW)
+        if column not in MADE_COLUMNS
     }
     return ChosenColumns(index=index, kind=fixed, names=roles)
 

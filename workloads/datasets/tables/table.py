@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
+import numpy as np
+
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, parse_bound
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
 from streamlab.workloads.datasets.times.recognition import NAMES
+from streamlab.workloads.model.code.fingerprint import code_of
 
 MOST_STREAMS = 1024
 """The same maximum as for generators: each stream is a file, and a thread or a task in engines."""
@@ -22,6 +25,16 @@ NO_COLUMN = "-"
 FILE, ROW = "@file", "@row"
 """Columns of every table: the name of a row's file (or archive member), and its number from 1 over
 all files."""
+
+
+START = "@start"
+"""The column of times of a table without times, such as a list of customers: its rows are as early as the first
+row of the other tables of its `TableSet`."""
+
+MADE_COLUMNS = (FILE, ROW, START)
+
+_MISSING = "_missing"
+_FACTORS = [10**digits for digits in range(1, 19)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +84,21 @@ class Table:
 
     Attributes:
         source: where rows come from.
-        ts: the column of event times.
+        ts: the column of event times, or several, such as of date and time, that are joined with a blank;
+            `@start` (`START`): all rows are as early as the first of other tables.
         key: the column of keys, whole numbers or texts, for a keyed program.
         kind: the column with the names of kinds; or the kind of all rows, if no column has this
             name; `=view` always means the kind. None: the program has one kind.
         columns: the column of each field of the program, if named differently;
             `"-"` (`NO_COLUMN`): the table lacks the field, which is then 0, or an empty list.
         ids: fields whose texts become numbers, by a dictionary that is stored with the dataset.
+        derive: fields that a function computes from the text of a column: a column and a function for each.
+            The function is called once for each distinct text, and is part of the content.
+        scale: fields of whole numbers that are the column's decimals times a power of ten, exactly.
+        decimal: `.` or `,`: the sign before the fraction of numbers in texts.
+        fill: the value of a field, or of `key`, in rows without one. Without, such rows are bad, unless the
+            program has a bool field `FIELD_missing`: it is then True, and the field 0 or an empty text.
+        skip_missing: fields, or `key`: rows without a value are left out and counted.
         time_format: the format of times, see `times`; None: recognized from the data.
         zone: IANA time zone of times without a zone.
         unit: of event time in the dataset: `s`, `ms`, `us` or `ns`.
@@ -93,11 +114,16 @@ class Table:
     """
 
     source: Source
-    ts: str
+    ts: str | tuple[str, ...]
     key: str | None = None
     kind: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
+    derive: Mapping[str, tuple[str, Callable[[str], Any]]] = field(default_factory=dict)
+    scale: Mapping[str, int] = field(default_factory=dict)
+    decimal: str = "."
+    fill: Mapping[str, Any] = field(default_factory=dict)
+    skip_missing: tuple[str, ...] = ()
     time_format: str | None = None
     zone: str = "UTC"
     unit: str = "ms"
@@ -127,6 +153,19 @@ class Table:
             wrong = not isinstance(name, str) or not name
             if wrong and not (name is None and role in ("key", "kind")):
                 raise DatasetError(f"{where}: {role} is {name!r}; give the name of a column")
+        if self.decimal not in (".", ","):
+            raise DatasetError(f"{where}: decimal is {self.decimal!r}; give '.' or ','")
+        for name, factor in self.scale.items():
+            if not _is_integer(factor) or factor not in _FACTORS:
+                raise DatasetError(
+                    f"{where}: scale has {factor!r} for {name}; give a power of ten, 10 to 10^18"
+                )
+        for name, pair in self.derive.items():
+            if not (isinstance(pair, tuple | list) and len(pair) == 2 and callable(pair[1])):
+                raise DatasetError(
+                    f"{where}: derive has {pair!r:.60} for {name}; give a column and a function of its "
+                    'text, such as ("plan", str.lower)'
+                )
         check_form(self.time_format, f"{where}: time_format")
         try:
             ZoneInfo(self.zone)
@@ -136,26 +175,104 @@ class Table:
                 "as Europe/Berlin, or UTC"
             ) from None
 
+    @property
+    def label(self) -> str:
+        """A short name for people."""
+        return self.source.label
+
+    def files(self) -> tuple[Path, ...]:
+        """As `Source.files`."""
+        return self.source.files()
+
     def relative_to(self, folder: Path) -> "Table":
         """Return the table with relative paths resolved against a folder."""
         return replace(self, source=self.source.relative_to(folder))
 
     def roles(self) -> dict[str, str | None]:
         """Return the column of each role and field; None: no column."""
-        return {"ts": self.ts, "key": self.key, "kind": self.kind, **self.columns}
+        ts = self.ts if isinstance(self.ts, str) else " ".join(self.ts)
+        return {"ts": ts, "key": self.key, "kind": self.kind, **self.columns}
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The columns of event times."""
+        return (self.ts,) if isinstance(self.ts, str) else self.ts
+
+    def column_of(self, name: str) -> str:
+        """Return the column of a field."""
+        return self.derive[name][0] if name in self.derive else self.columns.get(name, name)
 
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""
         # Without a bound the form is that of earlier versions, whose datasets stay valid.
         no_bound = ("out_of_order", "late") if self.out_of_order is None else ()
         names = (entry.name for entry in fields(self) if entry.name not in ("source", *no_bound))
-        return {**{name: getattr(self, name) for name in names}, "columns": dict(self.columns)}
+        values = {name: getattr(self, name) for name in names}
+        derive = {name: [column, code_of(of)] for name, (column, of) in self.derive.items()}
+        changed = {"columns": dict(self.columns), "fill": dict(self.fill), "derive": derive}
+        return {**values, **changed, "scale": dict(self.scale)}
 
     def bound(self) -> int | None:
         """Return the largest lateness in units of event time; None: no row is late."""
         if self.out_of_order is None:
             return None
         return parse_bound(self.out_of_order, self.unit, "out_of_order")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSet:
+    """One table for each kind of a program, each with its own columns.
+
+    Fields of texts with equal names share one dictionary, and so do the keys of all tables.
+
+    Attributes:
+        by_kind: the table of each kind; no table says which kind its rows are of.
+
+    Raises:
+        DatasetError: a value is not a table, or the tables disagree on the unit of time.
+    """
+
+    by_kind: Mapping[str, Table]
+
+    def __post_init__(self) -> None:
+        for kind, table in self.by_kind.items():
+            if not isinstance(table, Table):
+                raise DatasetError(
+                    f"input {kind!r} is a {type(table).__name__}; give a table for each kind, such "
+                    f'as {{"{kind}": csv("{kind}.csv", ts="time")}}'
+                )
+            if table.kind is not None:
+                raise DatasetError(
+                    f"table {table.label}: kind is {table.kind!r}, but all its rows are of kind "
+                    f"{kind}, because it is the input {kind!r}; leave kind out"
+                )
+        units = {table.unit for table in self.by_kind.values()}
+        if len(units) > 1:
+            raise DatasetError(
+                f"tables {self.label} have the units of time {', '.join(sorted(units))}; give all "
+                "of them one unit"
+            )
+
+    @property
+    def label(self) -> str:
+        """A short name for people."""
+        return ", ".join(table.label for table in self.by_kind.values())
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the files of all tables, as `Source.files`."""
+        return tuple(file for table in self.by_kind.values() for file in table.files())
+
+    def relative_to(self, folder: Path) -> "TableSet":
+        """Return the tables with relative paths resolved against a folder."""
+        return TableSet(
+            by_kind={kind: table.relative_to(folder) for kind, table in self.by_kind.items()}
+        )
+
+
+def flagged_field(name: str, fields: Mapping[str, Any]) -> str | None:
+    """Return the field of whose absence a field `FIELD_missing` tells; None: it is a field like others."""
+    base = name.removesuffix(_MISSING)
+    return base if base != name and base in fields and fields[name] == np.bool_ else None
 
 
 def _is_integer(value: object) -> bool:

@@ -1,7 +1,8 @@
 """Makes the dataset of a table, or finds it by the table's content."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,13 +21,14 @@ from streamlab.workloads.datasets.executor import InProcess
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.split import Share, shares
-from streamlab.workloads.datasets.stream_table import StreamTable, select_rows, write_table
+from streamlab.workloads.datasets.stream_table import Rows, StreamTable, select_rows, write_table
 from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     check_meaning,
     required_columns,
+    tables_of_kinds,
 )
-from streamlab.workloads.datasets.tables.table import FILE, Table
+from streamlab.workloads.datasets.tables.table import FILE, START, Table, TableSet
 from streamlab.workloads.datasets.tables.table_reader import KEYS, Reading, read
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
@@ -89,13 +91,20 @@ def _dense_numbers(numbering: Numbering, below: int) -> npt.NDArray[np.int32] | 
     return np.array(values, np.int32)
 
 
-def content_key(table: Table, sums: Sequence[str] | None = None) -> str:
+def content_key(table: Table | TableSet, sums: Sequence[str] | None = None) -> str:
     """Return the SHA-256 of a table's content and declarations; file locations do not count.
 
     `sums` are the SHA-256 of its files; None: computed. Raises `DatasetError` if a file cannot be read.
     """
-    files = table.source.files()
+    files = table.files()
     sums = [file_sha256(path) for path in files] if sums is None else sums
+    if isinstance(table, TableSet):
+        rest, keys = list(sums), {}
+        for kind, each in table.by_kind.items():
+            count = len(each.files())
+            keys[kind] = content_key(each, rest[:count])
+            rest = rest[count:]
+        return hashlib.sha256(canonical(keys).encode()).hexdigest()
     parts = [VERSION, table.source.content(), sums, table.meaning()]
     if FILE in table.roles().values():
         parts.append([path.name for path in files])
@@ -103,7 +112,7 @@ def content_key(table: Table, sums: Sequence[str] | None = None) -> str:
 
 
 def dataset_of(
-    table: Table,
+    table: Table | TableSet,
     name: str,
     program: Program,
     catalog: Catalog,
@@ -113,7 +122,7 @@ def dataset_of(
     licence: str | None = None,
     made: Recipe | None = None,
 ) -> Dataset:
-    """Return a table as the input of a program, from the catalogue if present, else newly made.
+    """Return a table, or one for each kind, as the input of a program, from the catalogue if present, else newly made.
 
     `name` is the input's (`Workload.input_name`). `source` and `licence` describe the data for people. `made` is the
     recipe of a generated table, which identifies it instead of its content.
@@ -123,9 +132,21 @@ def dataset_of(
             unchanged.
     """
     required = required_columns(program)
-    check_meaning(table, required)
-    streams = shares(program, table.streams)
-    files = table.source.files()
+    parts: dict[tuple[int, ...], Table]
+    if isinstance(table, TableSet):
+        tables, required = tables_of_kinds(table, required)
+        parts = {(kind,): each for kind, each in enumerate(tables)}
+    else:
+        parts = {tuple(range(len(required.kinds))): table}
+    for each in parts.values():
+        check_meaning(each, required)
+    streams = [
+        share
+        for kinds, each in parts.items()
+        for share in shares(program, each.streams)
+        if share.kind in kinds
+    ]
+    files = table.files()
     before = [_state(path) for path in files]
     sums = []
     for number, path in enumerate(files):
@@ -148,7 +169,7 @@ def dataset_of(
     if stored is not None and facts is not None:
         places = facts.get("bad_lines") or facts.get("several_lines") or facts.get("late_lines")
         if facts.get("files") == named or not places:
-            facts = {**facts, "files": named, "table": table.source.label}
+            facts = {**facts, "files": named, "table": table.label}
             return catalog.restate(stored, source, licence, facts)
     size = sum(path.stat().st_size for path in files)
 
@@ -159,20 +180,38 @@ def dataset_of(
     with catalog.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
-        reading, rows = read(table, required, staging / "rows", at)
+        numberings: dict[str, Numbering] | None = {} if len(parts) > 1 else None
+        readings: list[Reading] = []
+        rows_of_kind: dict[int, tuple[Reading, Rows]] = {}
+        done = 0
+        for number, (kinds, each) in enumerate(parts.items()):
+            reading, rows = read(
+                each, required, staging / f"rows-{number}", partial(_shifted, at, done), numberings
+            )
+            done += sum(path.stat().st_size for path in each.files())
+            readings.append(reading)
+            rows_of_kind |= dict.fromkeys(kinds, (reading, rows))
+            if reading.descents:
+                _check_memory(reading.rows)
+                InProcess().order(rows.times, rows.order)
         if [_state(path) for path in files] != before:
-            raise DatasetError(f"{table.source.label} changed while it was read; import it again")
-        keys = keys_of(reading.numberings, len(required.kinds), table.source.label)
-        tables = tuple(_stream(share, required, reading, keys) for share in streams)
-        if reading.descents:
-            _check_memory(reading.rows)
-            InProcess().order(rows.times, rows.order)
+            raise DatasetError(f"{table.label} changed while it was read; import it again")
+        if not any(reading.rows for reading in readings):
+            skipped = {name: n for reading in readings for name, n in reading.skipped.items()}
+            words = "".join(f" ({n:,} without {name})" for name, n in skipped.items())
+            raise DatasetError(f"{table.label} has no rows{words}; there is nothing to import")
+        _set_starts(list(parts.values()), [rows_of_kind[kinds[0]][1] for kinds in parts])
+        keys = keys_of(readings[0].numberings, len(required.kinds), table.label)
+        stream_tables = tuple(
+            _stream(share, required, rows_of_kind[share.kind][0], keys) for share in streams
+        )
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
         written = []
-        for index in range(len(tables)):
+        for index, share in enumerate(streams):
             if progress is not None:
-                progress("writing streams", index, len(tables))
-            written.append(write_table(tables, rows, folder, alphabet, index))
+                progress("writing streams", index, len(streams))
+            rows = rows_of_kind[share.kind][1]
+            written.append(write_table(stream_tables, rows, folder, alphabet, index))
         content = Content(
             workload=name,
             alphabet=alphabet,
@@ -180,11 +219,8 @@ def dataset_of(
             origin={
                 "import": "table",
                 "files": named,
-                "table": table.source.label,
-                **reading.origin(),
-                "streams": table.streams,
-                **reading.times,
-                "columns": {role: name for role, name in table.roles().items() if name},
+                "table": table.label,
+                **_origin(required, list(parts.values()), readings),
             }
             if made is None
             else _generated(made),
@@ -198,6 +234,62 @@ def dataset_of(
         )
         published = catalog.publish(folder, content, recipe)
     return published if made else catalog.restate(published, source, licence, content.origin)
+
+
+def _set_starts(tables: Sequence[Table], rows: Sequence[Rows]) -> None:
+    """Set the times of tables without times to the first time of the others."""
+    if all(START not in table.times for table in tables):
+        return
+    timed = [each for table, each in zip(tables, rows, strict=True) if START not in table.times]
+    if not timed:
+        raise DatasetError(
+            f"table {tables[0].label}: ts is {START}, the first time of other tables, and there is "
+            "none with times; name a column of times (ts=...)"
+        )
+    firsts = [np.memmap(each.times, np.int64, "r").min() for each in timed if each.count]
+    start = int(min(firsts, default=0))
+    for table, each in zip(tables, rows, strict=True):
+        if START in table.times and each.count:
+            np.full(each.count, start, np.int64).tofile(each.times)
+
+
+def _shifted(at: Callable[[int], None], before: int, done: int) -> None:
+    at(before + done)
+
+
+def _origin(
+    required: RequiredColumns, tables: Sequence[Table], readings: Sequence[Reading]
+) -> dict[str, Any]:
+    """Return what reading found; of several tables the totals, and each kind's own under `tables`."""
+    each = [
+        {
+            **reading.origin(),
+            "streams": table.streams,
+            **reading.times,
+            "columns": {role: name for role, name in table.roles().items() if name},
+        }
+        for table, reading in zip(tables, readings, strict=True)
+    ]
+    if len(each) == 1:
+        return each[0]
+    total: dict[str, Any] = {}
+    for name, value in readings[0].origin().items():
+        values = [facts[name] for facts in each]
+        if isinstance(value, bool):
+            total[name] = any(values)
+        elif isinstance(value, dict):
+            total[name] = dict(sum((Counter(part) for part in values), Counter()))
+        elif isinstance(value, list):
+            total[name] = [words for part in values for words in part]
+        else:
+            total[name] = sum(values)
+    by_kind = {
+        kind: {"table": table.label, **facts}
+        for kind, table, facts in zip(required.kinds, tables, each, strict=True)
+    }
+    times = readings[0].times.items()
+    common = {name: value for name, value in times if all(f.get(name) == value for f in each)}
+    return {**total, **common, "tables": by_kind}
 
 
 def _generated(made: Recipe) -> dict[str, Any]:

@@ -14,7 +14,16 @@ from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, take_rows
-from streamlab.workloads.datasets.tables.cells import is_text, mask_of, numbers, plain, shown
+from streamlab.workloads.datasets.tables.cells import (
+    is_text,
+    mask_of,
+    numbers,
+    plain,
+    scaled_numbers,
+    shown,
+    with_point,
+)
+from streamlab.workloads.datasets.tables.derived_texts import DerivedTexts
 from streamlab.workloads.datasets.tables.lateness import ERROR, Lateness
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
@@ -24,7 +33,14 @@ from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     choose,
 )
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, Part, Table
+from streamlab.workloads.datasets.tables.table import (
+    FILE,
+    NO_COLUMN,
+    START,
+    Part,
+    Table,
+    flagged_field,
+)
 from streamlab.workloads.datasets.text.csv_text import row_words
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.text.report import RowReport
@@ -48,6 +64,10 @@ class Reading(RowReport):
         numberings: dictionaries, by name.
         no_numbers: fields of whole numbers with a value that is not one.
         lateness: how late rows are; rows left out as late and their lines are counted here only.
+        skipped: number of rows that `skip_missing` leaves out, by the first field without a value.
+        lines_in_skipped: number of lines of these rows after their first.
+        filled: number of values from `fill`, by field.
+        derived: results of functions, by field.
     """
 
     of_kind: list[int] = field(default_factory=list)
@@ -56,6 +76,25 @@ class Reading(RowReport):
     numberings: dict[str, Numbering] = field(default_factory=dict)
     no_numbers: list[str] = field(default_factory=list)
     lateness: Lateness
+    skipped: dict[str, int] = field(default_factory=dict)
+    lines_in_skipped: int = 0
+    filled: dict[str, int] = field(default_factory=dict)
+    derived: dict[str, DerivedTexts] = field(default_factory=dict)
+
+    @property
+    def rows_read(self) -> int:
+        """The number of all rows so far."""
+        return self.rows + self.bad + self.lateness.rows + sum(self.skipped.values())
+
+    def origin(self) -> dict[str, object]:
+        """Return the counts for the record of a dataset."""
+        more: dict[str, object] = {
+            "skipped_rows": sum(self.skipped.values()),
+            "lines_in_skipped_rows": self.lines_in_skipped,
+            "skipped_by_field": self.skipped,
+            "filled_by_field": self.filled,
+        }
+        return {**RowReport.origin(self), **more}
 
     def present_fields(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
         """Return the fields that rows of a kind carry, which are not empty in all of them."""
@@ -76,39 +115,55 @@ class Reading(RowReport):
 
 
 def read(
-    table: Table, required: RequiredColumns, folder: Path, at: Callable[[int], None]
+    table: Table,
+    required: RequiredColumns,
+    folder: Path,
+    at: Callable[[int], None],
+    numberings: dict[str, Numbering] | None = None,
 ) -> tuple[Reading, Rows]:
     """Write all good rows to a folder: `ts`, `kind`, `key`, and the fields.
 
-    If the program does not declare the fields of a kind, and only some of its rows lack one, the table is
+    `numberings` are dictionaries that other tables share; None: the table has its own. If the program
+    does not declare the fields of a kind, and only some of its rows lack one, the table is
     read again, with these rows as bad ones.
 
     Raises:
-        DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are.
+        DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are. No
+            rows are no error.
     """
-    reading, rows = _read(table, required, folder, at)
+    reading, rows = _read(table, required, folder, at, {} if numberings is None else numberings)
     partial = reading.partial_fields(required)
     if not partial:
         return reading, rows
+    refused = {at: n for at, n in partial.items() if at[1] not in table.skip_missing}
     # A row may lack several fields: this counts it several times, the second reading does not.
-    if reading.bad + max(partial.values()) > table.max_bad:
-        first = next(iter(partial))
+    if reading.bad + max(refused.values(), default=0) > table.max_bad:
+        first = next(iter(refused or partial))
         raise DatasetError(
             f"{reading.first_empty[first]} is empty, as in {partial[first]:,} of "
             f"{reading.of_kind[first[0]]:,} rows of kind {required.kinds[first[0]]}; all rows of a "
             "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
-            f"{reading.bad + sum(partial.values())}"
+            f"{reading.bad + sum(refused.values())} or --skip-missing {first[1]}, or fill them with "
+            f"--fill {first[1]}=..."
         )
     of_kind = tuple(
         frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
     )
-    return _read(table, replace(required, of_kind=of_kind, certain=True), folder, at)
+    return _read(table, replace(required, of_kind=of_kind, certain=True), folder, at, {})
 
 
 def _read(
-    table: Table, required: RequiredColumns, folder: Path, at: Callable[[int], None]
+    table: Table,
+    required: RequiredColumns,
+    folder: Path,
+    at: Callable[[int], None],
+    numberings: dict[str, Numbering],
 ) -> tuple[Reading, Rows]:
-    reading = Reading(of_kind=[0] * len(required.kinds), lateness=Lateness(bound=table.bound()))
+    reading = Reading(
+        of_kind=[0] * len(required.kinds),
+        numberings=numberings,
+        lateness=Lateness(bound=table.bound()),
+    )
     reader = TimeReader(
         table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
     )
@@ -140,12 +195,8 @@ def _read(
         raise DatasetError(
             f"{reading.bad_lines[0]}{more}; {reading.excess()} (max_bad={reading.bad})"
         )
-    if not reading.rows:
-        raise DatasetError(
-            _all_bad(reading)
-            if reading.bad
-            else f"{table.source.label} has no rows; there is nothing to import"
-        )
+    if not reading.rows and reading.bad:
+        raise DatasetError(_all_bad(reading))
     return reading, rows
 
 
@@ -174,7 +225,11 @@ class _Block:
         self._table, self._required, self._chosen, self._chunk = table, required, chosen, chunk
         self._place, self._file, self._reading, self._times = part.place, part.file, reading, times
         self._bad: dict[int, str] = {}
-        self._empty: dict[str, npt.NDArray[np.bool_]] = {}
+        self._skipped: dict[int, str] = {}
+        self._empty: dict[
+            str, npt.NDArray[np.bool_]
+        ] = {}  # without those that `fill` gives a value
+        self._lacking: dict[str, npt.NDArray[np.bool_]] = {}
         in_part = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
         self._cells = {
             role: plain(in_part[role]) if role in in_part else self._made(name, part)
@@ -184,14 +239,25 @@ class _Block:
     def columns(self) -> Mapping[str, Column]:
         """Return the good rows; record the bad ones in the reading."""
         rows = self._chunk.batch.num_rows
-        ts, bad = self._times.read(self._cells[TS], self._where(TS), self._row_of_file)
-        self._note(TS, bad)
+        ts = np.zeros(rows, np.int64)
+        if self._chosen.names[TS] != START:
+            ts, bad = self._times.read(self._time_cells(), self._where(TS), self._row_of_file)
+            self._note(TS, bad)
         read: dict[str, npt.NDArray[Any] | ListColumn | pa.Array] = {"ts": ts}
         read["kind"] = kind = self._kinds(rows)
         if KEY in self._cells:
             read["key"] = self._texts(KEY)
+        flags = {}
         for name, dtype in self._required.fields.items():
-            read[f".{name}"] = self._field(name, dtype, rows)
+            base = None if f".{name}" in self._cells else flagged_field(name, self._required.fields)
+            if base is not None and self._table.columns.get(name) != NO_COLUMN:
+                flags[name] = base
+            else:
+                read[f".{name}"] = self._field(name, dtype, rows)
+        for name, base in flags.items():
+            read[f".{name}"] = self._lacking.get(base, np.zeros(rows, np.bool_))
+            if base not in self._table.skip_missing:
+                self._empty.pop(base, None)
         for name, dtype in self._required.lists.items():
             read[f".{name}"] = self._list(name, dtype, rows)
         self._check_empty(kind)
@@ -202,7 +268,12 @@ class _Block:
         for record in self._chunk.bad:
             number = row_words(record.row, record.line, record.further)
             self._reading.bad_row(f"{self._place}: row {number}: {record.words()}", record.further)
-        good = self._timely(np.delete(np.arange(rows), list(self._bad)), ts)
+        for row in self._skipped.keys() - self._bad.keys():
+            name = self._skipped[row]
+            self._reading.skipped[name] = self._reading.skipped.get(name, 0) + 1
+            self._reading.lines_in_skipped += int(further[row])
+        good = np.delete(np.arange(rows), [*{*self._bad, *self._skipped}])
+        good = self._timely(good, ts)
         self._reading.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
         return {name: self._good(name, column, good) for name, column in read.items()}
@@ -224,13 +295,23 @@ class _Block:
             lateness.count(words, int(self._chunk.further[row]))
         return good[~late]
 
+    def _time_cells(self) -> "pa.Array":
+        """Return the cells of times; those of several columns as texts with blanks between."""
+        cells = [self._cells[role] for role in self._chosen.names if role.partition(".")[0] == TS]
+        if len(cells) == 1:
+            return cells[0]
+        texts = [pc.utf8_trim_whitespace(plain(each).cast(pa.string())) for each in cells]
+        whole = [pc.if_else(pc.equal(each, ""), None, each) for each in texts]
+        return pc.binary_join_element_wise(*whole, " ")
+
     def _made(self, name: str, part: Part) -> "pa.Array":
-        """Return `FILE` or `ROW`, the columns of every table."""
+        """Return one of `MADE_COLUMNS`; the times of `START` are set later."""
         rows = self._chunk.batch.num_rows
+        if name == START:
+            return pa.nulls(rows)
         if name == FILE:
             return pa.repeat(part.file, rows)
-        reading = self._reading
-        first = reading.rows + reading.bad + reading.lateness.rows + 1
+        first = self._reading.rows_read + 1
         return pa.array(np.arange(first, first + rows))
 
     def _row(self, row: int) -> str:
@@ -271,25 +352,73 @@ class _Block:
             )
         texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).fill_null("")
         is_empty = mask_of(pc.equal(texts, ""))
-        if role in (KEY, KIND):
-            self._note(role, {int(row): "is empty" for row in np.flatnonzero(is_empty)})
+        name = role.removeprefix(".")
+        self._lacking[name] = is_empty
+        if name in self._table.fill:
+            texts = pc.if_else(pa.array(is_empty), self._table.fill[name], texts)
+            self._count_filled(name, is_empty)
+        elif role not in (KEY, KIND):
+            self._empty[name] = is_empty
+        elif role == KEY and KEY in self._table.skip_missing:
+            self._skip(KEY, is_empty)
         else:
-            self._empty[role.removeprefix(".")] = is_empty
+            self._note(role, {int(row): "is empty" for row in np.flatnonzero(is_empty)})
         return texts
+
+    def _count_filled(self, name: str, empty: npt.NDArray[np.bool_]) -> None:
+        filled, count = self._reading.filled, int(np.count_nonzero(empty))
+        if count:
+            filled[name] = filled.get(name, 0) + count
+
+    def _skip(self, name: str, empty: npt.NDArray[np.bool_]) -> None:
+        for row in np.flatnonzero(empty).tolist():
+            self._skipped.setdefault(row, name)
 
     def _field(self, name: str, dtype: np.dtype[Any], rows: int) -> "npt.NDArray[Any] | pa.Array":
         role = f".{name}"
         if role not in self._cells:
             self._empty[name] = self._absent(name, rows)
             return np.zeros(rows, dtype)
+        if name in self._table.derive:
+            return self._derived(name, dtype)
         if name in self._table.ids:
             return self._texts(role)
-        cells = numbers(self._cells[role], dtype, self._where(role))
-        self._empty[name] = cells.empty
+        column, points = with_point(self._cells[role], self._table.decimal)
+        self._note(role, points)
+        factor = self._table.scale.get(name)
+        if factor is None:
+            cells = numbers(column, dtype, self._where(role))
+        else:
+            cells = scaled_numbers(column, factor, dtype, self._where(role))
+        self._lacking[name] = cells.empty
+        values = cells.values
+        if name in self._table.fill:
+            values = np.where(cells.empty, dtype.type(self._table.fill[name]), values)
+            self._count_filled(name, cells.empty)
+        else:
+            self._empty[name] = cells.empty
         self._note(role, cells.bad)
         if cells.bad and dtype.kind in "iu" and name not in self._reading.no_numbers:
             self._reading.no_numbers.append(name)
-        return cells.values
+        return values
+
+    def _derived(self, name: str, dtype: np.dtype[Any]) -> "npt.NDArray[Any] | pa.Array":
+        """Return what a function makes of a column's texts, called once for each distinct text."""
+        role, (_, function) = f".{name}", self._table.derive[name]
+        texts = self._texts(role)
+        coded = texts.dictionary_encode()
+        results = self._reading.derived.setdefault(
+            name, DerivedTexts(function, dtype, name in self._table.ids)
+        )
+        values, wrong = results.of(coded.dictionary.to_pylist())
+        codes = coded.indices.to_numpy()
+        missing = self._lacking[name]
+        for code, why in wrong.items():
+            rows = np.flatnonzero((codes == code) & ~missing)
+            self._note(role, {int(row): f"{name} {why}" for row in rows})
+        if name in self._table.ids:
+            return pa.array(values, pa.string()).take(pa.array(codes))
+        return np.array(values, dtype)[codes] if values else np.zeros(len(texts), dtype)
 
     def _absent(self, name: str, rows: int) -> npt.NDArray[np.bool_]:
         """Return the mask of empty rows of a field without a column: none, if the field is to be 0."""
@@ -344,6 +473,9 @@ class _Block:
             if not empty.any() or f".{name}" not in self._cells:
                 continue
             must = np.array([name in names for names in self._required.of_kind])
+            if name in self._table.skip_missing:
+                self._skip(name, empty & must[kind])
+                continue
             for row in np.flatnonzero(empty & must[kind]):
                 self._note(f".{name}", {int(row): "is empty"})
 

@@ -135,8 +135,8 @@ class CsvText:
             return self._layout or names
         return tuple(str(number) for number in range(1, len(cells) + 1))
 
-    def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[Chunk]:
-        """Yield the chosen columns of all records after the header; one without `columns` cells is bad.
+    def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
+        """Yield the chosen columns of all records after the header; one with another number of cells is bad.
 
         Raises:
             DatasetError: a quote is never closed, or the file is damaged.
@@ -145,7 +145,8 @@ class CsvText:
         with readable(self._part.place, lambda: f"line {self._line}"):
             for records in chain(self._first, self._records):
                 self._line += records.lines + header_lines
-                yield replace(self._parsed(records, columns, chosen), header_lines=header_lines)
+                parsed = self._parsed(records, len(columns), chosen)
+                yield replace(parsed, header_lines=header_lines)
                 header_lines = 0
 
     def _parsed(self, records: Records, columns: int, chosen: Sequence[int]) -> Chunk:
@@ -219,15 +220,14 @@ class LineText:
         """Return the name of the only column."""
         return (LINE,)
 
-    def rows(self, columns: int, chosen: Sequence[int]) -> Iterator[Chunk]:
+    def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield all lines: as `CsvText.rows`."""
         place, line = self._part.place, 0
         scanner = RecordScanner(place, ",", quoted=False)
         with readable(place, lambda: f"line {line}"):
             for records in scanner.records(text_blocks(self._part.file, place)):
                 line += records.lines
-                texts = (raw.removesuffix(b"\r") for raw in records.data.split(b"\n"))
-                cells = [self._utf8(text) for text in texts if text]
+                cells = [self._utf8(text) for text in record_lines(records)]
                 yield _chunk([pa.array(cells, pa.binary())] * len(chosen), records)
 
     def _utf8(self, line: bytes) -> bytes:
@@ -255,8 +255,19 @@ def _chunk(cells: "list[pa.Array]", rows: Records) -> Chunk:
         texts = [column.filter(pa.array(~wrong)) for column in texts]
         not_utf8 = dict.fromkeys(np.flatnonzero(wrong).tolist(), ("it is not UTF-8", b""))
         rows = rows.without(not_utf8)
+    return chunk_of(texts, rows)
+
+
+def record_lines(records: Records) -> Iterator[bytes]:
+    """Yield the lines of records that are lines."""
+    texts = (raw.removesuffix(b"\r") for raw in records.data.split(b"\n"))
+    return (text for text in texts if text)
+
+
+def chunk_of(columns: "Sequence[pa.Array]", rows: Records) -> Chunk:
+    """Return the good records with their columns as a chunk."""
     return Chunk(
-        batch=pa.RecordBatch.from_arrays(texts, [str(index) for index in range(len(texts))]),
+        batch=pa.RecordBatch.from_arrays(list(columns), [str(at) for at in range(len(columns))]),
         number=lambda index: row_words(*rows.numbers(index)),
         bad=rows.bad,
         line=rows.line,
@@ -292,6 +303,6 @@ def _refuse_json(place: str, line: bytes) -> None:
             return
     raise DatasetError(
         f"{place}: line 1 is {line[:40].decode('utf-8', errors='replace')!r}, so this is {form}, "
-        "not CSV; write it as Parquet or CSV first, for instance with "
-        "polars.read_ndjson(FILE).write_parquet(...)"
+        "not CSV; write it as Parquet or CSV first; tables also read JSON lines (--format jsonl, "
+        "lab.jsonl)"
     )

@@ -146,4 +146,6 @@ def equi_join(
         advance=advance,
         shares=shares,
     )
-    return replace(by_shares, state=np.dtype([]), keys=keys, update=update, bucket=None)
+    assert by_shares.join is not None, "join sets it"
+    keyed = replace(by_shares.join, keyed=True)
+    return replace(by_shares, state=np.dtype([]), keys=keys, update=update, bucket=None, join=keyed)

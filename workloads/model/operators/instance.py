@@ -55,7 +55,8 @@ def instance(
     written, once for each share: the same answer, but slow.
     """
     if operator.join is not None and direct:
-        return _JoinInstance(operator, operator.join, forward, owns)
+        kind = _KeyedJoinInstance if operator.join.keyed else _JoinInstance
+        return kind(operator, operator.join, forward, owns)
     if operator.window.type == SINGLE:
         return _SingleInstance(operator, forward, owns)
     return _MultiInstance(operator, forward, owns)
@@ -303,3 +304,43 @@ class _JoinInstance:
 
     def restore(self, saved: Any) -> None:
         self._stored, self._count = saved
+
+
+class _KeyedJoinInstance:
+    """Implements an instance of an `equi_join`: a tuple meets the opposite windows of its keys."""
+
+    def __init__(self, operator: Operator, join: Join, forward: Forward, owns: Owns | None) -> None:
+        self._window = operator.window
+        self._match = join.match
+        self._emit = join.emit
+        self._selector = _KeySelector(operator, owns)
+        self._out = _WindowOutput(operator, forward)
+        self._stored: dict[int, tuple[deque[Any], deque[Any]]] = {}
+
+    def advance(self, watermark: int) -> None:
+        """Do nothing: tuples purge, and nothing is emitted at expiry."""
+
+    def process(self, t: Any) -> None:
+        """Compare the tuple with the opposite window of each of its keys, then store it."""
+        ts, size = t.ts, self._window.size
+        match, emit, out = self._match, self._emit, self._out
+        out.right = earliest_left(self._window, ts) + size
+        for key in self._selector.of(t):
+            sides = self._stored.get(key)
+            if sides is None:
+                sides = self._stored[key] = (deque(), deque())
+            opposite = sides[1 - t.input]
+            while opposite and opposite[0].ts + size < ts:
+                opposite.popleft()
+            for other in opposite:
+                first, second = (t, other) if t.input == 0 else (other, t)
+                if match(first, second):
+                    emit(first, second, out)
+            sides[t.input].append(t)
+
+    def state(self) -> Any:
+        """Return the stored tuples of each key."""
+        return self._stored
+
+    def restore(self, saved: Any) -> None:
+        self._stored = saved

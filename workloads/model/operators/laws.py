@@ -17,7 +17,7 @@ from streamlab.workloads.model.code.functions import memo
 from streamlab.workloads.model.dgs.laws import BrokenLawError, Law
 from streamlab.workloads.model.dgs.wires import Draw
 from streamlab.workloads.model.errors import ProgramError
-from streamlab.workloads.model.operators.program import FLUSH, Join, Operator, Query
+from streamlab.workloads.model.operators.program import FLUSH, Operator, Query
 from streamlab.workloads.model.operators.reference import QueryRun
 from streamlab.workloads.model.operators.windows import flush_end
 from streamlab.workloads.model.streams.records import tuple_type
@@ -251,10 +251,9 @@ def _counting(operator: Operator) -> Operator:
     join = operator.join
     if join is not None:
         emit = join.emit
-        counted = Join(
-            match=join.match,
+        counted = replace(
+            join,
             emit=lambda first, second, out: emit(first, second, _Counted(operator, "emit", out)),
-            keys=join.keys,
         )
         return replace(operator, join=counted)
     return replace(

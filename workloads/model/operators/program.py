@@ -107,11 +107,13 @@ class Join:
         emit: Forwards the result of a pair.
         keys: Number of round-robin shares that store tuples (1,000 in the paper), if all pairs are
             compared.
+        keyed: Whether only tuples with a common key can match (`equi_join`).
     """
 
     match: MatchFn
     emit: EmitFn
     keys: int
+    keyed: bool = False
 
     def __post_init__(self) -> None:
         require_plain("join", match=self.match, emit=self.emit)

@@ -74,3 +74,18 @@ def made(table: Table, program: Any, catalog: Catalog) -> Dataset:
 def text(path: Path, *lines: str, encoding: str = "utf-8") -> Path:
     path.write_bytes("".join(f"{line}\n" for line in lines).encode(encoding))
     return path
+
+
+def pipeline(**fields: Any) -> Pipeline:
+    event = np.dtype(list(fields.items()))
+    names = ", ".join(f"t.{name}" for name in fields)
+    space: dict[str, Any] = {}
+    exec(f"def give(t, out):\n    out.emit({names})", space)
+    output = np.dtype([("ts", np.int64), *event.descr])
+    stage = stateless(name="give", output=output, apply=space["give"])
+    return Pipeline(name="p", record="r", event=event, stages=(stage,))
+
+
+def columns(table: Table, catalog: Catalog, **fields: Any) -> dict[str, list[Any]]:
+    (stream,) = made(table, pipeline(**fields), catalog).load().streams
+    return {"ts": stream.ts.tolist(), **{n: v.tolist() for n, v in stream.payload.items()}}

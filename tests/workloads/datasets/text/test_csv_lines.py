@@ -81,7 +81,7 @@ def read_account(
         try:
             text = CsvText(part, delimiter, quoted=quoted, header=False)
             count = columns or len(text.names())
-            for rows in text.rows(count, range(count)):
+            for rows in text.rows([""] * count, range(count)):
                 cells = zip(*(column.to_pylist() for column in rows.batch.columns), strict=True)
                 lines = zip(rows.line.tolist(), rows.further.tolist(), cells, strict=True)
                 account.good += [(line, line + further, list(row)) for line, further, row in lines]
@@ -180,7 +180,7 @@ def test_a_long_line_is_cut_in_bounded_memory():
 def test_a_row_of_another_width_that_is_not_utf8_is_a_bad_row():
     part = Part(place="a.csv", name="a.csv", file=io.BytesIO(b"a,b\n\xe9\n1,\xe9\n"), at=lambda: 0)
     text = CsvText(part, ",", quoted=True, header=True)
-    (rows,) = text.rows(len(text.names()), [1])
+    (rows,) = text.rows(text.names(), [1])
     assert [(bad.line, bad.words()) for bad in rows.bad] == [
         (2, "1 columns instead of 2: '\ufffd'"),
         (3, "it is not UTF-8"),

@@ -1,0 +1,128 @@
+"""Infers the types of a table's columns from its first rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.datasets import pa, pc
+from streamlab.workloads.datasets.arrow import has_hexadecimal
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables.cells import is_text, plain, with_point
+from streamlab.workloads.datasets.tables.table import Table
+
+TEXT = None
+"""The type of a column of texts, which become numbers by a dictionary."""
+
+_CODE = r"^[+-]?0[0-9]"
+"""Digits after a leading zero, as in a postal code: not a number."""
+
+
+MOST_TRIED = 1_000
+"""Texts on which a function is tried."""
+
+_RESULTS: tuple[tuple[Any, Any], ...] = (
+    ((bool, np.bool_), np.bool_),
+    ((int, np.integer), np.int64),
+    ((int, float, np.number), np.float64),
+    (str, TEXT),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The columns of a table.
+
+    Attributes:
+        names: of all columns, in order, and of the fields that the table derives.
+        types: the type of each requested column; None: text.
+    """
+
+    names: tuple[str, ...]
+    types: dict[str, np.dtype[Any] | None]
+
+
+def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
+    """Return the names of a table's columns, and the types of some (None: all) in its first block of rows.
+
+    Whole numbers are int64, other numbers float64, `true` and `false` bool, and the rest, digits after a leading
+    zero among them, texts. Columns without a value are texts.
+
+    Raises:
+        DatasetError: the table cannot be read, has no column of a name, or a column has no such type.
+    """
+    part = next(table.source.parts(lambda done: None), None)
+    if part is None:
+        raise DatasetError(f"table {table.label} has no columns; give a table with a header")
+    chosen = list(part.names if columns is None else dict.fromkeys(columns))
+    columns = [table.column_of(name) for name in chosen]
+    for name in columns:
+        if part.names.count(name) != 1:
+            raise DatasetError(
+                f"{part.place}: {part.names.count(name)} columns are called {name}; there are "
+                f"{', '.join(part.names)}"
+            )
+    chunk = next(iter(part.chunks([part.names.index(name) for name in columns] or [0])), None)
+    types: dict[str, np.dtype[Any] | None] = dict.fromkeys(chosen, TEXT)
+    if chunk is not None:
+        for number, name in enumerate(chosen):
+            place = f"{part.place}: column {columns[number]}"
+            cells = plain(chunk.batch.column(number))
+            if name in table.derive:
+                types[name] = _type_of_results(table.derive[name][1], cells, f"{place}: {name}")
+            elif name in table.scale:
+                types[name] = np.dtype(np.int64)
+            else:
+                types[name] = type_of_cells(with_point(cells, table.decimal)[0], place)
+    return Header(names=(*part.names, *table.derive), types=types)
+
+
+def _type_of_results(
+    function: Callable[[str], Any], cells: "pa.Array", place: str
+) -> np.dtype[Any] | None:
+    """Return the type of a function's results for the distinct texts of a column; None: text."""
+    texts = pc.utf8_trim_whitespace(cells.cast(pa.string())).unique().drop_null().to_pylist()
+    kinds: set[type] = set()
+    for text in filter(None, texts[:MOST_TRIED]):
+        try:
+            kinds.add(type(function(text)))
+        except Exception:
+            continue
+    for kind, dtype in _RESULTS:
+        if kinds and all(issubclass(each, kind) for each in kinds):
+            return None if dtype is None else np.dtype(dtype)
+    raise DatasetError(
+        f"{place} is derived with the types {', '.join(sorted(each.__name__ for each in kinds)) or 'none'}; "
+        "return one of int, float, bool and str"
+    )
+
+
+def type_of_cells(column: "pa.Array", place: str) -> np.dtype[Any] | None:
+    """Return the type of a column by its cells; None: text. Raises `DatasetError` for other types."""
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        return np.dtype(np.bool_)
+    if pa.types.is_integer(kind):
+        return np.dtype(np.int64)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return np.dtype(np.float64)
+    if pa.types.is_null(kind):
+        return TEXT
+    if not is_text(kind):
+        raise DatasetError(f"{place} is of type {kind}; give numbers, booleans or texts")
+    texts = pc.utf8_trim_whitespace(column)
+    texts = texts.filter(pc.fill_null(pc.not_equal(texts, ""), False))
+    if not len(texts) or has_hexadecimal(texts):
+        return TEXT
+    if pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
+        return TEXT
+    if pc.all(pc.is_in(pc.utf8_lower(texts), pa.array(["true", "false"]))).as_py():
+        return np.dtype(np.bool_)
+    for target in (np.int64, np.float64):
+        try:
+            texts.cast(pa.from_numpy_dtype(target))
+        except pa.ArrowInvalid:
+            continue
+        return np.dtype(target)
+    return TEXT

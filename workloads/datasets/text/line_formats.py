@@ -1,0 +1,217 @@
+"""Reads texts whose lines are records of named columns: JSON lines and access logs of web servers."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.datasets import pa, pa_json, pc
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.raw_files import Part, readable
+from streamlab.workloads.datasets.text.csv_text import chunk_of, record_lines
+from streamlab.workloads.datasets.text.decoding import text_blocks
+from streamlab.workloads.datasets.text.records import Chunk, Records, RecordScanner
+
+Bad = dict[int, tuple[str, bytes]]
+"""Why records are bad, by index, and their first bytes."""
+
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_LOG_LINE = (
+    r"^(?P<host>\S+) (?P<logname>\S+) (?P<user>.+?) \[(?P<time>[^\]]+)\] "
+    + _QUOTED.replace("(", "(?P<request>", 1)
+    + r" (?P<status>\d{3}) (?P<bytes>\d+|-)(?: "
+    + _QUOTED.replace("(", "(?P<referer>", 1)
+    + " "
+    + _QUOTED.replace("(", "(?P<agent>", 1)
+    + r")?(?: .*)?$"
+)
+"""The common and the combined format of Apache and nginx, with further fields ignored."""
+_REQUEST = r"^(?P<method>[A-Z]+) (?P<url>\S+)(?: (?P<protocol>\S+))?$"
+LOG_COLUMNS = (
+    *("host", "logname", "user", "time", "request", "method", "url", "protocol"),
+    *("status", "bytes", "referer", "agent"),
+)
+LOG_TIME = "%d/%b/%Y:%H:%M:%S %z"
+
+
+class JsonText:
+    """JSON lines, read once: each line is an object. Keys of objects within become columns such as `user.name`.
+
+    The first block determines names and types; a line of another type is read as texts.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self._part, self._line = part, 0
+        scanner = RecordScanner(part.place, ",", quoted=False)
+        self._records = scanner.records(text_blocks(part.file, part.place))
+        self._first: list[Records] = []
+        self._schema: Mapping[str, pa.DataType] = {}
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the columns; call it once, before `rows`.
+
+        Raises:
+            DatasetError: the text has no object.
+        """
+        place = self._part.place
+        with readable(place, lambda: "line 1"):
+            for records in self._records:
+                self._first.append(records)
+                table = _parse_quickly(records, None)
+                if table is not None and table.num_columns:
+                    self._schema = {
+                        field.name: _without_stamps(field.type) for field in table.schema
+                    }
+                    return tuple(_flat(table).column_names)
+                columns, bad = _parse_lines(records)
+                if columns:
+                    return tuple(columns)
+                for why, _ in bad.values():
+                    raise DatasetError(f"{place}: line {int(records.line[0])}: {why}")
+        raise DatasetError(f"{place} is empty; there is nothing to import")
+
+    def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
+        """Yield the chosen of the named columns of all lines; a line that is no object is bad."""
+        names = [columns[index] for index in chosen]
+        tops = {name if name in self._schema else name.partition(".")[0] for name in names}
+        schema = {name: kind for name, kind in self._schema.items() if name in tops}
+        with readable(self._part.place, lambda: f"line {self._line}"):
+            for records in chain(self._first, self._records):
+                self._line += records.lines
+                table = _parse_quickly(records, schema) if schema else None
+                bad: Bad = {}
+                if table is not None:
+                    flat = _flat(table)
+                    cells = {name: flat[name].combine_chunks() for name in flat.column_names}
+                else:
+                    cells, bad = _parse_lines(records)
+                good = records.without(bad)
+                empty = pa.nulls(len(good.row))
+                yield chunk_of([_whole(cells.get(name, empty)) for name in names], good)
+
+
+class LogText:
+    """An access log in the common or combined format, read once; `-` is an empty cell."""
+
+    def __init__(self, part: Part) -> None:
+        self._part, self._line = part, 0
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return LOG_COLUMNS
+
+    def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
+        """Yield the chosen columns of all lines; a line of another format is bad."""
+        place = self._part.place
+        scanner = RecordScanner(place, ",", quoted=False)
+        with readable(place, lambda: f"line {self._line}"):
+            for records in scanner.records(text_blocks(self._part.file, place)):
+                self._line += records.lines
+                cells, bad = _parse_log(records)
+                good = records.without(bad)
+                yield chunk_of([cells[columns[index]] for index in chosen], good)
+
+
+def _parse_log(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
+    lines = list(record_lines(records))
+    texts = pa.array([line.decode("utf-8", errors="replace") for line in lines], pa.string())
+    parts = pc.extract_regex(texts, _LOG_LINE)
+    matched = np.asarray(parts.is_valid().to_numpy(zero_copy_only=False))
+    bad = {
+        at: ("it is not in the common or combined log format", lines[at])
+        for at in range(len(lines))
+        if not matched[at]
+    }
+    parts = parts.filter(pa.array(matched))
+    cells = {
+        name: parts.field(name) for name in LOG_COLUMNS if parts.type.get_field_index(name) >= 0
+    }
+    request = pc.extract_regex(cells["request"], _REQUEST)
+    for name in ("method", "url", "protocol"):
+        cells[name] = pc.struct_field(request, name)
+    nothing = pa.array(["-", ""])
+    return {
+        name: pc.if_else(pc.is_in(column, nothing), None, column) for name, column in cells.items()
+    }, bad
+
+
+def _parse_quickly(
+    records: Records, schema: "Mapping[str, pa.DataType] | None"
+) -> "pa.Table | None":
+    """Return all lines as a table; None if Arrow cannot read each line as one object of the schema."""
+    if not len(records.row):
+        return None
+    options = pa_json.ParseOptions(
+        explicit_schema=None if schema is None else pa.schema(list(schema.items())),
+        unexpected_field_behavior="infer" if schema is None else "ignore",
+    )
+    try:
+        table = pa_json.read_json(
+            pa.BufferReader(records.data),
+            read_options=pa_json.ReadOptions(use_threads=False, block_size=len(records.data) + 2),
+            parse_options=options,
+        )
+    except pa.ArrowException:
+        return None
+    return table if table.num_rows == len(records.row) else None
+
+
+def _flat(table: "pa.Table") -> "pa.Table":
+    while any(pa.types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()
+    return table
+
+
+def _without_stamps(kind: "pa.DataType") -> "pa.DataType":
+    """Return a type with texts in place of times, which Arrow recognizes in some blocks only."""
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _without_stamps(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_without_stamps(kind.value_type))
+    return pa.string() if pa.types.is_timestamp(kind) or pa.types.is_null(kind) else kind
+
+
+def _parse_lines(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
+    """Return the columns of all objects, line by line, and the lines that are none."""
+    objects: list[dict[str, Any]] = []
+    bad: Bad = {}
+    for index, line in enumerate(record_lines(records)):
+        try:
+            value = json.loads(line, parse_float=str, parse_constant=_refuse)
+            if not isinstance(value, dict):
+                raise ValueError(f"it is a {type(value).__name__}")
+            objects.append(dict(_leaves("", value)))
+        except (ValueError, RecursionError) as error:
+            bad[index] = (f"it is not a JSON object ({error})", line)
+    names = dict.fromkeys(name for each in objects for name in each)
+    return {name: _column([each.get(name) for each in objects]) for name in names}, bad
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _leaves(prefix: str, value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, each in value.items():
+        if isinstance(each, dict):
+            yield from _leaves(f"{prefix}{key}.", each)
+        else:
+            yield f"{prefix}{key}", each
+
+
+def _column(values: Sequence[Any]) -> "pa.Array":
+    """Return values as a column: of their type if they have one, else of texts."""
+    shown: Callable[[Any], str | None]
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError):
+        shown = lambda v: v if v is None or isinstance(v, str) else json.dumps(v)  # noqa: E731
+        return pa.array([shown(value) for value in values], pa.string())
+
+
+def _whole(column: Any) -> "pa.Array":
+    if isinstance(column, pa.ChunkedArray):
+        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0)
+    return column
