@@ -30,7 +30,7 @@ _TITLE_IN = 0.17
 _HEADING_CHARACTERS_PER_IN = 10.5
 """Width of the figure's title: a figure of one narrow panel is as wide as its title."""
 _LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
-_NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.135
+_NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.124
 _MARK_SIZE = 7.0
 _WORDS_TOP, _WORDS_SIZE, _WORDS_SPACING = 0.97, 6.8, 1.3
 
