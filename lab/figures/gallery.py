@@ -98,7 +98,8 @@ def describe_verdict(record: StoredFigure) -> str:
     else:
         words = "No verdict: the run lacks what the claims need."
     run = "Quick run" if record.options.quick else "Run"
-    return f"{words} {run}: {record.conditions}."
+    disturbed = " The trials were disturbed; see below." if record.warnings else ""
+    return f"{words} {run}: {record.conditions}.{disturbed}"
 
 
 def _missing_card(figure: Figure, failure: Failure | None) -> Iterator[str]:
@@ -125,7 +126,7 @@ def _card(figure: Figure, record: StoredFigure, folder: str) -> Iterator[str]:
     yield from _folded("Notes", (f"<li>{_text(note)}</li>" for note in record.notes))
     yield '<dl class="figure-facts">'
     yield _fact("Machine", "; ".join(map(_text, record.machines)))
-    yield _fact("Date", _day(record.made_at))
+    yield _fact("Date", _day(record.measured_at))
     trials = ", ".join(f"{count} {status}" for status, count in record.trials.items())
     yield _fact("Trials", _text(trials))
     if record.warnings:
@@ -188,6 +189,8 @@ def _fact(name: str, content: str) -> str:
 
 
 def _day(time: str) -> str:
+    if not time:
+        return "unknown"
     moment = datetime.fromisoformat(time)
     return f"{moment.day} {moment:%B %Y}"
 

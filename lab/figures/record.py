@@ -131,6 +131,7 @@ def as_json(judged: JudgedFigure) -> dict[str, Any]:
         "title": figure.title,
         "shows": figure.shows,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "measured_at": max((row.started_at or "" for row in judged.rows), default=""),
         "command": command(figure, judged.options),
         "verdict": judged.verdict.verdict,
         "indicates": judged.verdict.indicates,

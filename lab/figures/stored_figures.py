@@ -30,7 +30,7 @@ class StoredFigure:
     """A figure's record, without what only programs outside the lab read.
 
     Attributes:
-        made_at: UTC, ISO 8601.
+        measured_at: start of the last trial, UTC, ISO 8601.
         command: the command that makes it again.
         text: the verdict with its conditions.
         warnings: the trials' warnings, for example on other work on the machine.
@@ -38,7 +38,7 @@ class StoredFigure:
     """
 
     figure: str
-    made_at: str
+    measured_at: str
     command: str
     verdict: str
     indicates: str
