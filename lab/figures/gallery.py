@@ -127,6 +127,7 @@ def _card(figure: Figure, record: StoredFigure, folder: str) -> Iterator[str]:
     yield '<dl class="figure-facts">'
     yield _fact("Machine", "; ".join(map(_text, record.machines)))
     yield _fact("Date", _day(record.measured_at))
+    yield _fact("Revision", ", ".join({run.revision: None for run in record.runs}))
     trials = ", ".join(f"{count} {status}" for status, count in record.trials.items())
     yield _fact("Trials", _text(trials))
     if record.warnings:

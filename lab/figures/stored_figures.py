@@ -19,10 +19,19 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """A run of a figure: the name of its folder below LAB_RUNS, and the revision that made it."""
+    """A run of a figure: the name of its folder below LAB_RUNS, and the revision that made it.
+
+    `dirty` means uncommitted changes.
+    """
 
     run: str
     commit: str | None
+    dirty: bool
+
+    @property
+    def revision(self) -> str:
+        """The revision in short."""
+        return (self.commit or "unknown")[:12] + (" and changes" if self.dirty else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

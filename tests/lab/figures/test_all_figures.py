@@ -131,7 +131,7 @@ def test_a_record_reads_back_as_it_was_written(resumed, places):
     written = json.loads((out / "toy-1.json").read_text())
     read = json.loads(msgspec.json.encode(record))
     assert read == {key: written[key] for key in read} | {
-        "runs": [{key: run[key] for key in ("run", "commit")} for run in written["runs"]]
+        "runs": [{key: run[key] for key in ("run", "commit", "dirty")} for run in written["runs"]]
     }
     assert record.command == "lab figure toy:1 --quick --workers 1"
     assert record.trials == {"ok": 2}
