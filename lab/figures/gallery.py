@@ -125,6 +125,8 @@ def _card(figure: Figure, record: StoredFigure, folder: str) -> Iterator[str]:
     yield from _folded("The systems", _systems(record.claims))
     yield from _folded("Notes", (f"<li>{_text(note)}</li>" for note in record.notes))
     yield '<dl class="figure-facts">'
+    if sides := "; ".join(filter(None, dict.fromkeys(map(_sides, record.claims)))):
+        yield _fact("Sides", sides)
     yield _fact("Machine", "; ".join(map(_text, record.machines)))
     yield _fact("Date", _day(record.measured_at))
     yield _fact("Revision", ", ".join({run.revision: None for run in record.runs}))
@@ -154,7 +156,8 @@ def _claims(claims: Sequence[Claim]) -> Iterator[str]:
             ("Here", _text(claim.measured or "no number")),
             ("Outcome", f"{_text(claim.outcome)}<small>{_text(claim.reason)}</small>"),
         )
-        yield f"<tr><td>{_text(claim.text)}{_sides(claim)}</td>"
+        about = "; ".join(filter(None, (_sides(claim), _text(claim.source))))
+        yield f"<tr><td>{_text(claim.text)}<small>{about}</small></td>"
         yield "".join(f'<td data-name="{name}">{cell}</td>' for name, cell in cells)
         yield "</tr>"
     yield "</tbody></table></details>"
@@ -164,7 +167,7 @@ def _sides(claim: Claim) -> str:
     if claim.system is None:
         return ""
     against = "" if claim.opponent is None else f" against {_name(claim.opponent)}"
-    return f"<small>{_name(claim.system)}{against}; {_text(claim.source)}</small>"
+    return f"{_name(claim.system)}{against}"
 
 
 def _name(system: System) -> str:

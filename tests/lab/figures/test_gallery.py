@@ -1,10 +1,11 @@
 """The gallery has a card for every figure, made or not."""
 
+from html import unescape
 from pathlib import Path
 
 from streamlab.lab.figures.gallery import write_page
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.registry import figures
+from streamlab.lab.figures.registry import figures, find
 from streamlab.lab.figures.stored_figures import write_failure
 from tests.lab.figures import toy
 
@@ -25,6 +26,12 @@ def test_the_repositorys_gallery_has_a_card_for_every_figure():
     page = "\n".join(write_page(figures(), GALLERY))
     assert page.count('<div class="figure-card">') == len(figures())
     assert all(f"{{ #{figure.slug} }}" in page for figure in figures())
+
+
+def test_a_card_says_which_side_is_absent():
+    page = "\n".join(write_page((find("viper:4a"),), GALLERY))
+    assert "<dt>Sides</dt><dd>CL against OL (absent)</dd>" in page
+    assert "No verdict: the lab does not run the paper's opponent.</strong>" in unescape(page)
 
 
 def test_the_repositorys_gallery_is_small_and_complete():
