@@ -1,7 +1,7 @@
 """Converts a run's trials to an Arrow table, and to Parquet and CSV for other programs."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from io import BytesIO
 
 import pyarrow as pa
@@ -50,11 +50,22 @@ def parquet_of(rows: Iterable[TrialRow]) -> bytes:
     return file.getvalue()
 
 
-def csv_of(rows: Iterable[TrialRow]) -> bytes:
+def csv_of(rows: Iterable[TrialRow], *, without: Collection[str] | None = None) -> bytes:
     """Return the trials as CSV in UTF-8 with a header line.
 
     Null is an empty field; an empty text is quoted. Numbers survive a round trip exactly.
+    Without these columns, if any are stated, and then also without those that have no value.
     """
+    table = as_table(rows)
+    if without is not None:
+        count = table.num_rows
+        table = table.drop_columns(
+            [
+                name
+                for name, column in zip(table.column_names, table.columns, strict=True)
+                if name in without or column.null_count == count
+            ]
+        )
     file = BytesIO()
-    pa_csv.write_csv(as_table(rows), file)
+    pa_csv.write_csv(table, file)
     return file.getvalue()

@@ -1,6 +1,7 @@
 """Completes the documentation site: a hook of MkDocs (mkdocs.yml).
 
-It generates reference pages from the code (workloads, engines, columns of a trial) and the list of decisions.
+It generates the gallery, reference pages from the code (workloads, engines, columns of a trial) and the list
+of decisions.
 It also copies files of the repository that documents link to, so that the site works offline.
 """
 
@@ -17,6 +18,8 @@ from mkdocs.structure.pages import Page
 
 from streamlab.engines.registry import engine
 from streamlab.engines.registry import names as engine_names
+from streamlab.lab.figures.gallery import write_page
+from streamlab.lab.figures.registry import figures
 from streamlab.results.schema import STATUSES, TrialRow
 from streamlab.workloads.model.workload import Parameter
 from streamlab.workloads.registry import names as workload_names
@@ -82,6 +85,7 @@ def _in_site(path: Path) -> Path:
 
 def _pages() -> dict[str, list[str]]:
     return {
+        "gallery": [*write_page(figures(), ROOT / "docs" / "gallery")],
         "reference/workloads": [*_workloads()],
         "reference/engines": [*_engines()],
         "reference/columns": [*_columns()],

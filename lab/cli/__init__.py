@@ -25,6 +25,8 @@ from streamlab.workloads.default_folders import set_cache_variables
 from streamlab.workloads.name_suggestions import suggest_names
 
 EXIT_OK = 0
+EXIT_BUG = 1
+"""Python's own code after an unexpected error."""
 EXIT_USER_ERROR = 2
 EXIT_ENGINE_FAILURE = 3
 EXIT_WRONG_OUTPUT = 4
@@ -138,21 +140,24 @@ def _call(arguments: list[str]) -> int:
         click.echo("lab: interrupted", err=True)
         return EXIT_INTERRUPTED
     except Exception as error:
-        code = _code_of(error)
+        code = code_of(error)
         if code is None:
             raise
-        click.echo(f"lab: {_plain(_message_of(error))}", err=True)
+        click.echo(f"lab: {_plain(message_of(error))}", err=True)
         return code
     return code if isinstance(code, int) else EXIT_OK
 
 
-def _code_of(error: Exception) -> int | None:
+def code_of(error: Exception) -> int | None:
     """Return the exit code of an error; None if it is a bug of the lab."""
     from streamlab.workloads.model.errors import ModelError  # its package imports NumPy
 
     if isinstance(error, EngineCrashError):
         return EXIT_ENGINE_FAILURE
-    if isinstance(error, LabError | ModelError | DatasetError | EngineError | ResultsError):
+    if isinstance(
+        error,
+        click.ClickException | LabError | ModelError | DatasetError | EngineError | ResultsError,
+    ):
         return EXIT_USER_ERROR
     if isinstance(error, OSError) and error.errno in _REFUSALS:
         return EXIT_USER_ERROR
@@ -190,7 +195,10 @@ def _lacks_folder(error: Exception) -> bool:
     return isinstance(error, FileNotFoundError) and error.filename is None
 
 
-def _message_of(error: Exception) -> str:
+def message_of(error: Exception) -> str:
+    """Return what `lab` prints of an error."""
+    if isinstance(error, click.ClickException):
+        return error.format_message()
     if _lacks_folder(error):
         return (
             "the current folder was removed, or no folder accepts temporary files: "

@@ -8,7 +8,7 @@ from streamlab.lab.cli.completion import DATASETS, ENGINES, FIGURES, RUNS, WORKL
 from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath, runs_option
 
-FORMATS = ("png", "svg", "pdf")
+FORMATS = ("png", "svg", "pdf", "md")
 GATE_METRICS = ("wall", "cpu", "p50", "p99", "rss", "energy", "instructions")
 
 _master_option = click.option(
@@ -114,7 +114,13 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
 @click.command(
     "figure", cls=LazyCommand, short_help="Reproduce a figure of a paper, with a verdict."
 )
-@click.argument("figure_id", metavar="FIGURE", **FIGURES)
+@click.argument("figure_id", required=False, metavar="[FIGURE]", **FIGURES)
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Make every figure, except those that --out has with these options.",
+)
 @click.option(
     "--out",
     type=AbsolutePath(file_okay=False),
@@ -155,7 +161,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     "formats",
     multiple=True,
     type=click.Choice(FORMATS),
-    help="File format of the figure; repeatable. Default: all three.",
+    help="File format of the drawing, or md for the record; repeatable. Default: all.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the cells of the first stage to run.")
 @_master_option
@@ -163,9 +169,12 @@ def figure() -> None:
     """Reproduce FIGURE (e.g. `stretch:6`; see `lab list figures`) and compare it with the paper's.
 
     Makes the runs that it needs below LAB_RUNS, draws the figure and writes a record in Markdown
-    and JSON. Prints a verdict: reproduced, shape only, contradicted, inconclusive, or not
-    comparable; with --quick only an indication. The last line printed is the record's path. Exit
-    codes: as for `lab run`; a verdict is never a failure.
+    and JSON, and the trials as CSV. Prints a verdict: reproduced, shape only, contradicted,
+    inconclusive, or not comparable; with --quick only an indication. The last line printed is the
+    record's path. Exit codes: as for `lab run`; a verdict is never a failure.
+
+    With --all, a figure that cannot be made is recorded with the reason, and the next one follows.
+    After an interruption, the same command makes the rest.
     """
 
 

@@ -30,6 +30,19 @@ class Options:
     cores_within_ns: float | None = None
 
     @property
+    def arguments(self) -> str:
+        """Return the options as arguments of `lab figure`."""
+        values = {
+            "workers": self.workers and ",".join(map(str, self.workers)),
+            "repetitions": self.repetitions,
+            "scale": self.scale,
+            "cores-within-ns": self.cores_within_ns,
+        }
+        parts = ["--quick"] if self.quick else []
+        parts += [f"--{name} {value}" for name, value in values.items() if value is not None]
+        return " ".join(parts)
+
+    @property
     def instances(self) -> tuple[int, ...]:
         """Return the degrees of parallelism, ascending."""
         if self.workers is not None:

@@ -1,4 +1,7 @@
-"""Writes a figure: its drawing in several formats, and its record in Markdown and JSON."""
+"""Writes a figure: its drawing in several formats, its record in Markdown and JSON, and its trials.
+
+`streamlab.lab.figures.stored_figures` reads the JSON record.
+"""
 
 import json
 from collections import Counter
@@ -21,11 +24,27 @@ from streamlab.lab.figures.verdict import (
 from streamlab.reports.figures.paper import add_notes, save_as, subtitle
 from streamlab.reports.numbers import number_of
 from streamlab.reports.published import Fact, Facts
+from streamlab.reports.run_warnings import warnings_of
 from streamlab.results.machines import usable_cores
 from streamlab.results.meta import RunMeta
+from streamlab.results.schema import TrialRow
 from streamlab.results.stats.intervals import CONFIDENCE
+from streamlab.results.table import csv_of
 
-FORMATS = ("png", "svg", "pdf")
+FORMATS = ("png", "svg", "pdf", "md")
+PAGE = "md"
+"""The format of the record for readers; the others are formats of the drawing."""
+
+_NOT_IN_TRIALS = frozenset(
+    {
+        *("workload_query", "workload_code", "fingerprint", "dataset", "kept_folders", "seed"),
+        *("unit", "origin", "also_timed", "latency_definition", "load", "plan", "properties"),
+        *("log", "series", "reconfigurations", "histograms", "warnings", "energy_source"),
+        *("energy_reason", "isolate", "returncode", "planted_slowdown", "floats", "checked_by"),
+        *("order_index", "purpose", "engine_version", "attempt"),
+    }
+)
+"""Columns without a number, to keep the CSV of trials small; the run has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +75,11 @@ class JudgedFigure:
         )
 
     @property
+    def rows(self) -> tuple[TrialRow, ...]:
+        """The trials of all runs."""
+        return tuple(row for run in self.runs for row in run.rows)
+
+    @property
     def text(self) -> str:
         """The verdict with its conditions, as in every output."""
         return f"{self.verdict.text} ({self.conditions})"
@@ -80,18 +104,23 @@ def _machine(meta: RunMeta) -> str:
 
 
 def write(judged: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
-    """Draw a figure and write it with its record; return the files, drawings first."""
+    """Draw a figure and write it with its record; return the files: drawings first, JSON last."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / judged.figure.slug
     canvas = judged.outcome.draw()
     subtitle(canvas, judged.text)
     add_notes(canvas, judged.systems)
-    drawings = save_as(canvas, stem, formats)
+    files = [*save_as(canvas, stem, [name for name in formats if name != PAGE])]
+    if PAGE in formats:
+        page = stem.with_suffix(f".{PAGE}")
+        page.write_text(as_markdown(judged, [path.name for path in files]), encoding="utf-8")
+        files.append(page)
+    trials, record = stem.with_suffix(".csv"), stem.with_suffix(".json")
+    trials.write_bytes(csv_of(judged.rows, without=_NOT_IN_TRIALS))
+    # Last, because a stored record marks a finished figure.
     content = json.dumps(as_json(judged), indent=1, allow_nan=False) + "\n"
-    record, page = stem.with_suffix(".json"), stem.with_suffix(".md")
     record.write_text(content, encoding="utf-8")
-    page.write_text(as_markdown(judged, [path.name for path in drawings]), encoding="utf-8")
-    return (*drawings, page, record)
+    return (*files, trials, record)
 
 
 def as_json(judged: JudgedFigure) -> dict[str, Any]:
@@ -102,6 +131,8 @@ def as_json(judged: JudgedFigure) -> dict[str, Any]:
         "title": figure.title,
         "shows": figure.shows,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "measured_at": max((row.started_at or "" for row in judged.rows), default=""),
+        "command": command(figure, judged.options),
         "verdict": judged.verdict.verdict,
         "indicates": judged.verdict.indicates,
         "text": judged.text,
@@ -110,7 +141,13 @@ def as_json(judged: JudgedFigure) -> dict[str, Any]:
         "reason": judged.verdict.reason,
         "claims": [asdict(claim) for claim in judged.outcome.claims],
         "notes": [*judged.outcome.notes, *judged.systems],
+        "warnings": [
+            f"{warning.text} ({warning.trials} of {len(judged.rows)} trials)"
+            for warning in warnings_of(judged.rows)
+        ],
         "options": asdict(judged.options),
+        "machines": [*dict.fromkeys(_machine(run.meta) for run in judged.runs)],
+        "trials": Counter(row.status for row in judged.rows),
         "runs": [_run(run.path, run.meta) for run in judged.runs],
         "published": [
             {**asdict(fact), "high": None if fact.high == float("inf") else fact.high}
@@ -173,6 +210,11 @@ def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
         ),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def command(figure: Figure, options: Options) -> str:
+    """Return the command that makes a figure with these options."""
+    return f"lab figure {figure.id} {options.arguments}".rstrip()
 
 
 def claim_line(claim: Claim) -> str:

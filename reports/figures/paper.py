@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from streamlab.reports.figures.panel import RC, grid
@@ -29,8 +30,9 @@ _TITLE_IN = 0.17
 """Height for the panel titles of a row below another row, whose axes have labels there."""
 _HEADING_CHARACTERS_PER_IN = 10.5
 """Width of the figure's title: a figure of one narrow panel is as wide as its title."""
+_SUBTITLE_SIZE, _POINTS_PER_IN = 8.0, 72
 _LEGEND_TITLE_IN, _LEGEND_LINE_IN = 0.2, 0.16
-_NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.135
+_NOTE_CHARACTERS_PER_IN, _NOTE_LINE_IN = 16.5, 0.124
 _MARK_SIZE = 7.0
 _WORDS_TOP, _WORDS_SIZE, _WORDS_SPACING = 0.97, 6.8, 1.3
 
@@ -172,11 +174,14 @@ def draw(layout: Layout) -> Figure:
 
 
 def subtitle(figure: Figure, text: str) -> None:
-    """Write a line below the title, for example the verdict."""
+    """Write a line below the title, for example the verdict; a long one in smaller letters."""
     width, height = figure.get_size_inches()
+    wide_in = TextPath((0, 0), text, size=_SUBTITLE_SIZE).get_extents().width / _POINTS_PER_IN
+    share = (width - 0.4) / max(wide_in, 0.01)  # at small sizes, hinting widens letters
     figure.text(
-        0.12 / width, 1 - 0.3 / height, text, size=8, color=INK.light, va="top", parse_math=False
-    )
+        0.12 / width, 1 - 0.3 / height, text, size=_SUBTITLE_SIZE * min(1.0, share),
+        color=INK.light, va="top", parse_math=False,
+    )  # fmt: skip
 
 
 def add_notes(figure: Figure, notes: Sequence[str]) -> None:

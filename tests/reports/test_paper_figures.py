@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from streamlab.reports.figures.labels import spread
-from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw
+from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw, subtitle
 
 POSITIONS = st.lists(st.floats(0, 1, allow_nan=False), max_size=25)
 
@@ -56,3 +56,12 @@ def test_a_title_and_the_legend_begin_at_one_margin_and_end_within_the_drawing(t
     words = figure.legends[0].get_title().get_window_extent()
     assert abs(words.x0 - heading.x0) < 0.03 * figure.dpi
     assert abs(note.x0 - heading.x0) < 0.03 * figure.dpi
+
+
+@pytest.mark.parametrize("count", [1, 40, 110])
+def test_a_subtitle_ends_within_the_drawing(count):
+    figure = draw(Layout(title="Figure 6", rows=[[panel()]]))
+    subtitle(figure, "m" + " mean" * (count // 5))
+    FigureCanvasAgg(figure).draw()
+    width = figure.get_size_inches()[0] * figure.dpi
+    assert figure.texts[-1].get_window_extent().x1 < width

@@ -1,12 +1,16 @@
 """Implements `lab figure`."""
 
-from dataclasses import fields, replace
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from statistics import mean
 
 import click
 
-from streamlab.lab.cli import EXIT_INTERRUPTED, EXIT_OK
-from streamlab.lab.cli.commands.run import measure, show_cells
+from streamlab.lab.cli import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, code_of, message_of
+from streamlab.lab.cli.commands.run import measure, show_cells, time_text
 from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.measure import FORMATS
 from streamlab.lab.cli.output import echo
@@ -16,8 +20,14 @@ from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.figure import Figure, FigureStage
 from streamlab.lab.figures.options import Options, parse_stamp
 from streamlab.lab.figures.record import JudgedFigure, claim_line, write
-from streamlab.lab.figures.registry import facts_of, find, missing_needs
+from streamlab.lab.figures.registry import facts_of, figures, find, missing_needs
 from streamlab.lab.figures.run_reuse import check
+from streamlab.lab.figures.stored_figures import (
+    StoredFigure,
+    clear_failure,
+    read_figure,
+    write_failure,
+)
 from streamlab.lab.figures.verdict import conclude
 from streamlab.lab.runner.run_plan import RunPlan, plan_run
 from streamlab.results.machines import usable_cores
@@ -25,8 +35,24 @@ from streamlab.results.store import Run, read_run
 from streamlab.workloads.control_group import usable_cores_here
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What the user requests of each figure.
+
+    Attributes:
+        folder: for drawings and records.
+    """
+
+    choices: Options
+    folder: Path
+    formats: tuple[str, ...]
+    dry_run: bool
+    master: str
+
+
 def figure(
-    figure_id: str,
+    figure_id: str | None,
+    every: bool,
     out: Path | None,
     runs: tuple[str, ...],
     resume: str | None,
@@ -40,23 +66,38 @@ def figure(
     master: str,
 ) -> int:
     """Reproduce FIGURE (e.g. `stretch:6`; see `lab list figures`) and compare it with the paper's."""
-    target = find(figure_id)
-    choices = Options(
-        cores=max(1, int(usable_cores_here())),
-        workers=workers,
-        repetitions=repetitions,
-        scale=scale,
-        quick=quick,
-        cores_within_ns=cores_within_ns,
+    request = _Request(
+        choices=Options(
+            cores=max(1, int(usable_cores_here())),
+            workers=workers,
+            repetitions=repetitions,
+            scale=scale,
+            quick=quick,
+            cores_within_ns=cores_within_ns,
+        ),
+        folder=out or Path("results/figures"),
+        formats=formats or FORMATS,
+        dry_run=dry_run,
+        master=master,
     )
+    if every == (figure_id is not None):
+        raise click.UsageError("give either FIGURE (see `lab list figures`) or --all")
+    if figure_id is not None:
+        return _make(find(figure_id), request, runs, resume)
+    if runs or resume is not None:
+        raise click.UsageError("--run and --resume need a FIGURE; --all finds its runs itself")
+    return _make_all(figures(), request)
+
+
+def _make(target: Figure, request: _Request, runs: tuple[str, ...], resume: str | None) -> int:
+    """Make one figure and return the exit code; `runs` and `resume` are names of existing runs."""
     _check_counts(target, runs, resume)
     stored = [_read(name) for name in (*runs, *([resume] if resume else []))]
-    options = _options(target, choices, stored)
+    options = _options(target, request.choices, stored)
     if (missing := missing_needs(target)) and len(runs) < len(target.stages):
         raise FigureError(f"{target.id} cannot be run here: missing {', '.join(missing)}")
-    folder = out or Path("results/figures")
-    if not dry_run:
-        check_folder(folder, "the figure")
+    if not request.dry_run:
+        check_folder(request.folder, "the figure")
     code = EXIT_OK
     finished: list[Run] = []
     for number, stage in enumerate(target.stages):
@@ -68,7 +109,7 @@ def figure(
             finished.append(reused)
             continue
         ended, measured = _run(
-            target, stage, options, finished, reused, dry_run=dry_run, master=master
+            target, stage, options, finished, reused, dry_run=request.dry_run, master=request.master
         )
         if measured is None or ended == EXIT_INTERRUPTED:
             return ended
@@ -84,8 +125,9 @@ def figure(
         verdict=verdict,
         facts=facts_of(target),
     )
-    with writing("the figure", folder):
-        files = write(record, folder, formats or FORMATS)
+    with writing("the figure", request.folder):
+        files = write(record, request.folder, request.formats)
+        clear_failure(target, request.folder)
     for claim in outcome.claims:
         echo(claim_line(claim))
     for note in outcome.notes:
@@ -94,6 +136,86 @@ def figure(
     for path in files:
         echo(str(path))
     return code
+
+
+def _make_all(targets: Sequence[Figure], request: _Request) -> int:
+    """Make the figures that the folder lacks, print a table of all, and return the highest code."""
+    code = EXIT_OK
+    results: dict[str, str] = {}
+    times_s: list[float] = []
+    pending = [target for target in targets if _stored(target, request) is None]
+    for target in targets:
+        if target not in pending:
+            continue
+        left = len(pending) - len(times_s)
+        time_left = f", about {time_text(left * mean(times_s))} left" if times_s else ""
+        number = len(targets) - left + 1
+        echo(f"figure {number} of {len(targets)}: {target.id}{time_left}", err=True)
+        began = time.monotonic()
+        try:
+            ended, results[target.id] = _attempt(target, request)
+        except KeyboardInterrupt:
+            ended = EXIT_INTERRUPTED
+        times_s.append(time.monotonic() - began)
+        code = max(code, ended)
+        if ended == EXIT_INTERRUPTED:
+            results[target.id] = "interrupted"
+            echo("lab: interrupted; the same command makes the other figures", err=True)
+            break
+    if request.dry_run:
+        return code
+    width = max((len(target.id) for target in targets), default=0)
+    for target in targets:
+        record = _stored(target, request)
+        result = "not made yet" if record is None else record.text
+        echo(f"{target.id:{width}}  {results.get(target.id) or result}")
+    return code
+
+
+def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
+    """Make a figure; return the exit code, and why it has no record: empty if it has one.
+
+    A figure that lacks an engine is no failure, as an unsupported cell of a run is none.
+    """
+    if missing := missing_needs(target):
+        code, reason = EXIT_OK, f"cannot be made here: missing {', '.join(missing)}"
+    else:
+        try:
+            return _make(target, request, _shared_runs(target, request), None), ""
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            known = code_of(error)
+            if known is None:
+                traceback.print_exc()
+            code = EXIT_BUG if known is None else known
+            reason = f"failed: {repr(error) if known is None else message_of(error)}"
+    if not request.dry_run:
+        write_failure(target, request.choices, reason, request.folder)
+    return code, reason
+
+
+def _stored(target: Figure, request: _Request) -> StoredFigure | None:
+    """Return the figure's record in the folder; None if it has other options or lacks a drawing."""
+    try:
+        record = read_figure(target, request.folder)
+    except FigureError:  # made again
+        return None
+    names = (f"{target.slug}.{suffix}" for suffix in request.formats)
+    if record is None or record.options != request.choices:
+        return None
+    return record if all((request.folder / name).is_file() for name in names) else None
+
+
+def _shared_runs(target: Figure, request: _Request) -> tuple[str, ...]:
+    """Return the stored runs of a figure with equal stages and options; empty if none has them."""
+    for other in figures():
+        record = _stored(other, request) if other.stages == target.stages else None
+        if record is not None:
+            runs = [runs_root() / run.run for run in record.runs]
+            if all(path.is_dir() for path in runs):
+                return tuple(str(path) for path in runs)
+    return ()
 
 
 def _check_counts(figure: Figure, runs: tuple[str, ...], resume: str | None) -> None:

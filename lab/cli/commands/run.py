@@ -112,7 +112,7 @@ def show_time(plan: RunPlan, out: Path) -> None:
     """Print the estimated time of a run, and what the estimate leaves out."""
     estimated = estimate(plan.cells, plan.matrix.settings, out)
     count = len(plan.cells) - len(estimated.unknown)
-    text = f"about {_time_text(estimated.seconds)}" if count else "time: unknown"
+    text = f"about {time_text(estimated.seconds)}" if count else "time: unknown"
     if count:
         text += f" for the trials of {number_of(count, 'cell')}, from {estimated.source} on this"
         text += " machine"
@@ -121,7 +121,7 @@ def show_time(plan: RunPlan, out: Path) -> None:
     echo(text, err=True)
 
 
-def _time_text(seconds: float) -> str:
+def time_text(seconds: float) -> str:
     """Return a time in seconds, minutes or hours."""
     if seconds < 2 * 60:
         return f"{seconds:.0f} s"

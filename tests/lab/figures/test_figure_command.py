@@ -52,7 +52,7 @@ def test_a_figure_runs_its_stages_draws_and_says_what_came_of_it(done):
     assert [run.name.partition("-")[2] for run in runs] == ["toy-1-rates", "toy-1-latency"]
     out = root / "out"
     assert {path.name for path in out.iterdir()} == {
-        f"toy-1.{kind}" for kind in ("png", "svg", "pdf", "md", "json")
+        f"toy-1.{kind}" for kind in ("png", "svg", "pdf", "md", "csv", "json")
     }
     assert (out / "toy-1.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "toy-1.pdf").read_bytes().startswith(b"%PDF")
