@@ -71,7 +71,9 @@ STATUSES = (
     Advice(
         title=schema.UNSTEADY,
         cause="Throughput did not settle in the window, or outputs are too few for the objective.",
-        remedy="Use a longer `warm_up_s`, then a longer `window_s` (60 s in CI, 300 s for a paper).",
+        remedy="Use a longer `warm_up_s`, then a longer `window_s` (60 s in CI, 300 s for a paper). "
+        "If the reason says that the engine keeps no progress, no window helps: choose an engine that "
+        "counts over time.",
     ),
     Advice(
         title=schema.UNSUSTAINED,
@@ -160,7 +162,7 @@ REASONS = (
         title="Empty answer",
         sign=r"nothing was compared",
         cause="The oracle's answer has no records.",
-        remedy="Use more `events`, or parameters with which the workload has outputs.",
+        remedy="Use more `events`, or set parameters so that the workload has outputs.",
     ),
     Advice(
         title="No rate failed",
