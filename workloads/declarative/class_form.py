@@ -4,7 +4,7 @@ import ast
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FunctionType, SimpleNamespace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from streamlab.workloads.declarative.declaration import Column
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
 from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.input_columns import InputColumns
+from streamlab.workloads.declarative.result_types import result_types
 from streamlab.workloads.declarative.user_functions import (
     UserFunction,
-    call_once,
     emitting,
     read_function,
     returned_names,
@@ -27,8 +27,6 @@ from streamlab.workloads.name_suggestions import suggest_names
 _STATE_TYPES = {int: INT, float: FLOAT, bool: BOOL}
 _METHODS = ("add", "result", "where")
 _STARTED = "started_"
-_SAMPLES = ((3, 7.5), (1, 1.0), (2, 0.25), (0, 0.0))
-"""Values of integer and float fields with which `result` is called to learn the types of its output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +81,8 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
     result = read_function(vars(cls)["result"], "result", 1)
     _check_state_use(add, state, ())
     _check_state_use(result, state, ("key",))
-    names = returned_names(result)
+    returned_names(result)
+    types = result_types(result, {**state, "key": INT})
     reads = {column.name: column for column in row_columns(add, add.parameters[1], columns)}
     keep = _where(cls)
     if keep is not None:
@@ -97,7 +96,7 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
         result=result,
         where=None if keep is None else _of_row(keep),
         reads=tuple(reads.values()),
-        output=_output(cls, result, names, state),
+        output=tuple(Column(name=n, dtype=dtype) for n, dtype in types.items()),
     )
 
 
@@ -214,28 +213,3 @@ def _with_defaults(
     names = {f"default_{name}": state[name].type(value).item() for name, value in defaults.items()}
     function = define("add", "s, t", [*lines, "user_add(s, t)"], {"user_add": add, **names})
     return function, (*fields, (_STARTED, np.dtype(np.int8)))
-
-
-def _output(
-    cls: type, result: UserFunction, names: tuple[str, ...], state: dict[str, np.dtype[Any]]
-) -> tuple[Column, ...]:
-    """Return the columns of the result; their types are those of values that `result` returns."""
-    kinds: dict[str, set[np.dtype[Any]]] = {name: set() for name in names}
-    for whole, fraction in _SAMPLES:
-        values = {INT: whole, FLOAT: fraction, BOOL: bool(whole)}
-        sample = SimpleNamespace(key=whole, **{n: values[dtype] for n, dtype in state.items()})
-        for name, value in (call_once(result.function, sample) or {}).items():
-            for kind, dtype in ((bool, BOOL), (int, INT), (float, FLOAT)):
-                if isinstance(value, kind):
-                    kinds[name].add(dtype)
-                    break
-    columns = []
-    for name, found in kinds.items():
-        if not found:
-            raise ModelError(
-                f"{result.place(result.tree)}: the type of {name} is not clear, because result gives no number "
-                "for it with the sample states tried; return int(...), float(...) or bool(...)"
-            )
-        widest = FLOAT if FLOAT in found else INT if INT in found else BOOL
-        columns.append(Column(name=name, dtype=widest))
-    return tuple(columns)
