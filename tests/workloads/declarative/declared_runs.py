@@ -56,7 +56,9 @@ def answer_of(subject: Workload, folder: Path, *, workers: Sequence[int] = (1, 2
     )
 
 
-def assert_rows(actual: pd.DataFrame, expected: pd.DataFrame, *, ordered: bool = False) -> None:
+def assert_rows(
+    actual: pd.DataFrame, expected: pd.DataFrame, *, ordered: bool = False, rtol: float = 1e-12
+) -> None:
     """Compare two frames by value; the order of rows counts if `ordered`."""
     assert list(actual.columns) == list(expected.columns)
     assert len(expected), "an empty answer shows nothing"
@@ -67,5 +69,5 @@ def assert_rows(actual: pd.DataFrame, expected: pd.DataFrame, *, ordered: bool =
         actual.reset_index(drop=True),
         expected.reset_index(drop=True),
         check_dtype=False,
-        rtol=1e-12,
+        rtol=rtol,
     )
