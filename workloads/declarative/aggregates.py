@@ -82,8 +82,8 @@ def percentile(
     """Return a percentile of a column or an expression, from a histogram in the state.
 
     The result is the value of rank ceil(percent / 100 * rows) with a relative error of at most `error`;
-    for values below `low` the error is at most `low / 2`. A value below 0 or above `high` fails with a
-    message. The state has about log2(high / low) / (2 * error) counters.
+    for values from 0 to `low` the error is at most `low / 2`. Values below 0 and above `high` count as -inf and
+    inf. The state has about log2(high / low) / (2 * error) counters.
     """
     where = f"percentile({of!r}, {percent!r})"
     numbers = {"percent": percent, "error": error, "low": low, "high": high}
@@ -126,7 +126,7 @@ class _Bins:
 
     @property
     def count(self) -> int:
-        return 1 + self.steps * self.octaves
+        return 3 + self.steps * self.octaves
 
 
 @dataclass(slots=True, kw_only=True)
@@ -246,18 +246,10 @@ class _Writer:
             self.give(total, dtype)
 
     def _percentile(self, value: str) -> None:
-        aggregate, bins = self._aggregate, _Bins.of(self._aggregate)
+        bins = _Bins.of(self._aggregate)
         self._code.names |= {"bin_of": bin_of, "value_at": value_at, "ceil": math.ceil}
         self._code.state.append((self._field, np.int32, (bins.count,)))
-        message = (
-            f"percentile({aggregate.of}): a value is below 0 or above {aggregate.high:g}; filter it "
-            "(where=...), or raise high=..."
-        )
-        self._code.adding += [
-            f"b = bin_of({value}, {bins.steps}, {bins.lowest}, {bins.octaves})",
-            "if b < 0:",
-            f"    raise ValueError({message!r})",
-            f"s.{self._field}[b] += 1",
-        ]
-        rank = f"int(ceil(s.{ROWS} * {float(aggregate.percent)!r} / 100))"
+        bin_code = f"bin_of({value}, {bins.steps}, {bins.lowest}, {bins.octaves})"
+        self._code.adding.append(f"s.{self._field}[{bin_code}] += 1")
+        rank = f"int(ceil(s.{ROWS} * {float(self._aggregate.percent)!r} / 100))"
         self.give(f"value_at(s.{self._field}, {rank}, {bins.steps}, {bins.lowest})", FLOAT)

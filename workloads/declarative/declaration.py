@@ -38,7 +38,8 @@ class Aggregate:
         most: of `distinct`: the largest number of different values in a window.
         percent: of `percentile`: above 0, at most 100.
         error: of `percentile`: the largest relative error.
-        low, high: of `percentile`: the range of values. Below `low` the error is at most `low / 2`.
+        low, high: of `percentile`: the range of values. From 0 to `low` the error is at most `low / 2`;
+            values below 0 and above `high` count as -inf and inf.
     """
 
     function: Function

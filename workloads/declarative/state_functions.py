@@ -3,9 +3,9 @@
 They are plain Python for the reference engine, and are compiled for the others.
 
 A set of at most n integers is an array of a power of two above 2 n slots and two more: the number of
-values, and whether 0, the mark of an empty slot, is one. A histogram has one counter for values below its
-range, then `steps` counters of equal width for each power of two. Its arithmetic is exact, so that every
-engine counts a value alike.
+values, and whether 0, the mark of an empty slot, is one. A histogram has counters for negative values and for
+those from 0 to its range, then `steps` counters of equal width for each power of two, then one for values
+above its range. Its arithmetic is exact, so that every engine counts a value alike.
 """
 
 import math
@@ -34,16 +34,16 @@ def insert(field: Any, value: Any) -> int:
 
 
 def bin_of(value: Any, steps: int, lowest: int, octaves: int) -> int:
-    """Return the counter of a value in a histogram from 2**lowest to 2**(lowest + octaves); -1: out of range."""
+    """Return the counter of a value in a histogram from 2**lowest to 2**(lowest + octaves)."""
     if value < 0:
-        return -1
+        return 0
     fraction, exponent = math.frexp(value)
     octave = exponent - 1 - lowest
     if octave < 0 or value == 0:
-        return 0
+        return 1
     if octave >= octaves:
-        return -1
-    return 1 + octave * steps + int((fraction - 0.5) * (2 * steps))
+        return 2 + octaves * steps
+    return 2 + octave * steps + int((fraction - 0.5) * (2 * steps))
 
 
 def value_at(field: Any, rank: int, steps: int, lowest: int) -> float:
@@ -54,9 +54,13 @@ def value_at(field: Any, rank: int, steps: int, lowest: int) -> float:
         place += 1
         below += field[place]
     if place == 0:
+        return -math.inf
+    if place == 1:
         return math.ldexp(0.5, lowest)
-    octave = (place - 1) // steps
-    step = (place - 1) % steps
+    if place == len(field) - 1:
+        return math.inf
+    octave = (place - 2) // steps
+    step = (place - 2) % steps
     return math.ldexp(1.0 + (step + 0.5) / steps, lowest + octave)
 
 

@@ -5,6 +5,12 @@ import pandas as pd
 import pytest
 
 import streamlab as lab
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.workloads.datasets.builder import ensure
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.model import ModelError
+from tests.engines.tasks import run_task, task_of
 from tests.workloads.declarative.declared_runs import (
     MINUTE,
     answer_of,
@@ -139,6 +145,30 @@ def test_a_percentile_is_within_its_error(rides, percent, tmp_path):
     error = np.abs(actual.p.to_numpy() / exact.duration.to_numpy() - 1)
     assert error.max() <= 0.02
     assert error.max() > 0, "a histogram is not exact"
+
+
+def test_a_percentile_beyond_its_range_is_infinite(rides, tmp_path):
+    result = {
+        "high": lab.percentile("duration", 99, high=1000),
+        "low": lab.percentile("price - 10", 1),
+        "small": lab.percentile("price / 1000", 50, low=16),
+    }
+    subject = lab.window("1 h", input=table_of(rides), result=result, name="beyond")
+    actual = answer_of(subject, tmp_path, workers=(1,))
+    assert (
+        set(actual.high) == {np.inf} and set(actual.low) == {-np.inf} and set(actual.small) == {8}
+    )
+
+
+def test_a_set_beyond_its_bound_fails_with_the_remedy(rides, tmp_path):
+    result = {"bikes": lab.distinct("bike", most=3)}
+    subject = lab.window("1 h", input=table_of(rides), result=result, name="beyond")
+    dataset = ensure(subject, {}, 0, 1, catalog=Catalog(root=tmp_path / "catalogue"))
+    message = r"distinct\(bike\): a window has more than 3 different values; raise most=3"
+    with pytest.raises(ModelError, match=message):
+        subject.oracle(dataset.load())
+    with pytest.raises(EngineError, match=message):
+        run_task(MulticoreEngine(), task_of(subject, dataset, tmp_path, "vsn"))
 
 
 def sessions_of(rides: pd.DataFrame, pause: int) -> pd.DataFrame:
