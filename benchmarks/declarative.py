@@ -36,6 +36,9 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.operators.program import SINGLE
 
 EVENTS = 2_000_000
+RUNS = 7
+"""Runs of a trial; the one with the least CPU time counts, because waiting threads may spin on a busy machine."""
+
 KEYS = 1_000
 SIZE, EVERY, PAUSE, HELD = 60_000, 20_000, 1_500, 3_000
 ROWS = 50
@@ -272,7 +275,7 @@ CASES: Mapping[str, Mapping[str, Form]] = {
 
 
 def run_trial(case: str, form: str, events: int) -> tuple[float, float, float]:
-    """Return events/s, CPU ns per event of all threads, and a checksum of the answer."""
+    """Return events/s and CPU ns per event of all threads, of the best run, and a checksum of the answer."""
     subject = CASES[case][form](table(events))
     with TemporaryDirectory(prefix="declarative-") as folder:
         dataset = ensure(subject, {}, 0, 1, catalog=Catalog(root=Path(folder) / "data"))
@@ -285,12 +288,15 @@ def run_trial(case: str, form: str, events: int) -> tuple[float, float, float]:
             batch=4096,
             scratch=Path(folder),
         )
-        with closing(MulticoreEngine().prepare(task)) as prepared:
-            start, cpu = time.perf_counter(), time.process_time()
-            prepared.run()
-            wall, cpu = time.perf_counter() - start, time.process_time() - cpu
-            answer = prepared.answer()
+        times = []
+        for _ in range(RUNS):
+            with closing(MulticoreEngine().prepare(task)) as prepared:
+                start, cpu = time.perf_counter(), time.process_time()
+                prepared.run()
+                times.append((time.process_time() - cpu, time.perf_counter() - start))
+                answer = prepared.answer()
     checksum = float(sum(np.sum(column, dtype=np.float64) for column in answer.values()))
+    cpu, wall = min(times)
     return events / wall, cpu / events * 1e9, checksum
 
 

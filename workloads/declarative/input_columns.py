@@ -16,7 +16,7 @@ import numpy as np
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table
-from streamlab.workloads.datasets.tables.cells import is_text, numbers, plain
+from streamlab.workloads.datasets.tables.cells import fits, is_text, plain
 from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW
 from streamlab.workloads.datasets.user_input import InputFunction
 from streamlab.workloads.declarative.declaration import Column, Declaration
@@ -25,7 +25,6 @@ from streamlab.workloads.model.operators.program import RESERVED
 from streamlab.workloads.name_suggestions import suggest_names
 
 SAMPLE_ROWS = 10_000
-_FEW_ROWS = 1_000
 _SMALL_EVENTS = 64
 TEXT_ID = np.dtype(np.int32)
 _TYPES: dict[object, np.dtype[Any] | None] = {
@@ -143,15 +142,13 @@ class InputColumns:
                 f"{place}: column {name} of {self.label} is of type {kind}; a program reads numbers, "
                 "booleans and texts"
             )
-        table = self.source
-        most_bad = table.max_bad if isinstance(table, Table) else 0
-        for dtype in _GUESSES:
-            # A few rows first: reading texts as numbers, row by row, is slow.
-            for sample in (cells.slice(0, _FEW_ROWS), cells):
-                read = numbers(sample, dtype, self.label)
-                if len(read.bad) > most_bad or read.empty.all():
-                    break
-            else:
+        # `numbers` would convert arrays, for which PyArrow imports pandas; trials must not.
+        texts = [text.strip() for text in cells.to_pylist() if text is not None]
+        filled = [text for text in texts if text]
+        most_bad = self.source.max_bad if isinstance(self.source, Table) else 0
+        for dtype in _GUESSES if filled else ():
+            bad = (text for text in filled if not fits(text, dtype))
+            if next(islice(bad, most_bad, None), None) is None:
                 return dtype
         return None
 
