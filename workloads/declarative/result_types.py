@@ -40,7 +40,7 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
             for key, value in zip(node.value.keys, node.value.values, strict=True):
                 assert isinstance(key, ast.Constant), "returned_names has checked it"
-                kinds.setdefault(key.value, set()).add(reader.of(value))
+                kinds.setdefault(str(key.value), set()).add(reader.of(value))
     if any(None in found for found in kinds.values()):
         for name, sampled in _sampled(user, fields).items():
             if None in kinds.get(name, ()):
