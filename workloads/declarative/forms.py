@@ -86,17 +86,17 @@ def window(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    made = Maker.of(input, types, name, "window")
-    size_units = made.length(size, "the size of the window")
-    advance = size_units if every is None else made.length(every, "every")
+    maker = Maker.of(input, types, name, "window")
+    size_units = maker.length(size, "the size of the window")
+    advance = size_units if every is None else maker.length(every, "every")
     if advance > size_units:
-        raise ModelError(f"{made.place}: every is {every!r}, more than the size {size!r}")
+        raise ModelError(f"{maker.place}: every is {every!r}, more than the size {size!r}")
     kind = TUMBLING if every is None or advance == size_units else SLIDING
 
     def make(form: ClassForm | None) -> Workload:
-        return made.window(kind, size_units, advance, key, where, result, form)
+        return maker.window(kind, size_units, advance, key, where, result, form)
 
-    return make(None) if result is not None else made.decorator(make)
+    return make(None) if result is not None else maker.decorator(make)
 
 
 @overload
@@ -143,13 +143,13 @@ def session(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    made = Maker.of(input, types, name, "session")
-    units = made.length(pause, "the pause that ends a session")
+    maker = Maker.of(input, types, name, "session")
+    units = maker.length(pause, "the pause that ends a session")
 
     def make(form: ClassForm | None) -> Workload:
-        return made.window(SESSION, units, units, key, where, result, form)
+        return maker.window(SESSION, units, units, key, where, result, form)
 
-    return make(None) if result is not None else made.decorator(make)
+    return make(None) if result is not None else maker.decorator(make)
 
 
 @overload
@@ -195,13 +195,13 @@ def count_window(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    made = Maker.of(input, types, name, "count_window")
-    check_count(rows, made.place, "rows")
+    maker = Maker.of(input, types, name, "count_window")
+    check_count(rows, maker.place, "rows")
 
     def make(form: ClassForm | None) -> Workload:
-        return made.window(COUNT, rows, rows, key, where, result, form)
+        return maker.window(COUNT, rows, rows, key, where, result, form)
 
-    return make(None) if result is not None else made.decorator(make)
+    return make(None) if result is not None else maker.decorator(make)
 
 
 @check_arguments(ModelError)
@@ -236,9 +236,9 @@ def top(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    made = Maker.of(input, types, name, "top")
-    check_count(most, made.place, "most")
-    return made.top(most, by, size, key, columns, where)
+    maker = Maker.of(input, types, name, "top")
+    check_count(most, maker.place, "most")
+    return maker.top(most, by, size, key, columns, where)
 
 
 @check_arguments(ModelError)
@@ -268,9 +268,9 @@ def deduplicate(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    made = Maker.of(input, types, name, "deduplicate")
-    units = None if within is None else made.length(within, "within")
-    return made.deduplicate(units, key, columns, where)
+    maker = Maker.of(input, types, name, "deduplicate")
+    units = None if within is None else maker.length(within, "within")
+    return maker.deduplicate(units, key, columns, where)
 
 
 @check_arguments(ModelError)
@@ -301,8 +301,8 @@ def alert(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    made = Maker.of(input, types, name, "alert")
-    return made.alert(condition, made.length(lasting, "lasting"), key, columns)
+    maker = Maker.of(input, types, name, "alert")
+    return maker.alert(condition, maker.length(lasting, "lasting"), key, columns)
 
 
 @check_arguments(ModelError)
@@ -321,6 +321,6 @@ def select(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    made = Maker.of(input, types, name, "select")
+    maker = Maker.of(input, types, name, "select")
     chosen = columns if isinstance(columns, Mapping) else {name: name for name in columns}
-    return made.select(chosen, where)
+    return maker.select(chosen, where)

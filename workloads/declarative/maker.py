@@ -177,9 +177,15 @@ class Maker:
         edges = [Column(name=n, dtype=INT, is_time=True) for n in (windows.FIRST, windows.LAST)]
         output = self._output(key, edges if kind == SESSION else [], gives)
         step = WindowStep(kind=kind, size=size, advance=advance, result=result)
-        own = form is not None or (keep.function is not None and keep.expression is None)
+        user_functions = form is not None or (keep.function is not None and keep.expression is None)
         declare = self._declare(
-            step, key, keep, (*reads, *keep.reads), output, own, None if form is None else form.name
+            step,
+            key,
+            keep,
+            (*reads, *keep.reads),
+            output,
+            user_functions,
+            None if form is None else form.name,
         )
         body: Any = form if form is not None else code
         if kind == COUNT:
@@ -240,7 +246,9 @@ class Maker:
         at = Column(name=windows.AT, dtype=INT, is_time=True)
         output = self._output(key, [rank], [*columns, at])
         step = TopStep(most=most, size=units, by=by, columns=tuple(others))
-        declare = self._declare(step, key, keep, (*columns, *keep.reads), output, _is_own(keep))
+        declare = self._declare(
+            step, key, keep, (*columns, *keep.reads), output, _is_user_function(keep)
+        )
         return declare.query(
             windows.top(
                 name=declare.name,
@@ -263,7 +271,9 @@ class Maker:
         columns = self._chosen(names, key)
         output = self._output(key, [], columns)
         step = DeduplicateStep(within=within, columns=tuple(c.name for c in columns))
-        declare = self._declare(step, key, keep, (*columns, *keep.reads), output, _is_own(keep))
+        declare = self._declare(
+            step, key, keep, (*columns, *keep.reads), output, _is_user_function(keep)
+        )
         return declare.pipeline(
             row_stages.deduplicate(
                 name=declare.name,
@@ -330,7 +340,9 @@ class Maker:
             gives.append(Column(name=name, dtype=expression.dtype, is_time=text == "ts"))
         output = self._output(None, [], gives)
         step = SelectStep(columns=dict(chosen))
-        declare = self._declare(step, None, keep, (*reads, *keep.reads), output, _is_own(keep))
+        declare = self._declare(
+            step, None, keep, (*reads, *keep.reads), output, _is_user_function(keep)
+        )
         return declare.pipeline(
             row_stages.select(name=declare.name, values=values, where=keep.function, output=output)
         )
@@ -397,7 +409,7 @@ class Maker:
         keep: Filter,
         reads: Sequence[Column],
         output: tuple[Column, ...],
-        own: bool,
+        user_functions: bool,
         class_name: str | None = None,
     ) -> "_Declared":
         unique = {column.name: column for column in (*([] if key is None else [key]), *reads)}
@@ -410,14 +422,14 @@ class Maker:
             where=keep.expression,
             reads=tuple(unique.values()),
             output=output,
-            user_functions=own,
+            user_functions=user_functions,
             unit=self.columns.unit,
             before=self.columns.declaration,
         )
         return _Declared(maker=self, declaration=declaration)
 
 
-def _is_own(keep: Filter) -> bool:
+def _is_user_function(keep: Filter) -> bool:
     return keep.function is not None and keep.expression is None
 
 

@@ -41,13 +41,13 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
             for key, value in zip(node.value.keys, node.value.values, strict=True):
                 assert isinstance(key, ast.Constant), "returned_names has checked it"
                 kinds.setdefault(str(key.value), set()).add(reader.of(value))
-    if any(None in found for found in kinds.values()):
+    if any(None in of_column for of_column in kinds.values()):
         for name, sampled in _sampled(user, fields).items():
             if None in kinds.get(name, ()):
                 kinds[name] = (kinds[name] - {None}) | sampled if sampled else kinds[name]
     types = {}
-    for name, found in kinds.items():
-        widest = _widest(found)
+    for name, of_column in kinds.items():
+        widest = _widest(of_column)
         if widest is None:
             raise ModelError(
                 f"{user.place(user.tree)}: the type of {name} is not clear; return int(...), float(...) or "
@@ -75,10 +75,10 @@ def _of_value(value: object) -> Type | None:
 
 
 def _widest(types: Iterable[Type | None]) -> Type | None:
-    found = set(types)
-    if not found or None in found:
+    distinct = set(types)
+    if not distinct or None in distinct:
         return None
-    return FLOAT if FLOAT in found else INT if INT in found else BOOL
+    return FLOAT if FLOAT in distinct else INT if INT in distinct else BOOL
 
 
 class _Reader:
@@ -131,6 +131,6 @@ class _Reader:
         if not values or name in self._open:
             return None
         self._open.add(name)
-        found = _widest(map(self.of, values))
+        dtype = _widest(map(self.of, values))
         self._open.discard(name)
-        return found
+        return dtype

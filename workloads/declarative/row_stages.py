@@ -59,9 +59,9 @@ def count_window(
         lines.append(f"    clear(s.{field})" if is_array else f"    s.{field} = 0")
     names: dict[str, Any] = {"clear": clear}
     if isinstance(body, ClassForm):
-        own_key = "0" if key is None else f"row_.{key.name}"
-        prefix = [] if key is None else [own_key]
-        names |= {"add": body.add, "give": body.emitting(prefix, key=own_key, more=("row_",))}
+        key_value = "0" if key is None else f"row_.{key.name}"
+        prefix = [] if key is None else [key_value]
+        names |= {"add": body.add, "give": body.emitting(prefix, key=key_value, more=("row_",))}
     else:
         names["add"] = define("add", "s, t", body.adding, body.names)
         emit = f"out.emit({_key_and(key, body.values)})"
