@@ -40,9 +40,13 @@ def table_of(rides: pd.DataFrame, **meaning: Any) -> Table:
     return frame(rides, ts="at", time_format="ms", **meaning)
 
 
-def answer_of(subject: Workload, folder: Path, *, workers: Sequence[int] = (1, 2)) -> pd.DataFrame:
+def answer_of(
+    subject: Workload, folder: Path, *, workers: Sequence[int] = (1, 2), events: int = 0
+) -> pd.DataFrame:
     """Return the reference's answer, decoded except for times, after comparing multicore's with it."""
-    dataset = ensure(subject, {}, 0, 1, catalog=Catalog(root=folder / "catalogue"))
+    dataset = ensure(
+        subject, subject.params({}), events, 1, catalog=Catalog(root=folder / "catalogue")
+    )
     expected = subject.oracle(dataset.load())
     variant = "vsn" if isinstance(subject.program, Query) else "ordered"
     for number in workers:

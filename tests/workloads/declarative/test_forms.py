@@ -345,3 +345,45 @@ def test_rows_are_filtered_and_get_other_columns_before_others_follow(rides, tmp
     last = grouped.agg(ts=("at", "max"), longest=("minutes", "max"), rows=("at", "size"))
     last = last[last.rows == 3].reset_index()
     assert_rows(answer_of(subject, tmp_path), last[["ts", "station", "longest"]])
+
+
+def test_a_function_makes_the_rows_and_its_texts_are_numbered(tmp_path):
+    def made(events, seed, stations=3):
+        chance = np.random.default_rng(seed)
+        names = np.array([f"station {n}" for n in range(stations)])
+        return {
+            "ts": np.arange(events) * 1_000,
+            "station": names[chance.integers(0, stations, events)],
+            "price": chance.integers(0, 100, events) / 4,
+        }
+
+    subject = lab.window(
+        "1 min", key="station", input=made, result={"cost": lab.sum("price")}, name="generated"
+    )
+    rows = pd.DataFrame(made(500, 1))
+    grouped = rows.assign(ts=rows.ts // MINUTE * MINUTE + MINUTE).groupby(["ts", "station"])
+    expected = grouped.price.sum().reset_index(name="cost")
+    actual = answer_of(subject, tmp_path, workers=(1,), events=500)
+    assert_rows(actual, expected[expected.ts <= rows.ts.max()])
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_types_come_from_the_schema_or_the_first_rows_of_a_file(form, tmp_path):
+    rides = random_rides(5, rows=50).assign(empty="", note="x", share=0.5)
+    path = tmp_path / f"rides.{form}"
+    rides.to_parquet(path) if form == "parquet" else rides.to_csv(path, index=False)
+    table = getattr(lab, form)(path, ts="at", time_format="ms")
+    subject = lab.deduplicate(key="bike", input=table, name="types")
+    assert {column.name: column.dtype.str for column in subject.declaration.reads} == {
+        "bike": "<i8",
+        "station": "<i4",
+        "duration": "<i8",
+        "price": "<f8",
+        "paid": "|b1",
+        "empty": "<i4",
+        "note": "<i4",
+        "share": "<f8",
+    }
+    assert {c.name for c in subject.declaration.reads if c.dictionary} == {
+        *("station", "empty", "note")
+    }
