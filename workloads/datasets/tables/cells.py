@@ -232,7 +232,7 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
 def fits(text: str, dtype: np.dtype[Any]) -> bool:
     """Return whether a text without surrounding blanks can be read as a value of a type."""
     try:
-        _exact(text, dtype)
+        exact_value(text, dtype)
     except ValueError:
         return False
     return True
