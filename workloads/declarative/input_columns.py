@@ -17,6 +17,7 @@ from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.tables.cells import fits, is_text, plain
+from streamlab.workloads.datasets.tables.header_types import read_header
 from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW
 from streamlab.workloads.datasets.user_input import InputFunction
 from streamlab.workloads.declarative.declaration import Column, Declaration
@@ -116,11 +117,17 @@ class InputColumns:
             return _column(name, None if in_file == FILE else np.dtype(np.int64))
         if in_file == NO_COLUMN:
             return _column(name, np.dtype(np.int64))
+        if isinstance(self.source, Table):
+            in_file = self.source.column_of(name)
         cells = self._sampled().get(in_file)
         if cells is None:
             raise self._unknown(name, place)
         if isinstance(self.source, Table) and name in self.source.ids:
             return _column(name, None)
+        if isinstance(self.source, Table) and (
+            name in self.source.derive or name in self.source.scale
+        ):
+            return _column(name, read_header(self.source, [name]).types[name])
         return _column(name, self._dtype(name, cells, place))
 
     def _unknown(self, name: str, place: str) -> ModelError:

@@ -387,3 +387,11 @@ def test_types_come_from_the_schema_or_the_first_rows_of_a_file(form, tmp_path):
     assert {c.name for c in subject.declaration.reads if c.dictionary} == {
         *("station", "empty", "note")
     }
+
+
+def test_columns_that_a_table_derives_are_read(rides, tmp_path):
+    table = table_of(rides, derive={"length": ("station", len)})
+    subject = lab.window("1 h", input=table, result={"letters": lab.sum("length")}, name="derived")
+    rows = tumbling(rides, 60 * MINUTE)
+    expected = rows.assign(letters=rows.station.str.len()).groupby("ts").letters.sum().reset_index()
+    assert_rows(answer_of(subject, tmp_path, workers=(1,)), closed(expected, rides))
