@@ -19,20 +19,39 @@ if TYPE_CHECKING:
         parquet,
         rows,
     )
+    from streamlab.workloads.declarative.aggregates import (
+        count,
+        distinct,
+        max,
+        mean,
+        min,
+        percentile,
+        sum,
+    )
+    from streamlab.workloads.declarative.forms import (
+        alert,
+        count_window,
+        deduplicate,
+        select,
+        session,
+        top,
+        window,
+    )
     from streamlab.workloads.join_workload import join
     from streamlab.workloads.user_workload import workload
 
 _TABLES = "streamlab.workloads.datasets.tables"
+_AGGREGATES = "streamlab.workloads.declarative.aggregates"
+_FORMS = "streamlab.workloads.declarative.forms"
 _PUBLIC = {
-    "access_log": _TABLES,
-    "arrays": _TABLES,
-    "arrow": _TABLES,
-    "csv": _TABLES,
-    "frame": _TABLES,
+    **dict.fromkeys(
+        ("access_log", "arrays", "arrow", "csv", "frame", "jsonl", "parquet", "rows"), _TABLES
+    ),
+    **dict.fromkeys(("count", "distinct", "max", "mean", "min", "percentile", "sum"), _AGGREGATES),
+    **dict.fromkeys(
+        ("alert", "count_window", "deduplicate", "select", "session", "top", "window"), _FORMS
+    ),
     "join": "streamlab.workloads.join_workload",
-    "jsonl": _TABLES,
-    "parquet": _TABLES,
-    "rows": _TABLES,
     "run": "streamlab.lab.notebook",
     "workload": "streamlab.workloads.user_workload",
 }
@@ -40,15 +59,29 @@ _PUBLIC = {
 
 __all__ = [
     "access_log",
+    "alert",
     "arrays",
     "arrow",
+    "count",
+    "count_window",
     "csv",
+    "deduplicate",
+    "distinct",
     "frame",
     "join",
     "jsonl",
+    "max",
+    "mean",
+    "min",
     "parquet",
+    "percentile",
     "rows",
     "run",
+    "select",
+    "session",
+    "sum",
+    "top",
+    "window",
     "workload",
 ]
 

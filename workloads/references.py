@@ -16,10 +16,11 @@ from types import ModuleType
 
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.workload import Workload
 from streamlab.workloads.module_reload import load_current
 
 ATTRIBUTE = "WORKLOAD"
-"""The attribute that a file's reference means if it names none."""
+"""The attribute that a file's reference means if it names none; without it, the only workload of the file."""
 
 _FILE = re.compile(r"(?P<path>.*\.py)(?::(?P<attribute>[^/\\:]*))?", re.DOTALL)
 _MODULES = "_stream_lab_file_"
@@ -69,8 +70,9 @@ def load(reference: str) -> object:
     """
     parts = _FILE.fullmatch(reference)
     if parts is not None:
-        path, attribute = Path(parts["path"]), parts["attribute"] or ATTRIBUTE
+        path = Path(parts["path"])
         module, shown = load_current(lambda: _file(path)), str(path)
+        attribute = parts["attribute"] or _only_workload(module, shown)
     else:
         name, _, attribute = reference.partition(":")
         module, shown = load_current(lambda: _module(name)), repr(name)
@@ -83,6 +85,30 @@ def load(reference: str) -> object:
             f"cannot get {attribute!r} from {shown}: it has no such attribute; "
             f"it has {', '.join(names) or 'no names in capitals'}"
         ) from error
+
+
+def _only_workload(module: ModuleType, shown: str) -> str:
+    """Return the name of the workload that a file without `WORKLOAD` defines, if there is one.
+
+    A workload that is the input of another one of the file does not count.
+
+    Raises:
+        ModelError: the file defines several workloads.
+    """
+    defined = vars(module)
+    if ATTRIBUTE in defined:
+        return ATTRIBUTE
+    workloads = {id(w): (name, w) for name, w in defined.items() if isinstance(w, Workload)}
+    inputs = [getattr(w.declaration, "before", None) for _, w in workloads.values()]
+    last = [
+        name
+        for name, w in workloads.values()
+        if w.declaration is None or not any(w.declaration is before for before in inputs)
+    ]
+    if len(last) > 1:
+        names = ", ".join(f"{Path(shown).name}:{name}" for name in last)
+        raise ModelError(f"{shown} defines {len(last)} workloads; name one of them: {names}")
+    return last[0] if last else ATTRIBUTE
 
 
 def place(error: BaseException) -> str:

@@ -105,6 +105,7 @@ def program_workload(
     *,
     name: str,
     output: OutputType,
+    declaration: Any = None,
 ) -> Workload:
     """Return the workload of a program, with the reference engine as oracle."""
     return Workload(
@@ -120,6 +121,7 @@ def program_workload(
         oracle=partial(answer_of, program),
         checked_by=REFERENCE,
         source=source,
+        declaration=declaration,
     )
 
 

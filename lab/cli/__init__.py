@@ -76,6 +76,7 @@ def cli(ctx: click.Context) -> None:
 for _command in (
     measure.run,
     results.report,
+    results.answer,
     measure.figure,
     results.history,
     results.compare,

@@ -28,7 +28,7 @@ _master_option = click.option(
     **ENGINES,
     multiple=True,
     metavar="NAME[/VARIANT]",
-    help="With a WORKLOAD: run it on this engine; repeatable.",
+    help="With a WORKLOAD: run it on this engine; repeatable; default: reference and multicore.",
 )
 @click.option(
     "--workers", "-w", metavar="N,...", help="Numbers of workers; sequential engines use one."

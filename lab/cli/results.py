@@ -32,6 +32,24 @@ def report() -> None:
     """
 
 
+@click.command("answer", cls=LazyCommand, short_help="Show the answer of a run, decoded.")
+@click.argument("run", **RUNS)
+@click.option(
+    "--cell",
+    "pattern",
+    metavar="PATTERN",
+    help="Show the answer of the cells whose id matches; needed if a run has several answers.",
+)
+@click.option("--head", type=click.IntRange(min=0), help="Show only this many rows.")
+@runs_option("--runs", "root", about="Folder of runs")
+def answer() -> None:
+    """Show the answer that the verified cells of RUN gave, with texts and times decoded.
+
+    RUN is a run's directory, the name of a stored run or a part of it, or `latest`. Ids of texts are
+    shown as texts, and event times in the zone of the input.
+    """
+
+
 @click.command(
     "history", cls=LazyCommand, short_help="Plot each cell over all stored runs of a machine."
 )

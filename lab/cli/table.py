@@ -119,6 +119,17 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
         console.print("* more workers than cores", highlight=False)
 
 
+def print_columns(columns: Mapping[str, Sequence[object]], console: Console | None = None) -> None:
+    """Print columns as a table, numbers at the right; floats with 6 digits."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, values in columns.items():
+        is_text = any(isinstance(value, str) for value in values)
+        table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(escape(f"{v:.6g}" if isinstance(v, float) else str(v)) for v in row))
+    print_fitting(console or Console(file=stdout()), lambda shown: table, tuple(columns), ())
+
+
 def print_loads(rows: Iterable[TrialRow], console: Console) -> None:
     """Print one line per cell with an offered load of a fixed rate; nothing without such cells."""
     rows = [row for row in rows if row.load is not None]

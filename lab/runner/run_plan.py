@@ -7,6 +7,9 @@ from pathlib import Path
 from streamlab.lab.matrix.cells import Cell, expand
 from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry, parse_matrix
 from streamlab.lab.runner.datasets import check_entries
+from streamlab.results.meta import check_meta
+from streamlab.results.row_conversion import restore_bytes
+from streamlab.results.store import read_meta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,24 @@ def plan_run(
     check_entries(matrix)
     cells = expand(matrix, only)
     return RunPlan(matrix=matrix, text=text, cells=cells, only=only, keep_outputs=keep_outputs)
+
+
+def read_plan(run_dir: Path) -> RunPlan:
+    """Return the plan of a stored run, with its workloads as they are now.
+
+    Raises:
+        ResultsError: its run.json is damaged, or of another version.
+        LabError, ModelError: its matrix no longer holds.
+    """
+    meta = read_meta(run_dir)
+    check_meta(run_dir, meta, to_resume=True)
+    return plan_run(
+        restore_bytes(meta.matrix_text),
+        str(run_dir / "run.json"),
+        Path(restore_bytes(meta.matrix_folder)),
+        only=tuple(meta.only),
+        keep_outputs=meta.keep_outputs,
+    )
 
 
 def entries_of(cells: Iterable[Cell]) -> list[WorkloadEntry]:

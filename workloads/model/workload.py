@@ -169,6 +169,8 @@ class Workload:
         unfit: `unfit(query, dataset)` returns why a `streamlab.workloads.datasets.dataset.Dataset` cannot
             be its input for complete query parameters, with the remedy; "" if it can. None accepts all.
         limits: Limits on the input; beyond one, a computed number overflows its field.
+        declaration: A `Declaration` of `streamlab.workloads.declarative.declaration`, which says what the
+            program computes; None: the program is written. This package does not look inside.
     """
 
     name: str
@@ -194,6 +196,7 @@ class Workload:
     checked_by: str = ORACLE
     unfit: Callable[[Params, Any], str] | None = None
     limits: tuple[Limit, ...] = ()
+    declaration: Any = None
 
     def code(self) -> str:
         """Return a hash, in hex, of the program, the output type, the oracle and the input function.

@@ -11,6 +11,9 @@ from streamlab.lab.matrix.run_arguments import RunArguments
 from streamlab.workloads import references
 from streamlab.workloads.registry import names
 
+ENGINES = ("reference", "multicore")
+"""The engines of `lab run WORKLOAD` without `--engine`: those that run every program."""
+
 
 def is_workload(argument: str, options: Mapping[str, Any]) -> bool:
     """Return whether the argument of `lab run` is a workload, not a matrix."""
@@ -34,16 +37,11 @@ def run_arguments(reference: str, options: Mapping[str, Any]) -> RunArguments:
     """Return the arguments of a run of one workload.
 
     Raises:
-        click.UsageError: no engine is given, or an option is malformed.
+        click.UsageError: an option is malformed.
     """
-    if not options["engines"]:
-        raise click.UsageError(
-            f"no engine for {reference}; use e.g. --engine reference --engine multicore; "
-            "`lab list engines` shows all"
-        )
     return RunArguments(
         workloads=[reference],
-        engines=options["engines"],
+        engines=options["engines"] or ENGINES,
         workers=_numbers("--workers", options["workers"]),
         batch=_numbers("--batch", options["batch"]),
         repetitions=options["repetitions"],

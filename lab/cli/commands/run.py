@@ -28,13 +28,10 @@ from streamlab.lab.runner.real_data import (
     find_real_input,
     import_real_input,
 )
-from streamlab.lab.runner.run_plan import RunPlan, plan_run
+from streamlab.lab.runner.run_plan import RunPlan, plan_run, read_plan
 from streamlab.lab.runner.runner import RunResult
 from streamlab.reports.numbers import number_of
 from streamlab.results import schema
-from streamlab.results.meta import check_meta
-from streamlab.results.row_conversion import restore_bytes
-from streamlab.results.store import read_meta
 from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import names
 
@@ -73,7 +70,7 @@ def run(
     if not has_workload:
         refuse_options(options)
     if resumed is not None and what is None and not demo:
-        plan = _stored_plan(resumed)
+        plan = read_plan(resumed)
     else:
         if has_workload and what is not None:
             if demo:
@@ -180,18 +177,6 @@ def _exit_code(result: RunResult) -> int:
     if fruitless or any(row.status in failures and not row.probe for row in result.rows):
         return EXIT_ENGINE_FAILURE
     return EXIT_OK
-
-
-def _stored_plan(run_dir: Path) -> RunPlan:
-    meta = read_meta(run_dir)
-    check_meta(run_dir, meta, to_resume=True)
-    return plan_run(
-        restore_bytes(meta.matrix_text),
-        str(run_dir / "run.json"),
-        Path(restore_bytes(meta.matrix_folder)),
-        only=tuple(meta.only),
-        keep_outputs=meta.keep_outputs,
-    )
 
 
 def _matrix_text(

@@ -236,12 +236,15 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         for batch in (1, 64)
     ]
     assert dry(capsys, "event_window", "--engine", "reference", "--param", "streams=3")
+    assert [line.partition("/w1")[0] for line in dry(capsys, "event_window")] == [
+        "event_window/reference/sequential",
+        "event_window/multicore/dgs",
+    ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["wordcount"], "no engine for wordcount; use e.g. --engine reference"),
         (["m.toml", "-w", "2"], "--workers requires a WORKLOAD"),
         (["--demo", "--engine", "fake"], "--engine requires a WORKLOAD"),
         (["wordcount", "--engine", "fake", "-w", "two"], "'two' is not a list of whole numbers"),

@@ -229,6 +229,15 @@ def exact_value(value: Any, dtype: np.dtype[Any]) -> Any:
     raise ValueError(f"is not a valid {dtype}")
 
 
+def fits(text: str, dtype: np.dtype[Any]) -> bool:
+    """Return whether a text without surrounding blanks can be read as a value of a type."""
+    try:
+        exact_value(text, dtype)
+    except ValueError:
+        return False
+    return True
+
+
 def _float(number: Any, dtype: np.dtype[Any]) -> Any:
     rounds = isinstance(number, Decimal)  # decimal fractions have no exact form
     if not rounds and not np.isfinite(number):

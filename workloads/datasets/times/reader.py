@@ -116,11 +116,19 @@ class TimeReader:
             return {}
         return {
             "times": self._words(),
+            "counted_from": self._origin(),
             "zone": self.zone,
             "unit": self.unit,
             "repeated_times": self._repeated,
             "first_repeated_time": self._first_repeated,
         }
+
+    def _origin(self) -> str:
+        """Return what times are counted from: `1970`, `midnight` or `unknown`."""
+        form = self.recognition.form if self.form is None else self.form
+        if form == AS_IS or (form is None and not self.stamps):
+            return "unknown"
+        return "midnight" if DAY_TIME in (form, self.recognition.form) or form == HHMMSS else "1970"
 
     def _words(self) -> str:
         here = f"those of {self.zone} where they name no zone"

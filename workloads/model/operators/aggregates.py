@@ -24,6 +24,9 @@ from streamlab.workloads.model.operators.program import (
 KeyFn = Callable[[Any], int]
 """`key(t)`, the paper's f_SK: the one key of a tuple."""
 
+WhereFn = Callable[[Any], bool]
+"""`where(t)`: whether a tuple counts."""
+
 ReduceFn = Callable[[Any, Any], None]
 """`reduce(w, t)`, f_R: add tuple `t` to the window instance `w`, in place."""
 
@@ -80,11 +83,21 @@ def aggregate(
     state: np.dtype[np.void],
     output: np.dtype[np.void],
     max_outputs: int = 1,
+    where: WhereFn | None = None,
 ) -> Operator:
-    """Return the A: an A+ in which each tuple has the single key `key(t)`; see `aggregate_plus`."""
+    """Return the A: an A+ in which each tuple has the single key `key(t)`; see `aggregate_plus`.
 
-    def keys(t: Any, out: Any) -> None:
+    With `where`, only tuples that satisfy it count.
+    """
+
+    def every(t: Any, out: Any) -> None:
         out.add(key(t))
+
+    def some(t: Any, out: Any) -> None:
+        if where(t):  # type: ignore[misc]  # used only if there is a `where`
+            out.add(key(t))
+
+    keys = every if where is None else some
 
     return aggregate_plus(
         name=name,

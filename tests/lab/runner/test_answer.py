@@ -1,0 +1,49 @@
+"""`lab answer` shows what a run of a declared workload gave, as the first page of the cookbook has it."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.results.store import read_run
+from tests.examples_folder import EXAMPLES
+from tests.lab.runner.runs import run_lab
+
+PAGE = (EXAMPLES.parent / "docs" / "cookbook.md").read_text(encoding="utf-8")
+
+pytestmark = pytest.mark.usefixtures("places")
+
+
+def first_answer() -> list[str]:
+    """Return the lines of the page's first answer."""
+    _, _, section = PAGE.partition("## Mean")
+    (answer, *_) = re.findall(r"^```\n(ts .*?)^```$", section, re.DOTALL | re.MULTILINE)
+    return answer.splitlines()
+
+
+def test_the_first_program_runs_on_two_engines_and_shows_its_answer(
+    capsys, tmp_path: Path, monkeypatch
+):
+    folder = tmp_path / "cookbook"
+    shutil.copytree(EXAMPLES / "cookbook", folder)
+    monkeypatch.chdir(folder)
+    code, out, err = run_lab(capsys, "rides.py")
+    assert code == EXIT_OK, (out, err)
+    run_dir = out[-1]
+    assert {row.engine: row.status for row in read_run(Path(run_dir)).rows} == {
+        "reference": "ok",
+        "multicore": "ok",
+    }
+    shown = first_answer()
+    assert call(["answer", run_dir, "--head", str(len(shown) - 1)]) == EXIT_OK
+    captured = capsys.readouterr()
+    assert [line.rstrip() for line in captured.out.splitlines()] == shown
+    assert "rides/multicore/vsn/w1/b4096, rides/reference/sequential/w1" in captured.err
+    assert call(["answer", run_dir, "--cell", "rides/spark*"]) == EXIT_USER_ERROR
+    assert "has no cell that matches 'rides/spark*'" in capsys.readouterr().err
+    program = folder / "rides.py"
+    program.write_text(program.read_text().replace("/ 60", "/ 61"))
+    assert call(["answer", run_dir]) == EXIT_USER_ERROR
+    assert "was edited since the run; run it again" in capsys.readouterr().err

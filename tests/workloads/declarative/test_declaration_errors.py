@@ -1,0 +1,200 @@
+"""A wrong declaration is refused with its place, what was expected, and the remedy."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import streamlab as lab
+from streamlab.workloads.declarative.durations import parse_duration
+from streamlab.workloads.model import ModelError
+from streamlab.workloads.registry import workload
+from tests.workloads.declarative.declared_runs import random_rides, table_of
+
+RIDES = table_of(random_rides(1, rows=20))
+HEAD = """\
+import streamlab as lab
+
+rides = lab.csv("rides.csv", ts="at")
+
+"""
+CLASS = """\
+@lab.window("15 min", key="station", input=rides)
+class Rides:
+    count: int
+    minutes: float
+
+    def add(self, ride):
+        self.count += 1
+        self.minutes += ride.duration / 60
+
+    def result(self):
+        return {"rides": self.count, "mean": self.minutes / self.count}
+"""
+
+
+def file_of(folder: Path, text: str) -> str:
+    random_rides(1, rows=50).to_csv(folder / "rides.csv", index=False)
+    (folder / "rides.py").write_text(HEAD + text)
+    return str(folder / "rides.py")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("def add(self, ride):", "def plus(self, ride):", r"class Rides has no add; write def add"),
+        (
+            "ride.duration",
+            "ride.duraton",
+            r"rides.py:12\): .* no column 'duraton'; did you mean dur",
+        ),
+        (
+            "ride.duration / 60",
+            "len(ride)",
+            r"rides.py:12\): ride is used without the name of a col",
+        ),
+        (
+            "count: int",
+            "count: list",
+            r"field count is of type list; the state of a window has int, ",
+        ),
+        ("count: int", "key: int", r"field key has a reserved name"),
+        ("self.count += 1", "self.cuont += 1", r"self.cuont is no field .* did you mean count\?"),
+        (
+            'return {"rides"',
+            'return dict(rides=1) or {"rides"',
+            r"rides.py:15\): returns dict\(rides=1",
+        ),
+        (
+            "15 min",
+            "15 minutes",
+            r"size of the window is '15 minutes'; give a length of time such as",
+        ),
+        ("15 min", "0.5 ms", r"no multiple of 1 ms, .* unit=\"us\""),
+        (
+            '"station"',
+            '"staton"',
+            r"rides.py:5\): key: table rides.csv has no column 'staton'; did",
+        ),
+        ('"station"', '"price"', r"key is price, a column of floats"),
+        ('"rides": self', '"station": self', r"column 'station', which is there twice"),
+        ("ride.duration", "(ride.station == 'Broadway')", r"station holds texts, .* is never true"),
+        ("self.count += 1", "self.help()", r"self.help is no field of the state"),
+        ("window(", "windw(", r"has no attribute 'windw'"),
+        ("key=", "kye=", r"there is no argument 'kye'; did you mean key\?"),
+        ("ts=", "kind='=x', ts=", r"has key= or kind="),
+        ("rides.csv", "bikes.csv", r"bikes.csv: no such file"),
+        (
+            'ts="at"',
+            'ts="duration"',
+            r"column duration of table rides.csv holds the times; read it as",
+        ),
+    ],
+)
+def test_a_class_that_declares_no_window(before, after, message, tmp_path):
+    path = file_of(tmp_path, CLASS)
+    text = Path(path).read_text()
+    assert before in text
+    Path(path).write_text(text.replace(before, after, 1))
+    with pytest.raises(ModelError, match=message):
+        workload(path)
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ({}, "give aggregates by output column"),
+        ({"n": 3}, r"result has 3 for n; give an aggregate, such as lab.count"),
+        ({"n": lab.sum("duration +")}, "is no expression"),
+        ({"n": lab.sum("abs(duration)")}, r"abs\(duration\) is not understood|no column 'abs'"),
+        ({"n": lab.sum("station")}, "column station holds texts, which have no numbers"),
+        ({"n": lab.distinct("price")}, "column price is float64; expected whole numbers or texts"),
+        ({"n": lab.sum("durations")}, "no column 'durations'; did you mean duration"),
+        ({"no name": lab.count()}, "no name of Python's form"),
+    ],
+)
+def test_aggregates_that_do_not_fit(result, message):
+    with pytest.raises(ModelError, match=message):
+        lab.window("1 min", input=RIDES, result=result)
+
+
+@pytest.mark.parametrize(
+    ("declare", "message"),
+    [
+        (lambda: lab.distinct("bike", most=0), r"most is 0; give 1 to"),
+        (lambda: lab.percentile("price", 101), "give a number above 0, at most 100"),
+        (lambda: lab.percentile("price", 50, error=0.0001, high=1e300), "counters per window"),
+        (lambda: lab.window("1 min", every="2 min", input=RIDES), "more than the size"),
+        (lambda: lab.window("1 min", input=3), "input is 3; give a table"),
+        (lambda: lab.count_window(0, input=RIDES), "rows is 0; give a whole number"),
+        (lambda: lab.top(3, by="price", input=RIDES), "give the size of the window"),
+        (lambda: lab.top(3, by="station", size="1 h", input=RIDES), "no column of numbers"),
+        (lambda: lab.alert("price", lasting="1 min", input=RIDES), "compare it, such as"),
+        (lambda: lab.select([], input=RIDES), "name at least one column"),
+        (lambda: lab.select(["bikes"], input=RIDES), "no column 'bikes'; did you mean bike"),
+        (lambda: lab.window("1 min", where="price", input=RIDES, result={}), "compare it, such as"),
+        (
+            lambda: lab.window(
+                "1 min",
+                input=lab.select(["bike"], input=RIDES, name="bikes"),
+                result={"n": lab.count()},
+            ),
+            "one program has operators of one model",
+        ),
+    ],
+)
+def test_other_declarations(declare, message):
+    with pytest.raises(ModelError, match=message):
+        declare()
+
+
+def test_a_file_with_several_workloads_names_them(tmp_path):
+    path = file_of(tmp_path, CLASS + CLASS.replace("class Rides", "class Others"))
+    with pytest.raises(
+        ModelError, match=r"defines 2 workloads; .* rides.py:Rides, rides.py:Others"
+    ):
+        workload(path)
+    assert workload(f"{path}:Others").name == "others"
+
+
+def test_a_workload_that_another_one_reads_is_not_meant(tmp_path):
+    path = file_of(tmp_path, CLASS + '\nBusiest = lab.top(1, by="rides", input=Rides)\n')
+    found = workload(path)
+    assert [step.name for step in found.declaration.steps()] == ["rides", "rides"]
+    assert len(found.program.operators) == 2
+
+
+def test_declared_types_are_taken_without_opening_the_file(tmp_path):
+    (tmp_path / "rides.py").write_text(
+        HEAD.replace("rides.csv", "not_here.csv")
+        + 'ALL = lab.window("1 h", key="station", input=rides, types={"station": str, "price": float},'
+        ' result={"cost": lab.sum("price")})\n'
+    )
+    found = workload(str(tmp_path / "rides.py"))
+    assert found.source.ids == ("station",)
+    assert found.program.operators[0].fields["price"] == np.float64
+
+
+@pytest.mark.parametrize(
+    ("length", "unit", "units"),
+    [
+        ("15 min", "ms", 900_000),
+        ("1.5s", "ms", 1_500),
+        ("2 d", "s", 172_800),
+        (timedelta(hours=1), "us", 3_600_000_000),
+    ],
+)
+def test_lengths_of_time(length, unit, units):
+    assert parse_duration(length, unit, "size") == units
+
+
+def test_code_is_known_by_the_users_functions(tmp_path):
+    path = Path(file_of(tmp_path, CLASS))
+    codes = [workload(str(path)).code()]
+    for before, after in (("+= 1", "+= 2"), ('"mean": ', '"mean": 2 * '), ("15 min", "16 min")):
+        path.write_text(HEAD + CLASS.replace(before, after))
+        codes.append(workload(str(path)).code())
+    path.write_text(HEAD + "# a comment\n" + CLASS)
+    assert workload(str(path)).code() == codes[0]
+    assert len(set(codes)) == 4

@@ -1,0 +1,215 @@
+"""Reads a class that declares a window: its state, and the functions `add`, `result` and `where`."""
+
+import ast
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.declarative.declaration import Column
+from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
+from streamlab.workloads.declarative.generated_code import define
+from streamlab.workloads.declarative.input_columns import InputColumns
+from streamlab.workloads.declarative.result_types import result_types
+from streamlab.workloads.declarative.user_functions import (
+    UserFunction,
+    emitting,
+    read_function,
+    returned_names,
+)
+from streamlab.workloads.model.errors import ModelError
+from streamlab.workloads.model.operators.program import RESERVED
+from streamlab.workloads.name_suggestions import suggest_names
+
+_STATE_TYPES = {int: INT, float: FLOAT, bool: BOOL}
+_METHODS = ("add", "result", "where")
+_STARTED = "started_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassForm:
+    """What a class declares.
+
+    Attributes:
+        state: fields of the state, as for `numpy.dtype`.
+        add: `add(s, t)`.
+        result: the function `result(self)` of the user.
+        where: the filter of the user, as a function of a row; None: all rows.
+        reads: columns of the row.
+        output: the columns of the result.
+    """
+
+    name: str
+    state: tuple[tuple[str, np.dtype[Any]], ...]
+    add: Callable[..., Any]
+    result: UserFunction
+    where: Callable[..., Any] | None
+    reads: tuple[Column, ...]
+    output: tuple[Column, ...]
+
+    def emitting(
+        self, prefix: Sequence[str], *, key: str, more: Sequence[str] = ()
+    ) -> FunctionType:
+        """Return `result(s, *more, out)`, which emits the prefix and the result; `key` replaces `self.key`."""
+        return emitting(self.result, prefix, {"key": key}, more)
+
+
+def read_class(cls: type, columns: InputColumns) -> ClassForm:
+    """Return what a class declares.
+
+    Raises:
+        ModelError: it has no `add` or `result`, or one of its parts cannot be compiled.
+    """
+    where = f"class {cls.__name__}"
+    if not isinstance(cls, type):
+        raise ModelError(f"a window is declared by a class, not by {cls!r:.60}")
+    for method in ("add", "result"):
+        if not isinstance(vars(cls).get(method), FunctionType):
+            row = ", row" if method == "add" else ""
+            raise ModelError(f"{where} has no {method}; write def {method}(self{row}): ...")
+    for name, value in vars(cls).items():
+        if isinstance(value, FunctionType | staticmethod | classmethod) and name not in _METHODS:
+            raise ModelError(
+                f"{where}: {name} is a further method, which compiled code cannot call; write it as a "
+                "function outside the class"
+            )
+    state = _state(cls, where)
+    add = read_function(vars(cls)["add"], "add", 2)
+    result = read_function(vars(cls)["result"], "result", 1)
+    _check_state_use(add, state, ())
+    _check_state_use(result, state, ("key",))
+    returned_names(result)
+    types = result_types(result, {**state, "key": INT})
+    reads = {column.name: column for column in row_columns(add, add.parameters[1], columns)}
+    keep = _where(cls)
+    if keep is not None:
+        for column in row_columns(keep, keep.parameters[-1], columns):
+            reads.setdefault(column.name, column)
+    adding, fields = _with_defaults(cls, add.function, state)
+    return ClassForm(
+        name=cls.__name__,
+        state=fields,
+        add=adding,
+        result=result,
+        where=None if keep is None else _of_row(keep),
+        reads=tuple(reads.values()),
+        output=tuple(Column(name=n, dtype=dtype) for n, dtype in types.items()),
+    )
+
+
+def row_columns(user: UserFunction, row: str, columns: InputColumns) -> list[Column]:
+    """Return the columns that a function reads of its parameter `row`.
+
+    Raises:
+        ModelError: the input lacks one, or the row is used as a whole.
+    """
+    other = user.other_use(row)
+    if other is not None:
+        raise ModelError(
+            f"{user.place(other)}: {row} is used without the name of a column, so the columns that are "
+            f"read are not known; pass values, such as {row}.duration, to other functions"
+        )
+    read = []
+    for name, node in user.attributes(row).items():
+        if name == "ts":
+            continue
+        column = columns.find(name, user.place(node))
+        if column.dictionary is not None:
+            _refuse_text_comparison(user, row, name)
+        read.append(column)
+    return read
+
+
+def _refuse_text_comparison(user: UserFunction, row: str, name: str) -> None:
+
+    for node in ast.walk(user.tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            texts = any(isinstance(s, ast.Constant) and isinstance(s.value, str) for s in sides)
+            if texts and any(ast.unparse(side) == f"{row}.{name}" for side in sides):
+                raise ModelError(
+                    f"{user.place(node)}: column {name} holds texts, which are numbered in the order of "
+                    f"their appearance: {ast.unparse(node)} is never true; compare it with other rows only"
+                )
+
+
+def _state(cls: type, where: str) -> dict[str, np.dtype[Any]]:
+    try:
+        hints = typing.get_type_hints(cls)
+    except NameError as error:
+        raise ModelError(f"{where}: a type of its fields is unknown: {error}") from None
+    state: dict[str, np.dtype[Any]] = {}
+    for name, hint in hints.items():
+        if hint not in _STATE_TYPES:
+            shown = getattr(hint, "__name__", hint)
+            raise ModelError(
+                f"{where}: field {name} is of type {shown}; the state of a window has int, float and "
+                "bool; for sets and percentiles give result={...} with lab.distinct, lab.percentile"
+            )
+        if name in RESERVED or name.endswith("_"):
+            raise ModelError(f"{where}: field {name} has a reserved name; give it another one")
+        state[name] = _STATE_TYPES[hint]
+    if not state:
+        raise ModelError(
+            f"{where} declares no state; write its fields with types, such as count: int"
+        )
+    return state
+
+
+def _check_state_use(
+    user: UserFunction, state: dict[str, np.dtype[Any]], also: tuple[str, ...]
+) -> None:
+    me = user.parameters[0]
+    other = user.other_use(me)
+    if other is not None:
+        raise ModelError(f"{user.place(other)}: {me} is used without a field; use its fields only")
+    for name, node in user.attributes(me).items():
+        if name not in state and name not in also:
+            raise ModelError(
+                f"{user.place(node)}: {me}.{name} is no field of the state; declare it in the class, such as "
+                f"{name}: int; {suggest_names(name, state)}"
+            )
+
+
+def _where(cls: type) -> UserFunction | None:
+    method = vars(cls).get("where")
+    if method is None:
+        return None
+    if isinstance(method, staticmethod):
+        return read_function(method.__func__, "where", 1)
+    user = read_function(method, "where", 2)
+    me = user.parameters[0]
+    for name, node in user.attributes(me).items():
+        raise ModelError(
+            f"{user.place(node)}: {me}.{name}: where sees the row only, not the state; test it in add"
+        )
+    return user
+
+
+def _of_row(user: UserFunction) -> Callable[..., Any]:
+    if len(user.parameters) == 1:
+        return user.function
+    return define("where", "t", ["return user_where(0, t)"], {"user_where": user.function})
+
+
+def _with_defaults(
+    cls: type, add: FunctionType, state: dict[str, np.dtype[Any]]
+) -> tuple[Callable[..., Any], tuple[tuple[str, np.dtype[Any]], ...]]:
+    """Return `add` with the defaults of fields set first, and the fields of the state."""
+    fields = tuple(state.items())
+    defaults = {name: vars(cls)[name] for name in state if vars(cls).get(name)}
+    for name, value in defaults.items():
+        if not isinstance(value, int | float):
+            raise ModelError(
+                f"class {cls.__name__}: the default of {name} is {value!r}; give a number"
+            )
+    if not defaults:
+        return add, fields
+    lines = [f"if s.{_STARTED} == 0:", f"    s.{_STARTED} = 1"]
+    lines += [f"    s.{name} = default_{name}" for name in defaults]
+    names = {f"default_{name}": state[name].type(value).item() for name, value in defaults.items()}
+    function = define("add", "s, t", [*lines, "user_add(s, t)"], {"user_add": add, **names})
+    return function, (*fields, (_STARTED, np.dtype(np.int8)))

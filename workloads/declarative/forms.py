@@ -1,0 +1,326 @@
+"""Declares workloads in a few lines: windows, sessions, first rows, deduplication, alerts and columns.
+
+These functions are public names of `streamlab`. Each returns a `Workload`, or takes a class and returns one.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import overload
+
+from streamlab.workloads.argument_errors import check_arguments
+from streamlab.workloads.declarative.class_form import ClassForm
+from streamlab.workloads.declarative.declaration import (
+    COUNT,
+    SESSION,
+    SLIDING,
+    TUMBLING,
+    Aggregate,
+)
+from streamlab.workloads.declarative.maker import (
+    Decorator,
+    Length,
+    Maker,
+    Source,
+    Where,
+    check_count,
+)
+from streamlab.workloads.model import (
+    ModelError,
+    Workload,
+)
+
+
+@overload
+def window(
+    size: Length,
+    *,
+    input: Source,
+    result: Mapping[str, Aggregate],
+    every: Length | None = None,
+    key: str | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload: ...
+
+
+@overload
+def window(
+    size: Length,
+    *,
+    input: Source,
+    every: Length | None = None,
+    key: str | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Decorator: ...
+
+
+@check_arguments(ModelError)
+def window(
+    size: Length,
+    *,
+    input: Source,
+    result: Mapping[str, Aggregate] | None = None,
+    every: Length | None = None,
+    key: str | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload | Decorator:
+    """Declare windows of time, aligned to the epoch: tumbling, or with `every` sliding.
+
+    An output has the time of its window's end. A window without rows has no output, and so have windows that
+    are open when the input ends.
+
+    Args:
+        size: a length of time such as "15 min", or a timedelta.
+        input: a table (`csv`, ...), a function that makes events, or a declared workload.
+        result: aggregates by output column; None: decorate a class with `add(self, row)` and `result(self)`.
+        every: the time between the beginnings of windows; None: `size`.
+        key: the column whose values have separate windows; None: all rows together.
+        where: which rows count: an expression such as "duration > 60", or a function of a row.
+        types: types of columns (int, float, bool, str), if the input's first rows do not show them.
+        name: of the workload; None: the name of the file or the class.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    maker = Maker.of(input, types, name, "window")
+    size_units = maker.length(size, "the size of the window")
+    advance = size_units if every is None else maker.length(every, "every")
+    if advance > size_units:
+        raise ModelError(f"{maker.place}: every is {every!r}, more than the size {size!r}")
+    kind = TUMBLING if every is None or advance == size_units else SLIDING
+
+    def make(form: ClassForm | None) -> Workload:
+        return maker.window(kind, size_units, advance, key, where, result, form)
+
+    return make(None) if result is not None else maker.decorator(make)
+
+
+@overload
+def session(
+    pause: Length,
+    *,
+    input: Source,
+    result: Mapping[str, Aggregate],
+    key: str | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload: ...
+
+
+@overload
+def session(
+    pause: Length,
+    *,
+    input: Source,
+    key: str | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Decorator: ...
+
+
+@check_arguments(ModelError)
+def session(
+    pause: Length,
+    *,
+    input: Source,
+    result: Mapping[str, Aggregate] | None = None,
+    key: str | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload | Decorator:
+    """Declare sessions: rows of a key of which none comes more than `pause` after the one before.
+
+    The output has the columns `first` and `last`, the times of its first and last row. Its own time is the
+    first multiple of `pause` at which the session is over. The arguments are those of `window`.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    maker = Maker.of(input, types, name, "session")
+    units = maker.length(pause, "the pause that ends a session")
+
+    def make(form: ClassForm | None) -> Workload:
+        return maker.window(SESSION, units, units, key, where, result, form)
+
+    return make(None) if result is not None else maker.decorator(make)
+
+
+@overload
+def count_window(
+    rows: int,
+    *,
+    input: Source,
+    result: Mapping[str, Aggregate],
+    key: str | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload: ...
+
+
+@overload
+def count_window(
+    rows: int,
+    *,
+    input: Source,
+    key: str | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Decorator: ...
+
+
+@check_arguments(ModelError)
+def count_window(
+    rows: int,
+    *,
+    input: Source,
+    result: Mapping[str, Aggregate] | None = None,
+    key: str | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload | Decorator:
+    """Declare windows of `rows` rows of a key. An output has the time of its last row.
+
+    The arguments are those of `window`.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    maker = Maker.of(input, types, name, "count_window")
+    check_count(rows, maker.place, "rows")
+
+    def make(form: ClassForm | None) -> Workload:
+        return maker.window(COUNT, rows, rows, key, where, result, form)
+
+    return make(None) if result is not None else maker.decorator(make)
+
+
+@check_arguments(ModelError)
+def top(
+    most: int,
+    *,
+    by: str,
+    input: Source,
+    size: Length | None = None,
+    key: str | None = None,
+    columns: Sequence[str] | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload:
+    """Declare the first `most` rows of each tumbling window by a column, largest first.
+
+    The output has the columns `rank` (from 1), `by`, the others, and `at`, the time of the row. Rows of equal
+    `by` are ordered by the other columns, ascending (texts in the order of their appearance), and by time.
+
+    Args:
+        most: the number of rows of each window and key.
+        by: a column of numbers.
+        input: as for `window`.
+        size: of the window; None: the advance of the windows of `input`, a declared workload.
+        key: the column whose values have separate first rows; None: all rows together.
+        columns: further columns of the output; None: all of a declared workload, none of another input.
+        where: as for `window`.
+        types: as for `window`.
+        name: as for `window`.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    maker = Maker.of(input, types, name, "top")
+    check_count(most, maker.place, "most")
+    return maker.top(most, by, size, key, columns, where)
+
+
+@check_arguments(ModelError)
+def deduplicate(
+    *,
+    key: str,
+    input: Source,
+    within: Length | None = None,
+    columns: Sequence[str] | None = None,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload:
+    """Declare rows without duplicates: a row leaves if none of its key left at most `within` before.
+
+    The state has each key that occurs.
+
+    Args:
+        key: the column that is equal in duplicates.
+        input: as for `window`.
+        within: a length of time; None: at any time before.
+        columns: further columns of the output; None: all of the input.
+        where: as for `window`.
+        types: as for `window`.
+        name: as for `window`.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    maker = Maker.of(input, types, name, "deduplicate")
+    units = None if within is None else maker.length(within, "within")
+    return maker.deduplicate(units, key, columns, where)
+
+
+@check_arguments(ModelError)
+def alert(
+    condition: str,
+    *,
+    lasting: Length,
+    input: Source,
+    key: str | None = None,
+    columns: Sequence[str] = (),
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload:
+    """Declare alerts: the first row of a key at which a condition has held for `lasting`.
+
+    The condition holds from a row that satisfies it to the next row of the key that does not; then it can
+    alert again. The output has the column `since`, the time of the first of these rows.
+
+    Args:
+        condition: an expression such as "load > 80".
+        lasting: a length of time.
+        input: as for `window`.
+        key: the column whose values have separate alerts; None: all rows together.
+        columns: further columns of the output.
+        types: as for `window`.
+        name: as for `window`.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    maker = Maker.of(input, types, name, "alert")
+    return maker.alert(condition, maker.length(lasting, "lasting"), key, columns)
+
+
+@check_arguments(ModelError)
+def select(
+    columns: Sequence[str] | Mapping[str, str],
+    *,
+    input: Source,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload:
+    """Declare rows with chosen columns, by name or as expressions: {"minutes": "duration / 60"}.
+
+    The other arguments are those of `window`.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    maker = Maker.of(input, types, name, "select")
+    chosen = columns if isinstance(columns, Mapping) else {name: name for name in columns}
+    return maker.select(chosen, where)

@@ -1,0 +1,25 @@
+"""Makes functions from generated source.
+
+The source is stored where tracebacks look for it, under a name that depends on its text only.
+"""
+
+import hashlib
+import linecache
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+
+def define(
+    name: str, parameters: str, lines: Sequence[str], names: Mapping[str, Any]
+) -> FunctionType:
+    """Return the function `name(parameters)` with a body of lines, which may use `names`."""
+    body = "\n".join(f"    {line}" for line in (lines or ["pass"]))
+    source = f"def {name}({parameters}):\n{body}\n"
+    file = f"<generated {name} {hashlib.sha256(source.encode()).hexdigest()[:12]}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    namespace = {"__name__": __name__, **names}
+    exec(compile(source, file, "exec", dont_inherit=True), namespace)
+    function = namespace[name]
+    assert isinstance(function, FunctionType), "the source defines it"
+    return function

@@ -1,0 +1,205 @@
+"""Finds the columns of an input and their types: of a table, a function that makes events, or a workload.
+
+A table's columns get their types from its declared schema, or for texts from the first rows: int64 if all
+cells are whole numbers, else float64, else bool, else texts, which a dictionary numbers. A declared type
+(`types={"price": float}`) has precedence; if all columns that are read have one, no file is opened.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.datasets import pa
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.tables.cells import fits, is_text, plain
+from streamlab.workloads.datasets.tables.header_types import read_header
+from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW
+from streamlab.workloads.datasets.user_input import InputFunction
+from streamlab.workloads.declarative.declaration import Column, Declaration
+from streamlab.workloads.model.errors import ModelError, place_of
+from streamlab.workloads.model.operators.program import RESERVED
+from streamlab.workloads.name_suggestions import suggest_names
+
+SAMPLE_ROWS = 10_000
+_SMALL_EVENTS = 64
+TEXT_ID = np.dtype(np.int32)
+_TYPES: dict[object, np.dtype[Any] | None] = {
+    bool: np.dtype(np.bool_),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    str: None,
+}
+"""The dtype of each declared type; None: texts."""
+_GUESSES = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.bool_))
+
+
+@dataclass(slots=True, kw_only=True)
+class InputColumns:
+    """The columns of an input.
+
+    Attributes:
+        label: its name in messages.
+        types: declared types by column: `int`, `float`, `bool` or `str`.
+        declaration: of the workload that makes the input; None: a table or a function.
+        source: the table or function; of a workload its first input.
+        unit: of event time.
+    """
+
+    label: str
+    source: Table | InputFunction
+    unit: str
+    types: Mapping[str, type]
+    declaration: Declaration | None
+    _sample: "dict[str, pa.Array] | None" = field(default=None)
+    _known: dict[str, Column] = field(default_factory=dict)
+
+    def find(self, name: str, place: str) -> Column:
+        """Return a column.
+
+        Raises:
+            ModelError: it does not exist, or cannot be read by a program.
+        """
+        if name not in self._known:
+            self._known[name] = self._find(name, place)
+        return self._known[name]
+
+    def finder(self, place: str) -> Callable[[str], Column]:
+        """Return a function from a name to its column."""
+        return lambda name: self.find(name, place)
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all columns that can be read."""
+        if self.declaration is not None:
+            return [column.name for column in self.declaration.output[1:]]
+        return [name for name in self._sampled() if name not in RESERVED and not self._is_ts(name)]
+
+    def source_of(self, columns: Iterable[Column]) -> Table | InputFunction:
+        """Return the source, with dictionaries for those of its columns that hold texts."""
+        if self.declaration is not None:
+            return self.source
+        ids = dict.fromkeys((*self.source.ids, *(c.name for c in columns if c.dictionary)))
+        return replace(self.source, ids=tuple(ids))
+
+    def _is_ts(self, name: str) -> bool:
+        return isinstance(self.source, Table) and self._column_of(name) == self.source.ts
+
+    def _column_of(self, name: str) -> str:
+        return self.source.columns.get(name, name) if isinstance(self.source, Table) else name
+
+    def _find(self, name: str, place: str) -> Column:
+        if self.declaration is not None:
+            for column in self.declaration.output[1:]:
+                if column.name == name:
+                    return column
+            raise self._unknown(name, place)
+        if name in RESERVED:
+            raise ModelError(
+                f"{place}: {name} is a name that every row has for another purpose; give the column "
+                f'another name: columns={{"row_{name}": "{name}"}} of {self.label}'
+            )
+        if self._is_ts(name):
+            raise ModelError(
+                f"{place}: column {name} of {self.label} holds the times; read it as ts"
+            )
+        if name in self.types:
+            if self.types[name] not in _TYPES:
+                raise ModelError(
+                    f"{place}: types has {self.types[name]!r} for {name}; give int, float, bool or str"
+                )
+            return _column(name, _TYPES[self.types[name]])
+        in_file = self._column_of(name)
+        if in_file in (FILE, ROW):
+            return _column(name, None if in_file == FILE else np.dtype(np.int64))
+        if in_file == NO_COLUMN:
+            return _column(name, np.dtype(np.int64))
+        if isinstance(self.source, Table):
+            in_file = self.source.column_of(name)
+        cells = self._sampled().get(in_file)
+        if cells is None:
+            raise self._unknown(name, place)
+        if isinstance(self.source, Table) and name in self.source.ids:
+            return _column(name, None)
+        if isinstance(self.source, Table) and (
+            name in self.source.derive or name in self.source.scale
+        ):
+            return _column(name, read_header(self.source, [name]).types[name])
+        return _column(name, self._dtype(name, cells, place))
+
+    def _unknown(self, name: str, place: str) -> ModelError:
+        return ModelError(
+            f"{place}: {self.label} has no column {name!r}; {suggest_names(name, self.names())}"
+        )
+
+    def _dtype(self, name: str, cells: "pa.Array", place: str) -> np.dtype[Any] | None:
+        """Return the type of a column; None: texts."""
+        kind = cells.type
+        if pa.types.is_boolean(kind):
+            return np.dtype(np.bool_)
+        if pa.types.is_integer(kind):
+            return np.dtype(np.int64)
+        if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            return np.dtype(np.float64)
+        if not is_text(kind):
+            raise ModelError(
+                f"{place}: column {name} of {self.label} is of type {kind}; a program reads numbers, "
+                "booleans and texts"
+            )
+        # `numbers` would convert arrays, for which PyArrow imports pandas; trials must not.
+        texts = [text.strip() for text in cells.to_pylist() if text is not None]
+        filled = [text for text in texts if text]
+        most_bad = self.source.max_bad if isinstance(self.source, Table) else 0
+        for dtype in _GUESSES if filled else ():
+            bad = (text for text in filled if not fits(text, dtype))
+            if next(islice(bad, most_bad, None), None) is None:
+                return dtype
+        return None
+
+    def _sampled(self) -> "dict[str, pa.Array]":
+        """Return the first rows of all columns, by name in the file."""
+        if self._sample is None:
+            if isinstance(self.source, InputFunction):
+                self._sample = _sample_of_function(self.source, self.label)
+            else:
+                self._sample = _sample_of_table(self.source)
+        return self._sample
+
+
+def _column(name: str, dtype: np.dtype[Any] | None) -> Column:
+    if dtype is None:
+        return Column(name=name, dtype=TEXT_ID, dictionary=name)
+    return Column(name=name, dtype=dtype)
+
+
+def _sample_of_table(table: Table) -> "dict[str, pa.Array]":
+    with closing(table.source.parts(lambda done: None)) as parts:  # type: ignore[type-var]
+        part = next(parts, None)
+        if part is None:
+            raise DatasetError(f"{table.source.label} has no rows; there is nothing to import")
+        with closing(part.chunks(range(len(part.names)))) as chunks:  # type: ignore[type-var]
+            chunk = next(chunks, None)
+            if chunk is None:
+                raise DatasetError(f"{table.source.label} has no rows; there is nothing to import")
+            rows = chunk.batch.slice(0, SAMPLE_ROWS)
+            return {name: plain(rows.column(n)) for n, name in enumerate(part.names)}
+
+
+def _sample_of_function(source: InputFunction, label: str) -> "dict[str, pa.Array]":
+    parameters = {name: parameter.default for name, parameter in source.parameters.items()}
+    try:
+        made = source.function(events=_SMALL_EVENTS, seed=1, **parameters)
+        if isinstance(made, np.ndarray) and made.dtype.names:
+            made = {name: made[name] for name in made.dtype.names}
+        if not isinstance(made, Mapping):
+            rows = list(islice(made, _SMALL_EVENTS))
+            made = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+        return {name: pa.array(values) for name, values in made.items() if name != "ts"}
+    except Exception as error:  # the function is the user's
+        raise ModelError(
+            f"{label}: the types of its columns cannot be found: {type(error).__name__}: {error}, in "
+            f"{place_of(error)}; mend it, or declare them (types=...)"
+        ) from error

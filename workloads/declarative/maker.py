@@ -1,0 +1,489 @@
+"""Makes the workload of a declaration: finds its columns, and builds its program and its description."""
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.user_input import InputFunction, input_function
+from streamlab.workloads.declarative import row_stages, windows
+from streamlab.workloads.declarative.aggregates import code_of_aggregates
+from streamlab.workloads.declarative.class_form import ClassForm, read_class, row_columns
+from streamlab.workloads.declarative.declaration import (
+    COUNT,
+    SESSION,
+    Aggregate,
+    AlertStep,
+    Column,
+    Declaration,
+    DeduplicateStep,
+    SelectStep,
+    Step,
+    TopStep,
+    WindowStep,
+)
+from streamlab.workloads.declarative.durations import parse_duration
+from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, parse_expression
+from streamlab.workloads.declarative.generated_code import define
+from streamlab.workloads.declarative.input_columns import InputColumns
+from streamlab.workloads.declarative.user_functions import read_function
+from streamlab.workloads.model import (
+    InputType,
+    ModelError,
+    Operator,
+    Pipeline,
+    Query,
+    Window,
+    Workload,
+)
+from streamlab.workloads.model.answers.output_order import inferred_output
+from streamlab.workloads.model.pipeline.program import Stage
+from streamlab.workloads.user_workload import name_of_file, program_workload
+
+Length = str | timedelta
+Source = Table | Workload | Callable[..., Any]
+Where = str | Callable[[Any], Any]
+Decorator = Callable[[type], Workload]
+
+ROW = "row"
+"""The kind of the rows of a declared workload's input."""
+
+TS = Column(name="ts", dtype=INT, is_time=True)
+_FRAMES = 2
+"""Frames between a public function and its caller's: the function's own and that of its decorator."""
+
+
+def check_count(value: object, place: str, argument: str) -> None:
+    """Check a number of rows; raises `ModelError`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1 << 20:
+        raise ModelError(f"{place}: {argument} is {value!r}; give a whole number from 1 to 2^20")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which rows count.
+
+    Attributes:
+        function: of a row; None: all.
+        expression: the same as an expression; None: all, or a function of the user.
+        reads: columns of the row.
+    """
+
+    function: Callable[[Any], bool] | None
+    expression: str | None
+    reads: tuple[Column, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maker:
+    """Makes the workload of one declaration.
+
+    Attributes:
+        before: the workload that makes the input; None: a table or function.
+        file: the file of the declaration; None: there is none.
+        name: of the workload, as the user gave it.
+        place: of the declaration, for messages.
+    """
+
+    columns: InputColumns
+    before: Workload | None
+    file: str | None
+    name: str | None
+    place: str
+
+    @classmethod
+    def of(
+        cls, source: Source, types: Mapping[str, type] | None, name: str | None, form: str
+    ) -> "Maker":
+        """Return the maker for a public function `form`, which its user called two frames above.
+
+        Raises:
+            ModelError: the input is of no known kind.
+        """
+        frame = sys._getframe(_FRAMES + 1)
+        file = frame.f_globals.get("__file__")
+        place = f"lab.{form} ({file or '<no file>'}:{frame.f_lineno})"
+        before = declaration = None
+        table: Table | InputFunction
+        if isinstance(source, Workload):
+            before, declaration = source, source.declaration
+            if not isinstance(declaration, Declaration):
+                raise ModelError(
+                    f"{place}: input is workload {source.name}, which is a written program; give a table, a "
+                    "function that makes events, or a workload declared by lab.window and the like"
+                )
+            table, label, unit = source.source, f"workload {source.name}", declaration.unit
+        elif isinstance(source, Table):
+            table = source if file is None else source.relative_to(Path(file).absolute().parent)
+            label, unit = f"table {source.source.label}", source.unit
+            if source.key is not None or source.kind is not None:
+                raise ModelError(
+                    f"{place}: input {label} has key= or kind=; a declared workload reads columns of rows: "
+                    f'leave them out, and give lab.{form}(..., key="COLUMN")'
+                )
+        elif callable(source):
+            table, unit = input_function(source), "ms"
+            label = f"input {getattr(source, '__qualname__', repr(source))}"
+        else:
+            raise ModelError(
+                f'{place}: input is {source!r:.60}; give a table such as csv("data.csv", ts="time"), a '
+                "function that makes events, or a declared workload"
+            )
+        columns = InputColumns(
+            label=label, source=table, unit=unit, types=types or {}, declaration=declaration
+        )
+        return cls(columns=columns, before=before, file=file, name=name, place=place)
+
+    def length(self, length: Length, what: str) -> int:
+        """Return a length of time in the unit of event time."""
+        return parse_duration(length, self.columns.unit, f"{self.place}: {what}")
+
+    def decorator(self, make: Callable[[ClassForm], Workload]) -> Decorator:
+        """Return a decorator that makes the workload of a class."""
+        return lambda cls: make(read_class(cls, self.columns))
+
+    def window(
+        self,
+        kind: str,
+        size: int,
+        advance: int,
+        key_name: str | None,
+        where: Where | None,
+        result: Mapping[str, Aggregate] | None,
+        form: ClassForm | None,
+    ) -> Workload:
+        """Return the workload of a window of any kind."""
+        key, keep = self._key(key_name), self._filter(where)
+        if form is None:
+            if not isinstance(result, Mapping) or not result:
+                raise ModelError(
+                    f"{self.place}: result is {result!r:.60}; give aggregates by output column, such as "
+                    '{"rides": lab.count()}'
+                )
+            code = code_of_aggregates(result, self.columns.finder(self.place), self.place)
+            reads, gives = tuple(code.reads), tuple(code.output)
+        else:
+            reads, gives = form.reads, form.output
+            if form.where is not None and keep.function is not None:
+                raise ModelError(
+                    f"{self.place}: where is an argument and a method; give one of them"
+                )
+            if form.where is not None:
+                keep = Filter(function=form.where, expression=None)
+        edges = [Column(name=n, dtype=INT, is_time=True) for n in (windows.FIRST, windows.LAST)]
+        output = self._output(key, edges if kind == SESSION else [], gives)
+        step = WindowStep(kind=kind, size=size, advance=advance, result=result)
+        user_functions = form is not None or (keep.function is not None and keep.expression is None)
+        declare = self._declare(
+            step,
+            key,
+            keep,
+            (*reads, *keep.reads),
+            output,
+            user_functions,
+            None if form is None else form.name,
+        )
+        body: Any = form if form is not None else code
+        if kind == COUNT:
+            return declare.pipeline(
+                row_stages.count_window(
+                    name=declare.name,
+                    body=body,
+                    rows=size,
+                    key=key,
+                    where=keep.function,
+                    output=output,
+                )
+            )
+        functions = (
+            windows.body_of_aggregates(code) if form is None else windows.body_of_class(form)
+        )
+        common: dict[str, Any] = {
+            "name": declare.name,
+            "source": declare.source,
+            "body": functions,
+            "key": key,
+            "where": keep.function,
+            "output": output,
+        }
+        if kind == SESSION:
+            return declare.query(windows.session(pause=size, **common))
+        shape = Window(advance=advance, size=size)
+        return declare.query(windows.time_window(window=shape, **common))
+
+    def top(
+        self,
+        most: int,
+        by: str,
+        size: Length | None,
+        key_name: str | None,
+        names: Sequence[str] | None,
+        where: Where | None,
+    ) -> Workload:
+        """Return the workload of first rows."""
+        before = self.columns.declaration
+        if size is not None:
+            units = self.length(size, "the size of the window")
+        elif (
+            before is not None and isinstance(before.step, WindowStep) and before.step.kind != COUNT
+        ):
+            units = before.step.advance
+        else:
+            raise ModelError(f'{self.place}: give the size of the window, such as size="1 h"')
+        key, keep = self._key(key_name), self._filter(where)
+        column = self.columns.find(by, f"{self.place}: by")
+        if column.dictionary is not None or column.dtype == BOOL:
+            raise ModelError(f"{self.place}: by is {by}, which is no column of numbers")
+        if names is None:
+            names = self.columns.names() if before is not None else ()
+        others = [n for n in self._names(names) if n != by and (key is None or n != key.name)]
+        columns = [column, *(self.columns.find(name, f"{self.place}: columns") for name in others)]
+        rank = Column(name=windows.RANK, dtype=INT)
+        at = Column(name=windows.AT, dtype=INT, is_time=True)
+        output = self._output(key, [rank], [*columns, at])
+        step = TopStep(most=most, size=units, by=by, columns=tuple(others))
+        declare = self._declare(
+            step, key, keep, (*columns, *keep.reads), output, _is_user_function(keep)
+        )
+        return declare.query(
+            windows.top(
+                name=declare.name,
+                source=declare.source,
+                most=most,
+                window=Window(advance=units, size=units),
+                key=key,
+                columns=columns,
+                where=keep.function,
+                output=output,
+            )
+        )
+
+    def deduplicate(
+        self, within: int | None, key_name: str, names: Sequence[str] | None, where: Where | None
+    ) -> Workload:
+        """Return the workload of rows without duplicates."""
+        key, keep = self._key(key_name), self._filter(where)
+        assert key is not None, "the argument is no text or names a column"
+        columns = self._chosen(names, key)
+        output = self._output(key, [], columns)
+        step = DeduplicateStep(within=within, columns=tuple(c.name for c in columns))
+        declare = self._declare(
+            step, key, keep, (*columns, *keep.reads), output, _is_user_function(keep)
+        )
+        return declare.pipeline(
+            row_stages.deduplicate(
+                name=declare.name,
+                within=within,
+                key=key,
+                columns=columns,
+                where=keep.function,
+                output=output,
+            )
+        )
+
+    def alert(
+        self, condition: str, lasting: int, key_name: str | None, names: Sequence[str]
+    ) -> Workload:
+        """Return the workload of alerts."""
+        key = self._key(key_name)
+        place = f"{self.place}: condition"
+        holds = parse_expression(condition, self.columns.finder(place), place)
+        if holds.dtype != BOOL:
+            raise ModelError(f'{place} is {condition!r}, a number; compare it, such as "load > 80"')
+        columns = self._chosen(names, key)
+        since = Column(name="since", dtype=INT, is_time=True)
+        output = self._output(key, [since], columns)
+        step = AlertStep(
+            condition=condition, lasting=lasting, columns=tuple(c.name for c in columns)
+        )
+        keep = Filter(function=None, expression=None)
+        declare = self._declare(step, key, keep, (*columns, *holds.columns), output, False)
+        return declare.pipeline(
+            row_stages.alert(
+                name=declare.name,
+                condition=holds.over("t"),
+                lasting=lasting,
+                key=key,
+                columns=columns,
+                output=output,
+            )
+        )
+
+    def select(self, chosen: Mapping[str, str], where: Where | None) -> Workload:
+        """Return the workload of rows with other columns."""
+        keep = self._filter(where)
+        values, gives, reads = [], [], []
+        if not chosen:
+            raise ModelError(f"{self.place}: columns is empty; name at least one column")
+        for name, text in chosen.items():
+            place = f"{self.place}: column {name}"
+            if text != "ts" and text.isidentifier():
+                column = self.columns.find(text, place)
+                reads.append(column)
+                values.append(f"t.{text}")
+                gives.append(
+                    Column(
+                        name=name,
+                        dtype=column.dtype,
+                        dictionary=column.dictionary,
+                        is_time=column.is_time,
+                    )
+                )
+                continue
+            expression = parse_expression(text, self.columns.finder(place), place)
+            reads += expression.columns
+            values.append(expression.over("t"))
+            gives.append(Column(name=name, dtype=expression.dtype, is_time=text == "ts"))
+        output = self._output(None, [], gives)
+        step = SelectStep(columns=dict(chosen))
+        declare = self._declare(
+            step, None, keep, (*reads, *keep.reads), output, _is_user_function(keep)
+        )
+        return declare.pipeline(
+            row_stages.select(name=declare.name, values=values, where=keep.function, output=output)
+        )
+
+    def _key(self, name: str | None) -> Column | None:
+        if name is None:
+            return None
+        if not isinstance(name, str):
+            raise ModelError(f"{self.place}: key is {name!r:.60}; give the name of a column")
+        column = self.columns.find(name, f"{self.place}: key")
+        if column.dtype == FLOAT:
+            raise ModelError(
+                f"{self.place}: key is {name}, a column of floats; a key is a whole number or a text; declare "
+                f"its type (types={{{name!r}: int}} or str)"
+            )
+        return column
+
+    def _filter(self, where: Where | None) -> Filter:
+        if where is None:
+            return Filter(function=None, expression=None)
+        place = f"{self.place}: where"
+        if isinstance(where, str):
+            condition = parse_expression(where, self.columns.finder(place), place)
+            if condition.dtype != BOOL:
+                raise ModelError(f"{place} is {where!r}, a number; compare it, such as {where} > 0")
+            function = define("where", "t", [f"return {condition.over('t')}"], {})
+            return Filter(function=function, expression=where, reads=condition.columns)
+        user = read_function(where, "where", 1)
+        reads = row_columns(user, user.parameters[0], self.columns)
+        return Filter(function=user.function, expression=None, reads=tuple(reads))
+
+    def _names(self, names: object) -> Sequence[str]:
+        if isinstance(names, str) or not isinstance(names, Sequence):
+            raise ModelError(f"{self.place}: columns is {names!r:.60}; give a list of columns")
+        return names
+
+    def _chosen(self, names: Sequence[str] | None, key: Column | None) -> list[Column]:
+        chosen = self.columns.names() if names is None else self._names(names)
+        place = f"{self.place}: columns"
+        return [self.columns.find(n, place) for n in chosen if key is None or n != key.name]
+
+    def _output(
+        self, key: Column | None, first: Sequence[Column], then: Sequence[Column]
+    ) -> tuple[Column, ...]:
+        output = (TS, *([] if key is None else [key]), *first, *then)
+        names = [column.name for column in output]
+        for name in names:
+            if names.count(name) > 1 or not name.isidentifier():
+                taken = [c.name for c in (TS, *([] if key is None else [key]), *first)]
+                raise ModelError(
+                    f"{self.place}: the output has a column {name!r}, which is "
+                    + (
+                        "no name of Python's form; rename it"
+                        if not name.isidentifier()
+                        else f"there twice (besides the result it has {', '.join(taken)}); rename it"
+                    )
+                )
+        return output
+
+    def _declare(
+        self,
+        step: Step,
+        key: Column | None,
+        keep: Filter,
+        reads: Sequence[Column],
+        output: tuple[Column, ...],
+        user_functions: bool,
+        class_name: str | None = None,
+    ) -> "_Declared":
+        unique = {column.name: column for column in (*([] if key is None else [key]), *reads)}
+        name = self.name or (None if class_name is None else _snake_case(class_name))
+        name = name or name_of_file(self.file) or type(step).__name__
+        declaration = Declaration(
+            name=name,
+            step=step,
+            key=None if key is None else key.name,
+            where=keep.expression,
+            reads=tuple(unique.values()),
+            output=output,
+            user_functions=user_functions,
+            unit=self.columns.unit,
+            before=self.columns.declaration,
+        )
+        return _Declared(maker=self, declaration=declaration)
+
+
+def _is_user_function(keep: Filter) -> bool:
+    return keep.function is not None and keep.expression is None
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Declared:
+    """Makes the workload of a declaration from its last operator or stage."""
+
+    maker: Maker
+    declaration: Declaration
+
+    @property
+    def name(self) -> str:
+        return self.declaration.name
+
+    @property
+    def source(self) -> InputType:
+        """The schema of the rows that the operator reads; after another one, all of its output."""
+        before = self.declaration.before
+        columns = self.declaration.reads if before is None else before.output[1:]
+        return InputType(name=ROW, fields=windows.fields_of(columns))
+
+    def query(self, operator: Operator) -> Workload:
+        """Return the workload whose last operator is `operator`."""
+        program = None if self.maker.before is None else self.maker.before.program
+        if program is not None and not isinstance(program, Query):
+            raise self._other_model("windows of time", "rows")
+        operators = (*(() if program is None else program.operators), operator)
+        return self._workload(Query(name=self.name, operators=operators))
+
+    def pipeline(self, stage: Stage) -> Workload:
+        """Return the workload whose last stage is `stage`."""
+        program = None if self.maker.before is None else self.maker.before.program
+        if program is not None and not isinstance(program, Pipeline):
+            raise self._other_model("rows", "windows of time")
+        event = program.event if program else windows.fields_of(self.declaration.reads)
+        stages = (*(() if program is None else program.stages), stage)
+        return self._workload(Pipeline(name=self.name, record=ROW, event=event, stages=stages))
+
+    def _other_model(self, this: str, other: str) -> ModelError:
+        before = self.declaration.before
+        return ModelError(
+            f"{self.maker.place}: the input {before.name if before else ''} works on {other}, this on {this}; "
+            "one program has operators of one model: put filters into where=..., or end with the rows"
+        )
+
+    def _workload(self, program: Query | Pipeline) -> Workload:
+        return program_workload(
+            program,
+            self.maker.columns.source_of(self.declaration.reads),
+            name=self.name,
+            output=inferred_output(program),
+            declaration=self.declaration,
+        )

@@ -1,0 +1,136 @@
+"""Derives the types of the columns that a user's `result` returns.
+
+The type of an expression follows from those of the fields that it reads. Where that is not clear, as for
+the call of another function, `result` is called with a few states.
+"""
+
+import ast
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
+from streamlab.workloads.declarative.user_functions import UserFunction, call_once
+from streamlab.workloads.model.errors import ModelError
+
+_SAMPLES = ((3, 7.5), (1, 1.0), (2, 0.25), (1_000, 1e6), (0, 0.0))
+"""Values of integer and float fields of the states that `result` is called with."""
+
+_CALLS = {"int": INT, "float": FLOAT, "bool": BOOL, "len": INT}
+_OF_ARGUMENTS = ("min", "max", "abs", "round")
+
+Type = np.dtype[Any]
+
+
+def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Type]:
+    """Return the type of each column of the dictionaries that a function returns.
+
+    Args:
+        user: the function `result(self)`.
+        fields: the types of the attributes of `self`.
+
+    Raises:
+        ModelError: the type of a column is not clear.
+    """
+    reader = _Reader(user, fields)
+    kinds: dict[str, set[Type | None]] = {}
+    for node in ast.walk(user.tree):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
+            for key, value in zip(node.value.keys, node.value.values, strict=True):
+                assert isinstance(key, ast.Constant), "returned_names has checked it"
+                kinds.setdefault(str(key.value), set()).add(reader.of(value))
+    if any(None in of_column for of_column in kinds.values()):
+        for name, sampled in _sampled(user, fields).items():
+            if None in kinds.get(name, ()):
+                kinds[name] = (kinds[name] - {None}) | sampled if sampled else kinds[name]
+    types = {}
+    for name, of_column in kinds.items():
+        widest = _widest(of_column)
+        if widest is None:
+            raise ModelError(
+                f"{user.place(user.tree)}: the type of {name} is not clear; return int(...), float(...) or "
+                "bool(...) for it"
+            )
+        types[name] = widest
+    return types
+
+
+def _sampled(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, set[Type | None]]:
+    kinds: dict[str, set[Type | None]] = {}
+    for whole, fraction in _SAMPLES:
+        values = {INT: whole, FLOAT: fraction, BOOL: bool(whole)}
+        sample = SimpleNamespace(**{name: values[dtype] for name, dtype in fields.items()})
+        for name, value in (call_once(user.function, sample) or {}).items():
+            kinds.setdefault(name, set()).add(_of_value(value))
+    return kinds
+
+
+def _of_value(value: object) -> Type | None:
+    for kind, dtype in ((bool, BOOL), (int, INT), (float, FLOAT)):
+        if isinstance(value, kind):
+            return dtype
+    return None
+
+
+def _widest(types: Iterable[Type | None]) -> Type | None:
+    distinct = set(types)
+    if not distinct or None in distinct:
+        return None
+    return FLOAT if FLOAT in distinct else INT if INT in distinct else BOOL
+
+
+class _Reader:
+    """Derives types of expressions; None: not clear."""
+
+    def __init__(self, user: UserFunction, fields: Mapping[str, Type]) -> None:
+        self._me, self._fields = user.parameters[0], fields
+        self._assigned: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(user.tree):
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                target = node.targets[0]
+                if isinstance(target, ast.Name):
+                    self._assigned.setdefault(target.id, []).append(node.value)
+            elif isinstance(node, ast.AugAssign | ast.For | ast.NamedExpr) and isinstance(
+                node.target, ast.Name
+            ):
+                self._assigned[node.target.id] = []  # not worth following
+        self._open: set[str] = set()
+
+    def of(self, node: ast.expr) -> Type | None:
+        if isinstance(node, ast.Constant):
+            return _of_value(node.value)
+        if isinstance(node, ast.Attribute):
+            is_field = isinstance(node.value, ast.Name) and node.value.id == self._me
+            return self._fields.get(node.attr) if is_field else None
+        if isinstance(node, ast.Name):
+            return self._of_name(node.id)
+        if isinstance(node, ast.Compare):
+            return BOOL
+        if isinstance(node, ast.UnaryOp):
+            inside = BOOL if isinstance(node.op, ast.Not) else self.of(node.operand)
+            return INT if inside == BOOL and not isinstance(node.op, ast.Not) else inside
+        if isinstance(node, ast.BinOp):
+            both = _widest((self.of(node.left), self.of(node.right)))
+            if both is None or isinstance(node.op, ast.Pow):
+                return None
+            return FLOAT if isinstance(node.op, ast.Div) else INT if both == BOOL else both
+        if isinstance(node, ast.BoolOp):
+            return _widest(map(self.of, node.values))
+        if isinstance(node, ast.IfExp):
+            return _widest((self.of(node.body), self.of(node.orelse)))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            if node.func.id in _OF_ARGUMENTS:
+                return _widest(map(self.of, node.args))
+            return _CALLS.get(node.func.id)
+        return None
+
+    def _of_name(self, name: str) -> Type | None:
+        values = self._assigned.get(name)
+        if not values or name in self._open:
+            return None
+        self._open.add(name)
+        dtype = _widest(map(self.of, values))
+        self._open.discard(name)
+        return dtype

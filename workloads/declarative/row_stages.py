@@ -1,0 +1,132 @@
+"""Builds stages of ordered pipelines from declarations about rows: an output has the time of its row."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.declarative.aggregates import AggregateCode
+from streamlab.workloads.declarative.class_form import ClassForm
+from streamlab.workloads.declarative.declaration import Column
+from streamlab.workloads.declarative.generated_code import define
+from streamlab.workloads.declarative.state_functions import clear
+from streamlab.workloads.declarative.windows import fields_of, key_function
+from streamlab.workloads.model.pipeline.program import Stage, partitioned, stateful, stateless
+
+_SEEN = "seen_"
+
+
+def _stage(
+    name: str,
+    key: Column | None,
+    state: Sequence[tuple[Any, ...]],
+    lines: Sequence[str],
+    names: Mapping[str, Any],
+    where: Callable[[Any], bool] | None,
+    output: Sequence[Column],
+) -> Stage:
+    """Return a stage with a state for each key; a body of lines over the state `s` and the row `t`."""
+    names = dict(names)
+    if where is not None:
+        names["where"] = where
+        lines = ["if where(t):", *(f"    {line}" for line in lines)]
+    apply = define("apply", "s, t, out", lines, names)
+    dtype, gives = np.dtype(list(state)), fields_of(output)
+    if key is None:
+        return stateful(name=name, output=gives, state=dtype, apply=apply)
+    return partitioned(name=name, output=gives, key=key_function(key), state=dtype, apply=apply)
+
+
+def _key_and(key: Column | None, values: Sequence[str]) -> str:
+    return ", ".join((*([] if key is None else [f"t.{key.name}"]), *values))
+
+
+def count_window(
+    *,
+    name: str,
+    body: ClassForm | AggregateCode,
+    rows: int,
+    key: Column | None,
+    where: Callable[[Any], bool] | None,
+    output: Sequence[Column],
+) -> Stage:
+    """Return windows of `rows` rows of a key; the output has the time of the last one."""
+    state = [*body.state, (_SEEN, np.int64)]
+    dtype = np.dtype(state)
+    lines = ["add(s, t)", f"s.{_SEEN} += 1", f"if s.{_SEEN} == {rows}:", "    give(s, t, out)"]
+    for field in dtype.names or ():
+        is_array = dtype[field].subdtype is not None
+        lines.append(f"    clear(s.{field})" if is_array else f"    s.{field} = 0")
+    names: dict[str, Any] = {"clear": clear}
+    if isinstance(body, ClassForm):
+        key_value = "0" if key is None else f"row_.{key.name}"
+        prefix = [] if key is None else [key_value]
+        names |= {"add": body.add, "give": body.emitting(prefix, key=key_value, more=("row_",))}
+    else:
+        names["add"] = define("add", "s, t", body.adding, body.names)
+        emit = f"out.emit({_key_and(key, body.values)})"
+        names["give"] = define("result", "s, t, out", [emit], body.names)
+    return _stage(name, key, state, lines, names, where, output)
+
+
+def deduplicate(
+    *,
+    name: str,
+    within: int | None,
+    key: Column,
+    columns: Sequence[Column],
+    where: Callable[[Any], bool] | None,
+    output: Sequence[Column],
+) -> Stage:
+    """Return the rows whose key did not leave at most `within` before; None: at any time before."""
+    late = "" if within is None else f" or t.ts - s.last_ > {within}"
+    lines = [
+        f"if s.{_SEEN} == 0{late}:",
+        f"    s.{_SEEN} = 1",
+        "    s.last_ = t.ts",
+        f"    out.emit({_key_and(key, [f't.{column.name}' for column in columns])})",
+    ]
+    state = [(_SEEN, np.int8), ("last_", np.int64)]
+    return _stage(name, key, state, lines, {}, where, output)
+
+
+def alert(
+    *,
+    name: str,
+    condition: str,
+    lasting: int,
+    key: Column | None,
+    columns: Sequence[Column],
+    output: Sequence[Column],
+) -> Stage:
+    """Return the rows at which a condition over `t` has held for `lasting`, once until it was false."""
+    values = ["s.since_", *(f"t.{column.name}" for column in columns)]
+    lines = [
+        f"if not ({condition}):",
+        "    s.phase_ = 0",
+        "else:",
+        "    if s.phase_ == 0:",
+        "        s.phase_ = 1",
+        "        s.since_ = t.ts",
+        f"    if s.phase_ == 1 and t.ts - s.since_ >= {lasting}:",
+        "        s.phase_ = 2",
+        f"        out.emit({_key_and(key, values)})",
+    ]
+    state = [("phase_", np.int8), ("since_", np.int64)]
+    return _stage(name, key, state, lines, {}, None, output)
+
+
+def select(
+    *,
+    name: str,
+    values: Sequence[str],
+    where: Callable[[Any], bool] | None,
+    output: Sequence[Column],
+) -> Stage:
+    """Return the rows that satisfy `where`, with expressions over `t` as columns."""
+    emit = f"out.emit({', '.join(values)})"
+    lines = [emit] if where is None else ["if where(t):", f"    {emit}"]
+    names = {} if where is None else {"where": where}
+    return stateless(
+        name=name, output=fields_of(output), apply=define("apply", "t, out", lines, names)
+    )

@@ -1,0 +1,70 @@
+"""Defines functions on the array fields of a state: sets, and histograms for percentiles.
+
+They are plain Python for the reference engine, and are compiled for the others.
+
+A set of at most n integers is an array of a power of two above 2 n slots and two more: the number of
+values, and whether 0, the mark of an empty slot, is one. A histogram has counters for negative values and for
+those from 0 to its range, then `steps` counters of equal width for each power of two, then one for values
+above its range. Its arithmetic is exact, so that every engine counts a value alike.
+"""
+
+import math
+from typing import Any
+
+
+def set_shape(most: int) -> tuple[int]:
+    """Return the shape of a set of at most `most` integers, of type int64."""
+    return ((1 << (2 * most).bit_length()) + 2,)
+
+
+def insert(field: Any, value: Any) -> int:
+    """Insert an integer into a set with room for one more; return the number of values."""
+    if value == 0:
+        field[0] += 1 - field[1]
+        field[1] = 1
+        return int(field[0])
+    mask = len(field) - 3
+    place = (value ^ (value >> 9) ^ (value >> 23)) & mask
+    while field[2 + place] != 0 and field[2 + place] != value:
+        place = (place + 1) & mask
+    if field[2 + place] == 0:
+        field[2 + place] = value
+        field[0] += 1
+    return int(field[0])
+
+
+def bin_of(value: Any, steps: int, lowest: int, octaves: int) -> int:
+    """Return the counter of a value in a histogram from 2**lowest to 2**(lowest + octaves)."""
+    if value < 0:
+        return 0
+    fraction, exponent = math.frexp(value)
+    octave = exponent - 1 - lowest
+    if octave < 0 or value == 0:
+        return 1
+    if octave >= octaves:
+        return 2 + octaves * steps
+    return 2 + octave * steps + int((fraction - 0.5) * (2 * steps))
+
+
+def value_at(field: Any, rank: int, steps: int, lowest: int) -> float:
+    """Return the middle of the bin that holds the value of a rank, counted from 1."""
+    place = -1
+    below = 0
+    while below < rank:
+        place += 1
+        below += field[place]
+    if place == 0:
+        return -math.inf
+    if place == 1:
+        return math.ldexp(0.5, lowest)
+    if place == len(field) - 1:
+        return math.inf
+    octave = (place - 2) // steps
+    step = (place - 2) % steps
+    return math.ldexp(1.0 + (step + 0.5) / steps, lowest + octave)
+
+
+def clear(field: Any) -> None:
+    """Set all elements of a field to zero."""
+    for place in range(len(field)):
+        field[place] = 0

@@ -1,0 +1,227 @@
+"""Reads the source of a user's functions: the columns that they read, and what they return.
+
+A `result` function returns a dictionary, which compiled code cannot. It is therefore compiled again with
+`out.emit(...)` in place of each `return {...}`, at the same lines of the same file.
+"""
+
+import ast
+import inspect
+import linecache
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import dedent
+from typing import Any
+
+from streamlab.workloads.model.errors import ModelError
+
+OUT = "out_"
+"""The name of the emitter in a rewritten function."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserFunction:
+    """A function of the user with its syntax tree; `where` names it in messages."""
+
+    function: types.FunctionType
+    tree: ast.FunctionDef | ast.Lambda
+    where: str
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(argument.arg for argument in self.tree.args.args)
+
+    def place(self, node: ast.AST) -> str:
+        """Return the place of a part of it, for messages."""
+        return f"{self.where} ({self.function.__code__.co_filename}:{getattr(node, 'lineno', 0)})"
+
+    def attributes(self, parameter: str) -> dict[str, ast.Attribute]:
+        """Return the attributes of a parameter that it uses, each with its first use."""
+        uses: dict[str, ast.Attribute] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and _is_name(node.value, parameter):
+                uses.setdefault(node.attr, node)
+        return dict(sorted(uses.items(), key=lambda use: (use[1].lineno, use[1].col_offset)))
+
+    def other_use(self, parameter: str) -> ast.AST | None:
+        """Return a use of a parameter other than an attribute of it."""
+        bases = {id(node.value) for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)}
+        for node in ast.walk(self.tree):
+            if _is_name(node, parameter) and id(node) not in bases:
+                return node
+        return None
+
+
+def read_function(function: object, where: str, parameters: int) -> UserFunction:
+    """Return a function with its syntax tree.
+
+    Raises:
+        ModelError: it is no plain function, has another number of parameters, or its source is missing.
+    """
+    function = getattr(function, "py_func", function)
+    if not isinstance(function, types.FunctionType):
+        raise ModelError(f"{where} is {function!r:.60}; write it as a function (def {where}...)")
+    code = function.__code__
+    place = f"{where} ({code.co_filename}:{code.co_firstlineno})"
+    linecache.checkcache(code.co_filename)
+    try:
+        text = dedent(inspect.getsource(function))
+        tree = _definition(text, function.__name__)
+    except (OSError, SyntaxError, TypeError):
+        raise ModelError(
+            f"{place}: its source cannot be read, and the columns of a declared workload are found there; "
+            "write it in a file, a lambda on one line"
+        ) from None
+    ast.increment_lineno(tree, code.co_firstlineno - 1)
+    user = UserFunction(function=function, tree=tree, where=where)
+    arguments = tree.args
+    extra = arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults
+    if len(user.parameters) != parameters or extra:
+        raise ModelError(
+            f"{place} has the parameters ({', '.join(user.parameters)}{', ...' if extra else ''}); "
+            f"it must have {parameters}"
+        )
+    return user
+
+
+def _definition(text: str, name: str) -> ast.FunctionDef | ast.Lambda:
+    try:
+        tree: ast.AST = ast.parse(text)
+    except SyntaxError:  # a lambda in the middle of a call
+        tree = ast.parse(text[text.index("lambda") :].rstrip().rstrip(",)"), mode="eval")
+    kind = ast.Lambda if name == "<lambda>" else ast.FunctionDef
+    definitions = [node for node in ast.walk(tree) if isinstance(node, kind)]
+    if not definitions or (kind is ast.Lambda and len(definitions) > 1):
+        raise SyntaxError("no single definition")
+    return definitions[0]
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def returned_names(user: UserFunction) -> tuple[str, ...]:
+    """Return the keys of the dictionary that a function returns.
+
+    Raises:
+        ModelError: it returns something else, or several dictionaries with different keys.
+    """
+    names: tuple[str, ...] | None = None
+    for node in _returns(user.tree):
+        if node.value is None or _is_none(node.value):
+            continue
+        keys = _literal_keys(node.value)
+        if keys is None or (names is not None and keys != names):
+            expected = "a dictionary" if names is None else f"one with the keys {', '.join(names)}"
+            raise ModelError(
+                f"{user.place(node)}: returns {ast.unparse(node.value):.60}; return {expected}, written "
+                'with its keys as texts, such as return {"rides": self.count}, or None for no output'
+            )
+        names = keys
+    if not names:
+        raise ModelError(
+            f"{user.place(user.tree)} returns no dictionary; return the output columns by name, such as "
+            'return {"rides": self.count}'
+        )
+    return names
+
+
+def _returns(tree: ast.AST) -> list[ast.Return]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _literal_keys(node: ast.expr) -> tuple[str, ...] | None:
+    if not isinstance(node, ast.Dict) or not node.keys:
+        return None
+    keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+    if len(keys) != len(node.keys) or not all(isinstance(key, str) for key in keys):
+        return None
+    return tuple(str(key) for key in keys) if len(set(keys)) == len(keys) else None
+
+
+def emitting(
+    user: UserFunction, prefix: Sequence[str], replaced: Mapping[str, str], more: Sequence[str]
+) -> types.FunctionType:
+    """Return the function with `out_.emit(*prefix, *values)` in place of each returned dictionary.
+
+    Args:
+        user: a function of one parameter, whose `returned_names` are valid.
+        prefix: expressions that are emitted first.
+        replaced: expressions for attributes of the parameter, by name.
+        more: further parameters, before the last one, `out_`.
+    """
+    tree = user.tree
+    assert isinstance(tree, ast.FunctionDef), "a method of a class is a definition"
+    parameter = user.parameters[0]
+    rewritten = _Rewriter(parameter, prefix, replaced).visit(tree)
+    rewritten.decorator_list = []
+    rewritten.returns = None
+    rewritten.args.args = [ast.arg(name) for name in (parameter, *more, OUT)]
+    return _compile_like(user.function, rewritten)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, parameter: str, prefix: Sequence[str], replaced: Mapping[str, str]) -> None:
+        self._parameter, self._prefix, self._replaced = parameter, prefix, replaced
+
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        if node.value is None or _is_none(node.value):
+            return [ast.copy_location(ast.Return(None), node)]
+        values = self.visit(node.value).values
+        emit = ast.Attribute(ast.Name(OUT, ast.Load()), "emit", ast.Load())
+        first = [ast.parse(text, mode="eval").body for text in self._prefix]
+        call = ast.Expr(ast.Call(emit, [*first, *values], []))
+        for part in ast.walk(call):
+            if not hasattr(part, "lineno") or part in first:
+                ast.copy_location(part, node)
+        return [call, ast.copy_location(ast.Return(None), node)]
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if _is_name(node.value, self._parameter) and node.attr in self._replaced:
+            return ast.copy_location(ast.parse(self._replaced[node.attr], mode="eval").body, node)
+        return node
+
+
+def _compile_like(function: types.FunctionType, tree: ast.FunctionDef) -> types.FunctionType:
+    """Compile a definition in the place of a function: its file, globals and closure."""
+    free = function.__code__.co_freevars
+    module = ast.Module([tree], [])
+    if free:  # a definition around it makes its variables free again
+        around = ast.parse(f"def around_({', '.join(free)}):\n    return {tree.name}")
+        definition = around.body[0]
+        assert isinstance(definition, ast.FunctionDef), "as written above"
+        definition.body.insert(0, tree)
+        module = around
+    ast.fix_missing_locations(module)
+    code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
+    inner = _code_named(code, tree.name)
+    assert inner is not None, "the module defines it"
+    cells = dict(zip(free, function.__closure__ or (), strict=True))
+    closure = tuple(cells[name] for name in inner.co_freevars)
+    return types.FunctionType(inner, function.__globals__, function.__name__, None, closure)
+
+
+def _code_named(code: types.CodeType, name: str) -> types.CodeType | None:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if constant.co_name == name:
+                return constant
+            found = _code_named(constant, name)
+            if found is not None:
+                return found
+    return None
+
+
+def call_once(function: Callable[..., Any], *arguments: Any) -> dict[str, Any] | None:
+    """Return what a function returns; None if it raises, or returns no dictionary."""
+    try:
+        value = function(*arguments)
+    except Exception:  # the arguments are invented; the user's function may refuse them
+        return None
+    return value if isinstance(value, dict) else None
