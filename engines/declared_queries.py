@@ -5,7 +5,7 @@ An engine of tables generates its query: the steps in the engine's folder, the e
 """
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,15 @@ import numpy as np
 from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
 from streamlab.engines.protocol import Variant
 from streamlab.workloads.declarative.declaration import (
+    COUNT,
+    SESSION,
+    SLIDING,
     Aggregate,
     Column,
     Declaration,
+    DeduplicateStep,
     Function,
+    TopStep,
     WindowStep,
 )
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, TS
@@ -65,6 +70,9 @@ def untranslatable(workload: Workload) -> str | None:
             "declare it (lab.window, lab.session, lab.top, ...), or run it on an engine for any program"
         )
     for part in declaration.steps():
+        before = part.before
+        if before and isinstance(before.step, WindowStep) and before.step.kind == SESSION:
+            return f"cannot translate {part.name}: its input {before.name} is sessions, which end a query"
         if part.user_functions:
             return (
                 f"cannot translate the Python functions of {part.name}; use named aggregates "
@@ -77,18 +85,47 @@ def untranslatable(workload: Workload) -> str | None:
             if name.lower() in INTERNAL or name.endswith("_") or len(same) > 1:
                 return (
                     f"cannot translate {part.name}: its column {name} has a name that the query uses, or "
-                    "that differs from another one in case only; rename it in the input, such as columns={'place': '"
-                    + name
-                    + "'}"
+                    "that differs from another one in case only; rename it in the input: "
+                    f"columns={{'place': {name!r}}}"
                 )
         if isinstance(part.step, WindowStep):
             for name, aggregate in (part.step.result or {}).items():
-                if aggregate.exact and part.column(name).dtype == FLOAT:
+                if aggregate.exact and _is_float(aggregate, part):
                     return (
                         f"cannot translate {part.name}: no query adds floats exactly ({name}); drop "
                         "exact=True: the sum is then added in the order of the rows"
                     )
     return None
+
+
+def generated_plan(declaration: Declaration) -> str:
+    """Return that a query is generated, and what a query written by hand could do faster."""
+    costs = [f"{part.name} {cost}" for part in declaration.steps() for cost in _costs(part)]
+    slow = "; a query written by hand may be faster: " + ", ".join(costs) if costs else ""
+    return f"the query is generated from the declaration{slow}"
+
+
+def _costs(part: Declaration) -> Iterator[str]:
+    step = part.step
+    if isinstance(step, DeduplicateStep) and step.within is not None:
+        yield "finds the rows of a key that leave one after the other, by a join for each"
+    if not isinstance(step, WindowStep):
+        return
+    if step.kind == SLIDING:
+        yield f"copies each row into its {-(-step.size // step.advance)} windows"
+    named = (step.result or {}).values()
+    if adds_in_order(part) and any(
+        aggregate.function in (Function.SUM, Function.MEAN) and _is_float(aggregate, part)
+        for aggregate in named
+    ):
+        yield "adds floats one by one, in the order of the rows"
+    if any(aggregate.function is Function.PERCENTILE for aggregate in named):
+        yield "sorts the values of each window for a percentile"
+
+
+def _is_float(aggregate: Aggregate, part: Declaration) -> bool:
+    value = value_of(aggregate, columns_before(part), _ANY)
+    return value is not None and value.dtype == FLOAT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +136,7 @@ class Dialect:
         column: returns the text of a column.
         number: returns the text of a constant.
         integer: a Boolean as 0 or 1.
+        divisor: a constant that divides.
         both, either, negation: the logical operators.
         equal, unequal: the comparisons that languages write in different ways.
     """
@@ -106,6 +144,7 @@ class Dialect:
     column: Callable[[str], str]
     number: Callable[[int | float | bool], str]
     integer: str
+    divisor: str
     both: str
     either: str
     negation: str
@@ -113,12 +152,33 @@ class Dialect:
     unequal: str
 
 
+_ANY = Dialect(
+    column=str,
+    number=repr,
+    integer="{}",
+    divisor="{}",
+    both="and",
+    either="or",
+    negation="not {}",
+    equal="==",
+    unequal="!=",
+)
+"""For the types of expressions."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Translated:
-    """An expression in another language, with the type of its value: int64, float64 or bool."""
+    """An expression in another language.
+
+    Attributes:
+        text: in that language.
+        dtype: int64, float64 or bool.
+        constant: its value, if it reads no column.
+    """
 
     text: str
     dtype: np.dtype[Any]
+    constant: int | float | bool | None = None
 
     @property
     def bare(self) -> str:
@@ -131,6 +191,18 @@ class Translated:
             if depth == 0:
                 return self.text[1:-1] if place == len(self.text) - 1 else self.text
         return self.text
+
+
+def keeps_rows(declaration: Declaration) -> bool:
+    """Return whether a step is on rows, in their total order, and not on windows of time."""
+    step = declaration.step
+    in_time = isinstance(step, WindowStep) and step.kind != COUNT
+    return not in_time and not isinstance(step, TopStep)
+
+
+def adds_in_order(declaration: Declaration) -> bool:
+    """Return whether the model fixes the order in which a step adds floats."""
+    return declaration.before is None or keeps_rows(declaration)
 
 
 def columns_before(declaration: Declaration) -> tuple[Column, ...]:
@@ -160,7 +232,9 @@ class _Translator:
             left, right = self._number(node.left), self._number(node.right)
             sign = _ARITHMETIC[type(node.op)]
             is_float = isinstance(node.op, ast.Div) or FLOAT in (left.dtype, right.dtype)
-            text = f"({left.text} {sign} {right.text})"
+            divides = right.constant is not None and sign == "/"
+            divisor = self._dialect.divisor.format(right.text) if divides else right.text
+            text = f"({left.text} {sign} {divisor})"
             return Translated(text=text, dtype=FLOAT if is_float else INT)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             operand = self._number(node.operand)
@@ -173,9 +247,8 @@ class _Translator:
             return Translated(text="(" + f" {joint} ".join(parts) + ")", dtype=BOOL)
         assert isinstance(node, ast.Compare), "parse_expression accepts nothing else"
         sides = [node.left, *node.comparators]
-        parts = [
-            self._comparison(*sides[place : place + 2], op) for place, op in enumerate(node.ops)
-        ]
+        pairs = zip(sides, sides[1:], node.ops, strict=False)
+        parts = [self._comparison(left, right, op) for left, right, op in pairs]
         text = parts[0] if len(parts) == 1 else "(" + f" {dialect.both} ".join(parts) + ")"
         return Translated(text=text, dtype=BOOL)
 
@@ -186,8 +259,7 @@ class _Translator:
             raise ModelError(
                 f"{ast.unparse(node)}: {error}; an expression needs a value"
             ) from error
-        kinds = {bool: BOOL, int: INT, float: FLOAT}
-        return Translated(text=self._dialect.number(value), dtype=kinds[type(value)])
+        return _constant(value, self._dialect)
 
     def _type_of(self, name: str) -> np.dtype[Any]:
         dtype = INT if name == TS else self._columns[name].dtype
@@ -208,10 +280,17 @@ class _Translator:
         return f"({self._number(left).text} {sign} {self._number(right).text})"
 
 
+def _constant(value: int | float | bool, dialect: Dialect) -> Translated:
+    kinds = {bool: BOOL, int: INT, float: FLOAT}
+    return Translated(text=dialect.number(value), dtype=kinds[type(value)], constant=value)
+
+
 def as_number(value: Translated, dialect: Dialect) -> Translated:
     """Return a value as a number: a Boolean as 0 or 1."""
     if value.dtype != BOOL:
         return value
+    if value.constant is not None:
+        return _constant(int(value.constant), dialect)
     return Translated(text=dialect.integer.format(value.text), dtype=INT)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from streamlab.engines.base import BatchEngine
 from streamlab.engines.conditions import DECODING, FILE, MEMORY, READING, WHOLE, Conditions
-from streamlab.engines.declared_queries import GENERATED
+from streamlab.engines.declared_queries import GENERATED, generated_plan
 from streamlab.engines.protocol import Property, Task, Variant
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import arrow_type
@@ -18,8 +18,6 @@ from streamlab.workloads.declarative.declaration import Declaration
 from streamlab.workloads.model import ColumnType, DGSProgram, Program, Query, Workload, fields_read
 from streamlab.workloads.model.operators.program import FLUSH
 
-
-GENERATED_PLAN = "the query is generated from the declaration; one written by hand may be faster"
 
 
 def memory_and_file(tables: str, *, label: str = "") -> tuple[Variant, Variant]:
@@ -155,4 +153,6 @@ class TableEngine(BatchEngine):
         """Describe the plan: the whole input at once, on how many threads, and whether the query is generated."""
         threads = "one thread" if task.workers == 1 else f"{task.workers} threads"
         plan = f"{self.name}: the whole input at once, {threads}"
-        return f"{plan}; {GENERATED_PLAN}" if task.variant == GENERATED else plan
+        if task.variant == GENERATED:
+            plan += f"; {generated_plan(task.workload.declaration)}"
+        return plan

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from streamlab.engines.declared_queries import (
     Dialect,
     Translated,
+    adds_in_order,
     columns_before,
+    keeps_rows,
     translate,
     value_of,
 )
@@ -32,6 +34,7 @@ from streamlab.workloads.declarative.expressions import FLOAT
 from streamlab.workloads.declarative.windows import RANK
 
 EVENTS = f"{ROW}_events"
+WATERMARK = f"(SELECT max(ts) FROM {EVENTS})"
 ORDER = "ts, src, row"
 """The total order of the rows of an input, and of the outputs of steps on rows."""
 
@@ -63,6 +66,7 @@ SQL = Dialect(
     column=_quote,
     number=_number,
     integer="{}::BIGINT",
+    divisor="{}",
     both="AND",
     either="OR",
     negation="(NOT {})",
@@ -75,29 +79,19 @@ def generate(declaration: Declaration) -> list[str]:
     """Return the statements of the query; the last one gives the answer."""
     tables: list[str] = []
     steps = declaration.steps()
-    clocks = [EVENTS]
     for number, part in enumerate(steps, start=1):
         source = f"step_{number - 1}" if number > 1 else EVENTS
-        tables += _Step(part, source, f"step_{number}", tuple(clocks)).tables()
-        if isinstance(part.step, WindowStep) and part.step.kind == SESSION:
-            clocks.append(f"step_{number}")  # its outputs can be later than all rows
+        tables += _Step(part, source, f"step_{number}").tables()
     columns = [_quote(column.name) for column in declaration.output]
     ranked = [RANK] if isinstance(declaration.step, TopStep) else []
     key = [] if declaration.key is None else [_quote(declaration.key)]
-    order = ORDER if _is_on_rows(declaration) else ", ".join(["ts", *key, *ranked])
+    order = ORDER if keeps_rows(declaration) else ", ".join(["ts", *key, *ranked])
     recursive = "RECURSIVE " if any("UNION ALL\n" in table for table in tables) else ""
     query = (
         f"WITH {recursive}{', '.join(tables)}\n"
         f"SELECT {', '.join(columns)}\nFROM step_{len(steps)}\nORDER BY {order}\n"
     )
     return [*BINS.split(";\n"), query] if "middle_of_bin(" in query else [query]
-
-
-def _is_on_rows(declaration: Declaration) -> bool:
-    step = declaration.step
-    return not isinstance(step, TopStep) and not (
-        isinstance(step, WindowStep) and step.kind != COUNT
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +101,6 @@ class _Step:
     declaration: Declaration
     source: str
     name: str
-    clocks: tuple[str, ...]
 
     def tables(self) -> list[str]:
         """Return the common table expressions of the step; the last one is its output."""
@@ -151,16 +144,9 @@ class _Step:
         )
 
     @property
-    def _watermark(self) -> str:
-        if len(self.clocks) == 1:
-            return f"(SELECT max(ts) FROM {self.clocks[0]})"
-        union = " UNION ALL ".join(f"SELECT ts FROM {table}" for table in self.clocks)
-        return f"(SELECT max(ts) FROM ({union}))"
-
-    @property
     def _row_order(self) -> str | None:
         """The order in which floats are added; None: the model fixes none."""
-        return ORDER if self.declaration.before is None or _is_on_rows(self.declaration) else None
+        return ORDER if adds_in_order(self.declaration) else None
 
     def _aggregates(self, step: WindowStep, order: str | None) -> str:
         values = [
@@ -205,7 +191,7 @@ class _Step:
         return self._table(
             f"SELECT end_ AS ts, {self._key}{self._aggregates(step, self._row_order)}\n"
             f"FROM (\n{_indent(f'SELECT *, {boundary} AS end_ FROM {self._from}')}\n)\n"
-            f"WHERE end_ <= {self._watermark}\n"
+            f"WHERE end_ <= {WATERMARK}\n"
             f"GROUP BY {self._key}end_"
         )
 
@@ -231,7 +217,7 @@ class _Step:
             f"SELECT end_ AS ts, {outputs}\n"
             f"FROM (\n{_indent(sessions)}\n)\n"
             "-- A later session of the key ends a session, and so does the end of a window of the pause.\n"
-            f"QUALIFY end_ <= {self._watermark} OR session_ < max(session_) OVER ({self._per_key().strip()})"
+            f"QUALIFY end_ <= {WATERMARK} OR session_ < max(session_) OVER ({self._per_key().strip()})"
         )
 
     def _count_window(self, step: WindowStep) -> str:
@@ -252,7 +238,9 @@ class _Step:
         others = "".join(f"{_quote(name)}, " for name in step.columns)
         rank = f"row_number() OVER ({self._per_key('end_')}ORDER BY {', '.join(order)})"
         inner = f"SELECT *, {self._boundary(step.size, step.size)} AS end_ FROM {self._from}"
-        ranked = f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE end_ <= {self._watermark}"
+        ranked = (
+            f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE end_ <= {WATERMARK}"
+        )
         return self._table(
             f"SELECT end_ AS ts, {self._key}rank_ AS rank, {_quote(step.by)}, {others}ts AS at\n"
             f"FROM (\n{_indent(ranked)}\n)\n"

@@ -15,6 +15,7 @@ from streamlab.engines.environment import activate
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.judge.verify import verify
 from streamlab.workloads.model import Input, Workload
+from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of
 from tests.engines.tasks import run_task, task_of
 
@@ -45,8 +46,7 @@ RESULT = {
 }
 
 
-def declared() -> dict[str, Workload]:
-    """Return a workload for each form."""
+def _declared() -> dict[str, Workload]:
     tumbling = lab.window("5 ms", input=rows, key="zone", result=RESULT, name="tumbling")
     whole = lab.window(
         "7 ms", input=rows, result={"n": lab.count(), "s": lab.sum("price")}, name="unkeyed"
@@ -110,6 +110,11 @@ def declared() -> dict[str, Workload]:
     return {workload.name: workload for workload in made}
 
 
+DECLARED = _declared()
+"""A workload for each form, each also an attribute of this module, where Spark's workers find it."""
+globals().update(DECLARED)
+
+
 def random_input(workload: Workload, seed: int) -> Input:
     """Return an input with the columns that a workload reads."""
     rng = np.random.default_rng(seed)
@@ -135,19 +140,19 @@ def main(engine_name: str, variant: str, inputs: str, *names: str) -> None:
     """Try forms on inputs; a wrong answer ends the process."""
     activate(engine_name)
     engine = find_engine(engine_name)
-    workloads = declared()
-    for name in names or workloads:
+    for name in names or DECLARED:
+        made = workload(f"{__file__}:{name}")
         answered = 0
         for seed in range(int(inputs)):
-            data = random_input(workloads[name], seed)
+            data = random_input(made, seed)
             with tempfile.TemporaryDirectory() as folder:
-                task = task_of(workloads[name], data, Path(folder), variant)
+                task = task_of(made, data, Path(folder), variant)
                 reason = engine.unsupported(task)
                 assert reason is None, reason
                 try:
                     _, answer = run_task(engine, task)
-                    expected = workloads[name].oracle(task.dataset.load())
-                    found = verify(workloads[name], task.dataset, answer, expected)
+                    expected = made.oracle(task.dataset.load())
+                    found = verify(made, task.dataset, answer, expected)
                     assert found.difference is None, found.difference
                 except BaseException as error:
                     error.add_note(f"{name}, input {seed}")

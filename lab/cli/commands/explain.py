@@ -1,9 +1,9 @@
 """Implements `lab explain`."""
 
-from streamlab.engines.declared_queries import GENERATED
+from streamlab.engines.declared_queries import GENERATED, generated_plan
 from streamlab.engines.protocol import default_variant
 from streamlab.engines.registry import engine as find_engine
-from streamlab.engines.tables import GENERATED_PLAN, TableEngine
+from streamlab.engines.tables import TableEngine
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.output import echo
 from streamlab.lab.conform.suite import find_variants
@@ -24,7 +24,7 @@ def explain(workload: str, engine: str, variant: str | None) -> int:
     if isinstance(adapter, TableEngine):
         echo(adapter.query_text(target, chosen.name).rstrip())
         if chosen.name == GENERATED:
-            echo(f"{engine}/{chosen.name}: {GENERATED_PLAN}", err=True)
+            echo(f"{engine}/{chosen.name}: {generated_plan(target.declaration)}", err=True)
     else:
         echo(f"{engine}/{chosen.name} has no text of a query; it runs {chosen.summary}")
     return EXIT_OK
