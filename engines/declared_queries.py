@@ -50,11 +50,15 @@ _COMPARISON: Mapping[type[ast.cmpop], str] = {
 }
 
 
-def generated_variant(language: str) -> Variant:
-    """Return the variant that runs declared workloads by a query in a language, generated from the declaration."""
+def generated_variant(language: str, *, label: str) -> Variant:
+    """Return the variant that runs declared workloads by a query in a language, generated from the declaration.
+
+    `label` is the name of the engine's library.
+    """
     return Variant(
         name=GENERATED,
         summary=f"{language} generated from a declared workload (lab.window, lab.top, ...); tables in memory",
+        label=f"{label} (generated)",
         models=(Query, Pipeline),
         generates=untranslatable,
         conditions=Conditions(unit=WHOLE, origin=MEMORY),

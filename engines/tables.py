@@ -19,7 +19,6 @@ from streamlab.workloads.model import ColumnType, DGSProgram, Program, Query, Wo
 from streamlab.workloads.model.operators.program import FLUSH
 
 
-
 def memory_and_file(tables: str, *, label: str = "") -> tuple[Variant, Variant]:
     """Return the variants `memory` and `file`, named by where the input is when the clock starts.
 

@@ -44,8 +44,9 @@ CREATE OR REPLACE TEMP MACRO power_near(v) AS pow(2::DOUBLE, floor(log2(v)));
 CREATE OR REPLACE TEMP MACRO power_of_two(v) AS
     CASE WHEN power_near(v) > v THEN power_near(v) / 2
         WHEN power_near(v) * 2 <= v THEN power_near(v) * 2 ELSE power_near(v) END;
-CREATE OR REPLACE TEMP MACRO middle_of_bin(v, smallest, steps) AS
-    CASE WHEN v < smallest THEN smallest / 2
+CREATE OR REPLACE TEMP MACRO middle_of_bin(v, smallest, largest, steps) AS
+    CASE WHEN v < 0 THEN '-inf'::DOUBLE WHEN v < smallest THEN smallest / 2
+        WHEN v >= largest THEN 'inf'::DOUBLE
         ELSE power_of_two(v) * (1 + (floor((v / power_of_two(v) - 1) * steps) + 0.5e0) / steps) END"""
 
 
@@ -177,7 +178,8 @@ class _Step:
         bins = Bins.of(aggregate)
         rank = f"ceil(count(*) * {_number(float(aggregate.percent))} / 100)::BIGINT"
         at = f"list({value.text}::DOUBLE ORDER BY {value.bare})[{rank}]"
-        return f"middle_of_bin({at}, {_number(2.0**bins.lowest)}, {bins.steps})"
+        limits = f"{_number(bins.smallest)}, {_number(bins.largest)}"
+        return f"middle_of_bin({at}, {limits}, {bins.steps})"
 
     def _boundary(self, size: int, advance: int) -> str:
         """The right boundaries of the windows of a row."""

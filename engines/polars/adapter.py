@@ -51,7 +51,6 @@ class PolarsEngine(TableEngine):
         *memory_and_file("data frames in memory, on Polars' pool of threads", label="Polars"),
         generated_variant("Polars code", label="Polars"),
     )
-    )
     queries: ClassVar[Mapping[str, str]] = {
         name: f"streamlab.engines.polars.queries.{module}:{name}"
         for module, names in _QUERIES.items()

@@ -39,12 +39,14 @@ import polars as pl
 
 """
 BINS = '''\
-def middle_of_bin(v, smallest, steps):
+def middle_of_bin(v, smallest, largest, steps):
     """Return the middle of the bin that holds a number: each power of two has `steps` bins."""
     near = pl.lit(2.0).pow(v.log(2).floor())
     power = pl.when(near > v).then(near / 2).when(near * 2 <= v).then(near * 2).otherwise(near)
     middle = power * (1 + (((v / power - 1) * steps).floor() + 0.5) / steps)
-    return pl.when(v < smallest).then(smallest / 2).otherwise(middle)
+    middle = pl.when(v < largest).then(middle).otherwise(float("inf"))
+    middle = pl.when(v < smallest).then(smallest / 2).otherwise(middle)
+    return pl.when(v < 0).then(float("-inf")).otherwise(middle)
 
 
 '''
@@ -149,8 +151,8 @@ class _Step:
             values.append(f'{self._aggregate(aggregate, ordered)}.alias("{name}"),')
             if aggregate.function is Function.PERCENTILE:
                 shape = Bins.of(aggregate)
-                smallest = _number(2.0**shape.lowest)
-                middle = f"middle_of_bin({_column(name)}, {smallest}, {shape.steps})"
+                limits = f"{_number(shape.smallest)}, {_number(shape.largest)}"
+                middle = f"middle_of_bin({_column(name)}, {limits}, {shape.steps})"
                 bins.append(f'.with_columns({middle}.alias("{name}"))')
         lines = "\n".join(f"    {value}" for value in values)
         return "\n".join([f".group_by({', '.join(groups)})\n.agg(\n{lines}\n)", *bins])

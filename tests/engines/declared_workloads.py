@@ -43,6 +43,8 @@ RESULT = {
     "opened": lab.sum("open"),
     "p90": lab.percentile("price", 90),
     "p50": lab.percentile("price / 7", 50.5, error=0.1, low=0.25),
+    "p20": lab.percentile("amount", 20, low=2, high=20),
+    "p80": lab.percentile("amount", 80, low=2, high=20),
 }
 
 

@@ -126,6 +126,16 @@ class Bins:
         return cls(steps=steps, lowest=lowest, octaves=math.frexp(aggregate.high)[1] - lowest)
 
     @property
+    def smallest(self) -> float:
+        """Where the bins by powers of two begin."""
+        return math.ldexp(1.0, self.lowest)
+
+    @property
+    def largest(self) -> float:
+        """Where the last bin ends."""
+        return math.ldexp(1.0, self.lowest + self.octaves)
+
+    @property
     def count(self) -> int:
         """The number of bins."""
         return 3 + self.steps * self.octaves
