@@ -2,6 +2,7 @@
 
 The text needs the table `row_events` only (see `tables`), so that it can be read, copied and changed.
 Floats are added in the order that the model fixes, which sorts the rows of each window.
+Running counts have CASE, because those with FILTER take quadratic time.
 """
 
 from collections.abc import Sequence
@@ -205,7 +206,7 @@ class _Step:
             f"FROM {self._from}"
         )
         numbered = (
-            f"SELECT *, count(*) FILTER (WHERE starts_) OVER ({self._per_key()}ORDER BY ts) AS session_\n"
+            f"SELECT *, count(CASE WHEN starts_ THEN 1 END) OVER ({self._per_key()}ORDER BY ts) AS session_\n"
             f"FROM (\n{_indent(starts)}\n)"
         )
         sessions = (
@@ -284,7 +285,7 @@ class _Step:
         per_run = self._per_key("run_")
         runs = (
             f"SELECT *, {condition} AS holds_,\n"
-            f"    count(*) FILTER (WHERE NOT {condition})\n"
+            f"    count(CASE WHEN NOT {condition} THEN 1 END)\n"
             f"        OVER ({self._per_key()}ORDER BY {ORDER} ROWS UNBOUNDED PRECEDING) AS run_\n"
             f"FROM {self.source}"
         )
