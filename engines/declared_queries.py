@@ -128,7 +128,7 @@ def _costs(part: Declaration) -> Iterator[str]:
 
 
 def _is_float(aggregate: Aggregate, part: Declaration) -> bool:
-    value = value_of(aggregate, columns_before(part), _ANY)
+    value = value_of_aggregate(aggregate, columns_before(part), _ANY)
     return value is not None and value.dtype == FLOAT
 
 
@@ -215,7 +215,9 @@ def columns_before(declaration: Declaration) -> tuple[Column, ...]:
     return declaration.reads if before is None else before.output[1:]
 
 
-def translate(expression: str, columns: Sequence[Column], dialect: Dialect) -> Translated:
+def translate_expression(
+    expression: str, columns: Sequence[Column], dialect: Dialect
+) -> Translated:
     """Return a checked expression (`parse_expression`) in another language."""
     tree = ast.parse(expression.strip(), mode="eval").body
     return _Translator({column.name: column for column in columns}, dialect).of(tree)
@@ -298,7 +300,7 @@ def as_number(value: Translated, dialect: Dialect) -> Translated:
     return Translated(text=dialect.integer.format(value.text), dtype=INT)
 
 
-def value_of(
+def value_of_aggregate(
     aggregate: Aggregate, columns: Sequence[Column], dialect: Dialect
 ) -> Translated | None:
     """Return the value that an aggregate takes from each row; None: it takes none, as `count`."""
@@ -306,4 +308,4 @@ def value_of(
         return None
     if aggregate.function is Function.DISTINCT:  # of ids of texts also, which no expression reads
         return Translated(text=dialect.column(aggregate.of), dtype=INT)
-    return as_number(translate(aggregate.of, columns, dialect), dialect)
+    return as_number(translate_expression(aggregate.of, columns, dialect), dialect)

@@ -14,8 +14,8 @@ from streamlab.engines.declared_queries import (
     adds_in_order,
     columns_before,
     keeps_rows,
-    translate,
-    value_of,
+    translate_expression,
+    value_of_aggregate,
 )
 from streamlab.workloads.declarative.aggregates import Bins
 from streamlab.workloads.declarative.declaration import (
@@ -123,7 +123,7 @@ class _Step:
         return f"{name or self.name} AS (\n{lines}\n)"
 
     def _expression(self, text: str) -> Translated:
-        return translate(text, columns_before(self.declaration), SQL)
+        return translate_expression(text, columns_before(self.declaration), SQL)
 
     @property
     def _key(self) -> str:
@@ -158,7 +158,7 @@ class _Step:
         return ",\n    ".join(values)
 
     def _aggregate(self, aggregate: Aggregate, order: str | None) -> str:
-        value = value_of(aggregate, columns_before(self.declaration), SQL)
+        value = value_of_aggregate(aggregate, columns_before(self.declaration), SQL)
         if value is None:
             return "count(*)"
         text, function = value.bare, aggregate.function

@@ -13,8 +13,8 @@ from streamlab.engines.declared_queries import (
     adds_in_order,
     columns_before,
     keeps_rows,
-    translate,
-    value_of,
+    translate_expression,
+    value_of_aggregate,
 )
 from streamlab.workloads.declarative.aggregates import Bins
 from streamlab.workloads.declarative.declaration import (
@@ -132,7 +132,7 @@ class _Step:
         ]
 
     def _condition(self, text: str) -> str:
-        condition = translate(text, columns_before(self.declaration), POLARS)
+        condition = translate_expression(text, columns_before(self.declaration), POLARS)
         return condition.bare if condition.constant is None else f"pl.lit({condition.constant})"
 
     @property
@@ -158,7 +158,7 @@ class _Step:
         return "\n".join([f".group_by({', '.join(groups)})\n.agg(\n{lines}\n)", *bins])
 
     def _aggregate(self, aggregate: Aggregate, ordered: bool) -> str:
-        value = value_of(aggregate, columns_before(self.declaration), POLARS)
+        value = value_of_aggregate(aggregate, columns_before(self.declaration), POLARS)
         if value is None:
             return "pl.len()"
         text, function = _as_column(value), aggregate.function
@@ -297,7 +297,7 @@ class _Step:
             if text.isidentifier() and text not in ("True", "False"):
                 values.append(f'{_column(text)}.alias("{name}"),')
             else:
-                value = translate(text, columns_before(self.declaration), POLARS)
+                value = translate_expression(text, columns_before(self.declaration), POLARS)
                 values.append(f'{_as_column(value)}.alias("{name}"),')
         return self._chain(
             [".select(", '    "order_",', '    "ts",', *(f"    {value}" for value in values), ")"]
