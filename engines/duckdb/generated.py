@@ -32,7 +32,6 @@ from streamlab.workloads.declarative.declaration import (
     WindowStep,
 )
 from streamlab.workloads.declarative.expressions import FLOAT
-from streamlab.workloads.declarative.windows import RANK
 
 EVENTS = f"{ROW}_events"
 WATERMARK = f"(SELECT max(ts) FROM {EVENTS})"
@@ -85,7 +84,7 @@ def generate(declaration: Declaration) -> list[str]:
         source = f"step_{number - 1}" if number > 1 else EVENTS
         tables += _Step(part, source, f"step_{number}").tables()
     columns = [_quote(column.name) for column in declaration.output]
-    ranked = [RANK] if isinstance(declaration.step, TopStep) else []
+    ranked = ["rank"] if isinstance(declaration.step, TopStep) else []
     key = [] if declaration.key is None else [_quote(declaration.key)]
     order = ORDER if keeps_rows(declaration) else ", ".join(["ts", *key, *ranked])
     recursive = "RECURSIVE " if any("UNION ALL\n" in table for table in tables) else ""

@@ -30,7 +30,6 @@ from streamlab.workloads.declarative.declaration import (
     WindowStep,
 )
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
-from streamlab.workloads.declarative.windows import RANK
 
 END = '"end_"'
 HEAD = """\
@@ -88,7 +87,7 @@ def generate(declaration: Declaration) -> str:
     names = ", ".join(f'"{column.name}"' for column in declaration.output)
     order = '"order_"'
     if not keeps_rows(declaration):
-        ranked = [RANK] if isinstance(declaration.step, TopStep) else []
+        ranked = ["rank"] if isinstance(declaration.step, TopStep) else []
         key = [] if declaration.key is None else [declaration.key]
         order = ", ".join(f'"{name}"' for name in ["ts", *key, *ranked])
     lines.append(f"return step_{len(steps)}.sort({order}).select({names})")
@@ -240,7 +239,7 @@ class _Step:
                 ".select(",
                 '    pl.col("end_").alias("ts"),',
                 *(f"    {key}," for key in self._key),
-                f'    pl.col("rank_").alias("{RANK}"),',
+                '    pl.col("rank_").alias("rank"),',
                 *(f'    "{name}",' for name in names[:-1]),
                 '    pl.col("ts").alias("at"),',
                 ")",
