@@ -74,11 +74,14 @@ class BaseEngine(ABC):
         return environment.versions(self.name, self.packages) or "not stated"
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `known_variants`, restricted to the workloads in `queries`."""
+        """Return `known_variants`, restricted to the workloads in `queries` if they do not generate theirs."""
         if self.queries is None:
             return self.known_variants
         written = frozenset(self.queries)
-        return tuple(replace(v, written_for=written - {*v.lacking}) for v in self.known_variants)
+        return tuple(
+            v if v.generates else replace(v, written_for=written - {*v.lacking})
+            for v in self.known_variants
+        )
 
     def unsupported(self, task: Task) -> str | None:
         """Return the first reason against a task: declarations, then the environment, then `refused`.

@@ -129,6 +129,8 @@ class Variant:
         lacking: workloads of these models that it cannot run on any input, with the reason.
         written_for: names of the only workloads that it runs, each by hand-written code;
             None: it runs any program of its models.
+        generates: of a variant that generates its queries: returns why it has none for a workload, as a predicate to
+            the variant's name, or None; such a variant has no `written_for`.
         source: name of the load generator, where variants of one engine share it; None: not shared.
         conditions: what its rates include at full speed; None: not declared, so its rates have no ratio to others.
         sequential: whether it always runs on one worker, one event after the other.
@@ -145,6 +147,7 @@ class Variant:
     models: tuple[type[Program], ...] = tuple(MODELS)
     lacking: Mapping[str, str] = field(default_factory=dict)
     written_for: frozenset[str] | None = None
+    generates: Callable[[Workload], str | None] | None = None
     source: str | None = None
     conditions: Declared | None = None
     sequential: bool = False
@@ -161,7 +164,7 @@ class Variant:
             return f"runs no {MODELS[model]}"
         if self.written_for is not None and name not in self.written_for:
             return f"has no query for {name}; it has {', '.join(sorted(self.written_for))}"
-        return None
+        return None if self.generates is None else self.generates(workload)
 
 
 def default_variant(

@@ -10,10 +10,12 @@ import numpy as np
 
 from streamlab.engines.base import BatchEngine
 from streamlab.engines.conditions import DECODING, FILE, MEMORY, READING, WHOLE, Conditions
+from streamlab.engines.declared_queries import GENERATED, generated_plan
 from streamlab.engines.protocol import Property, Task, Variant
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import arrow_type
-from streamlab.workloads.model import ColumnType, DGSProgram, Program, Query, fields_read
+from streamlab.workloads.declarative.declaration import Declaration
+from streamlab.workloads.model import ColumnType, DGSProgram, Program, Query, Workload, fields_read
 from streamlab.workloads.model.operators.program import FLUSH
 
 
@@ -101,10 +103,24 @@ class TableEngine(BatchEngine):
         return None
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
-        """Return PIP1 to PIP3; PIP3 does not hold, since queries are not derived from the program."""
-        lost = Property(holds=False, why="written for this workload, not derived from its program")
+        """Return PIP1 to PIP3; PIP3 holds for generated queries only."""
+        derived = Property(
+            holds=False, why="written for this workload, not derived from its program"
+        )
+        if variant == GENERATED:
+            derived = Property(holds=True, why="the query is generated from the declaration")
         free = Property(holds=True, why="no worker and no partition is named")
-        return {"PIP1": free, "PIP2": free, "PIP3": lost}
+        return {"PIP1": free, "PIP2": free, "PIP3": derived}
+
+    def generate(self, declaration: Declaration) -> str:
+        """Return the text of the query for a declaration that `untranslatable` accepts."""
+        raise NotImplementedError(f"engine {self.name} has no variant {GENERATED}")
+
+    def query_text(self, workload: Workload, variant: str) -> str:
+        """Return the text of the query for a workload, or the name of the function that has it."""
+        if variant == GENERATED:
+            return self.generate(workload.declaration)
+        return str(self.queries[workload.name])
 
     def query(self, task: Task) -> Any:
         """Return the query of a task; not timed."""
@@ -133,6 +149,9 @@ class TableEngine(BatchEngine):
         return {name: rows[name][order] for name in names}
 
     def plan(self, task: Task) -> str:
-        """Describe the plan: the whole input at once, on how many threads."""
+        """Describe the plan: the whole input at once, on how many threads, and whether the query is generated."""
         threads = "one thread" if task.workers == 1 else f"{task.workers} threads"
-        return f"{self.name}: the whole input at once, {threads}"
+        plan = f"{self.name}: the whole input at once, {threads}"
+        if task.variant == GENERATED:
+            plan += f"; {generated_plan(task.workload.declaration)}"
+        return plan

@@ -32,6 +32,17 @@ from streamlab.engines.conditions import (
     WHOLE,
     Conditions,
 )
+from streamlab.engines.declared_queries import (
+    GENERATED,
+    Dialect,
+    Translated,
+    adds_in_order,
+    columns_before,
+    generated_variant,
+    keeps_rows,
+    translate_expression,
+    value_of_aggregate,
+)
 from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
 from streamlab.engines.options import options_of
@@ -73,6 +84,7 @@ __all__ = [
     "DECODING",
     "FILE",
     "FULL",
+    "GENERATED",
     "INTERFACE",
     "MEMORY",
     "MICRO_BATCH",
@@ -89,6 +101,7 @@ __all__ = [
     "DGSProgram",
     "Dataset",
     "DatasetStream",
+    "Dialect",
     "Emitter",
     "Engine",
     "EngineCrashError",
@@ -114,13 +127,20 @@ __all__ = [
     "StreamingEngine",
     "TableEngine",
     "Task",
+    "Translated",
     "UnsupportedError",
     "Variant",
     "Workload",
+    "adds_in_order",
+    "columns_before",
+    "generated_variant",
+    "keeps_rows",
     "measured",
     "memory_and_file",
     "merge",
     "modules_in",
     "no_events",
     "options_of",
+    "translate_expression",
+    "value_of_aggregate",
 ]

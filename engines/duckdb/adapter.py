@@ -5,9 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.engines.conditions import FILE
+from streamlab.engines.declared_queries import GENERATED, generated_variant
+from streamlab.engines.duckdb.generated import generate
 from streamlab.engines.environment import Environment
 from streamlab.engines.protocol import Task
 from streamlab.engines.tables import TableEngine, memory_and_file
+from streamlab.workloads.declarative.declaration import Declaration
+from streamlab.workloads.model import Workload
 
 HERE = Path(__file__).parent
 QUERIES = {path.stem: path for path in sorted((HERE / "queries").glob("*.sql"))}
@@ -17,11 +21,18 @@ SO_FAR = ("items_viewed_together", "last_views_before_purchase")
 """Workloads whose query defines the view `partners`; `lists_so_far.sql` computes the lists from it."""
 
 
+def _files(name: str) -> list[Path]:
+    return [QUERIES[name], *([HERE / "lists_so_far.sql"] if name in SO_FAR else [])]
+
+
 class DuckdbEngine(TableEngine):
     """Runs a workload as the SQL that a user would write."""
 
     name = "duckdb"
-    known_variants = memory_and_file("tables in memory, on DuckDB's threads", label="DuckDB")
+    known_variants = (
+        *memory_and_file("tables in memory, on DuckDB's threads", label="DuckDB"),
+        generated_variant("SQL", label="DuckDB"),
+    )
     queries = QUERIES
     most_workers = None
     packages = ("duckdb",)
@@ -29,11 +40,18 @@ class DuckdbEngine(TableEngine):
 
     def query(self, task: Task) -> list[str]:
         """Return the statements of a workload's query; the last one creates the table `answer`."""
-        name = task.workload.name
-        files = [QUERIES[name], *([HERE / "lists_so_far.sql"] if name in SO_FAR else [])]
-        query = "".join(path.read_text(encoding="utf-8") for path in files)
-        *views, answer = query.split(";\n")
+        *views, answer = self.query_text(task.workload, task.variant).split(";\n")
         return [*views, f"CREATE TABLE answer AS\n{answer}"]
+
+    def generate(self, declaration: Declaration) -> str:
+        """Return SQL that can be read and copied."""
+        return ";\n".join(generate(declaration))
+
+    def query_text(self, workload: Workload, variant: str) -> str:
+        """Return the SQL of a workload."""
+        if variant == GENERATED:
+            return super().query_text(workload, variant)
+        return "".join(path.read_text(encoding="utf-8") for path in _files(workload.name))
 
     def tables(self, task: Task) -> Any:
         """Return a connection to an in-memory database with the tables, with one thread per worker."""

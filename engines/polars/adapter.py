@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from streamlab.engines.conditions import FILE
+from streamlab.engines.declared_queries import GENERATED, generated_variant
 from streamlab.engines.environment import Environment
+from streamlab.engines.polars.generated import generate
 from streamlab.engines.protocol import Task
 from streamlab.engines.tables import TableEngine, memory_and_file
+from streamlab.workloads.declarative.declaration import Declaration
 
 POOL = "POLARS_MAX_THREADS"
 """Environment variable that Polars reads once, when it is imported."""
@@ -44,8 +47,9 @@ class PolarsEngine(TableEngine):
     """Runs a workload as the data-frame query that a user would write."""
 
     name = "polars"
-    known_variants = memory_and_file(
-        "data frames in memory, on Polars' pool of threads", label="Polars"
+    known_variants = (
+        *memory_and_file("data frames in memory, on Polars' pool of threads", label="Polars"),
+        generated_variant("Polars code", label="Polars"),
     )
     queries: ClassVar[Mapping[str, str]] = {
         name: f"streamlab.engines.polars.queries.{module}:{name}"
@@ -71,6 +75,19 @@ class PolarsEngine(TableEngine):
         """Set the size of the pool before anything imports Polars."""
         os.environ[POOL] = str(task.workers)
         return super().load(task)
+
+    def generate(self, declaration: Declaration) -> str:
+        """Return Python source with a function `answer`."""
+        return generate(declaration)
+
+    def query(self, task: Task) -> Any:
+        """Return the function of a workload."""
+        if task.variant != GENERATED:
+            return super().query(task)
+        functions: dict[str, Any] = {}
+        source = self.generate(task.workload.declaration)
+        exec(compile(source, f"<generated query {task.workload.name}>", "exec"), functions)
+        return functions["answer"]
 
     def tables(self, task: Task) -> Any:
         """Return lazy tables over the files, or over memory."""

@@ -84,6 +84,7 @@ for _command in (
     results.list_things,
     data.data,
     programs.plan,
+    programs.explain,
     programs.check,
     programs.new,
     programs.conform,

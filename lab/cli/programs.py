@@ -69,6 +69,20 @@ def plan() -> None:
 
 
 @click.command(
+    "explain", cls=LazyCommand, short_help="Show the query that an engine runs for a workload."
+)
+@click.argument("workload", **WORKLOADS)
+@click.option("--engine", required=True, metavar="NAME", help="The engine.", **ENGINES)
+@click.option("--variant", metavar="NAME", help="Its variant; default: as for a run.")
+def explain() -> None:
+    """Show the query that ENGINE runs for WORKLOAD, or what it runs instead.
+
+    DuckDB and Polars get a query generated from a declared workload (lab.window, lab.top, ...), which is
+    printed as it runs. WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
+    """
+
+
+@click.command(
     "check", cls=LazyCommand, short_help="Test a program against the laws of its programming model."
 )
 @click.argument("program", **WORKLOADS)

@@ -27,6 +27,7 @@ VARIANTS = [
     )
     for engine in ENGINES
     for variant in engine.known_variants
+    if variant.generates is None
 ]
 
 

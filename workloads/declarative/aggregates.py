@@ -99,7 +99,7 @@ def percentile(
     aggregate = Aggregate(
         function=Function.PERCENTILE, of=of, percent=percent, error=error, low=low, high=high
     )
-    bins = _Bins.of(aggregate)
+    bins = Bins.of(aggregate)
     if bins.count > _MOST_BINS:
         raise ModelError(
             f"{where} needs {bins.count:,} counters per window, of at most {_MOST_BINS:,}; give a larger "
@@ -109,7 +109,7 @@ def percentile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Bins:
+class Bins:
     """The bins of a histogram: `steps` for each of `octaves` powers of two from 2**lowest."""
 
     steps: int
@@ -117,7 +117,8 @@ class _Bins:
     octaves: int
 
     @classmethod
-    def of(cls, aggregate: Aggregate) -> "_Bins":
+    def of(cls, aggregate: Aggregate) -> "Bins":
+        """Return the bins of a percentile."""
         steps = 1
         while 1 / (2 * steps) > aggregate.error:  # a bin's middle is off by half its width
             steps *= 2
@@ -125,7 +126,18 @@ class _Bins:
         return cls(steps=steps, lowest=lowest, octaves=math.frexp(aggregate.high)[1] - lowest)
 
     @property
+    def smallest(self) -> float:
+        """Where the bins by powers of two begin."""
+        return math.ldexp(1.0, self.lowest)
+
+    @property
+    def largest(self) -> float:
+        """Where the last bin ends."""
+        return math.ldexp(1.0, self.lowest + self.octaves)
+
+    @property
     def count(self) -> int:
+        """The number of bins."""
         return 3 + self.steps * self.octaves
 
 
@@ -246,7 +258,7 @@ class _Writer:
             self.give(total, dtype)
 
     def _percentile(self, value: str) -> None:
-        bins = _Bins.of(self._aggregate)
+        bins = Bins.of(self._aggregate)
         self._code.names |= {"bin_of": bin_of, "value_at": value_at, "ceil": math.ceil}
         self._code.state.append((self._field, np.int32, (bins.count,)))
         bin_code = f"bin_of({value}, {bins.steps}, {bins.lowest}, {bins.octaves})"

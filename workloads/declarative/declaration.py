@@ -14,6 +14,9 @@ import numpy as np
 
 TUMBLING, SLIDING, SESSION, COUNT = "tumbling", "sliding", "session", "count"
 
+ROW = "row"
+"""The kind of the rows of a declared workload's input."""
+
 
 class Function(Enum):
     """The functions of a window's rows that have a name."""

@@ -15,6 +15,7 @@ from streamlab.workloads.declarative.aggregates import code_of_aggregates
 from streamlab.workloads.declarative.class_form import ClassForm, read_class, row_columns
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    ROW,
     SESSION,
     Aggregate,
     AlertStep,
@@ -49,8 +50,6 @@ Source = Table | Workload | Callable[..., Any]
 Where = str | Callable[[Any], Any]
 Decorator = Callable[[type], Workload]
 
-ROW = "row"
-"""The kind of the rows of a declared workload's input."""
 
 TS = Column(name="ts", dtype=INT, is_time=True)
 _FRAMES = 2

@@ -14,6 +14,7 @@ from streamlab.engines.spark.workloads import GENERIC, WORKLOADS
 from streamlab.workloads.model import Dataflow, DGSProgram
 from streamlab.workloads.model.dataflow import Flow, OpStateless, of_events
 from streamlab.workloads.registry import names, workload
+from tests.engines import declared_workloads
 from tests.engines.clock import load_at_once
 from tests.engines.inputs import input_of
 from tests.engines.separate_environment import requires_environment
@@ -248,3 +249,12 @@ def test_a_graph_that_cannot_be_carried_is_refused(period, field, reason, tmp_pa
     chosen, data = flow_of(period, field)
     given = spark_task(chosen, data, tmp_path, variant="generic-streaming")
     assert reason in SparkEngine().unsupported(given)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["session", "top_of_windows", "deduplicate_within"])
+def test_declared_workloads_run_as_any_program(name, spark, tmp_path):
+    declared = workload(f"{declared_workloads.__file__}:{name}")
+    data = declared_workloads.random_input(declared, 0)
+    _, outputs = assert_right(spark_task(declared, data, tmp_path, variant="generic-batch"))
+    assert outputs

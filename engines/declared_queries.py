@@ -1,0 +1,311 @@
+"""Translates declared workloads: which of them have a query, and expressions to another language.
+
+A declaration (`Workload.declaration`) without functions of the user says everything that a workload computes.
+An engine of tables generates its query: the steps in the engine's folder, the expressions here.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
+from streamlab.engines.protocol import Variant
+from streamlab.workloads.declarative.declaration import (
+    COUNT,
+    SESSION,
+    SLIDING,
+    Aggregate,
+    Column,
+    Declaration,
+    DeduplicateStep,
+    Function,
+    TopStep,
+    WindowStep,
+)
+from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, TS
+from streamlab.workloads.model import ModelError, Pipeline, Query, Workload
+
+GENERATED = "generated"
+"""The variant that runs a query generated from the declaration of a workload."""
+
+INTERNAL = frozenset({"src", "row", "tag"})
+"""Names of columns that tables of an input have, beside names that end with `_`, which queries add."""
+
+_ARITHMETIC: Mapping[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+}
+_COMPARISON: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+def generated_variant(language: str, *, label: str) -> Variant:
+    """Return the variant that runs declared workloads by a query in a language, generated from the declaration.
+
+    `label` is the name of the engine's library.
+    """
+    return Variant(
+        name=GENERATED,
+        summary=f"{language} generated from a declared workload (lab.window, lab.top, ...); tables in memory",
+        label=f"{label} (generated)",
+        models=(Query, Pipeline),
+        generates=untranslatable,
+        conditions=Conditions(unit=WHOLE, origin=MEMORY),
+    )
+
+
+def untranslatable(workload: Workload) -> str | None:
+    """Return why a workload has no generated query, as a predicate to the variant's name; None: it has one."""
+    declaration = workload.declaration
+    if not isinstance(declaration, Declaration):
+        return (
+            f"generates queries for declared workloads only, and {workload.name} is not one; "
+            "declare it (lab.window, lab.session, lab.top, ...), or run it on an engine for any program"
+        )
+    for part in declaration.steps():
+        before = part.before
+        if before and isinstance(before.step, WindowStep) and before.step.kind == SESSION:
+            return f"cannot translate {part.name}: its input {before.name} is sessions, which end a query"
+        if part.user_functions:
+            return (
+                f"cannot translate the Python functions of {part.name}; use named aggregates "
+                '(result={"rides": lab.count()}) and texts (where="duration > 60"), or run it on an '
+                "engine for any program: reference, multicore, spark"
+            )
+        names = {column.name for column in (*part.reads, *part.output)}
+        for name in sorted(names):
+            same = [other for other in names if other.lower() == name.lower()]
+            if name.lower() in INTERNAL or name.endswith("_") or len(same) > 1:
+                return (
+                    f"cannot translate {part.name}: its column {name} has a name that the query uses, or "
+                    "that differs from another one in case only; rename it in the input: "
+                    f"columns={{'place': {name!r}}}"
+                )
+        if isinstance(part.step, WindowStep):
+            for name, aggregate in (part.step.result or {}).items():
+                if aggregate.exact and _is_float(aggregate, part):
+                    return (
+                        f"cannot translate {part.name}: no query adds floats exactly ({name}); drop "
+                        "exact=True: the sum is then added in the order of the rows"
+                    )
+    return None
+
+
+def generated_plan(declaration: Declaration) -> str:
+    """Return that a query is generated, and what a query written by hand could do faster."""
+    costs = [f"{part.name} {cost}" for part in declaration.steps() for cost in _costs(part)]
+    slow = "; a query written by hand may be faster: " + ", ".join(costs) if costs else ""
+    return f"the query is generated from the declaration{slow}"
+
+
+def _costs(part: Declaration) -> Iterator[str]:
+    step = part.step
+    if isinstance(step, DeduplicateStep) and step.within is not None:
+        yield "finds the rows of a key that leave one after the other, by a join for each"
+    if not isinstance(step, WindowStep):
+        return
+    if step.kind == SLIDING:
+        yield f"copies each row into its {-(-step.size // step.advance)} windows"
+    named = (step.result or {}).values()
+    if adds_in_order(part) and any(
+        aggregate.function in (Function.SUM, Function.MEAN) and _is_float(aggregate, part)
+        for aggregate in named
+    ):
+        yield "adds floats one by one, in the order of the rows"
+    if any(aggregate.function is Function.PERCENTILE for aggregate in named):
+        yield "sorts the values of each window for a percentile"
+
+
+def _is_float(aggregate: Aggregate, part: Declaration) -> bool:
+    value = value_of_aggregate(aggregate, columns_before(part), _ANY)
+    return value is not None and value.dtype == FLOAT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How a language writes the parts of an expression; a format has `{}` for each operand.
+
+    Attributes:
+        column: returns the text of a column.
+        number: returns the text of a constant.
+        integer: a Boolean as 0 or 1.
+        divisor: a constant that divides.
+        both, either, negation: the logical operators.
+        equal, unequal: the comparisons that languages write in different ways.
+    """
+
+    column: Callable[[str], str]
+    number: Callable[[int | float | bool], str]
+    integer: str
+    divisor: str
+    both: str
+    either: str
+    negation: str
+    equal: str
+    unequal: str
+
+
+_ANY = Dialect(
+    column=str,
+    number=repr,
+    integer="{}",
+    divisor="{}",
+    both="and",
+    either="or",
+    negation="not {}",
+    equal="==",
+    unequal="!=",
+)
+"""For the types of expressions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Translated:
+    """An expression in another language.
+
+    Attributes:
+        text: in that language.
+        dtype: int64, float64 or bool.
+        constant: its value, if it reads no column.
+    """
+
+    text: str
+    dtype: np.dtype[Any]
+    constant: int | float | bool | None = None
+
+    @property
+    def bare(self) -> str:
+        """The text without the parentheses around it."""
+        if not self.text.startswith("("):
+            return self.text
+        depth = 0
+        for place, sign in enumerate(self.text):
+            depth += (sign == "(") - (sign == ")")
+            if depth == 0:
+                return self.text[1:-1] if place == len(self.text) - 1 else self.text
+        return self.text
+
+
+def keeps_rows(declaration: Declaration) -> bool:
+    """Return whether a step is on rows, in their total order, and not on windows of time."""
+    step = declaration.step
+    in_time = isinstance(step, WindowStep) and step.kind != COUNT
+    return not in_time and not isinstance(step, TopStep)
+
+
+def adds_in_order(declaration: Declaration) -> bool:
+    """Return whether the model fixes the order in which a step adds floats."""
+    return declaration.before is None or keeps_rows(declaration)
+
+
+def columns_before(declaration: Declaration) -> tuple[Column, ...]:
+    """Return the columns that a step can read, without `ts`."""
+    before = declaration.before
+    return declaration.reads if before is None else before.output[1:]
+
+
+def translate_expression(
+    expression: str, columns: Sequence[Column], dialect: Dialect
+) -> Translated:
+    """Return a checked expression (`parse_expression`) in another language."""
+    tree = ast.parse(expression.strip(), mode="eval").body
+    return _Translator({column.name: column for column in columns}, dialect).of(tree)
+
+
+class _Translator:
+    def __init__(self, columns: Mapping[str, Column], dialect: Dialect) -> None:
+        self._columns, self._dialect = columns, dialect
+
+    def of(self, node: ast.expr) -> Translated:
+        """Translate a part; one without columns becomes its value, so that constants keep Python's types."""
+        dialect = self._dialect
+        if not any(isinstance(part, ast.Name) for part in ast.walk(node)):
+            return self._constant(node)
+        if isinstance(node, ast.Name):
+            return Translated(text=dialect.column(node.id), dtype=self._type_of(node.id))
+        if isinstance(node, ast.BinOp):
+            left, right = self._number(node.left), self._number(node.right)
+            sign = _ARITHMETIC[type(node.op)]
+            is_float = isinstance(node.op, ast.Div) or FLOAT in (left.dtype, right.dtype)
+            divides = right.constant is not None and sign == "/"
+            divisor = self._dialect.divisor.format(right.text) if divides else right.text
+            text = f"({left.text} {sign} {divisor})"
+            return Translated(text=text, dtype=FLOAT if is_float else INT)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            operand = self._number(node.operand)
+            return Translated(text=f"(-{operand.text})", dtype=operand.dtype)
+        if isinstance(node, ast.UnaryOp):
+            return self._negation(self.of(node.operand))
+        if isinstance(node, ast.BoolOp):
+            joint = dialect.both if isinstance(node.op, ast.And) else dialect.either
+            parts = [self.of(part).text for part in node.values]
+            return Translated(text="(" + f" {joint} ".join(parts) + ")", dtype=BOOL)
+        assert isinstance(node, ast.Compare), "parse_expression accepts nothing else"
+        sides = [node.left, *node.comparators]
+        pairs = zip(sides, sides[1:], node.ops, strict=False)
+        parts = [self._comparison(left, right, op) for left, right, op in pairs]
+        text = parts[0] if len(parts) == 1 else "(" + f" {dialect.both} ".join(parts) + ")"
+        return Translated(text=text, dtype=BOOL)
+
+    def _constant(self, node: ast.expr) -> Translated:
+        try:
+            value = eval(compile(ast.Expression(node), "<constant>", "eval"), {"__builtins__": {}})
+        except ArithmeticError as error:
+            raise ModelError(
+                f"{ast.unparse(node)}: {error}; an expression needs a value"
+            ) from error
+        return _constant(value, self._dialect)
+
+    def _type_of(self, name: str) -> np.dtype[Any]:
+        dtype = INT if name == TS else self._columns[name].dtype
+        return BOOL if dtype == BOOL else FLOAT if dtype.kind == "f" else INT
+
+    def _number(self, node: ast.expr) -> Translated:
+        return as_number(self.of(node), self._dialect)
+
+    def _negation(self, operand: Translated) -> Translated:
+        dialect = self._dialect
+        if operand.dtype == BOOL:
+            return Translated(text=dialect.negation.format(operand.text), dtype=BOOL)
+        return Translated(text=f"({operand.text} {dialect.equal} {dialect.number(0)})", dtype=BOOL)
+
+    def _comparison(self, left: ast.expr, right: ast.expr, op: ast.cmpop) -> str:
+        sign = _COMPARISON[type(op)]
+        sign = {"==": self._dialect.equal, "!=": self._dialect.unequal}.get(sign, sign)
+        return f"({self._number(left).text} {sign} {self._number(right).text})"
+
+
+def _constant(value: int | float | bool, dialect: Dialect) -> Translated:
+    kinds = {bool: BOOL, int: INT, float: FLOAT}
+    return Translated(text=dialect.number(value), dtype=kinds[type(value)], constant=value)
+
+
+def as_number(value: Translated, dialect: Dialect) -> Translated:
+    """Return a value as a number: a Boolean as 0 or 1."""
+    if value.dtype != BOOL:
+        return value
+    if value.constant is not None:
+        return _constant(int(value.constant), dialect)
+    return Translated(text=dialect.integer.format(value.text), dtype=INT)
+
+
+def value_of_aggregate(
+    aggregate: Aggregate, columns: Sequence[Column], dialect: Dialect
+) -> Translated | None:
+    """Return the value that an aggregate takes from each row; None: it takes none, as `count`."""
+    if aggregate.function is Function.COUNT:
+        return None
+    if aggregate.function is Function.DISTINCT:  # of ids of texts also, which no expression reads
+        return Translated(text=dialect.column(aggregate.of), dtype=INT)
+    return as_number(translate_expression(aggregate.of, columns, dialect), dialect)

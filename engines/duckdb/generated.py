@@ -1,0 +1,317 @@
+"""Generates the SQL of a declared workload: a common table expression for each step.
+
+The text needs the table `row_events` only (see `tables`), so that it can be read, copied and changed.
+Floats are added in the order that the model fixes, which sorts the rows of each window.
+Running counts have CASE, because those with FILTER take quadratic time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamlab.engines.declared_queries import (
+    Dialect,
+    Translated,
+    adds_in_order,
+    columns_before,
+    keeps_rows,
+    translate_expression,
+    value_of_aggregate,
+)
+from streamlab.workloads.declarative.aggregates import Bins
+from streamlab.workloads.declarative.declaration import (
+    COUNT,
+    ROW,
+    SESSION,
+    Aggregate,
+    AlertStep,
+    Declaration,
+    DeduplicateStep,
+    Function,
+    SelectStep,
+    TopStep,
+    WindowStep,
+)
+from streamlab.workloads.declarative.expressions import FLOAT
+
+EVENTS = f"{ROW}_events"
+WATERMARK = f"(SELECT max(ts) FROM {EVENTS})"
+ORDER = "ts, src, row"
+"""The total order of the rows of an input, and of the outputs of steps on rows."""
+
+BINS = """\
+-- The largest power of two up to a number above 0, and the middle of the bin that holds a number.
+CREATE OR REPLACE TEMP MACRO power_near(v) AS pow(2::DOUBLE, floor(log2(v)));
+CREATE OR REPLACE TEMP MACRO power_of_two(v) AS
+    CASE WHEN power_near(v) > v THEN power_near(v) / 2
+        WHEN power_near(v) * 2 <= v THEN power_near(v) * 2 ELSE power_near(v) END;
+CREATE OR REPLACE TEMP MACRO middle_of_bin(v, smallest, largest, steps) AS
+    CASE WHEN v < 0 THEN '-inf'::DOUBLE WHEN v < smallest THEN smallest / 2
+        WHEN v >= largest THEN 'inf'::DOUBLE
+        ELSE power_of_two(v) * (1 + (floor((v / power_of_two(v) - 1) * steps) + 0.5e0) / steps) END"""
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _number(value: int | float | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, int):
+        return str(value) if abs(value) < 1 << 31 else f"{value}::BIGINT"
+    text = repr(value)
+    return f"'{text}'::DOUBLE" if "n" in text else text if "e" in text else f"{text}e0"
+
+
+SQL = Dialect(
+    column=_quote,
+    number=_number,
+    integer="{}::BIGINT",
+    divisor="{}",
+    both="AND",
+    either="OR",
+    negation="(NOT {})",
+    equal="=",
+    unequal="<>",
+)
+
+
+def generate(declaration: Declaration) -> list[str]:
+    """Return the statements of the query; the last one gives the answer."""
+    tables: list[str] = []
+    steps = declaration.steps()
+    for number, part in enumerate(steps, start=1):
+        source = f"step_{number - 1}" if number > 1 else EVENTS
+        tables += _Step(part, source, f"step_{number}").tables()
+    columns = [_quote(column.name) for column in declaration.output]
+    ranked = ["rank"] if isinstance(declaration.step, TopStep) else []
+    key = [] if declaration.key is None else [_quote(declaration.key)]
+    order = ORDER if keeps_rows(declaration) else ", ".join(["ts", *key, *ranked])
+    recursive = "RECURSIVE " if any("UNION ALL\n" in table for table in tables) else ""
+    query = (
+        f"WITH {recursive}{', '.join(tables)}\n"
+        f"SELECT {', '.join(columns)}\nFROM step_{len(steps)}\nORDER BY {order}\n"
+    )
+    return [*BINS.split(";\n"), query] if "middle_of_bin(" in query else [query]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Writes one step: the table `name` from the table `source`."""
+
+    declaration: Declaration
+    source: str
+    name: str
+
+    def tables(self) -> list[str]:
+        """Return the common table expressions of the step; the last one is its output."""
+        step = self.declaration.step
+        if isinstance(step, WindowStep):
+            kinds = {COUNT: self._count_window, SESSION: self._session}
+            return [kinds.get(step.kind, self._time_window)(step)]
+        if isinstance(step, TopStep):
+            return [self._top(step)]
+        if isinstance(step, DeduplicateStep):
+            return self._deduplicate(step)
+        if isinstance(step, AlertStep):
+            return [self._alert(step)]
+        return [self._select(step)]
+
+    def _table(self, text: str, name: str | None = None) -> str:
+        lines = "\n".join(f"    {line}" if line else "" for line in text.strip().split("\n"))
+        return f"{name or self.name} AS (\n{lines}\n)"
+
+    def _expression(self, text: str) -> Translated:
+        return translate_expression(text, columns_before(self.declaration), SQL)
+
+    @property
+    def _key(self) -> str:
+        """The key as the start of a list of columns, or nothing."""
+        return "" if self.declaration.key is None else f"{_quote(self.declaration.key)}, "
+
+    def _per_key(self, *more: str) -> str:
+        """The partition of a window function."""
+        columns = [*([] if self.declaration.key is None else [_quote(self.declaration.key)]), *more]
+        return f"PARTITION BY {', '.join(columns)} " if columns else ""
+
+    @property
+    def _from(self) -> str:
+        """The source and its filter."""
+        where = self.declaration.where
+        return (
+            self.source
+            if where is None
+            else (f"{self.source}\n{'WHERE'} {self._expression(where).bare}")
+        )
+
+    @property
+    def _row_order(self) -> str | None:
+        """The order in which floats are added; None: the model fixes none."""
+        return ORDER if adds_in_order(self.declaration) else None
+
+    def _aggregates(self, step: WindowStep, order: str | None) -> str:
+        values = [
+            f"{self._aggregate(aggregate, order)} AS {_quote(name)}"
+            for name, aggregate in (step.result or {}).items()
+        ]
+        return ",\n    ".join(values)
+
+    def _aggregate(self, aggregate: Aggregate, order: str | None) -> str:
+        value = value_of_aggregate(aggregate, columns_before(self.declaration), SQL)
+        if value is None:
+            return "count(*)"
+        text, function = value.bare, aggregate.function
+        if function is Function.DISTINCT:
+            return f"count(DISTINCT {text})"
+        if function is Function.PERCENTILE:
+            return self._percentile(aggregate, value)
+        if function in (Function.MIN, Function.MAX):
+            return f"{function.value}({text})"
+        if value.dtype == FLOAT:
+            total = f"sum({text})" if order is None else f"sum({text} ORDER BY {order})"
+        else:
+            total = f"sum({text})::BIGINT"
+        return f"{total} / count(*)" if function is Function.MEAN else total
+
+    def _percentile(self, aggregate: Aggregate, value: Translated) -> str:
+        """Return the middle of the bin that holds the value of a rank."""
+        bins = Bins.of(aggregate)
+        rank = f"ceil(count(*) * {_number(float(aggregate.percent))} / 100)::BIGINT"
+        at = f"list({value.text}::DOUBLE ORDER BY {value.bare})[{rank}]"
+        limits = f"{_number(bins.smallest)}, {_number(bins.largest)}"
+        return f"middle_of_bin({at}, {limits}, {bins.steps})"
+
+    def _boundary(self, size: int, advance: int) -> str:
+        """The right boundaries of the windows of a row."""
+        begin = f"ts - (ts % {advance} + {advance}) % {advance}"
+        if size == advance:
+            return f"{begin} + {size}"
+        return f"unnest(range({begin}, ts - {size}, -{advance})) + {size}"
+
+    def _time_window(self, step: WindowStep) -> str:
+        boundary = self._boundary(step.size, step.advance)
+        return self._table(
+            f"SELECT end_ AS ts, {self._key}{self._aggregates(step, self._row_order)}\n"
+            f"FROM (\n{_indent(f'SELECT *, {boundary} AS end_ FROM {self._from}')}\n)\n"
+            f"WHERE end_ <= {WATERMARK}\n"
+            f"GROUP BY {self._key}end_"
+        )
+
+    def _session(self, step: WindowStep) -> str:
+        pause = step.size
+        last = f"max(ts) - (max(ts) % {pause} + {pause}) % {pause} + {2 * pause}"
+        starts = (
+            f"SELECT *, (ts - lag(ts) OVER ({self._per_key()}ORDER BY ts) > {pause}) AS starts_\n"
+            f"FROM {self._from}"
+        )
+        numbered = (
+            f"SELECT *, count(CASE WHEN starts_ THEN 1 END) OVER ({self._per_key()}ORDER BY ts) AS session_\n"
+            f"FROM (\n{_indent(starts)}\n)"
+        )
+        sessions = (
+            f"SELECT {last} AS end_, {self._key}min(ts) AS first, max(ts) AS last, session_,\n"
+            f"    {self._aggregates(step, self._row_order)}\n"
+            f"FROM (\n{_indent(numbered)}\n)\n"
+            f"GROUP BY {self._key}session_"
+        )
+        outputs = ", ".join(_quote(column.name) for column in self.declaration.output[1:])
+        return self._table(
+            f"SELECT end_ AS ts, {outputs}\n"
+            f"FROM (\n{_indent(sessions)}\n)\n"
+            "-- A later session of the key ends a session, and so does the end of a window of the pause.\n"
+            f"QUALIFY end_ <= {WATERMARK} OR session_ < max(session_) OVER ({self._per_key().strip()})"
+        )
+
+    def _count_window(self, step: WindowStep) -> str:
+        numbered = (
+            f"SELECT *, row_number() OVER ({self._per_key()}ORDER BY {ORDER}) AS number_\n"
+            f"FROM {self._from}"
+        )
+        return self._table(
+            "SELECT max(ts) AS ts, arg_max(src, number_) AS src, arg_max(row, number_) AS row, "
+            f"{self._key}{self._aggregates(step, 'number_')}\n"
+            f"FROM (\n{_indent(numbered)}\n)\n"
+            f"GROUP BY {self._key}(number_ - 1) // {step.size}\n"
+            f"HAVING count(*) = {step.size}"
+        )
+
+    def _top(self, step: TopStep) -> str:
+        order = [f"{_quote(step.by)} DESC", *map(_quote, step.columns), "ts"]
+        others = "".join(f"{_quote(name)}, " for name in step.columns)
+        rank = f"row_number() OVER ({self._per_key('end_')}ORDER BY {', '.join(order)})"
+        inner = f"SELECT *, {self._boundary(step.size, step.size)} AS end_ FROM {self._from}"
+        ranked = (
+            f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE end_ <= {WATERMARK}"
+        )
+        return self._table(
+            f"SELECT end_ AS ts, {self._key}rank_ AS rank, {_quote(step.by)}, {others}ts AS at\n"
+            f"FROM (\n{_indent(ranked)}\n)\n"
+            f"WHERE rank_ <= {step.most}"
+        )
+
+    def _outputs(self, names: Sequence[str]) -> str:
+        return ", ".join([ORDER, *([self._key[:-2]] if self._key else []), *map(_quote, names)])
+
+    def _deduplicate(self, step: DeduplicateStep) -> list[str]:
+        number = f"row_number() OVER ({self._per_key()}ORDER BY {ORDER})"
+        outputs = self._outputs(step.columns)
+        if step.within is None:
+            return [self._table(f"SELECT {outputs}\nFROM {self._from}\nQUALIFY {number} = 1")]
+        rows, key = f"rows_of_{self.name}", self._key[:-2]
+        near = f"RANGE BETWEEN UNBOUNDED PRECEDING AND {step.within} FOLLOWING"
+        numbered = (
+            f"SELECT *, {number} AS number_,\n"
+            f"    1 + count(*) OVER ({self._per_key()}ORDER BY ts {near}) AS next_,\n"
+            f"    coalesce(ts - lag(ts) OVER ({self._per_key()}ORDER BY {ORDER}) > {step.within}, TRUE) "
+            f"AS first_\n"
+            f"FROM {self._from}"
+        )
+        leaving = (
+            f"SELECT * FROM {rows} WHERE first_\n"
+            "UNION ALL\n"
+            f"SELECT later.* FROM leaving_{self.name} AS earlier JOIN {rows} AS later\n"
+            f"ON later.{key} = earlier.{key} AND later.number_ = earlier.next_\n"
+            "WHERE NOT later.first_"
+        )
+        return [
+            self._table(numbered, rows),
+            self._table(leaving, f"leaving_{self.name}"),
+            self._table(f"SELECT {outputs}\nFROM leaving_{self.name}"),
+        ]
+
+    def _alert(self, step: AlertStep) -> str:
+        condition = self._expression(step.condition).text
+        per_run = self._per_key("run_")
+        runs = (
+            f"SELECT *, {condition} AS holds_,\n"
+            f"    count(CASE WHEN NOT {condition} THEN 1 END)\n"
+            f"        OVER ({self._per_key()}ORDER BY {ORDER} ROWS UNBOUNDED PRECEDING) AS run_\n"
+            f"FROM {self.source}"
+        )
+        since = f"SELECT *, min(ts) OVER ({per_run.strip()}) AS since_\nFROM (\n{_indent(runs)}\n)\nWHERE holds_"
+        outputs = ", ".join(
+            [
+                ORDER,
+                *([self._key[:-2]] if self._key else []),
+                "since_ AS since",
+                *map(_quote, step.columns),
+            ]
+        )
+        return self._table(
+            f"SELECT {outputs}\n"
+            f"FROM (\n{_indent(since)}\n)\n"
+            f"WHERE ts - since_ >= {step.lasting}\n"
+            f"QUALIFY row_number() OVER ({per_run}ORDER BY {ORDER}) = 1"
+        )
+
+    def _select(self, step: SelectStep) -> str:
+        values = []
+        for name, text in step.columns.items():
+            plain = text.isidentifier() and text not in ("True", "False")
+            value = _quote(text) if plain else self._expression(text).bare
+            values.append(value if value == _quote(name) else f"{value} AS {_quote(name)}")
+        return self._table(f"SELECT {ORDER}, {', '.join(values)}\nFROM {self._from}")
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.split("\n"))

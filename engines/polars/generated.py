@@ -1,0 +1,326 @@
+"""Generates the Polars code of a declared workload: Python source with an expression chain for each step.
+
+Floats are added by cumulative sums, in the order of the rows, because the model fixes it and a plain sum has none.
+A constant divisor becomes a column, because Polars multiplies a column by the reciprocal of a constant.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from streamlab.engines.declared_queries import (
+    Dialect,
+    Translated,
+    adds_in_order,
+    columns_before,
+    keeps_rows,
+    translate_expression,
+    value_of_aggregate,
+)
+from streamlab.workloads.declarative.aggregates import Bins
+from streamlab.workloads.declarative.declaration import (
+    COUNT,
+    SESSION,
+    Aggregate,
+    AlertStep,
+    Declaration,
+    DeduplicateStep,
+    Function,
+    SelectStep,
+    TopStep,
+    WindowStep,
+)
+from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
+
+END = '"end_"'
+HEAD = """\
+import polars as pl
+
+
+"""
+BINS = '''\
+def middle_of_bin(v, smallest, largest, steps):
+    """Return the middle of the bin that holds a number: each power of two has `steps` bins."""
+    near = pl.lit(2.0).pow(v.log(2).floor())
+    power = pl.when(near > v).then(near / 2).when(near * 2 <= v).then(near * 2).otherwise(near)
+    middle = power * (1 + (((v / power - 1) * steps).floor() + 0.5) / steps)
+    middle = pl.when(v < largest).then(middle).otherwise(float("inf"))
+    middle = pl.when(v < smallest).then(smallest / 2).otherwise(middle)
+    return pl.when(v < 0).then(float("-inf")).otherwise(middle)
+
+
+'''
+
+
+def _column(name: str) -> str:
+    return f'pl.col("{name}")'
+
+
+def _number(value: int | float | bool) -> str:
+    text = repr(value)
+    return f'float("{text}")' if "n" in text and not isinstance(value, bool) else text
+
+
+POLARS = Dialect(
+    column=_column,
+    number=_number,
+    integer="{}.cast(pl.Int64)",
+    divisor='(pl.col("ts") * 0 + {})',
+    both="&",
+    either="|",
+    negation="(~{})",
+    equal="==",
+    unequal="!=",
+)
+
+
+def generate(declaration: Declaration) -> str:
+    """Return the source of a function `answer` of the tables of an input (`tables.Tables`)."""
+    steps = declaration.steps()
+    reads = "".join(f', "{column.name}"' for column in steps[0].reads)
+    numbered = '.with_row_index("order_")' if keeps_rows(declaration) else ""
+    lines = [f"rows = tables.events(0{reads}){numbered}  # in total order"]
+    if not keeps_rows(declaration):
+        lines.append('watermark = rows.select(pl.col("ts").max().fill_null(0)).collect().item()')
+    for number, part in enumerate(steps, start=1):
+        source = f"step_{number - 1}" if number > 1 else "rows"
+        lines += _Step(part, source, f"step_{number}").lines()
+    names = ", ".join(f'"{column.name}"' for column in declaration.output)
+    order = '"order_"'
+    if not keeps_rows(declaration):
+        ranked = ["rank"] if isinstance(declaration.step, TopStep) else []
+        key = [] if declaration.key is None else [declaration.key]
+        order = ", ".join(f'"{name}"' for name in ["ts", *key, *ranked])
+    lines.append(f"return step_{len(steps)}.sort({order}).select({names})")
+    body = "\n".join(f"    {line}" if line else "" for line in lines)
+    bins = BINS if "middle_of_bin(" in body else ""
+    return f"{HEAD}{bins}def answer(tables):\n{body}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Writes one step: the frame `name` from the frame `source`."""
+
+    declaration: Declaration
+    source: str
+    name: str
+
+    def lines(self) -> list[str]:
+        """Return the lines that compute the output of the step."""
+        step = self.declaration.step
+        if isinstance(step, WindowStep):
+            kinds = {COUNT: self._count_window, SESSION: self._session}
+            return kinds.get(step.kind, self._time_window)(step)
+        if isinstance(step, TopStep):
+            return self._top(step)
+        if isinstance(step, DeduplicateStep):
+            return self._deduplicate(step)
+        if isinstance(step, AlertStep):
+            return self._alert(step)
+        return self._select(step)
+
+    def _chain(self, calls: Sequence[str], *, end: str = "", name: str | None = None) -> list[str]:
+        """Return the assignment of a chain of calls on the source, after the filter."""
+        where = self.declaration.where
+        first = [] if where is None else [f".filter({self._condition(where)})"]
+        lines = "\n".join([*first, *calls]).split("\n")
+        return [
+            f"{name or self.name} = (",
+            f"    {self.source}",
+            *(f"    {line}" for line in lines),
+            f"){end}",
+        ]
+
+    def _condition(self, text: str) -> str:
+        condition = translate_expression(text, columns_before(self.declaration), POLARS)
+        return condition.bare if condition.constant is None else f"pl.lit({condition.constant})"
+
+    @property
+    def _key(self) -> list[str]:
+        return [] if self.declaration.key is None else [f'"{self.declaration.key}"']
+
+    def _over(self, *more: str) -> str:
+        keys = [*self._key, *more]
+        return f".over({', '.join(keys)})" if keys else ""
+
+    def _aggregates(self, step: WindowStep, groups: Sequence[str], more: Sequence[str] = ()) -> str:
+        """Return the calls that group and aggregate."""
+        ordered = adds_in_order(self.declaration)
+        values, bins = list(more), []
+        for name, aggregate in (step.result or {}).items():
+            values.append(f'{self._aggregate(aggregate, ordered)}.alias("{name}"),')
+            if aggregate.function is Function.PERCENTILE:
+                shape = Bins.of(aggregate)
+                limits = f"{_number(shape.smallest)}, {_number(shape.largest)}"
+                middle = f"middle_of_bin({_column(name)}, {limits}, {shape.steps})"
+                bins.append(f'.with_columns({middle}.alias("{name}"))')
+        lines = "\n".join(f"    {value}" for value in values)
+        return "\n".join([f".group_by({', '.join(groups)})\n.agg(\n{lines}\n)", *bins])
+
+    def _aggregate(self, aggregate: Aggregate, ordered: bool) -> str:
+        value = value_of_aggregate(aggregate, columns_before(self.declaration), POLARS)
+        if value is None:
+            return "pl.len()"
+        text, function = _as_column(value), aggregate.function
+        if function is Function.DISTINCT:
+            return f"{text}.n_unique()"
+        if function is Function.PERCENTILE:
+            rank = f"(pl.len() * {_number(float(aggregate.percent))} / (pl.len() * 0 + 100.0)).ceil().cast(pl.Int64)"
+            return f"{text}.cast(pl.Float64).sort().get({rank} - 1)"
+        if function in (Function.MIN, Function.MAX):
+            return f"{text}.{function.value}()"
+        in_order = ordered and value.dtype == FLOAT
+        total = f"{text}.cum_sum().last()" if in_order else f"{text}.sum()"
+        return f"({total} / pl.len())" if function is Function.MEAN else total
+
+    @property
+    def _results(self) -> str:
+        """The output columns after `ts`."""
+        return ", ".join(f'"{column.name}"' for column in self.declaration.output[1:])
+
+    def _time_window(self, step: WindowStep) -> list[str]:
+        return self._chain(
+            [
+                *_boundaries(step.size, step.advance),
+                '.filter(pl.col("end_") <= watermark)',
+                self._aggregates(step, [*self._key, '"end_"']),
+                f'.select(pl.col("end_").alias("ts"), {self._results})',
+            ]
+        )
+
+    def _session(self, step: WindowStep) -> list[str]:
+        pause = step.size
+        gap = f'pl.col("ts").diff(){self._over()} > {pause}'
+        last = _column("last")
+        return self._chain(
+            [
+                f'.with_columns(({gap}).fill_null(False).alias("starts_"))',
+                f'.with_columns(pl.col("starts_").cum_sum(){self._over()}.alias("session_"))',
+                self._aggregates(
+                    step,
+                    [*self._key, '"session_"'],
+                    ['pl.col("ts").first().alias("first"),', 'pl.col("ts").last().alias("last"),'],
+                ),
+                f'.with_columns(({last} - {last} % {pause} + {2 * pause}).alias("end_"))',
+                "# A later session of the key ends a session, and so does the end of a window of the pause.",
+                '.filter((pl.col("end_") <= watermark)',
+                f'    | (pl.col("session_") < pl.col("session_").max(){self._over()}))',
+                f'.select(pl.col("end_").alias("ts"), {self._results})',
+            ]
+        )
+
+    def _count_window(self, step: WindowStep) -> list[str]:
+        return self._chain(
+            [
+                f'.with_columns((pl.int_range(pl.len()){self._over()} // {step.size}).alias("window_"))',
+                self._aggregates(
+                    step,
+                    [*self._key, '"window_"'],
+                    [f'pl.col("{name}").last(),' for name in ("ts", "order_")]
+                    + ['pl.len().alias("rows_"),'],
+                ),
+                f'.filter(pl.col("rows_") == {step.size})',
+                f'.select("order_", "ts", {self._results})',
+                '.sort("order_")',
+            ]
+        )
+
+    def _top(self, step: TopStep) -> list[str]:
+        names = [step.by, *step.columns, "ts"]
+        order = ", ".join(f'"{name}"' for name in names)
+        descending = ", ".join(["True", *["False"] * (len(names) - 1)])
+        place = f"(pl.int_range(pl.len()){self._over(END)} + 1)"
+        return self._chain(
+            [
+                *_boundaries(step.size, step.size),
+                '.filter(pl.col("end_") <= watermark)',
+                f".sort({order}, descending=[{descending}])",
+                f'.with_columns({place}.alias("rank_"))',
+                f'.filter(pl.col("rank_") <= {step.most})',
+                ".select(",
+                '    pl.col("end_").alias("ts"),',
+                *(f"    {key}," for key in self._key),
+                '    pl.col("rank_").alias("rank"),',
+                *(f'    "{name}",' for name in names[:-1]),
+                '    pl.col("ts").alias("at"),',
+                ")",
+            ]
+        )
+
+    def _deduplicate(self, step: DeduplicateStep) -> list[str]:
+        (key,) = self._key
+        select = f'.select("order_", "ts", {self._results})'
+        if step.within is None:
+            return self._chain([f'.unique({key}, keep="first", maintain_order=True)', select])
+        rows, ts = f"rows_of_{self.name}", _column("ts")
+        following = f'{ts}.search_sorted({ts} + {step.within}, side="right").over({key})'
+        return [
+            *self._chain(
+                [
+                    ".with_columns(",
+                    f'    pl.int_range(pl.len()).over({key}).alias("number_"),',
+                    f'    {following}.cast(pl.Int64).alias("next_"),',
+                    f'    ({ts}.diff().over({key}) > {step.within}).fill_null(True).alias("first_"),',
+                    ")",
+                ],
+                end=".collect()",
+                name=rows,
+            ),
+            f'leaving = [{rows}.filter(pl.col("first_"))]',
+            "while len(leaving[-1]):  # the rows that leave next",
+            f'    later = leaving[-1].select({key}, pl.col("next_").alias("number_"))',
+            f'    later = later.join({rows}, on=[{key}, "number_"]).filter(~pl.col("first_"))',
+            f"    leaving.append(later.select({rows}.columns))",
+            f'{self.name} = pl.concat(leaving).lazy().sort("order_"){select}',
+        ]
+
+    def _alert(self, step: AlertStep) -> list[str]:
+        condition = self._condition(step.condition)
+        run = ", ".join([*self._key, '"run_"'])
+        since = '(pl.col("ts") - pl.col("since_"))'
+        return self._chain(
+            [
+                f'.with_columns(({condition}).alias("holds_"))',
+                f'.with_columns((~pl.col("holds_")).cum_sum(){self._over()}.alias("run_"))',
+                '.filter(pl.col("holds_"))',
+                f'.with_columns(pl.col("ts").first().over({run}).alias("since_"))',
+                f".filter({since} >= {step.lasting})",
+                f'.unique([{run}], keep="first", maintain_order=True)',
+                '.with_columns(pl.col("since_").alias("since"))',
+                f'.select("order_", "ts", {self._results})',
+            ]
+        )
+
+    def _select(self, step: SelectStep) -> list[str]:
+        values = []
+        for name, text in step.columns.items():
+            if text.isidentifier() and text not in ("True", "False"):
+                values.append(f'{_column(text)}.alias("{name}"),')
+            else:
+                value = translate_expression(text, columns_before(self.declaration), POLARS)
+                values.append(f'{_as_column(value)}.alias("{name}"),')
+        return self._chain(
+            [".select(", '    "order_",', '    "ts",', *(f"    {value}" for value in values), ")"]
+        )
+
+
+def _as_column(value: Translated) -> str:
+    """Return a value as an expression with a value for each row; a literal has one for all of them."""
+    if value.constant is None:
+        return value.text
+    if value.dtype == BOOL:
+        return f'(pl.col("ts") * 0 == {int(not value.constant)})'
+    zero = 'pl.col("ts") * 0' if value.dtype == INT else 'pl.col("ts") * 0.0'
+    return f"({zero} + {value.text})"
+
+
+def _boundaries(size: int, advance: int) -> list[str]:
+    """Return the calls that give each row the right boundaries of its windows, as `end_`."""
+    ts = _column("ts")
+    begin = f"{ts} - {ts} % {advance}"
+    if size == advance:
+        return [f'.with_columns(({begin} + {size}).alias("end_"))']
+    return [
+        f'.with_columns(pl.int_ranges({begin}, {ts} - {size}, -{advance}).alias("end_"))',
+        '.explode("end_")',
+        f'.with_columns(pl.col("end_") + {size})',
+    ]

@@ -1,0 +1,167 @@
+"""Declared workloads of every form, on random inputs: an engine's generated query answers as the reference engine.
+
+`python declared_workloads.py ENGINE VARIANT INPUTS [FORM...]` prints, by form, how many inputs had an output. Inputs
+have ties, several keys, pauses, negative times and values, one stream or two, and few rows or none.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import streamlab as lab
+from streamlab.engines.environment import activate
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.judge.verify import verify
+from streamlab.workloads.model import Input, Workload
+from streamlab.workloads.registry import workload
+from tests.engines.inputs import input_of
+from tests.engines.tasks import run_task, task_of
+
+
+def rows(events, seed):
+    """Rows, of which the tests use the types only."""
+    return {
+        "ts": np.arange(events),
+        "zone": np.arange(events),
+        "amount": np.arange(events),
+        "price": np.arange(events) / 3,
+        "open": np.arange(events) % 2 == 0,
+    }
+
+
+RESULT = {
+    "n": lab.count(),
+    "total": lab.sum("amount"),
+    "income": lab.sum("price * amount"),
+    "mean": lab.mean("amount"),
+    "price": lab.mean("price"),
+    "low": lab.min("amount - 3"),
+    "high": lab.max("price"),
+    "kinds": lab.distinct("amount"),
+    "opened": lab.sum("open"),
+    "p90": lab.percentile("price", 90),
+    "p50": lab.percentile("price / 7", 50.5, error=0.1, low=0.25),
+    "p20": lab.percentile("amount", 20, low=2, high=20),
+    "p80": lab.percentile("amount", 80, low=2, high=20),
+}
+
+
+def _declared() -> dict[str, Workload]:
+    tumbling = lab.window("5 ms", input=rows, key="zone", result=RESULT, name="tumbling")
+    whole = lab.window(
+        "7 ms", input=rows, result={"n": lab.count(), "s": lab.sum("price")}, name="unkeyed"
+    )
+    counted = lab.count_window(3, input=rows, key="zone", result=RESULT, name="count_window")
+    selected = lab.select(
+        {
+            "zone": "zone",
+            "amount": "amount",
+            "ratio": "price / 3 - -1",
+            "flag": "not open or zone >= 1",
+            "seen": "ts",
+            "one": "2 * 3",
+        },
+        input=rows,
+        where="-4 < amount <= 30 and (open or not zone) and price != 0.25",
+        name="select",
+    )
+    made = [
+        tumbling,
+        whole,
+        counted,
+        selected,
+        lab.window("9 ms", every="2 ms", input=rows, key="zone", result=RESULT, name="sliding"),
+        lab.window(
+            "5 ms",
+            every="3 ms",
+            input=rows,
+            key="amount",
+            where="price > 30 or open == 1",
+            result={"n": lab.count(), "s": lab.sum("price")},
+            name="filtered",
+        ),
+        lab.session("3 ms", input=rows, key="zone", result=RESULT, name="session"),
+        lab.session("2 ms", input=rows, result={"n": lab.count()}, name="session_unkeyed"),
+        lab.count_window(4, input=rows, result={"s": lab.sum("price")}, name="count_unkeyed"),
+        lab.top(2, by="price", size="5 ms", input=rows, key="zone", name="top"),
+        lab.top(3, by="amount", size="4 ms", input=rows, columns=["open", "zone"], name="top_rows"),
+        lab.deduplicate(key="amount", input=rows, name="deduplicate"),
+        lab.deduplicate(
+            key="zone", within="4 ms", input=rows, where="amount > 0", name="deduplicate_within"
+        ),
+        lab.alert(
+            "amount > 5", lasting="3 ms", input=rows, key="zone", columns=["price"], name="alert"
+        ),
+        lab.alert("price * 2 > 50", lasting="1 ms", input=rows, name="alert_unkeyed"),
+        lab.top(2, by="income", input=tumbling, name="top_of_windows"),
+        lab.window(
+            "10 ms",
+            input=tumbling,
+            where="n > 1",
+            result={"most": lab.max("n"), "income": lab.sum("income")},
+            name="window_of_windows",
+        ),
+        lab.deduplicate(key="n", input=counted, columns=["income", "zone"], name="distinct_counts"),
+        lab.count_window(
+            2, input=selected, key="zone", result={"s": lab.sum("ratio")}, name="counted_rows"
+        ),
+        lab.select({"twice": "income * 2", "zone": "zone"}, input=counted, name="select_counts"),
+    ]
+    return {workload.name: workload for workload in made}
+
+
+DECLARED = _declared()
+"""A workload for each form, each also an attribute of this module, where Spark's workers find it."""
+globals().update(DECLARED)
+
+
+def random_input(workload: Workload, seed: int) -> Input:
+    """Return an input with the columns that a workload reads."""
+    rng = np.random.default_rng(seed)
+    streams = []
+    for _ in range(int(rng.integers(1, 3))):
+        count = int(rng.choice([0, 1, 5, 40, 120]))
+        # Times with ties and with pauses.
+        ts = np.cumsum(rng.choice([0, 0, 1, 1, 2, 9], count)) - int(rng.integers(0, 80))
+        columns = {
+            "zone": rng.integers(-1, 3, count),
+            "amount": rng.integers(-6, 40, count),
+            "price": rng.choice([0.0, 0.25, 1.0, 2.0, 64.0, -1.0], count),
+            "open": rng.integers(0, 2, count).astype(np.bool_),
+        }
+        random = rng.random(count) < 0.7
+        columns["price"] = np.where(random, rng.random(count) * 100, np.abs(columns["price"]))
+        names = workload.program.event.names or ()
+        streams.append((0, ts, {name: columns[name] for name in names}))
+    return input_of(["row"], *streams)
+
+
+def main(engine_name: str, variant: str, inputs: str, *names: str) -> None:
+    """Try forms on inputs; a wrong answer ends the process."""
+    activate(engine_name)
+    engine = find_engine(engine_name)
+    for name in names or DECLARED:
+        made = workload(f"{__file__}:{name}")
+        answered = 0
+        for seed in range(int(inputs)):
+            data = random_input(made, seed)
+            with tempfile.TemporaryDirectory() as folder:
+                task = task_of(made, data, Path(folder), variant)
+                reason = engine.unsupported(task)
+                assert reason is None, reason
+                try:
+                    _, answer = run_task(engine, task)
+                    expected = made.oracle(task.dataset.load())
+                    found = verify(made, task.dataset, answer, expected)
+                    assert found.difference is None, found.difference
+                except BaseException as error:
+                    error.add_note(f"{name}, input {seed}")
+                    raise
+            answered += len(answer["ts"]) > 0
+        print(name, answered, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

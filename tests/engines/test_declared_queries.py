@@ -1,0 +1,189 @@
+"""Queries generated from declared workloads: their answers, their text, and what has none."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import streamlab as lab
+from streamlab.engines.declared_queries import GENERATED, generated_plan, untranslatable
+from streamlab.engines.duckdb.adapter import DuckdbEngine
+from streamlab.engines.polars.adapter import PolarsEngine
+from streamlab.engines.protocol import default_variant
+from streamlab.lab.cli import call
+from streamlab.workloads.registry import workload
+from tests.engines import declared_workloads
+from tests.engines.declared_workloads import DECLARED, rows
+from tests.engines.separate_environment import ROOT, requires_environment
+from tests.examples import examples
+
+BUSY = """
+import streamlab as lab
+
+def trips(events, seed):
+    return {"ts": range(events), "zone": range(events), "price": [1.5] * events}
+
+busy = lab.window(
+    "10 min",
+    input=trips,
+    key="zone",
+    where="price > 1 and not (zone == 3)",
+    result={"rides": lab.count(), "price": lab.max("price / 2")},
+)
+first = lab.top(2, by="rides", input=busy)
+"""
+SQL = """\
+WITH step_1 AS (
+    SELECT end_ AS ts, "zone", count(*) AS "rides",
+        max("price" / 2) AS "price"
+    FROM (
+        SELECT *, ts - (ts % 600000 + 600000) % 600000 + 600000 AS end_ FROM row_events
+        WHERE ("price" > 1) AND (NOT ("zone" = 3))
+    )
+    WHERE end_ <= (SELECT max(ts) FROM row_events)
+    GROUP BY "zone", end_
+), step_2 AS (
+    SELECT end_ AS ts, rank_ AS rank, "rides", "zone", "price", ts AS at
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY end_ ORDER BY "rides" DESC, "zone", "price", ts) AS rank_
+        FROM (
+            SELECT *, ts - (ts % 600000 + 600000) % 600000 + 600000 AS end_ FROM step_1
+        )
+        WHERE end_ <= (SELECT max(ts) FROM row_events)
+    )
+    WHERE rank_ <= 2
+)
+SELECT "ts", "rank", "rides", "zone", "price", "at"
+FROM step_2
+ORDER BY ts, rank
+"""
+
+
+def answer_counts(engine: str, variant: str, inputs: int, *names: str) -> dict[str, int]:
+    """Run forms on random inputs in another process; return on how many each had an output."""
+    done = subprocess.run(
+        [sys.executable, declared_workloads.__file__, engine, variant, str(inputs), *names],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {name: int(count) for name, count in map(str.split, done.stdout.splitlines())}
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(engine, marks=requires_environment(engine), id=engine.name)
+        for engine in (DuckdbEngine, PolarsEngine)
+    ],
+)
+def test_every_form_answers_as_the_reference_engine(engine):
+    inputs = examples(6)
+    counts = answer_counts(engine.name, GENERATED, inputs)
+    assert list(counts) == list(DECLARED)
+    assert min(counts.values()) >= inputs / 2
+
+
+@pytest.fixture
+def busy(tmp_path):
+    """A file of two declared workloads."""
+    file = tmp_path / "busy.py"
+    file.write_text(BUSY, encoding="utf-8")
+    return file
+
+
+def test_explain_prints_the_query_alone_and_what_it_costs(busy, capsys):
+    assert call(["explain", f"{busy}:first", "--engine", "duckdb"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == SQL
+    assert "generated from the declaration" in printed.err
+
+
+def test_explain_prints_python_for_polars(busy, capsys):
+    assert call(["explain", f"{busy}:busy", "--engine", "polars"]) == 0
+    source = capsys.readouterr().out
+    assert '.filter((pl.col("price") > 1) & (~(pl.col("zone") == 3)))' in source
+    compile(source, "generated", "exec")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("wordcount", "--engine", "duckdb"), 0, "FROM tweet_events"),
+        (("wordcount", "--engine", "polars"), 0, "engines.polars.queries.operators:wordcount"),
+        (("wordcount", "--engine", "multicore"), 0, "has no text of a query; it runs"),
+        (("wordcount", "--engine", "duck"), 2, "no engine 'duck'"),
+        (("wordcoun", "--engine", "duckdb"), 2, "did you mean wordcount"),
+        (
+            ("wordcount", "--engine", "duckdb", "--variant", "generated"),
+            2,
+            "declared workloads only",
+        ),
+        (("parametric", "--engine", "duckdb"), 2, "declared workloads only"),
+    ],
+)
+def test_explain_says_what_runs_or_why_nothing_does(arguments, code, text, capsys):
+    assert call(["explain", *arguments]) == code
+    printed = capsys.readouterr()
+    assert text in (printed.err if code else printed.out)
+
+
+@pytest.mark.parametrize("engine", [DuckdbEngine(), PolarsEngine()], ids=lambda engine: engine.name)
+def test_a_declared_workload_runs_generated_by_default(engine):
+    made = DECLARED["top"]
+    chosen = default_variant(engine.variants(), type(made.program), made.name)
+    assert chosen.name == GENERATED
+    assert chosen.lacks(made) is None
+    assert engine.properties(made.name, GENERATED)["PIP3"].holds
+    written = workload("wordcount")
+    assert default_variant(engine.variants(), type(written.program), written.name).name == "memory"
+
+
+def declared_with(**changes):
+    arguments = {"input": rows, "key": "zone", "result": {"n": lab.count()}, "name": "made"}
+    return lab.window("5 ms", **(arguments | changes))
+
+
+def dear(row):
+    return row.price > 30
+
+
+def reserved(events, seed):
+    return {"ts": np.arange(events), "src": np.arange(events), "Row": np.arange(events)}
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (
+            declared_with(where=dear),
+            "cannot translate the Python functions of made; use named aggregates",
+        ),
+        (declared_with(result={"s": lab.sum("price", exact=True)}), "drop exact=True"),
+        (lab.deduplicate(key="src", input=reserved, name="made"), "columns={'place': 'Row'}"),
+    ],
+)
+def test_what_cannot_be_translated_is_refused_with_a_remedy(made, reason):
+    assert reason in untranslatable(made)
+
+
+def test_a_sum_of_whole_numbers_can_be_exact():
+    assert untranslatable(declared_with(result={"s": lab.sum("amount", exact=True)})) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "cost"),
+    [
+        ("sliding", "sliding copies each row into its 5 windows"),
+        ("unkeyed", "unkeyed adds floats one by one, in the order of the rows"),
+        ("count_window", "count_window sorts the values of each window for a percentile"),
+        ("deduplicate_within", "deduplicate_within finds the rows of a key that leave one after"),
+    ],
+)
+def test_the_plan_says_what_is_slow_because_it_is_generated(name, cost):
+    assert cost in generated_plan(DECLARED[name].declaration)
+    assert "faster" not in generated_plan(DECLARED["top"].declaration)
