@@ -86,7 +86,7 @@ class InputColumns:
         return replace(self.source, ids=tuple(ids))
 
     def _is_ts(self, name: str) -> bool:
-        return isinstance(self.source, Table) and self._column_of(name) == self.source.ts
+        return isinstance(self.source, Table) and self._column_of(name) in self.source.times
 
     def _column_of(self, name: str) -> str:
         return self.source.columns.get(name, name) if isinstance(self.source, Table) else name

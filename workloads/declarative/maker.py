@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.times.duration import parse_duration
 from streamlab.workloads.datasets.user_input import InputFunction, input_function
 from streamlab.workloads.declarative import row_stages, windows
 from streamlab.workloads.declarative.aggregates import code_of_aggregates
@@ -27,7 +28,6 @@ from streamlab.workloads.declarative.declaration import (
     TopStep,
     WindowStep,
 )
-from streamlab.workloads.declarative.durations import parse_duration
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, parse_expression
 from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.input_columns import InputColumns
@@ -139,7 +139,8 @@ class Maker:
 
     def length(self, length: Length, what: str) -> int:
         """Return a length of time in the unit of event time."""
-        return parse_duration(length, self.columns.unit, f"{self.place}: {what}")
+        place = f"{self.place}: {what}"
+        return parse_duration(length, self.columns.unit, place, shortest=1, error=ModelError)
 
     def decorator(self, make: Callable[[ClassForm], Workload]) -> Decorator:
         """Return a decorator that makes the workload of a class."""

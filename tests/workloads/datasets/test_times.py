@@ -16,6 +16,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import arrow, csv
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 from streamlab.workloads.datasets.times.columns import Times
+from streamlab.workloads.datasets.times.duration import parse_duration
 from tests.workloads.datasets.tables.programs import SUMS, made
 
 APRIL_MS = 1_428_543_060_000
@@ -457,3 +458,37 @@ def test_a_pattern_of_fixed_width_is_read_as_strptime_reads_it(
             else:
                 since = exact - datetime(1970, 1, 1, tzinfo=UTC)
                 assert (times[row], row in bad) == (since // timedelta(milliseconds=1), False)
+
+
+@pytest.mark.parametrize(
+    ("duration", "unit", "units"),
+    [
+        ("15 min", "ms", 900_000),
+        ("1.5s", "ms", 1_500),
+        ("2 d", "s", 172_800),
+        ("2h", "us", 7_200_000_000),
+        ("0 s", "ns", 0),
+        (timedelta(hours=1), "us", 3_600_000_000),
+        (5, "s", 5),
+    ],
+)
+def test_durations_are_units_of_event_time(duration, unit, units):
+    assert parse_duration(duration, unit, "x") == units
+
+
+@pytest.mark.parametrize(
+    ("duration", "words"),
+    [
+        *(
+            (wrong, "x is .*; give a duration such as '15 min'")
+            for wrong in (True, "10", "min", 1.5)
+        ),
+        ("0.5 ms", "no multiple of 1 s"),
+        (-1, "give 1 s or more"),
+        ("0 s", "give 1 s or more"),
+        (1 << 60, "below 2\\^60 s"),
+    ],
+)
+def test_what_is_no_duration_is_refused(duration, words):
+    with pytest.raises(DatasetError, match=words):
+        parse_duration(duration, "s", "x", shortest=1)

@@ -4,50 +4,16 @@ Rows arrive in reading order. A row is as late as its time is before the latest 
 bound D this is a watermark that trails the latest time by D: rows behind it are late, the others are sorted by time.
 """
 
-import re
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.datasets.errors import DatasetError
-
 DROP, ERROR = "drop", "error"
 """What happens to late rows: left out and counted, or the import fails."""
 
 MOST_NAMED = 10
-_NS = {
-    "ns": 1,
-    "us": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "min": 60 * 10**9,
-    "h": 3_600 * 10**9,
-    "d": 86_400 * 10**9,
-}
-_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|ms|s|min|h|d)\s*")
-
-
-def parse_bound(text: str, unit: str, where: str) -> int:
-    """Return a duration such as `5 s` in units of event time.
-
-    Raises:
-        DatasetError: it is no duration, or no whole number of units.
-    """
-    match = _DURATION.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        raise DatasetError(
-            f"{where} is {text!r}; give a number and one of {', '.join(_NS)}, such as '5 s'"
-        )
-    units = Fraction(match[1]) * _NS[match[2]] / _NS[unit]
-    if units.denominator != 1 or units >= 2**62:
-        raise DatasetError(
-            f"{where} is {text!r}, which is no whole number of {unit}, the unit of event time, below 2^62; "
-            "give another duration, or a finer unit"
-        )
-    return int(units)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,9 +9,10 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, parse_bound
+from streamlab.workloads.datasets.tables.lateness import DROP, ERROR
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
+from streamlab.workloads.datasets.times.duration import parse_duration
 from streamlab.workloads.datasets.times.recognition import NAMES
 from streamlab.workloads.model.code.fingerprint import code_of
 
@@ -141,7 +142,7 @@ class Table:
         if self.unit not in UNITS:
             raise DatasetError(f"{where}: unit is {self.unit!r}; give one of {', '.join(UNITS)}")
         if self.out_of_order is not None:
-            parse_bound(self.out_of_order, self.unit, f"{where}: out_of_order")
+            parse_duration(self.out_of_order, self.unit, f"{where}: out_of_order")
         if self.late not in (DROP, ERROR):
             raise DatasetError(f"{where}: late is {self.late!r}; give drop or error")
         if self.late != DROP and self.out_of_order is None:
@@ -216,7 +217,7 @@ class Table:
         """Return the largest lateness in units of event time; None: no row is late."""
         if self.out_of_order is None:
             return None
-        return parse_bound(self.out_of_order, self.unit, "out_of_order")
+        return parse_duration(self.out_of_order, self.unit, "out_of_order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
