@@ -26,6 +26,7 @@ from streamlab.workloads.join_program import (
 )
 from streamlab.workloads.model import ModelError, OutputType, Workload
 from streamlab.workloads.model.answers.output_order import inferred_output, never
+from streamlab.workloads.model.operators.program import DROP
 from streamlab.workloads.user_workload import beside, caller_file, name_of_file, program_workload
 
 How = Literal["inner", "left", "asof"]
@@ -53,6 +54,7 @@ def join(
     types: Mapping[str, type] | None = None,
     every: int | str | None = None,
     most: int = 4096,
+    at_end: str = DROP,
     name: str | None = None,
     title: str | None = None,
 ) -> Workload:
@@ -67,7 +69,8 @@ def join(
       before all left rows.
 
     In `left` and `asof`, `matched` is False in rows without a partner: numbers of the right side are then 0, texts
-    are missing (number -1). A left row whose bound has not passed when the input ends gives no such row.
+    are missing (number -1). A left row whose bound has not passed when the input ends gives no such row, unless
+    `at_end` is "flush".
 
     The types of columns are those of the tables' first rows: int64, float64, bool or text, unless `types` has them.
 
@@ -86,6 +89,7 @@ def join(
         every: of `left`: the step in which rows without a partner leave; None: a tenth of the later bound.
         most: of `left`: the most partners that a row may have, and the most rows of one key that leave unmatched
             in a step; more end a run on compiled engines with an error.
+        at_end: of `left`: the end of the input leaves rows without a partner out ("drop") or in ("flush").
         name: as in `workload`.
         title: as in `workload`.
 
@@ -98,6 +102,10 @@ def join(
     unit = sides[LEFT].unit
     if how not in ("inner", "left", "asof"):
         raise ModelError(f"lab.join: how is {how!r}; give 'inner', 'left' or 'asof'")
+    if at_end != DROP and how != "left":
+        raise ModelError(
+            f"lab.join: at_end is {at_end!r}, which is only for how='left'; leave it out"
+        )
     columns = dict(zip((LEFT, RIGHT), (on, on) if isinstance(on, str) else on, strict=True))
     before, after = _bounds(within, how, unit)
     if START in (*sides[LEFT].times, *sides[RIGHT].times) and (how != "asof" or within is not None):
@@ -133,7 +141,8 @@ def join(
         program: Any = asof_join(shape, bounded=within is not None)
         output = OutputType(kinds=(shape.name,), depends=never, key_field=key)
     else:
-        program = inner_join(shape) if how == "inner" else left_join(shape)
+        query = inner_join(shape) if how == "inner" else left_join(shape)
+        program = replace(query, at_end=at_end)
         output = inferred_output(program)
     return replace(
         program_workload(

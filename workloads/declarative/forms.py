@@ -27,6 +27,7 @@ from streamlab.workloads.model import (
     ModelError,
     Workload,
 )
+from streamlab.workloads.model.operators.program import DROP
 
 
 @overload
@@ -38,6 +39,7 @@ def window(
     every: Length | None = None,
     key: str | None = None,
     where: Where | None = None,
+    at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload: ...
@@ -51,6 +53,7 @@ def window(
     every: Length | None = None,
     key: str | None = None,
     where: Where | None = None,
+    at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Decorator: ...
@@ -65,13 +68,13 @@ def window(
     every: Length | None = None,
     key: str | None = None,
     where: Where | None = None,
+    at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload | Decorator:
     """Declare windows of time, aligned to the epoch: tumbling, or with `every` sliding.
 
-    An output has the time of its window's end. A window without rows has no output, and so have windows that
-    are open when the input ends.
+    An output has the time of its window's end. A window without rows has no output.
 
     Args:
         size: a length of time such as "15 min", or a timedelta.
@@ -80,13 +83,15 @@ def window(
         every: the time between the beginnings of windows; None: `size`.
         key: the column whose values have separate windows; None: all rows together.
         where: which rows count: an expression such as "duration > 60", or a function of a row.
+        at_end: windows that are open when the input ends have no output ("drop"), or are closed ("flush"), with
+            those of the declared workload that makes the input.
         types: types of columns (int, float, bool, str), if the input's first rows do not show them.
         name: of the workload; None: the name of the file or the class.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "window")
+    maker = Maker.of(input, types, name, "window", at_end)
     size_units = maker.length(size, "the size of the window")
     advance = size_units if every is None else maker.length(every, "every")
     if advance > size_units:
@@ -107,6 +112,7 @@ def session(
     result: Mapping[str, Aggregate],
     key: str | None = None,
     where: Where | None = None,
+    at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload: ...
@@ -119,6 +125,7 @@ def session(
     input: Source,
     key: str | None = None,
     where: Where | None = None,
+    at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Decorator: ...
@@ -132,6 +139,7 @@ def session(
     result: Mapping[str, Aggregate] | None = None,
     key: str | None = None,
     where: Where | None = None,
+    at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload | Decorator:
@@ -143,7 +151,7 @@ def session(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "session")
+    maker = Maker.of(input, types, name, "session", at_end)
     units = maker.length(pause, "the pause that ends a session")
 
     def make(form: ClassForm | None) -> Workload:
@@ -214,6 +222,7 @@ def top(
     key: str | None = None,
     columns: Sequence[str] | None = None,
     where: Where | None = None,
+    at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload:
@@ -230,13 +239,14 @@ def top(
         key: the column whose values have separate first rows; None: all rows together.
         columns: further columns of the output; None: all of a declared workload, none of another input.
         where: as for `window`.
+        at_end: as for `window`.
         types: as for `window`.
         name: as for `window`.
 
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "top")
+    maker = Maker.of(input, types, name, "top", at_end)
     check_count(most, maker.place, "most")
     return maker.top(most, by, size, key, columns, where)
 

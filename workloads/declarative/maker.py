@@ -42,6 +42,7 @@ from streamlab.workloads.model import (
     Workload,
 )
 from streamlab.workloads.model.answers.output_order import inferred_output
+from streamlab.workloads.model.operators.program import DROP, FLUSH
 from streamlab.workloads.model.pipeline.program import Stage
 from streamlab.workloads.user_workload import name_of_file, program_workload
 
@@ -86,6 +87,7 @@ class Maker:
         file: the file of the declaration; None: there is none.
         name: of the workload, as the user gave it.
         place: of the declaration, for messages.
+        at_end: what the end of the input does to open windows: `Query.at_end`.
     """
 
     columns: InputColumns
@@ -93,10 +95,16 @@ class Maker:
     file: str | None
     name: str | None
     place: str
+    at_end: str
 
     @classmethod
     def of(
-        cls, source: Source, types: Mapping[str, type] | None, name: str | None, form: str
+        cls,
+        source: Source,
+        types: Mapping[str, type] | None,
+        name: str | None,
+        form: str,
+        at_end: str = DROP,
     ) -> "Maker":
         """Return the maker for a public function `form`, which its user called two frames above.
 
@@ -106,6 +114,8 @@ class Maker:
         frame = sys._getframe(_FRAMES + 1)
         file = frame.f_globals.get("__file__")
         place = f"lab.{form} ({file or '<no file>'}:{frame.f_lineno})"
+        if at_end not in (DROP, FLUSH):
+            raise ModelError(f"{place}: at_end is {at_end!r}; give {DROP} or {FLUSH}")
         before = declaration = None
         table: Table | InputFunction
         if isinstance(source, Workload):
@@ -135,7 +145,7 @@ class Maker:
         columns = InputColumns(
             label=label, source=table, unit=unit, types=types or {}, declaration=declaration
         )
-        return cls(columns=columns, before=before, file=file, name=name, place=place)
+        return cls(columns=columns, before=before, file=file, name=name, place=place, at_end=at_end)
 
     def length(self, length: Length, what: str) -> int:
         """Return a length of time in the unit of event time."""
@@ -461,7 +471,9 @@ class _Declared:
         if program is not None and not isinstance(program, Query):
             raise self._other_model("windows of time", "rows")
         operators = (*(() if program is None else program.operators), operator)
-        return self._workload(Query(name=self.name, operators=operators))
+        ends = {self.maker.at_end, *([] if program is None else [program.at_end])}
+        at_end = FLUSH if FLUSH in ends else DROP
+        return self._workload(Query(name=self.name, operators=operators, at_end=at_end))
 
     def pipeline(self, stage: Stage) -> Workload:
         """Return the workload whose last stage is `stage`."""

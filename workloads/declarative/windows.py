@@ -146,12 +146,13 @@ def session(
         "add(s, t)",
     ]
     is_over = f"if s.{_OPEN} != 0 and s.{_LAST} + {pause} < s.left"
-    expire = ["s = w[0]", f"{is_over} + {pause}:", "    give(s, out)"]
-    slide = ["s = w[0]", f"{is_over}:", "    reset(s)"]  # `left` has advanced
+    expire = ["s = w[0]", f"{is_over} + {2 * pause}:", "    give(s, out)"]
+    slide = ["s = w[0]", f"{is_over} + {pause}:", "    reset(s)"]  # `left` has advanced
     return Operator(
         name=name,
         inputs=(source,),
-        window=Window(advance=pause, size=pause, type=SINGLE),
+        # A flushed end reaches the size beyond the last row, and so the multiple of the pause at which it is over.
+        window=Window(advance=pause, size=2 * pause, type=SINGLE),
         output=fields_of(output),
         state=state,
         keys=_keys(key, where),

@@ -113,6 +113,17 @@ def test_a_left_join_also_gives_rows_without_partner_when_their_bound_has_passed
     assert answer["ts"][alone].tolist() == leaves[alone].tolist()
 
 
+@pytest.mark.parametrize("every", [1, 7])
+def test_a_flushed_left_join_gives_every_left_row(tmp_path, every):
+    left, right = random_rows(5, 60, 300, "amount"), random_rows(6, 30, 300, "price")
+    pairs = pairs_within(left, right, 20, 20)
+    alone = left[~left.index.isin(pairs["row"])]
+    expected = pd.concat([pairs, alone]).drop(columns="row")
+    assert len(expected) > len(left_within(left, right, 20, 20, every))
+    subject = joined(left, right, how="left", within=20, every=every, at_end="flush")
+    check(subject, tmp_path, expected, native=False)
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("bound", [None, 25, 0])
 def test_an_as_of_join_gives_each_left_row_its_latest_right_row(tmp_path, seed, bound):

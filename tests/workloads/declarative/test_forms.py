@@ -221,6 +221,24 @@ def test_sessions_end_after_a_pause(named, tmp_path):
     assert (expected.rides > 1).any() and (expected.rides == 1).any()
 
 
+def test_a_flushed_end_closes_windows_and_sessions(rides, tmp_path):
+    source, result = table_of(rides), {"rides": lab.count()}
+    windows = lab.window(
+        "15 min", key="station", input=source, result=result, at_end="flush", name="windows"
+    )
+    grouped = tumbling(rides, QUARTER).groupby(["ts", "station"])
+    assert_rows(answer_of(windows, tmp_path), grouped.size().reset_index(name="rides"))
+    sessions = lab.session(
+        "3 min", key="station", input=source, result=result, at_end="flush", name="sessions"
+    )
+    grouped = sessions_of(rides, 3 * MINUTE).groupby(["station", "number"])
+    sizes = grouped.size().reset_index(name="rides")
+    actual = answer_of(sessions, tmp_path)
+    assert sorted(zip(actual.station, actual.rides, strict=True)) == sorted(
+        zip(sizes.station, sizes.rides, strict=True)
+    )
+
+
 @pytest.mark.parametrize("named", [True, False], ids=["aggregates", "class"])
 def test_count_windows_hold_a_number_of_rows(rides, named, tmp_path):
     if named:
