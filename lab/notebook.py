@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.cells import Trial
@@ -18,8 +20,15 @@ from streamlab.lab.matrix.run_arguments import RunArguments
 from streamlab.lab.matrix.toml_table import read_text
 from streamlab.lab.runner.execution import execute
 from streamlab.lab.runner.run_plan import plan_run
+from streamlab.lab.runner.stored_answer import read_answer
+from streamlab.reports.figures.throughput import shared_scale, throughput_panel
 from streamlab.reports.numbers import number_of
 from streamlab.reports.page import render_tables, write_report
+from streamlab.reports.palette import engine_colours
+from streamlab.reports.summary import Cell, summarise
+from streamlab.results.compare import METRICS, Ratio
+from streamlab.results.compare import compare as compare_runs
+from streamlab.results.query import Spread
 from streamlab.results.schema import TrialRow
 from streamlab.results.store import Run, read_run
 from streamlab.results.table import as_table
@@ -32,8 +41,13 @@ from streamlab.workloads.model import Workload
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 _LOG = logging.getLogger("lab.run")
+_SEED = 1
+"""Of the intervals of `MeasuredRun.compare`, which are then the same on every call."""
+_MEDIANS = ("latency_p99_ns", "cpu_s_per_million", "peak_rss_bytes")
+_RATIO_COLUMNS = ("cell", "metric", "old", "new", "ratio", "low", "high", "p", "verdict")
 _ROW_EM, _FRAME_EM = 4, 24
 """Height of the frame in a notebook, in em: per cell, and for the rest. Longer tables scroll."""
 
@@ -55,6 +69,78 @@ class MeasuredRun:
         types = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
         frame: pd.DataFrame = as_table(self._read().rows).to_pandas(types_mapper=types.get)
         return frame
+
+    def summary(self) -> "pd.DataFrame":
+        """Return one row per cell: medians over its fresh processes, with the range of the rates.
+
+        The columns are `workload`, `label` (of its input), `engine` (a reader's name), `workers`, `unit` (of hand-over), `status`, `n`
+        (processes), `throughput_eps` (events/s) with `lowest_eps` and `highest_eps`, `latency_p99_ns`,
+        `cpu_s_per_million` (events) and `peak_rss_bytes`. Only verified cells have numbers.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_summary_row(cell) for cell in summarise(self._read().rows)])
+
+    def compare(
+        self, other: "MeasuredRun | Path | str", metrics: Sequence[str] = ("throughput", "cpu")
+    ) -> "pd.DataFrame":
+        """Return the ratios of this run's cells to those of an earlier run, as `lab compare OTHER THIS`.
+
+        The columns are `cell`, `metric`, `old`, `new`, `ratio` (new / old, of medians), `low` and `high` (95 %),
+        `p` and `verdict`.
+
+        Raises:
+            LabError: a metric is unknown.
+            IncomparableError: the runs may not be compared; the message names what differs.
+        """
+        import pandas as pd
+
+        if unknown := [name for name in metrics if name not in METRICS]:
+            raise LabError(f"metrics has {unknown[0]!r}; use some of {', '.join(METRICS)}")
+        old = read_run(other.path if isinstance(other, MeasuredRun) else Path(other))
+        chosen = [METRICS[name] for name in metrics]
+        compared = compare_runs(old, self._read(), np.random.default_rng(_SEED), metrics=chosen)
+        return pd.DataFrame(
+            [_ratio_row(ratio) for ratio in compared.ratios], columns=list(_RATIO_COLUMNS)
+        )
+
+    def answers(self, cell: str | None = None) -> "pd.DataFrame":
+        """Return the answer that the verified cells gave, with texts and times decoded.
+
+        Args:
+            cell: a pattern of cells, if the run has several answers.
+
+        Raises:
+            LabError: there is no verified answer, or there are several.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(read_answer(self.path, cell, None).columns)
+
+    def figure(self, workload: str | None = None) -> "Figure":
+        """Return a matplotlib figure of a workload's rates by number of workers, as in the report.
+
+        Args:
+            workload: its name; None: the only one.
+
+        Raises:
+            LabError: the run has no verified rate of it, or `workload` is missing and there are several.
+        """
+        cells = summarise(self._read().rows)
+        rated = [cell for cell in cells if cell.throughput_eps is not None]
+        names = list(dict.fromkeys(cell.workload for cell in rated))
+        name = names[0] if workload is None and len(names) == 1 else workload
+        if name not in names:
+            raise LabError(
+                f"{self.path.name}: workload is {workload!r}; give one with verified rates: "
+                f"{', '.join(names) or 'there is none'}"
+            )
+        chosen = [cell for cell in rated if cell.workload == name]
+        scale = shared_scale(chosen)
+        assert scale is not None, "a rate is above 0"
+        colours = engine_colours(cell.engine for cell in cells)
+        figure = throughput_panel(name, chosen, colours, scale).axes.figure
+        return cast("Figure", figure)
 
     def report(self, out: Path | str | None = None) -> Path:
         """Write the report page and return its path; by default into the run's directory."""
@@ -82,6 +168,32 @@ class MeasuredRun:
         )
 
 
+def _summary_row(cell: Cell) -> dict[str, Any]:
+    rate = cell.throughput_eps
+    return {
+        "workload": cell.workload,
+        "label": cell.label,
+        "engine": cell.engine_label,
+        "workers": cell.workers,
+        "unit": None if cell.conditions is None else str(cell.conditions.unit),
+        "status": cell.status,
+        "n": sum(cell.statuses.values()),
+        "throughput_eps": None if rate is None else rate.median,
+        "lowest_eps": None if rate is None else rate.low,
+        "highest_eps": None if rate is None else rate.high,
+        **{name: _median(getattr(cell, name)) for name in _MEDIANS},
+    }
+
+
+def _median(spread: Spread | None) -> float | None:
+    return None if spread is None else spread.median
+
+
+def _ratio_row(ratio: Ratio) -> dict[str, Any]:
+    names = dict.fromkeys(_RATIO_COLUMNS[:-1])
+    return {**{name: getattr(ratio, name) for name in names}, "verdict": ratio.word}
+
+
 @check_arguments(LabError)
 def run(
     matrix: Path | str | None = None,
@@ -97,6 +209,7 @@ def run(
     dataset: str | None = None,
     query: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    load: Mapping[str, Any] | None = None,
     only: Sequence[str] = (),
     out: Path | str | None = None,
     master: str = DEFAULT_MASTER,
@@ -121,6 +234,7 @@ def run(
         dataset: start of a dataset's id, to use that dataset instead of generated input.
         query: query parameters of the workload.
         options: options of the engines; `engine.option` sets it for one engine.
+        load: offered load, with the keys of a matrix's `[[load]]`, such as {"rate_eps": 100_000, "window_s": 5}.
         only: patterns; run only the cells whose id matches one of them.
         out: folder in which the run's directory is made; None: the default folder of runs.
         master: Spark master for datasets.
@@ -139,6 +253,7 @@ def run(
         "dataset": dataset,
         "query": query,
         "options": options,
+        "load": load,
     }
     settings = {name: value for name, value in arguments.items() if value not in (None, (), [], {})}
     folder = None

@@ -22,6 +22,7 @@ class RunArguments:
         engines: names, or `name/variant`, repeated for several variants of an engine.
         workers: numbers of workers, for engines that are not sequential.
         options: options of the engines; `engine.option` applies to one engine only.
+        load: the keys of a matrix's `[[load]]`; empty: as fast as possible.
 
     Raises:
         LabError: a number of workers or a batch is not a whole number of at least 1, or generated input is
@@ -39,6 +40,7 @@ class RunArguments:
     seed: int | None = None
     dataset: str | None = None
     query: Mapping[str, Any] = field(default_factory=dict)
+    load: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, numbers in (("workers", self.workers), ("batch", self.batch)):
@@ -72,6 +74,7 @@ class RunArguments:
                 "run": {"name": name, "repetitions": self.repetitions},
                 "workload": [{"name": reference, **keys} for reference in workloads],
                 "engine": [self._engine(engine) for engine in dict.fromkeys(self.engines)],
+                "load": [dict(self.load)] if self.load else None,
             }
         )
 

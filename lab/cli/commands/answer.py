@@ -1,64 +1,18 @@
 """Implements `lab answer`."""
 
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.table import print_columns
-from streamlab.lab.errors import LabError
-from streamlab.lab.runner.run_plan import read_plan
+from streamlab.lab.runner.stored_answer import read_answer
 from streamlab.reports.numbers import number_of
-from streamlab.results.schema import OK, TrialRow
-from streamlab.results.store import read_run
-from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.decoded_answer import decode_answer
-from streamlab.workloads.datasets.oracle_cache import expected
 
 
 def answer(run: str, pattern: str | None, head: int | None, root: Path) -> None:
-    """Show the answer that the verified cells of RUN gave, with texts and times decoded.
-
-    Verified answers equal the expected one, which is stored with the dataset.
-    """
-    run_dir = find_run(run, root)
-    stored = read_run(run_dir)
-    rows = [row for row in stored.rows if pattern is None or fnmatchcase(row.cell, pattern)]
-    row = _verified(rows, run_dir, pattern)
-    plan = read_plan(run_dir)
-    entry = next(cell.entry for cell in plan.cells if cell.id == row.cell)
-    workload = entry.bound()
-    if workload.code() != stored.meta.code.get(entry.key):
-        raise LabError(
-            f"{run_dir}: the code of workload {entry.key} was edited since the run; run it again, or "
-            "restore the code"
-        )
-    assert row.dataset is not None, "a verified trial has an input"
-    dataset = Catalog.default().get(row.dataset)
-    columns = expected(workload, dataset)
-    count = len(columns["ts"])
-    shown = {name: values[:head] for name, values in columns.items()}
-    print_columns(decode_answer(workload, dataset, shown))
-    cells = sorted({r.cell for r in rows if r.status == OK and _key(r) == _key(row)})
-    more = "" if head is None or head >= count else f", the first {head} of them shown"
-    echo(f"{number_of(count, 'row')}{more}; the answer of {', '.join(cells)}", err=True)
-
-
-def _verified(rows: list[TrialRow], run_dir: Path, pattern: str | None) -> TrialRow:
-    """Return a verified trial of the only answer of these trials."""
-    verified = {_key(row): row for row in rows if row.status == OK}
-    if len(verified) == 1:
-        return next(iter(verified.values()))
-    cells = list(dict.fromkeys(row.cell for row in rows))
-    if verified:
-        several = ", ".join(row.cell for row in verified.values())
-        raise LabError(f"{run_dir.name} has several answers; choose one with --cell: {several}")
-    if pattern is not None and not cells:
-        raise LabError(f"{run_dir.name} has no cell that matches {pattern!r}")
-    statuses = ", ".join(dict.fromkeys(f"{row.cell}: {row.status}" for row in rows))
-    raise LabError(f"{run_dir.name} has no verified answer ({statuses or 'no trials'})")
-
-
-def _key(row: TrialRow) -> tuple[str | None, ...]:
-    """Return what determines an answer: workload, query parameters and input."""
-    return row.workload, row.workload_query, row.dataset
+    """Show the answer that the verified cells of RUN gave, with texts and times decoded."""
+    stored = read_answer(find_run(run, root), pattern, head)
+    print_columns(stored.columns)
+    more = f", the first {head} of them shown" if head is not None and head < stored.count else ""
+    rows = number_of(stored.count, "row")
+    echo(f"{rows}{more}; the answer of {', '.join(stored.cells)}", err=True)

@@ -63,6 +63,36 @@ def test_a_run_is_a_frame_with_a_row_a_trial_and_shows_itself_as_the_tables_of_t
     assert 'sandbox="allow-scripts"' in shown
 
 
+def test_a_run_gives_its_summary_ratios_and_figure(dataset):
+    def measure():
+        asked = {"dataset": dataset[:12], "repetitions": 2, "options": {"rate_eps": 1_000_000}}
+        return lab.run(workloads=["event_window"], engines=["fake/correct", "fake/lose"], **asked)
+
+    old, new = measure(), measure()
+    summary = new.summary()
+    assert summary["status"].to_list() == ["ok", "wrong_output"]
+    assert summary["n"].to_list() == [2, 2]
+    rates = new.frame().query("status == 'ok'")["throughput_eps"]
+    assert summary["throughput_eps"][0] == rates.median() and summary["throughput_eps"].isna()[1]
+    assert summary["lowest_eps"][0] == rates.min() and summary["highest_eps"][0] == rates.max()
+    compared = new.compare(old, metrics=["throughput"])
+    (ratio,) = compared["ratio"]
+    assert ratio == compared["new"][0] / compared["old"][0] == rates.median() / compared["old"][0]
+    with pytest.raises(LabError, match="metrics has 'speed'; use some of"):
+        new.compare(old.path, metrics=["speed"])
+    assert new.figure().axes and new.figure("event_window").axes
+    with pytest.raises(LabError, match="give one with verified rates: event_window"):
+        new.figure("wordcount")
+
+
+def test_a_run_under_a_load_gives_its_answer(tmp_path):
+    load = {"rate_eps": 2_000, "warm_up_s": 0.2, "window_s": 0.5}
+    run = lab.run(workloads=["event_window"], engines=["fake/correct"], events=4_000, load=load)
+    assert run.frame()["offered_eps"].to_list() == [pytest.approx(2_000)]
+    answers = run.answers()
+    assert list(answers.columns) == ["ts", "sum"] and len(answers) > 0
+
+
 def test_workers_that_a_sequential_engine_does_not_get_are_logged(dataset, caplog):
     asked = {"dataset": dataset[:12], "workers": [1, 2]}
     run = lab.run(workloads=["event_window"], engines=["reference"], **asked)

@@ -1,0 +1,78 @@
+"""Reads the answer that the verified cells of a stored run gave."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from streamlab.lab.errors import LabError
+from streamlab.lab.runner.run_plan import read_plan
+from streamlab.results.schema import OK, TrialRow
+from streamlab.results.store import read_run
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.decoded_answer import decode_answer
+from streamlab.workloads.datasets.oracle_cache import expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer:
+    """An answer.
+
+    Attributes:
+        columns: its rows, or the first of them, by column; texts and times are decoded.
+        count: the number of all rows.
+        cells: the cells that gave it.
+    """
+
+    columns: Mapping[str, Sequence[object]]
+    count: int
+    cells: tuple[str, ...]
+
+
+def read_answer(run_dir: Path, pattern: str | None, head: int | None) -> StoredAnswer:
+    """Return the answer of the verified cells that match a pattern (None: all), or its first rows.
+
+    Verified answers equal the expected one, which is stored with the dataset.
+
+    Raises:
+        LabError: there is none, there are several, or the workload was edited since.
+    """
+    stored = read_run(run_dir)
+    rows = [row for row in stored.rows if pattern is None or fnmatchcase(row.cell, pattern)]
+    row = _verified(rows, run_dir, pattern)
+    entry = next(cell.entry for cell in read_plan(run_dir).cells if cell.id == row.cell)
+    workload = entry.bound()
+    if workload.code() != stored.meta.code.get(entry.key):
+        raise LabError(
+            f"{run_dir}: the code of workload {entry.key} was edited since the run; run it again, or "
+            "restore the code"
+        )
+    assert row.dataset is not None, "a verified trial has an input"
+    dataset = Catalog.default().get(row.dataset)
+    columns = expected(workload, dataset)
+    shown = {name: values[:head] for name, values in columns.items()}
+    return StoredAnswer(
+        columns=decode_answer(workload, dataset, shown),
+        count=len(columns["ts"]),
+        cells=tuple(sorted({r.cell for r in rows if r.status == OK and _key(r) == _key(row)})),
+    )
+
+
+def _verified(rows: list[TrialRow], run_dir: Path, pattern: str | None) -> TrialRow:
+    """Return a verified trial of the only answer of these trials."""
+    verified = {_key(row): row for row in rows if row.status == OK}
+    if len(verified) == 1:
+        return next(iter(verified.values()))
+    cells = list(dict.fromkeys(row.cell for row in rows))
+    if verified:
+        several = ", ".join(row.cell for row in verified.values())
+        raise LabError(f"{run_dir.name} has several answers; choose one with --cell: {several}")
+    if pattern is not None and not cells:
+        raise LabError(f"{run_dir.name} has no cell that matches {pattern!r}")
+    statuses = ", ".join(dict.fromkeys(f"{row.cell}: {row.status}" for row in rows))
+    raise LabError(f"{run_dir.name} has no verified answer ({statuses or 'no trials'})")
+
+
+def _key(row: TrialRow) -> tuple[str | None, ...]:
+    """Return what determines an answer: workload, query parameters and input."""
+    return row.workload, row.workload_query, row.dataset
