@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.cells import Trial
@@ -40,7 +42,6 @@ from streamlab.workloads.default_folders import runs, set_cache_variables
 from streamlab.workloads.model import Workload
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 _LOG = logging.getLogger("lab.run")
@@ -58,32 +59,27 @@ class MeasuredRun:
 
     path: Path
 
-    def frame(self) -> "pd.DataFrame":
+    def frame(self) -> pd.DataFrame:
         """Return one row per trial, in the order of execution, with the columns of `results/schema.py`.
 
         Integers and booleans use pandas' nullable types. Only verified trials have rates.
         """
-        import pandas as pd
-        import pyarrow as pa
-
         types = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
         frame: pd.DataFrame = as_table(self._read().rows).to_pandas(types_mapper=types.get)
         return frame
 
-    def summary(self) -> "pd.DataFrame":
+    def summary(self) -> pd.DataFrame:
         """Return one row per cell: medians over its fresh processes, with the range of the rates.
 
-        The columns are `workload`, `label` (of its input), `engine` (a reader's name), `workers`, `unit` (of hand-over), `status`, `n`
-        (processes), `throughput_eps` (events/s) with `lowest_eps` and `highest_eps`, `latency_p99_ns`,
-        `cpu_s_per_million` (events) and `peak_rss_bytes`. Only verified cells have numbers.
+        The columns are `workload`, `label` (of its input), `engine` (a reader's name), `workers`, `unit` (of
+        hand-over), `status`, `n` (processes), `throughput_eps` (events/s) with `lowest_eps` and `highest_eps`,
+        `latency_p99_ns`, `cpu_s_per_million` (events) and `peak_rss_bytes`. Only verified cells have numbers.
         """
-        import pandas as pd
-
         return pd.DataFrame([_summary_row(cell) for cell in summarise(self._read().rows)])
 
     def compare(
         self, other: "MeasuredRun | Path | str", metrics: Sequence[str] = ("throughput", "cpu")
-    ) -> "pd.DataFrame":
+    ) -> pd.DataFrame:
         """Return the ratios of this run's cells to those of an earlier run, as `lab compare OTHER THIS`.
 
         The columns are `cell`, `metric`, `old`, `new`, `ratio` (new / old, of medians), `low` and `high` (95 %),
@@ -93,8 +89,6 @@ class MeasuredRun:
             LabError: a metric is unknown.
             IncomparableError: the runs may not be compared; the message names what differs.
         """
-        import pandas as pd
-
         if unknown := [name for name in metrics if name not in METRICS]:
             raise LabError(f"metrics has {unknown[0]!r}; use some of {', '.join(METRICS)}")
         old = read_run(other.path if isinstance(other, MeasuredRun) else Path(other))
@@ -104,7 +98,7 @@ class MeasuredRun:
             [_ratio_row(ratio) for ratio in compared.ratios], columns=list(_RATIO_COLUMNS)
         )
 
-    def answers(self, cell: str | None = None) -> "pd.DataFrame":
+    def answers(self, cell: str | None = None) -> pd.DataFrame:
         """Return the answer that the verified cells gave, with texts and times decoded.
 
         Args:
@@ -113,8 +107,6 @@ class MeasuredRun:
         Raises:
             LabError: there is no verified answer, or there are several.
         """
-        import pandas as pd
-
         return pd.DataFrame(read_answer(self.path, cell, None).columns)
 
     def figure(self, workload: str | None = None) -> "Figure":

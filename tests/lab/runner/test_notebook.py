@@ -87,7 +87,13 @@ def test_a_run_gives_its_summary_ratios_and_figure(dataset):
 
 def test_a_run_under_a_load_gives_its_answer(tmp_path):
     load = {"rate_eps": 2_000, "warm_up_s": 0.2, "window_s": 0.5}
-    run = lab.run(workloads=["event_window"], engines=["fake/correct"], events=4_000, load=load)
+    run = lab.run(
+        workloads=["event_window"],
+        engines=["fake/correct"],
+        events=4_000,
+        params={"values_per_barrier": 10},
+        load=load,
+    )
     assert run.frame()["offered_eps"].to_list() == [pytest.approx(2_000)]
     answers = run.answers()
     assert list(answers.columns) == ["ts", "sum"] and len(answers) > 0
