@@ -93,11 +93,29 @@ class InputColumns:
         ]
 
     def source_of(self, columns: Iterable[Column]) -> Table | InputFunction:
-        """Return the source, with dictionaries for those of its columns that hold texts."""
+        """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
         if self.declaration is not None:
             return self.source
-        ids = dict.fromkeys((*self.source.ids, *(c.name for c in columns if c.dictionary)))
-        return replace(self.source, ids=tuple(ids))
+        read = {column.name: column for column in columns}
+        if not isinstance(self.source, Table):
+            texts = (name for name, column in read.items() if column.dictionary)
+            return replace(self.source, ids=tuple(dict.fromkeys((*self.source.ids, *texts))))
+        table = self.source
+
+        def of_read(settings: Mapping[str, Any]) -> dict[str, Any]:
+            """Leave out settings of columns that exist and are not read; the others are mistakes."""
+            unread = [name for name in settings if name not in read]
+            names = {*table.columns, *table.derive, *self._sampled()} if unread else set()
+            return {name: each for name, each in settings.items() if name not in {*unread} & names}
+
+        return replace(
+            table,
+            columns=of_read(table.columns),
+            fill=of_read(table.fill),
+            scale=of_read(table.scale),
+            derive=of_read(table.derive),
+            ids=tuple(name for name, column in read.items() if column.dictionary),
+        )
 
     def _is_ts(self, name: str) -> bool:
         return isinstance(self.source, Table) and self._column_of(name) in self.source.times

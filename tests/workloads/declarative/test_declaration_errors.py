@@ -136,6 +136,21 @@ def test_a_column_that_no_program_can_read_gets_another_name(declare, name):
     assert name in str(raised.value)
 
 
+def test_a_table_may_describe_columns_that_are_not_read():
+    table = lab.arrays(
+        {"at": [1, 2], "start station": ["a", "b"], "paid": [1.5, 2], "seats": [1, 2]},
+        ts="at",
+        columns={"station": "start station", "price": "paid"},
+        ids=["station"],
+        fill={"seats": 1, "price": 2, "bik": 3},
+        scale={"price": 100},
+        derive={"is_a": ("start station", lambda text: text == "a")},
+    )
+    made = lab.window("1 min", input=table, result={"n": lab.sum("seats")}, name="seats")
+    assert (made.source.columns, made.source.ids, made.source.derive) == ({}, (), {})
+    assert (made.source.fill, made.source.scale) == ({"seats": 1, "bik": 3}, {})
+
+
 def test_digits_after_a_leading_zero_are_a_text():
     table = lab.arrays({"at": [1, 2], "zip": ["00501", "10011"]}, ts="at")
     made = lab.window("1 min", key="zip", input=table, result={"n": lab.count()}, name="zips")
