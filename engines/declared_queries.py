@@ -15,7 +15,6 @@ from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
 from streamlab.engines.protocol import Variant
 from streamlab.workloads.declarative.declaration import (
     COUNT,
-    SESSION,
     SLIDING,
     Aggregate,
     Column,
@@ -74,9 +73,6 @@ def untranslatable(workload: Workload) -> str | None:
             "declare it (lab.window, lab.session, lab.top, ...), or run it on an engine for any program"
         )
     for part in declaration.steps():
-        before = part.before
-        if before and isinstance(before.step, WindowStep) and before.step.kind == SESSION:
-            return f"cannot translate {part.name}: its input {before.name} is sessions, which end a query"
         if part.user_functions:
             return (
                 f"cannot translate the Python functions of {part.name}; use named aggregates "

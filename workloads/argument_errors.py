@@ -55,7 +55,9 @@ def _mistake(
             return f"there is no argument {name!r}; {remedy}{'' if remedy.endswith('?') else ';'}"
     positional = [name for name, p in parameters.items() if p.kind is not Parameter.KEYWORD_ONLY]
     if len(by_position) > len(positional):
-        return f"only {', '.join(positional)} may be given without its name, got {len(by_position)} values;"
+        if not parameters:
+            return f"it takes no arguments, got {len(by_position)};"
+        return f"only {', '.join(positional) or 'none'} may be given without its name, got {len(by_position)} values;"
     present = {*positional[: len(by_position)], *by_name}
     missing = [
         n for n, p in parameters.items() if p.default is Parameter.empty and n not in present

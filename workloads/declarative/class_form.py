@@ -124,11 +124,11 @@ def row_columns(user: UserFunction, row: str, columns: InputColumns) -> list[Col
 
 
 def _refuse_text_comparison(user: UserFunction, row: str, name: str) -> None:
-
     for node in ast.walk(user.tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            texts = any(isinstance(s, ast.Constant) and isinstance(s.value, str) for s in sides)
+            parts = [part for side in sides for part in ast.walk(side)]
+            texts = any(isinstance(p, ast.Constant) and isinstance(p.value, str) for p in parts)
             if texts and any(ast.unparse(side) == f"{row}.{name}" for side in sides):
                 raise ModelError(
                     f"{user.place(node)}: column {name} holds texts, which are numbered in the order of "

@@ -1,10 +1,12 @@
 """Finds the columns of an input and their types: of a table, a function that makes events, or a workload.
 
-A table's columns get their types from its declared schema, or for texts from the first rows: int64 if all
-cells are whole numbers, else float64, else bool, else texts, which a dictionary numbers. A declared type
-(`types={"price": float}`) has precedence; if all columns that are read have one, no file is opened.
+A table's columns get their types from its declared schema, or for texts from the first rows, as those of joins
+(`header_types`); texts are numbered by a dictionary. With `max_bad`, as many cells may be of another type. A declared
+type (`types={"price": float}`) has precedence; if all columns that are read have one, no file is opened.
 """
 
+import keyword
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -16,8 +18,8 @@ import numpy as np
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table
-from streamlab.workloads.datasets.tables.cells import fits, is_text, plain
-from streamlab.workloads.datasets.tables.header_types import read_header
+from streamlab.workloads.datasets.tables.cells import fits, is_text, plain, with_point
+from streamlab.workloads.datasets.tables.header_types import has_codes, read_header, type_of_cells
 from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW
 from streamlab.workloads.datasets.user_input import InputFunction
 from streamlab.workloads.declarative.declaration import Column, Declaration
@@ -35,7 +37,17 @@ _TYPES: dict[object, np.dtype[Any] | None] = {
     str: None,
 }
 """The dtype of each declared type; None: texts."""
+_OTHER_USES = RESERVED | {"tag"}
+FIELD_NAMES = "names of fields are those of Python, without keywords and without _ in front"
 _GUESSES = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.bool_))
+
+
+def is_field_name(name: object) -> bool:
+    """Return whether generated code can read a field of this name, and named tuples can have it."""
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        return False
+    # Python normalizes names in code, but not those of fields.
+    return not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,14 +88,34 @@ class InputColumns:
         """Return the names of all columns that can be read."""
         if self.declaration is not None:
             return [column.name for column in self.declaration.output[1:]]
-        return [name for name in self._sampled() if name not in RESERVED and not self._is_ts(name)]
+        return [
+            name for name in self._sampled() if name not in _OTHER_USES and not self._is_ts(name)
+        ]
 
     def source_of(self, columns: Iterable[Column]) -> Table | InputFunction:
-        """Return the source, with dictionaries for those of its columns that hold texts."""
+        """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
         if self.declaration is not None:
             return self.source
-        ids = dict.fromkeys((*self.source.ids, *(c.name for c in columns if c.dictionary)))
-        return replace(self.source, ids=tuple(ids))
+        read = {column.name: column for column in columns}
+        if not isinstance(self.source, Table):
+            texts = (name for name, column in read.items() if column.dictionary)
+            return replace(self.source, ids=tuple(dict.fromkeys((*self.source.ids, *texts))))
+        table = self.source
+
+        def of_read(settings: Mapping[str, Any]) -> dict[str, Any]:
+            """Leave out settings of columns that exist and are not read; the others are mistakes."""
+            unread = [name for name in settings if name not in read]
+            names = {*table.columns, *table.derive, *self._sampled()} if unread else set()
+            return {name: each for name, each in settings.items() if name not in {*unread} & names}
+
+        return replace(
+            table,
+            columns=of_read(table.columns),
+            fill=of_read(table.fill),
+            scale=of_read(table.scale),
+            derive=of_read(table.derive),
+            ids=tuple(name for name, column in read.items() if column.dictionary),
+        )
 
     def _is_ts(self, name: str) -> bool:
         return isinstance(self.source, Table) and self._column_of(name) in self.source.times
@@ -97,7 +129,12 @@ class InputColumns:
                 if column.name == name:
                     return column
             raise self._unknown(name, place)
-        if name in RESERVED:
+        if not is_field_name(name):
+            raise ModelError(
+                f"{place}: a program cannot read a column {name!r}; {FIELD_NAMES}: give the column another "
+                f"name by columns={{'NAME': {name!r}}} of {self.label}"
+            )
+        if name in _OTHER_USES:
             raise ModelError(
                 f"{place}: {name} is a name that every row has for another purpose; give the column "
                 f'another name: columns={{"row_{name}": "{name}"}} of {self.label}'
@@ -137,26 +174,19 @@ class InputColumns:
 
     def _dtype(self, name: str, cells: "pa.Array", place: str) -> np.dtype[Any] | None:
         """Return the type of a column; None: texts."""
-        kind = cells.type
-        if pa.types.is_boolean(kind):
-            return np.dtype(np.bool_)
-        if pa.types.is_integer(kind):
-            return np.dtype(np.int64)
-        if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            return np.dtype(np.float64)
-        if not is_text(kind):
-            raise ModelError(
-                f"{place}: column {name} of {self.label} is of type {kind}; a program reads numbers, "
-                "booleans and texts"
-            )
+        table = self.source if isinstance(self.source, Table) else None
+        if table is not None:
+            cells = with_point(cells, table.decimal)[0]
+        dtype = type_of_cells(cells, f"{place}: column {name} of {self.label}")
+        if dtype is not None or table is None or not table.max_bad or not is_text(cells.type):
+            return dtype
         # `numbers` would convert arrays, for which PyArrow imports pandas; trials must not.
         texts = [text.strip() for text in cells.to_pylist() if text is not None]
         filled = [text for text in texts if text]
-        most_bad = self.source.max_bad if isinstance(self.source, Table) else 0
-        for dtype in _GUESSES if filled else ():
-            bad = (text for text in filled if not fits(text, dtype))
-            if next(islice(bad, most_bad, None), None) is None:
-                return dtype
+        for guess in _GUESSES if filled and not has_codes(cells) else ():
+            bad = (text for text in filled if not fits(text, guess))
+            if next(islice(bad, table.max_bad, None), None) is None:
+                return guess
         return None
 
     def _sampled(self) -> "dict[str, pa.Array]":

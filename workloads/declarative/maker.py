@@ -30,7 +30,7 @@ from streamlab.workloads.declarative.declaration import (
 )
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, parse_expression
 from streamlab.workloads.declarative.generated_code import define
-from streamlab.workloads.declarative.input_columns import InputColumns
+from streamlab.workloads.declarative.input_columns import FIELD_NAMES, InputColumns, is_field_name
 from streamlab.workloads.declarative.user_functions import read_function
 from streamlab.workloads.model import (
     InputType,
@@ -125,6 +125,10 @@ class Maker:
                     f"{place}: input is workload {source.name}, which is a written program; give a table, a "
                     "function that makes events, or a workload declared by lab.window and the like"
                 )
+            if isinstance(declaration.step, WindowStep) and declaration.step.kind == SESSION:
+                raise ModelError(
+                    f"{place}: input {source.name} is sessions, which end a program; read its input"
+                )
             table, label, unit = source.source, f"workload {source.name}", declaration.unit
         elif isinstance(source, Table):
             table = source if file is None else source.relative_to(Path(file).absolute().parent)
@@ -139,8 +143,9 @@ class Maker:
             label = f"input {getattr(source, '__qualname__', repr(source))}"
         else:
             raise ModelError(
-                f'{place}: input is {source!r:.60}; give a table such as csv("data.csv", ts="time"), a '
-                "function that makes events, or a declared workload"
+                f"{place}: input is {source if isinstance(source, str) else type(source).__name__!r}; give a "
+                'table such as lab.csv("data.csv", ts="time") or lab.frame(data, ts="time"), a function that '
+                "makes events, or a declared workload"
             )
         columns = InputColumns(
             label=label, source=table, unit=unit, types=types or {}, declaration=declaration
@@ -221,6 +226,10 @@ class Maker:
             "output": output,
         }
         if kind == SESSION:
+            if self.before is not None:
+                raise ModelError(
+                    f"{self.place}: sessions read a table or a function, not workload {self.before.name}"
+                )
             return declare.query(windows.session(pause=size, **common))
         shape = Window(advance=advance, size=size)
         return declare.query(windows.time_window(window=shape, **common))
@@ -331,6 +340,8 @@ class Maker:
             raise ModelError(f"{self.place}: columns is empty; name at least one column")
         for name, text in chosen.items():
             place = f"{self.place}: column {name}"
+            if not isinstance(text, str):
+                raise ModelError(f"{place} is {text!r:.60}; give an expression as a text")
             if text != "ts" and text.isidentifier():
                 column = self.columns.find(text, place)
                 reads.append(column)
@@ -400,15 +411,15 @@ class Maker:
         output = (TS, *([] if key is None else [key]), *first, *then)
         names = [column.name for column in output]
         for name in names:
-            if names.count(name) > 1 or not name.isidentifier():
+            if not is_field_name(name):
+                raise ModelError(
+                    f"{self.place}: the output has a column {name!r}; {FIELD_NAMES}: rename it"
+                )
+            if names.count(name) > 1:
                 taken = [c.name for c in (TS, *([] if key is None else [key]), *first)]
                 raise ModelError(
-                    f"{self.place}: the output has a column {name!r}, which is "
-                    + (
-                        "no name of Python's form; rename it"
-                        if not name.isidentifier()
-                        else f"there twice (besides the result it has {', '.join(taken)}); rename it"
-                    )
+                    f"{self.place}: the output has a column {name!r}, which is there twice (besides the "
+                    f"result it has {', '.join(taken)}); rename it"
                 )
         return output
 

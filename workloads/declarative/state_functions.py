@@ -37,6 +37,8 @@ def bin_of(value: Any, steps: int, lowest: int, octaves: int) -> int:
     """Return the counter of a value in a histogram from 2**lowest to 2**(lowest + octaves)."""
     if value < 0:
         return 0
+    if value == math.inf:  # it has no exponent
+        return 2 + octaves * steps
     fraction, exponent = math.frexp(value)
     octave = exponent - 1 - lowest
     if octave < 0 or value == 0:

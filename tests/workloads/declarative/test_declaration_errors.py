@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import streamlab as lab
+from streamlab.workloads.declarative.state_functions import bin_of
 from streamlab.workloads.model import ModelError
 from streamlab.workloads.registry import workload
 from tests.workloads.declarative.declared_runs import random_rides, table_of
@@ -78,6 +79,7 @@ def file_of(folder: Path, text: str) -> str:
         ('"station"', '"price"', r"key is price, a column of floats"),
         ('"rides": self', '"station": self', r"column 'station', which is there twice"),
         ("ride.duration", "(ride.station == 'Broadway')", r"station holds texts, .* is never true"),
+        ("ride.duration", "(ride.station in ('A', 'B'))", r"station holds texts, .* is never true"),
         ("self.count += 1", "self.help()", r"self.help is no field of the state"),
         ("window(", "windw(", r"has no attribute 'windw'"),
         ("key=", "kye=", r"there is no argument 'kye'; did you mean key\?"),
@@ -109,12 +111,61 @@ def test_a_class_that_declares_no_window(before, after, message, tmp_path):
         ({"n": lab.sum("station")}, "column station holds texts, which have no numbers"),
         ({"n": lab.distinct("price")}, "column price is float64; expected whole numbers or texts"),
         ({"n": lab.sum("durations")}, "no column 'durations'; did you mean duration"),
-        ({"no name": lab.count()}, "no name of Python's form"),
+        *(({name: lab.count()}, "names of fields are") for name in ("no name", "class", "_n", 1)),
     ],
 )
 def test_aggregates_that_do_not_fit(result, message):
     with pytest.raises(ModelError, match=message):
         lab.window("1 min", input=RIDES, result=result)
+
+
+@pytest.mark.parametrize(
+    "name", ["class", "start station", "_bike", "\ufb01eld", "tag", 'bike), print("read"']
+)
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda name, rows: lab.window("1 min", input=rows, result={"n": lab.distinct(name)}),
+        lambda name, rows: lab.deduplicate(key=name, input=rows),
+        lambda name, rows: lab.top(1, by=name, size="1 min", input=rows),
+    ],
+)
+def test_a_column_that_no_program_can_read_gets_another_name(declare, name):
+    with pytest.raises(ModelError, match=r"another name.*columns=") as raised:
+        declare(name, lab.arrays({"at": [1, 2], "bike": [1, 2], name: [1, 2]}, ts="at"))
+    assert name in str(raised.value)
+
+
+def test_a_table_may_describe_columns_that_are_not_read():
+    table = lab.arrays(
+        {"at": [1, 2], "start station": ["a", "b"], "paid": [1.5, 2], "seats": [1, 2]},
+        ts="at",
+        columns={"station": "start station", "price": "paid"},
+        ids=["station"],
+        fill={"seats": 1, "price": 2, "bik": 3},
+        scale={"price": 100},
+        derive={"is_a": ("start station", lambda text: text == "a")},
+    )
+    made = lab.window("1 min", input=table, result={"n": lab.sum("seats")}, name="seats")
+    assert (made.source.columns, made.source.ids, made.source.derive) == ({}, (), {})
+    assert (made.source.fill, made.source.scale) == ({"seats": 1, "bik": 3}, {})
+
+
+def test_digits_after_a_leading_zero_are_a_text():
+    table = lab.arrays({"at": [1, 2], "zip": ["00501", "10011"]}, ts="at")
+    made = lab.window("1 min", key="zip", input=table, result={"n": lab.count()}, name="zips")
+    assert made.declaration.column("zip").dictionary == "zip"
+
+
+def test_a_decimal_comma_makes_a_number():
+    table = lab.arrays({"at": [1, 2], "price": ["1,5", "2"]}, ts="at", decimal=",")
+    made = lab.window("1 min", input=table, result={"sum": lab.sum("price")}, name="prices")
+    assert made.declaration.column("sum").dtype == np.float64
+
+
+def test_infinity_is_the_largest_value_of_a_histogram():
+    bins = {"steps": 2, "lowest": 0, "octaves": 20}
+    assert bin_of(np.inf, **bins) == bin_of(1e300, **bins) > bin_of(1e6, **bins)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +175,25 @@ def test_aggregates_that_do_not_fit(result, message):
         (lambda: lab.percentile("price", 101), "give a number above 0, at most 100"),
         (lambda: lab.percentile("price", 50, error=0.0001, high=1e300), "counters per window"),
         (lambda: lab.window("1 min", every="2 min", input=RIDES), "more than the size"),
-        (lambda: lab.window("1 min", input=3), "input is 3; give a table"),
+        (lambda: lab.window("1 min", input=3), "input is 'int'; give a table .* lab.frame"),
+        (lambda: lab.count("price"), "lab.count: it takes no arguments, got 1"),
+        (lambda: lab.select({"one": 1}, input=RIDES), "column one is 1; give an expression"),
+        (
+            lambda: lab.session(
+                "1 min",
+                input=lab.window("1 min", input=RIDES, result={"n": lab.count()}, name="rides"),
+                result={"n": lab.count()},
+            ),
+            "sessions read a table or a function, not workload rides",
+        ),
+        (
+            lambda: lab.top(
+                1,
+                by="n",
+                input=lab.session("1 min", input=RIDES, result={"n": lab.count()}, name="visits"),
+            ),
+            "input visits is sessions, which end a program",
+        ),
         (lambda: lab.count_window(0, input=RIDES), "rows is 0; give a whole number"),
         (lambda: lab.top(3, by="price", input=RIDES), "give the size of the window"),
         (lambda: lab.top(3, by="station", size="1 h", input=RIDES), "no column of numbers"),

@@ -115,7 +115,7 @@ def type_of_cells(column: "pa.Array", place: str) -> np.dtype[Any] | None:
     texts = texts.filter(pc.fill_null(pc.not_equal(texts, ""), False))
     if not len(texts) or has_hexadecimal(texts):
         return TEXT
-    if pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
+    if has_codes(texts):
         return TEXT
     if pc.all(pc.is_in(pc.utf8_lower(texts), pa.array(["true", "false"]))).as_py():
         return np.dtype(np.bool_)
@@ -126,3 +126,8 @@ def type_of_cells(column: "pa.Array", place: str) -> np.dtype[Any] | None:
             continue
         return np.dtype(target)
     return TEXT
+
+
+def has_codes(texts: "pa.Array") -> bool:
+    """Return whether a text has digits after a leading zero, as in a postal code."""
+    return bool(pc.any(pc.match_substring_regex(pc.utf8_trim_whitespace(texts), _CODE)).as_py())
