@@ -142,7 +142,7 @@ def test_an_answer_is_compared_with_the_kept_one_which_a_container_does_not_see(
     answer = oracle_cache.expected(workload("event_window"), dataset)
     (kept,) = oracle_cache.cached_answers(dataset.streams[0].path.parent)
     made_from = oracle_cache._hash(workload("event_window"), dataset)
-    oracle_cache._write(kept, {**answer, "sum": answer["sum"] + 1}, made_from)
+    oracle_cache._write(kept, {**answer, "sum": answer["sum"] + 1}, made_from, None)
     row = trial("correct")
     assert (row["status"], row["wrong"]) == ("wrong_output", len(answer["ts"]))
     log = (tmp_path / "trial.log").read_text()

@@ -260,7 +260,8 @@ class _Whole(_Exact):
             yield from self._module(module, home)
 
     def _module(self, module: ModuleType, home: str) -> Iterator[bytes]:
-        if _is_foreign(module.__name__, home) or _is_shared(module.__name__):
+        # By name, since the module may stand for one that has not been loaded.
+        if _is_foreign_name(module.__name__, home) or _is_shared(module.__name__):
             yield _reference(None, module.__name__)
             return
         if repeated := list(self.again(module)):
