@@ -174,7 +174,7 @@ def _without_stamps(kind: "pa.DataType") -> "pa.DataType":
 
 
 def _parse_lines(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
-    """Return the columns of all objects, line by line, and the lines that are none."""
+    """Return the columns of all objects, line by line, and the lines that hold no object."""
     objects: list[dict[str, Any]] = []
     bad: Bad = {}
     for index, line in enumerate(record_lines(records)):
