@@ -200,6 +200,12 @@ def keeps_rows(declaration: Declaration) -> bool:
     return not in_time and not isinstance(step, TopStep)
 
 
+def order_of_windows(declaration: Declaration) -> tuple[str, ...]:
+    """Return the columns that order the outputs of a step on windows of time."""
+    key = () if declaration.key is None else (declaration.key,)
+    return ("ts", *key, *(("rank",) if isinstance(declaration.step, TopStep) else ()))
+
+
 def adds_in_order(declaration: Declaration) -> bool:
     """Return whether the model fixes the order in which a step adds floats."""
     return declaration.before is None or keeps_rows(declaration)

@@ -11,6 +11,7 @@ import numpy as np
 from streamlab.engines.base import BatchEngine
 from streamlab.engines.conditions import DECODING, FILE, MEMORY, READING, WHOLE, Conditions
 from streamlab.engines.declared_queries import GENERATED, generated_plan
+from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import Property, Task, Variant
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import arrow_type
@@ -113,8 +114,15 @@ class TableEngine(BatchEngine):
         return {"PIP1": free, "PIP2": free, "PIP3": derived}
 
     def generate(self, declaration: Declaration) -> str:
-        """Return the text of the query for a declaration that `untranslatable` accepts."""
-        raise NotImplementedError(f"engine {self.name} has no variant {GENERATED}")
+        """Return the text of the query for a declaration that `untranslatable` accepts.
+
+        Raises:
+            UnsupportedError: the engine translates none.
+        """
+        raise UnsupportedError(
+            f"engine {self.name} translates no declaration; its class must define generate() for the "
+            f"variant {GENERATED}, or leave the variant out"
+        )
 
     def query_text(self, workload: Workload, variant: str) -> str:
         """Return the text of the query for a workload, or the name of the function that has it."""

@@ -14,6 +14,7 @@ from streamlab.engines.declared_queries import (
     adds_in_order,
     columns_before,
     keeps_rows,
+    order_of_windows,
     translate_expression,
     value_of_aggregate,
 )
@@ -84,9 +85,10 @@ def generate(declaration: Declaration) -> list[str]:
         source = f"step_{number - 1}" if number > 1 else EVENTS
         tables += _Step(part, source, f"step_{number}").tables()
     columns = [_quote(column.name) for column in declaration.output]
-    ranked = ["rank"] if isinstance(declaration.step, TopStep) else []
-    key = [] if declaration.key is None else [_quote(declaration.key)]
-    order = ORDER if keeps_rows(declaration) else ", ".join(["ts", *key, *ranked])
+    order = ORDER
+    if not keeps_rows(declaration):
+        names = order_of_windows(declaration)
+        order = ", ".join(name if name in ("ts", "rank") else _quote(name) for name in names)
     recursive = "RECURSIVE " if any("UNION ALL\n" in table for table in tables) else ""
     query = (
         f"WITH {recursive}{', '.join(tables)}\n"

@@ -13,6 +13,7 @@ from streamlab.engines.declared_queries import (
     adds_in_order,
     columns_before,
     keeps_rows,
+    order_of_windows,
     translate_expression,
     value_of_aggregate,
 )
@@ -87,9 +88,7 @@ def generate(declaration: Declaration) -> str:
     names = ", ".join(f'"{column.name}"' for column in declaration.output)
     order = '"order_"'
     if not keeps_rows(declaration):
-        ranked = ["rank"] if isinstance(declaration.step, TopStep) else []
-        key = [] if declaration.key is None else [declaration.key]
-        order = ", ".join(f'"{name}"' for name in ["ts", *key, *ranked])
+        order = ", ".join(f'"{name}"' for name in order_of_windows(declaration))
     lines.append(f"return step_{len(steps)}.sort({order}).select({names})")
     body = "\n".join(f"    {line}" if line else "" for line in lines)
     bins = BINS if "middle_of_bin(" in body else ""
