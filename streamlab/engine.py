@@ -40,6 +40,7 @@ from streamlab.engines.declared_queries import (
     columns_before,
     generated_variant,
     keeps_rows,
+    order_of_windows,
     translate_expression,
     value_of_aggregate,
 )
@@ -141,6 +142,7 @@ __all__ = [
     "modules_in",
     "no_events",
     "options_of",
+    "order_of_windows",
     "translate_expression",
     "value_of_aggregate",
 ]
