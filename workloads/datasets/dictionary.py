@@ -1,7 +1,7 @@
-"""Numbers texts in order of first appearance and writes the numbering to a dictionary file."""
+"""Numbers texts, some first ones and the others in order of appearance, and writes the numbering to a dictionary file."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ from streamlab.workloads.model import ListColumn
 
 
 class Numbering:
-    """Numbers texts in order of first appearance. Holds all distinct texts in memory."""
+    """Numbers `first` texts, and others in order of appearance. Holds all distinct texts in memory."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
+    def __init__(self, first: Iterable[str] = ()) -> None:
+        self._known = {text: number for number, text in enumerate(first)}
 
     def __len__(self) -> int:
         return len(self._known)

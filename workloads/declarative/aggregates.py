@@ -4,8 +4,8 @@
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from streamlab.workloads.declarative.declaration import Aggregate, Column, Funct
 from streamlab.workloads.declarative.expressions import (
     BOOL,
     FLOAT,
+    HELPERS,
     INT,
+    Columns,
     Expression,
     parse_expression,
 )
@@ -54,13 +56,13 @@ def mean(of: str, *, exact: bool = False) -> Aggregate:
 
 @check_arguments(ModelError)
 def min(of: str) -> Aggregate:
-    """Return the smallest value of a column or an expression."""
+    """Return the smallest value of a column or an expression; NaN if all are NaN."""
     return Aggregate(function=Function.MIN, of=of)
 
 
 @check_arguments(ModelError)
 def max(of: str) -> Aggregate:
-    """Return the largest value of a column or an expression."""
+    """Return the largest value of a column or an expression; NaN if all are NaN."""
     return Aggregate(function=Function.MAX, of=of)
 
 
@@ -152,6 +154,7 @@ class AggregateCode:
         output: the output columns.
         reads: the columns of the row.
         names: names that the code uses.
+        result: the aggregates, whose expressions have numbers for texts.
     """
 
     state: list[tuple[Any, ...]] = field(default_factory=lambda: [(ROWS, np.int64)])
@@ -159,11 +162,12 @@ class AggregateCode:
     values: list[str] = field(default_factory=list)
     output: list[Column] = field(default_factory=list)
     reads: list[Column] = field(default_factory=list)
-    names: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=lambda: dict(HELPERS))
+    result: dict[str, Aggregate] = field(default_factory=dict)
 
 
 def code_of_aggregates(
-    result: Mapping[str, Aggregate], find: Callable[[str], Column], place: str
+    result: Mapping[str, Aggregate], columns: Columns, place: str
 ) -> AggregateCode:
     """Return the code of the aggregates of a window, by output column.
 
@@ -179,12 +183,15 @@ def code_of_aggregates(
             )
         where = f"{place}, {name}: {aggregate.function.value}"
         writer = _Writer(code, number, name, aggregate, where)
+        code.result[name] = aggregate
         if aggregate.function is Function.COUNT:
             writer.give(f"s.{ROWS}", INT)
         elif aggregate.function is Function.DISTINCT:
-            writer.distinct(find(aggregate.of))
+            writer.distinct(columns.find(aggregate.of))
         else:
-            writer.of_expression(parse_expression(aggregate.of, find, where))
+            expression = parse_expression(aggregate.of, columns, where)
+            code.result[name] = replace(aggregate, of=expression.text)
+            writer.of_expression(expression)
     return code
 
 
@@ -195,7 +202,7 @@ class _Writer:
         self, code: AggregateCode, number: int, name: str, aggregate: Aggregate, where: str
     ) -> None:
         self._code, self._name, self._aggregate, self._where = code, name, aggregate, where
-        self._field = f"{aggregate.function.value}_{number}_"
+        self._field = f"{name}_{number}_"  # messages name it
 
     def give(self, value: str, dtype: np.dtype[Any]) -> None:
         """Add the expression of the result."""
@@ -225,19 +232,20 @@ class _Writer:
     def of_expression(self, expression: Expression) -> None:
         """Write an aggregate of an expression."""
         self._code.reads += expression.columns
-        value = expression.over("t")
+        value = expression.code
         dtype = INT if expression.dtype == BOOL else expression.dtype
         function = self._aggregate.function
         if function in (Function.SUM, Function.MEAN):
             self._sum(value, dtype, mean=function is Function.MEAN)
         elif function is Function.PERCENTILE:
-            self._percentile(value)
+            self._percentile(value if dtype == FLOAT else f"float({value})")
         else:
             sign = "<" if function is Function.MIN else ">"
             self._code.state.append((self._field, dtype))
+            is_nan = f" or s.{self._field} != s.{self._field}" if expression.may_be_nan else ""
             self._code.adding += [
                 f"v = {value}",
-                f"if s.{ROWS} == 1 or v {sign} s.{self._field}:",
+                f"if s.{ROWS} == 1 or v {sign} s.{self._field}{is_nan}:",
                 f"    s.{self._field} = v",
             ]
             self.give(f"s.{self._field}", dtype)
@@ -253,7 +261,7 @@ class _Writer:
             self._code.state.append((self._field, dtype))
             self._code.adding.append(f"{total} += {value}")
         if mean:
-            self.give(f"{total} / s.{ROWS}", FLOAT)
+            self.give(f"float({total}) / s.{ROWS}", FLOAT)
         else:
             self.give(total, dtype)
 
@@ -261,7 +269,8 @@ class _Writer:
         bins = Bins.of(self._aggregate)
         self._code.names |= {"bin_of": bin_of, "value_at": value_at, "ceil": math.ceil}
         self._code.state.append((self._field, np.int32, (bins.count,)))
-        bin_code = f"bin_of({value}, {bins.steps}, {bins.lowest}, {bins.octaves})"
+        high = float(self._aggregate.high)
+        bin_code = f"bin_of({value}, {bins.steps}, {bins.lowest}, {bins.octaves}, {high!r})"
         self._code.adding.append(f"s.{self._field}[{bin_code}] += 1")
         rank = f"int(ceil(s.{ROWS} * {float(self._aggregate.percent)!r} / 100))"
         self.give(f"value_at(s.{self._field}, {rank}, {bins.steps}, {bins.lowest})", FLOAT)

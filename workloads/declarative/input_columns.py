@@ -7,7 +7,7 @@ type (`types={"price": float}`) has precedence; if all columns that are read hav
 
 import keyword
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -69,6 +69,11 @@ class InputColumns:
     declaration: Declaration | None
     _sample: "dict[str, pa.Array] | None" = field(default=None)
     _known: dict[str, Column] = field(default_factory=dict)
+    _texts: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, texts in self.source.first_texts.items():
+            self._texts[name] = list(texts)
 
     def find(self, name: str, place: str) -> Column:
         """Return a column.
@@ -80,9 +85,17 @@ class InputColumns:
             self._known[name] = self._find(name, place)
         return self._known[name]
 
-    def finder(self, place: str) -> Callable[[str], Column]:
-        """Return a function from a name to its column."""
-        return lambda name: self.find(name, place)
+    def finder(self, place: str) -> "Finder":
+        """Return the columns for expressions at a place."""
+        return Finder(columns=self, place=place)
+
+    def number_of(self, column: Column, text: str) -> int:
+        """Return the number of a text of a column: the dictionary begins with the texts of expressions."""
+        assert column.dictionary is not None, "callers check that it holds texts"
+        texts = self._texts.setdefault(column.dictionary, [])
+        if text not in texts:
+            texts.append(text)
+        return texts.index(text)
 
     def names(self) -> Sequence[str]:
         """Return the names of all columns that can be read."""
@@ -94,12 +107,14 @@ class InputColumns:
 
     def source_of(self, columns: Iterable[Column]) -> Table | InputFunction:
         """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
+        first_texts = {name: tuple(texts) for name, texts in self._texts.items()}
         if self.declaration is not None:
-            return self.source
+            return replace(self.source, first_texts=first_texts)
         read = {column.name: column for column in columns}
         if not isinstance(self.source, Table):
             texts = (name for name, column in read.items() if column.dictionary)
-            return replace(self.source, ids=tuple(dict.fromkeys((*self.source.ids, *texts))))
+            ids = tuple(dict.fromkeys((*self.source.ids, *texts)))
+            return replace(self.source, ids=ids, first_texts=first_texts)
         table = self.source
 
         def of_read(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,6 +130,7 @@ class InputColumns:
             scale=of_read(table.scale),
             derive=of_read(table.derive),
             ids=tuple(name for name, column in read.items() if column.dictionary),
+            first_texts=first_texts,
         )
 
     def _is_ts(self, name: str) -> bool:
@@ -197,6 +213,27 @@ class InputColumns:
             else:
                 self._sample = _sample_of_table(self.source)
         return self._sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finder:
+    """The columns of an input for the expressions at a place of a declaration."""
+
+    columns: InputColumns
+    place: str
+
+    def find(self, name: str) -> Column:
+        """As `InputColumns.find`."""
+        return self.columns.find(name, self.place)
+
+    def number_of(self, column: Column, text: str) -> int:
+        """As `InputColumns.number_of`."""
+        return self.columns.number_of(column, text)
+
+    @property
+    def are_finite(self) -> bool:
+        """Whether no float is NaN or infinite: the import refuses them, a declared workload can make them."""
+        return self.columns.declaration is None
 
 
 def _column(name: str, dtype: np.dtype[Any] | None) -> Column:

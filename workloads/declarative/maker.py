@@ -28,7 +28,13 @@ from streamlab.workloads.declarative.declaration import (
     TopStep,
     WindowStep,
 )
-from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, parse_expression
+from streamlab.workloads.declarative.expressions import (
+    BOOL,
+    FLOAT,
+    HELPERS,
+    INT,
+    parse_expression,
+)
 from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.input_columns import FIELD_NAMES, InputColumns, is_field_name
 from streamlab.workloads.declarative.user_functions import read_function
@@ -180,6 +186,7 @@ class Maker:
                     '{"rides": lab.count()}'
                 )
             code = code_of_aggregates(result, self.columns.finder(self.place), self.place)
+            result = code.result
             reads, gives = tuple(code.reads), tuple(code.output)
         else:
             reads, gives = form.reads, form.output
@@ -317,14 +324,14 @@ class Maker:
         since = Column(name="since", dtype=INT, is_time=True)
         output = self._output(key, [since], columns)
         step = AlertStep(
-            condition=condition, lasting=lasting, columns=tuple(c.name for c in columns)
+            condition=holds.text, lasting=lasting, columns=tuple(c.name for c in columns)
         )
         keep = Filter(function=None, expression=None)
         declare = self._declare(step, key, keep, (*columns, *holds.columns), output, False)
         return declare.pipeline(
             row_stages.alert(
                 name=declare.name,
-                condition=holds.over("t"),
+                condition=holds.code,
                 lasting=lasting,
                 key=key,
                 columns=columns,
@@ -336,6 +343,7 @@ class Maker:
         """Return the workload of rows with other columns."""
         keep = self._filter(where)
         values, gives, reads = [], [], []
+        texts = dict(chosen)
         if not chosen:
             raise ModelError(f"{self.place}: columns is empty; name at least one column")
         for name, text in chosen.items():
@@ -357,10 +365,11 @@ class Maker:
                 continue
             expression = parse_expression(text, self.columns.finder(place), place)
             reads += expression.columns
-            values.append(expression.over("t"))
+            values.append(expression.code)
+            texts[name] = expression.text
             gives.append(Column(name=name, dtype=expression.dtype, is_time=text == "ts"))
         output = self._output(None, [], gives)
-        step = SelectStep(columns=dict(chosen))
+        step = SelectStep(columns=texts)
         declare = self._declare(
             step, None, keep, (*reads, *keep.reads), output, _is_user_function(keep)
         )
@@ -389,8 +398,8 @@ class Maker:
             condition = parse_expression(where, self.columns.finder(place), place)
             if condition.dtype != BOOL:
                 raise ModelError(f"{place} is {where!r}, a number; compare it, such as {where} > 0")
-            function = define("where", "t", [f"return {condition.over('t')}"], {})
-            return Filter(function=function, expression=where, reads=condition.columns)
+            function = define("where", "t", [f"return {condition.code}"], HELPERS)
+            return Filter(function=function, expression=condition.text, reads=condition.columns)
         user = read_function(where, "where", 1)
         reads = row_columns(user, user.parameters[0], self.columns)
         return Filter(function=user.function, expression=None, reads=tuple(reads))

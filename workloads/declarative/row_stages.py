@@ -8,6 +8,7 @@ import numpy as np
 from streamlab.workloads.declarative.aggregates import AggregateCode
 from streamlab.workloads.declarative.class_form import ClassForm
 from streamlab.workloads.declarative.declaration import Column
+from streamlab.workloads.declarative.expressions import HELPERS
 from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.state_functions import clear
 from streamlab.workloads.declarative.windows import fields_of, key_function
@@ -113,7 +114,7 @@ def alert(
         f"        out.emit({_key_and(key, values)})",
     ]
     state = [("phase_", np.int8), ("since_", np.int64)]
-    return _stage(name, key, state, lines, {}, None, output)
+    return _stage(name, key, state, lines, HELPERS, None, output)
 
 
 def select(
@@ -126,7 +127,7 @@ def select(
     """Return the rows that satisfy `where`, with expressions over `t` as columns."""
     emit = f"out.emit({', '.join(values)})"
     lines = [emit] if where is None else ["if where(t):", f"    {emit}"]
-    names = {} if where is None else {"where": where}
+    names = {**HELPERS, **({} if where is None else {"where": where})}
     return stateless(
         name=name, output=fields_of(output), apply=define("apply", "t, out", lines, names)
     )

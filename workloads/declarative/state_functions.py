@@ -33,18 +33,16 @@ def insert(field: Any, value: Any) -> int:
     return int(field[0])
 
 
-def bin_of(value: Any, steps: int, lowest: int, octaves: int) -> int:
-    """Return the counter of a value in a histogram from 2**lowest to 2**(lowest + octaves)."""
+def bin_of(value: float, steps: int, lowest: int, octaves: int, high: float) -> int:
+    """Return the counter of a value in a histogram from 2**lowest to `high`, below 2**(lowest + octaves)."""
     if value < 0:
         return 0
-    if value == math.inf:  # it has no exponent
+    if not value <= high:  # also of NaN
         return 2 + octaves * steps
     fraction, exponent = math.frexp(value)
     octave = exponent - 1 - lowest
     if octave < 0 or value == 0:
         return 1
-    if octave >= octaves:
-        return 2 + octaves * steps
     return 2 + octave * steps + int((fraction - 0.5) * (2 * steps))
 
 

@@ -41,6 +41,16 @@ def _int32(value: Any) -> Any:
     return narrow
 
 
+@overload(widths.int64, inline="always")
+def _int64(value: Any) -> Any:
+    return lambda value: value
+
+
+@overload(widths.divide, inline="always")
+def _divide(dividend: Any, divisor: Any) -> Any:
+    return lambda dividend, divisor: dividend / divisor
+
+
 class MembersType(StructType):
     """Numba type of the states of several keys, which are records of one type."""
 

@@ -93,6 +93,7 @@ class Table:
         columns: the column of each field of the program, if named differently;
             `"-"` (`NO_COLUMN`): the table lacks the field, which is then 0, or an empty list.
         ids: fields whose texts become numbers, by a dictionary that is stored with the dataset.
+        first_texts: the texts with the first numbers of a dictionary, by field, whether they occur or not.
         derive: fields that a function computes from the text of a column: a column and a function for each.
             The function is called once for each distinct text, and is part of the content.
         scale: fields of whole numbers that are the column's decimals times a power of ten, exactly.
@@ -120,6 +121,7 @@ class Table:
     kind: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
+    first_texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     derive: Mapping[str, tuple[str, Callable[[str], Any]]] = field(default_factory=dict)
     scale: Mapping[str, int] = field(default_factory=dict)
     decimal: str = "."
@@ -205,12 +207,15 @@ class Table:
 
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""
-        # Without a bound the form is that of earlier versions, whose datasets stay valid.
+        # Without them the form is that of earlier versions, whose datasets stay valid.
         no_bound = ("out_of_order", "late") if self.out_of_order is None else ()
-        names = (entry.name for entry in fields(self) if entry.name not in ("source", *no_bound))
+        unused = (*no_bound, *(() if self.first_texts else ("first_texts",)))
+        names = (entry.name for entry in fields(self) if entry.name not in ("source", *unused))
         values = {name: getattr(self, name) for name in names}
         derive = {name: [column, code_of(of)] for name, (column, of) in self.derive.items()}
         changed = {"columns": dict(self.columns), "fill": dict(self.fill), "derive": derive}
+        if self.first_texts:
+            changed["first_texts"] = dict(self.first_texts)
         return {**values, **changed, "scale": dict(self.scale)}
 
     def bound(self) -> int | None:

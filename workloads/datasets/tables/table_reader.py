@@ -502,7 +502,10 @@ class _Block:
             return take_rows(column, good)
         field_name = name.removeprefix(".")
         dictionary = KEYS if name == "key" else field_name
-        numbering = self._reading.numberings.setdefault(dictionary, Numbering())
+        numbering = self._reading.numberings.get(dictionary)
+        if numbering is None:
+            numbering = Numbering(self._table.first_texts.get(field_name, ()))
+            self._reading.numberings[dictionary] = numbering
         ids = numbering.ids(column.take(pa.array(good)))
         if name == "key":
             return ids
