@@ -5,8 +5,8 @@ An engine of tables generates its query: the steps in the engine's folder, the e
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,15 @@ from streamlab.workloads.declarative.declaration import (
     TopStep,
     WindowStep,
 )
-from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, TS
-from streamlab.workloads.model import ModelError, Pipeline, Query, Workload
+from streamlab.workloads.declarative.expressions import (
+    BOOL,
+    FLOAT,
+    INT,
+    TS,
+    constant_of,
+    may_be_nan,
+)
+from streamlab.workloads.model import Pipeline, Query, Workload
 
 GENERATED = "generated"
 """The variant that runs a query generated from the declaration of a workload."""
@@ -124,7 +131,7 @@ def _costs(part: Declaration) -> Iterator[str]:
 
 
 def _is_float(aggregate: Aggregate, part: Declaration) -> bool:
-    value = value_of_aggregate(aggregate, columns_before(part), _ANY)
+    value = value_of_aggregate(aggregate, part, _ANY)
     return value is not None and value.dtype == FLOAT
 
 
@@ -139,6 +146,7 @@ class Dialect:
         divisor: a constant that divides.
         both, either, negation: the logical operators.
         equal, unequal: the comparisons that languages write in different ways.
+        is_nan: whether a float is NaN. These languages take NaN as equal to itself and above all numbers.
     """
 
     column: Callable[[str], str]
@@ -150,6 +158,7 @@ class Dialect:
     negation: str
     equal: str
     unequal: str
+    is_nan: str
 
 
 _ANY = Dialect(
@@ -162,6 +171,7 @@ _ANY = Dialect(
     negation="not {}",
     equal="==",
     unequal="!=",
+    is_nan="isnan({})",
 )
 """For the types of expressions."""
 
@@ -174,11 +184,13 @@ class Translated:
         text: in that language.
         dtype: int64, float64 or bool.
         constant: its value, if it reads no column.
+        may_be_nan: whether its value can be NaN.
     """
 
     text: str
     dtype: np.dtype[Any]
     constant: int | float | bool | None = None
+    may_be_nan: bool = False
 
     @property
     def bare(self) -> str:
@@ -217,23 +229,34 @@ def columns_before(declaration: Declaration) -> tuple[Column, ...]:
     return declaration.reads if before is None else before.output[1:]
 
 
-def translate_expression(
-    expression: str, columns: Sequence[Column], dialect: Dialect
-) -> Translated:
-    """Return a checked expression (`parse_expression`) in another language."""
-    tree = ast.parse(expression.strip(), mode="eval").body
-    return _Translator({column.name: column for column in columns}, dialect).of(tree)
+def translate_expression(expression: str, part: Declaration, dialect: Dialect) -> Translated:
+    """Return a checked expression (`Expression.text`) over the rows that a step reads, in another language."""
+    tree = ast.parse(expression, mode="eval").body
+    columns = {column.name: column for column in columns_before(part)}
+    doubtful = nan_columns(part)
+    translated = _Translator(columns, doubtful, dialect).of(tree)
+    nan = translated.dtype == FLOAT and may_be_nan(tree, doubtful)
+    return replace(translated, may_be_nan=nan)
+
+
+def nan_columns(part: Declaration) -> frozenset[str]:
+    """Return the columns that a step reads which can be NaN: those of inputs cannot."""
+    before = () if part.before is None else part.before.output
+    return frozenset(column.name for column in before if column.dtype.kind == "f")
 
 
 class _Translator:
-    def __init__(self, columns: Mapping[str, Column], dialect: Dialect) -> None:
-        self._columns, self._dialect = columns, dialect
+    def __init__(
+        self, columns: Mapping[str, Column], doubtful: frozenset[str], dialect: Dialect
+    ) -> None:
+        self._columns, self._doubtful, self._dialect = columns, doubtful, dialect
 
     def of(self, node: ast.expr) -> Translated:
         """Translate a part; one without columns becomes its value, so that constants keep Python's types."""
         dialect = self._dialect
-        if not any(isinstance(part, ast.Name) for part in ast.walk(node)):
-            return self._constant(node)
+        constant = constant_of(node)
+        if constant is not None:
+            return _constant(constant, dialect)
         if isinstance(node, ast.Name):
             return Translated(text=dialect.column(node.id), dtype=self._type_of(node.id))
         if isinstance(node, ast.BinOp):
@@ -260,15 +283,6 @@ class _Translator:
         text = parts[0] if len(parts) == 1 else "(" + f" {dialect.both} ".join(parts) + ")"
         return Translated(text=text, dtype=BOOL)
 
-    def _constant(self, node: ast.expr) -> Translated:
-        try:
-            value = eval(compile(ast.Expression(node), "<constant>", "eval"), {"__builtins__": {}})
-        except ArithmeticError as error:
-            raise ModelError(
-                f"{ast.unparse(node)}: {error}; an expression needs a value"
-            ) from error
-        return _constant(value, self._dialect)
-
     def _type_of(self, name: str) -> np.dtype[Any]:
         dtype = INT if name == TS else self._columns[name].dtype
         return BOOL if dtype == BOOL else FLOAT if dtype.kind == "f" else INT
@@ -284,8 +298,22 @@ class _Translator:
 
     def _comparison(self, left: ast.expr, right: ast.expr, op: ast.cmpop) -> str:
         sign = _COMPARISON[type(op)]
-        sign = {"==": self._dialect.equal, "!=": self._dialect.unequal}.get(sign, sign)
-        return f"({self._number(left).text} {sign} {self._number(right).text})"
+        dialect = self._dialect
+        text = {"==": dialect.equal, "!=": dialect.unequal}.get(sign, sign)
+        values = self._number(left), self._number(right)
+        compared = f"({values[0].text} {text} {values[1].text})"
+        nan = [
+            value.dtype == FLOAT and may_be_nan(node, self._doubtful)
+            for value, node in zip(values, (left, right), strict=True)
+        ]
+        # NaN differs from everything in Python. Here it is equal to NaN and above numbers.
+        greater = sign in ("<", "<=")
+        if not (all(nan) if sign in ("==", "!=") else nan[greater]):
+            return compared
+        is_nan = dialect.is_nan.format(values[greater].text)
+        if sign == "!=":
+            return f"({compared} {dialect.either} {is_nan})"
+        return f"({compared} {dialect.both} {dialect.negation.format(is_nan)})"
 
 
 def _constant(value: int | float | bool, dialect: Dialect) -> Translated:
@@ -303,11 +331,11 @@ def as_number(value: Translated, dialect: Dialect) -> Translated:
 
 
 def value_of_aggregate(
-    aggregate: Aggregate, columns: Sequence[Column], dialect: Dialect
+    aggregate: Aggregate, part: Declaration, dialect: Dialect
 ) -> Translated | None:
     """Return the value that an aggregate takes from each row; None: it takes none, as `count`."""
     if aggregate.function is Function.COUNT:
         return None
     if aggregate.function is Function.DISTINCT:  # of ids of texts also, which no expression reads
         return Translated(text=dialect.column(aggregate.of), dtype=INT)
-    return as_number(translate_expression(aggregate.of, columns, dialect), dialect)
+    return as_number(translate_expression(aggregate.of, part, dialect), dialect)

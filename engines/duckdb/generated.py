@@ -12,13 +12,12 @@ from streamlab.engines.declared_queries import (
     Dialect,
     Translated,
     adds_in_order,
-    columns_before,
     keeps_rows,
     order_of_windows,
     translate_expression,
     value_of_aggregate,
 )
-from streamlab.workloads.declarative.aggregates import Bins
+from streamlab.workloads.declarative.aggregates import Bins, beyond_most
 from streamlab.workloads.declarative.declaration import (
     COUNT,
     ROW,
@@ -47,12 +46,16 @@ CREATE OR REPLACE TEMP MACRO power_of_two(v) AS
         WHEN power_near(v) * 2 <= v THEN power_near(v) * 2 ELSE power_near(v) END;
 CREATE OR REPLACE TEMP MACRO middle_of_bin(v, smallest, largest, steps) AS
     CASE WHEN v < 0 THEN '-inf'::DOUBLE WHEN v < smallest THEN smallest / 2
-        WHEN v >= largest THEN 'inf'::DOUBLE
+        WHEN v > largest THEN 'inf'::DOUBLE
         ELSE power_of_two(v) * (1 + (floor((v / power_of_two(v) - 1) * steps) + 0.5e0) / steps) END"""
 
 
 def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _number(value: int | float | bool) -> str:
@@ -74,6 +77,7 @@ SQL = Dialect(
     negation="(NOT {})",
     equal="=",
     unequal="<>",
+    is_nan="isnan({})",
 )
 
 
@@ -124,7 +128,7 @@ class _Step:
         return f"{name or self.name} AS (\n{lines}\n)"
 
     def _expression(self, text: str) -> Translated:
-        return translate_expression(text, columns_before(self.declaration), SQL)
+        return translate_expression(text, self.declaration, SQL)
 
     @property
     def _key(self) -> str:
@@ -159,14 +163,17 @@ class _Step:
         return ",\n    ".join(values)
 
     def _aggregate(self, aggregate: Aggregate, order: str | None) -> str:
-        value = value_of_aggregate(aggregate, columns_before(self.declaration), SQL)
+        value = value_of_aggregate(aggregate, self.declaration, SQL)
         if value is None:
             return "count(*)"
         text, function = value.bare, aggregate.function
         if function is Function.DISTINCT:
-            return f"count(DISTINCT {text})"
+            number, message = f"count(DISTINCT {text})", beyond_most(aggregate)
+            return f"if({number} > {aggregate.most}, error({_text(message)}), {number})"
         if function is Function.PERCENTILE:
             return self._percentile(aggregate, value)
+        if function is Function.MAX and value.may_be_nan:  # max would return NaN
+            return f"coalesce(max({text}) FILTER (WHERE NOT isnan({text})), 'nan'::DOUBLE)"
         if function in (Function.MIN, Function.MAX):
             return f"{function.value}({text})"
         if value.dtype == FLOAT:
@@ -180,7 +187,7 @@ class _Step:
         bins = Bins.of(aggregate)
         rank = f"ceil(count(*) * {_number(float(aggregate.percent))} / 100)::BIGINT"
         at = f"list({value.text}::DOUBLE ORDER BY {value.bare})[{rank}]"
-        limits = f"{_number(bins.smallest)}, {_number(bins.largest)}"
+        limits = f"{_number(bins.smallest)}, {_number(float(aggregate.high))}"
         return f"middle_of_bin({at}, {limits}, {bins.steps})"
 
     def _boundary(self, size: int, advance: int) -> str:

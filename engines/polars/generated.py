@@ -11,13 +11,12 @@ from streamlab.engines.declared_queries import (
     Dialect,
     Translated,
     adds_in_order,
-    columns_before,
     keeps_rows,
     order_of_windows,
     translate_expression,
     value_of_aggregate,
 )
-from streamlab.workloads.declarative.aggregates import Bins
+from streamlab.workloads.declarative.aggregates import Bins, beyond_most
 from streamlab.workloads.declarative.declaration import (
     COUNT,
     SESSION,
@@ -38,13 +37,22 @@ import polars as pl
 
 
 """
+AT_MOST = '''\
+def at_most(most, message, numbers):
+    """Return numbers of different values, none above a maximum."""
+    if (numbers > most).any():
+        raise ValueError(message)
+    return numbers
+
+
+'''
 BINS = '''\
 def middle_of_bin(v, smallest, largest, steps):
     """Return the middle of the bin that holds a number: each power of two has `steps` bins."""
     near = pl.lit(2.0).pow(v.log(2).floor())
     power = pl.when(near > v).then(near / 2).when(near * 2 <= v).then(near * 2).otherwise(near)
     middle = power * (1 + (((v / power - 1) * steps).floor() + 0.5) / steps)
-    middle = pl.when(v < largest).then(middle).otherwise(float("inf"))
+    middle = pl.when(v <= largest).then(middle).otherwise(float("inf"))
     middle = pl.when(v < smallest).then(smallest / 2).otherwise(middle)
     return pl.when(v < 0).then(float("-inf")).otherwise(middle)
 
@@ -71,6 +79,7 @@ POLARS = Dialect(
     negation="(~{})",
     equal="==",
     unequal="!=",
+    is_nan="{}.is_nan()",
 )
 
 
@@ -92,7 +101,10 @@ def generate(declaration: Declaration) -> str:
     lines.append(f"return step_{len(steps)}.sort({order}).select({names})")
     body = "\n".join(f"    {line}" if line else "" for line in lines)
     bins = BINS if "middle_of_bin(" in body else ""
-    return f"{HEAD}{bins}def answer(tables):\n{body}\n"
+    head = HEAD
+    if "at_most," in body:
+        head, bins = f"from functools import partial\n\n{HEAD}", f"{bins}{AT_MOST}"
+    return f"{head}{bins}def answer(tables):\n{body}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +142,7 @@ class _Step:
         ]
 
     def _condition(self, text: str) -> str:
-        condition = translate_expression(text, columns_before(self.declaration), POLARS)
+        condition = translate_expression(text, self.declaration, POLARS)
         return condition.bare if condition.constant is None else f"pl.lit({condition.constant})"
 
     @property
@@ -149,14 +161,17 @@ class _Step:
             values.append(f'{self._aggregate(aggregate, ordered)}.alias("{name}"),')
             if aggregate.function is Function.PERCENTILE:
                 shape = Bins.of(aggregate)
-                limits = f"{_number(shape.smallest)}, {_number(shape.largest)}"
+                limits = f"{_number(shape.smallest)}, {_number(float(aggregate.high))}"
                 middle = f"middle_of_bin({_column(name)}, {limits}, {shape.steps})"
                 bins.append(f'.with_columns({middle}.alias("{name}"))')
+            if aggregate.function is Function.DISTINCT:
+                check = f"partial(at_most, {aggregate.most}, {beyond_most(aggregate)!r})"
+                bins.append(f".with_columns({_column(name)}.map_batches({check}))")
         lines = "\n".join(f"    {value}" for value in values)
         return "\n".join([f".group_by({', '.join(groups)})\n.agg(\n{lines}\n)", *bins])
 
     def _aggregate(self, aggregate: Aggregate, ordered: bool) -> str:
-        value = value_of_aggregate(aggregate, columns_before(self.declaration), POLARS)
+        value = value_of_aggregate(aggregate, self.declaration, POLARS)
         if value is None:
             return "pl.len()"
         text, function = _as_column(value), aggregate.function
@@ -295,7 +310,7 @@ class _Step:
             if text.isidentifier() and text not in ("True", "False"):
                 values.append(f'{_column(text)}.alias("{name}"),')
             else:
-                value = translate_expression(text, columns_before(self.declaration), POLARS)
+                value = translate_expression(text, self.declaration, POLARS)
                 values.append(f'{_as_column(value)}.alias("{name}"),')
         return self._chain(
             [".select(", '    "order_",', '    "ts",', *(f"    {value}" for value in values), ")"]

@@ -1,4 +1,4 @@
-"""Numbers texts, some first ones and the others in order of appearance, and writes the numbering to a dictionary file."""
+"""Numbers texts, in order of appearance after some first ones, and writes the numbering to a dictionary file."""
 
 import hashlib
 from collections.abc import Iterable, Iterator

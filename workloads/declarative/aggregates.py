@@ -110,6 +110,14 @@ def percentile(
     return aggregate
 
 
+def beyond_most(aggregate: Aggregate) -> str:
+    """Return the message about a window with more different values than `distinct` has room for."""
+    return (
+        f"distinct({aggregate.of}): a window has more than {aggregate.most} different values; "
+        f"raise most={aggregate.most}"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bins:
     """The bins of a histogram: `steps` for each of `octaves` powers of two from 2**lowest."""
@@ -219,10 +227,7 @@ class _Writer:
         self._code.reads.append(column)
         self._code.names["insert"] = insert
         self._code.state.append((self._field, np.int64, set_shape(most)))
-        message = (
-            f"distinct({column.name}): a window has more than {most} different values; "
-            f"raise most={most}"
-        )
+        message = beyond_most(self._aggregate)
         self._code.adding += [
             f"if insert(s.{self._field}, t.{column.name}) > {most}:",
             f"    raise ValueError({message!r})",

@@ -11,7 +11,7 @@ every engine agrees on the values:
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -131,10 +131,9 @@ def constant_of(node: ast.expr) -> int | float | bool | None:
     """Return the value of an expression without columns; None: it has some, or divides by zero."""
     if any(isinstance(part, ast.Name) for part in ast.walk(node)):
         return None
+    tree = ast.fix_missing_locations(ast.Expression(node))
     try:
-        value: int | float | bool = eval(
-            compile(ast.Expression(node), "<constant>", "eval"), {"__builtins__": {}}
-        )
+        value: int | float | bool = eval(compile(tree, "<constant>", "eval"), {"__builtins__": {}})
     except ArithmeticError:
         return None
     return value
@@ -182,9 +181,7 @@ class _Reader:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             part = self._number(node.operand)
             return self._checked(
-                _Part(
-                    ast.UnaryOp(node.op, part.tree), ast.UnaryOp(node.op, part.code), part.dtype
-                )
+                _Part(ast.UnaryOp(node.op, part.tree), ast.UnaryOp(node.op, part.code), part.dtype)
             )
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             part = self.of(node.operand)
@@ -261,15 +258,15 @@ class _Reader:
         pairs = zip(sides, node.ops, sides[1:], strict=False)
         return self._joint(ast.And(), [self._pair(*pair, node) for pair in pairs])
 
-    def _pair(
-        self, left: ast.expr, op: ast.cmpop, right: ast.expr, complete: ast.Compare
-    ) -> _Part:
+    def _pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr, complete: ast.Compare) -> _Part:
         if isinstance(op, ast.In | ast.NotIn):
             if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
                 raise ModelError(
                     f"{self._place}: {ast.unparse(complete)}: in needs values in parentheses, such as in (1, 2)"
                 )
-            each, joint = (ast.Eq(), ast.Or()) if isinstance(op, ast.In) else (ast.NotEq(), ast.And())
+            each, joint = (
+                (ast.Eq(), ast.Or()) if isinstance(op, ast.In) else (ast.NotEq(), ast.And())
+            )
             values = [self._pair(left, each, value, complete) for value in right.elts]
             return self._joint(joint, values)
         if not isinstance(op, _COMPARISON):
@@ -308,9 +305,9 @@ class _Reader:
                 f"{left.id} == 'Broadway'"
             )
         if not isinstance(op, ast.Eq | ast.NotEq):
-            raise ModelError(f"{place}: texts have no order; compare them by ==, != or in ('a', 'b')")
+            raise ModelError(
+                f"{place}: texts have no order; compare them by ==, != or in ('a', 'b')"
+            )
         number = ast.Constant(self._columns.number_of(self._read[left.id], text))
         code = ast.Attribute(ast.Name(_ROW, ast.Load()), left.id, ast.Load())
-        return _Part(
-            ast.Compare(left, [op], [number]), ast.Compare(code, [op], [number]), BOOL
-        )
+        return _Part(ast.Compare(left, [op], [number]), ast.Compare(code, [op], [number]), BOOL)
