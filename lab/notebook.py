@@ -38,6 +38,7 @@ from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.declarative.declaration import OpenDeclaration
 from streamlab.workloads.default_folders import runs, set_cache_variables
 from streamlab.workloads.model import Workload
 
@@ -290,6 +291,8 @@ def _text(
 def _reference(workload: str | Workload) -> str:
     if isinstance(workload, str):
         return workload
+    if isinstance(workload, OpenDeclaration):
+        raise LabError(f"lab.run: {workload.error}")
     if not workload.reference:
         raise LabError(
             f"lab.run: workload {workload.name!r} has no name or file that a fresh process can "

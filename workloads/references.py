@@ -14,6 +14,7 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
+from streamlab.workloads.declarative.declaration import OpenDeclaration
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.workload import Workload
@@ -93,7 +94,7 @@ def _only_workload(module: ModuleType, shown: str) -> str:
     A workload that is the input of another one of the file does not count.
 
     Raises:
-        ModelError: the file defines several workloads.
+        ModelError: the file defines several workloads, or only one without its result.
     """
     defined = vars(module)
     if ATTRIBUTE in defined:
@@ -108,6 +109,9 @@ def _only_workload(module: ModuleType, shown: str) -> str:
     if len(last) > 1:
         names = ", ".join(f"{Path(shown).name}:{name}" for name in last)
         raise ModelError(f"{shown} defines {len(last)} workloads; name one of them: {names}")
+    for value in () if last else defined.values():
+        if isinstance(value, OpenDeclaration):
+            raise ModelError(value.error)
     return last[0] if last else ATTRIBUTE
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint
 
 from streamlab.workloads import references
+from streamlab.workloads.declarative.declaration import OpenDeclaration
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.model import ModelError, Workload
@@ -96,6 +97,8 @@ def _loaded(point: EntryPoint, where: str) -> object:
 
 
 def _as_workload(loaded: object, where: str) -> Workload:
+    if isinstance(loaded, OpenDeclaration):
+        raise ModelError(f"{where} is no workload: {loaded.error}")
     if not isinstance(loaded, Workload):
         raise ModelError(
             f"{where} is a {type(loaded).__name__}, not a Workload; make one of a program with "

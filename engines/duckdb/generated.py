@@ -13,6 +13,7 @@ from streamlab.engines.declared_queries import (
     Translated,
     adds_in_order,
     keeps_rows,
+    nan_columns,
     order_of_windows,
     translate_expression,
     value_of_aggregate,
@@ -245,7 +246,9 @@ class _Step:
         )
 
     def _top(self, step: TopStep) -> str:
-        order = [f"{_quote(step.by)} DESC", *map(_quote, step.columns), "ts"]
+        by = _quote(step.by)
+        nan_last = [f"isnan({by})"] if step.by in nan_columns(self.declaration) else []
+        order = [*nan_last, f"{by} DESC", *map(_quote, step.columns), "ts"]
         others = "".join(f"{_quote(name)}, " for name in step.columns)
         rank = f"row_number() OVER ({self._per_key('end_')}ORDER BY {', '.join(order)})"
         inner = f"SELECT *, {self._boundary(step.size, step.size)} AS end_ FROM {self._from}"

@@ -12,6 +12,7 @@ from streamlab.engines.declared_queries import (
     Translated,
     adds_in_order,
     keeps_rows,
+    nan_columns,
     order_of_windows,
     translate_expression,
     value_of_aggregate,
@@ -240,8 +241,10 @@ class _Step:
 
     def _top(self, step: TopStep) -> list[str]:
         names = [step.by, *step.columns, "ts"]
-        order = ", ".join(f'"{name}"' for name in names)
-        descending = ", ".join(["True", *["False"] * (len(names) - 1)])
+        nan_last = step.by in nan_columns(self.declaration)
+        first = [f"{_column(step.by)}.is_nan()"] if nan_last else []
+        order = ", ".join([*first, *(f'"{name}"' for name in names)])
+        descending = ", ".join([*("False" for _ in first), "True", *["False"] * (len(names) - 1)])
         place = f"(pl.int_range(pl.len()){self._over(END)} + 1)"
         return self._chain(
             [

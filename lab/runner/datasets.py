@@ -12,6 +12,7 @@ from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.datasets.limits import limit_violation
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.tables import Table, TableSet
+from streamlab.workloads.declarative.windows import clock_note
 from streamlab.workloads.model import ModelError, StreamSpec, Workload
 
 
@@ -83,7 +84,7 @@ def find_dataset(
     Compares all files with their checksums.
     The streams carry stamps of this check, so that trials need not repeat it.
 
-    `say` receives a message when damaged input is generated again; `master` is the Spark master for
+    `say` receives a message when damaged input is generated again, and `clock_note`; `master` is the Spark master for
     generating.
 
     Raises:
@@ -93,6 +94,8 @@ def find_dataset(
             values beyond a limit of the workload.
     """
     workload = entry.workload()
+    if (note := clock_note(workload)) is not None:
+        say(note)
     if entry.dataset is None:
         dataset = _generated(workload, entry, master, progress, say)
     else:

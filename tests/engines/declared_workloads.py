@@ -48,12 +48,33 @@ RESULT = {
 }
 
 
+RATIO = {
+    "low": lab.min("ratio"),
+    "high": lab.max("ratio"),
+    "p70": lab.percentile("ratio", 70, low=0.5, high=20),
+    "twice": lab.sum("2 * (ratio > 1)"),
+}
+
+
 def _declared() -> dict[str, Workload]:
     tumbling = lab.window("5 ms", input=rows, key="zone", result=RESULT, name="tumbling")
     whole = lab.window(
         "7 ms", input=rows, result={"n": lab.count(), "s": lab.sum("price")}, name="unkeyed"
     )
     counted = lab.count_window(3, input=rows, key="zone", result=RESULT, name="count_window")
+    ratios = lab.window(
+        "5 ms",
+        input=rows,
+        key="zone",
+        result={"n": lab.count(), "ratio": lab.max("price / amount - amount / zone")},
+        name="ratios",
+    )
+    quotients = lab.select(
+        {"zone": "zone", "price": "price", "amount": "amount", "ratio": "price / amount"},
+        input=rows,
+        where="1 / zone > price / amount or amount == 0",
+        name="quotients",
+    )
     selected = lab.select(
         {
             "zone": "zone",
@@ -106,6 +127,21 @@ def _declared() -> dict[str, Workload]:
         lab.deduplicate(key="n", input=counted, columns=["income", "zone"], name="distinct_counts"),
         lab.count_window(
             2, input=selected, key="zone", result={"s": lab.sum("ratio")}, name="counted_rows"
+        ),
+        lab.top(2, by="ratio", columns=["n", "zone"], input=ratios, name="top_of_ratios"),
+        lab.window(
+            "10 ms",
+            input=ratios,
+            where="ratio > 1 or -ratio >= 3 or not ratio",
+            result=RATIO,
+            name="window_of_ratios",
+        ),
+        lab.count_window(3, input=quotients, result=RATIO, name="count_quotients"),
+        lab.select(
+            {"same": "ratio == ratio", "other": "ratio != ratio", "less": "ratio <= 2.5"},
+            input=quotients,
+            where="ratio < 100 or price / amount != ratio or amount in (0, 2, 7)",
+            name="compare_quotients",
         ),
         lab.select({"twice": "income * 2", "zone": "zone"}, input=counted, name="select_counts"),
     ]

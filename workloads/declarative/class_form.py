@@ -2,7 +2,7 @@
 
 import ast
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -63,32 +63,32 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
     Raises:
         ModelError: it has no `add` or `result`, or one of its parts cannot be compiled.
     """
-    where = f"class {cls.__name__}"
     if not isinstance(cls, type):
         raise ModelError(f"a window is declared by a class, not by {cls!r:.60}")
+    where, members = f"class {cls.__name__}", _members(cls)
     for method in ("add", "result"):
-        if not isinstance(vars(cls).get(method), FunctionType):
+        if not isinstance(members.get(method), FunctionType):
             row = ", row" if method == "add" else ""
             raise ModelError(f"{where} has no {method}; write def {method}(self{row}): ...")
-    for name, value in vars(cls).items():
+    for name, value in members.items():
         if isinstance(value, FunctionType | staticmethod | classmethod) and name not in _METHODS:
             raise ModelError(
                 f"{where}: {name} is a further method, which compiled code cannot call; write it as a "
                 "function outside the class"
             )
     state = _state(cls, where)
-    add = read_function(vars(cls)["add"], "add", 2)
-    result = read_function(vars(cls)["result"], "result", 1)
+    add = read_function(members["add"], "add", 2)
+    result = read_function(members["result"], "result", 1)
     _check_state_use(add, state, ())
     _check_state_use(result, state, ("key",))
     returned_names(result)
     types = result_types(result, {**state, "key": INT})
     reads = {column.name: column for column in row_columns(add, add.parameters[1], columns)}
-    keep = _where(cls)
+    keep = _where(members)
     if keep is not None:
         for column in row_columns(keep, keep.parameters[-1], columns):
             reads.setdefault(column.name, column)
-    adding, fields = _with_defaults(cls, add.function, state)
+    adding, fields = _with_defaults(where, members, add.function, state)
     return ClassForm(
         name=cls.__name__,
         state=fields,
@@ -98,6 +98,12 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
         reads=tuple(reads.values()),
         output=tuple(Column(name=n, dtype=dtype) for n, dtype in types.items()),
     )
+
+
+def _members(cls: type) -> dict[str, Any]:
+    """Return the attributes of a class, with those that it inherits."""
+    bases = (base for base in reversed(cls.__mro__) if base is not object)
+    return {name: value for base in bases for name, value in vars(base).items()}
 
 
 def row_columns(user: UserFunction, row: str, columns: InputColumns) -> list[Column]:
@@ -132,7 +138,8 @@ def _refuse_text_comparison(user: UserFunction, row: str, name: str) -> None:
             if texts and any(ast.unparse(side) == f"{row}.{name}" for side in sides):
                 raise ModelError(
                     f"{user.place(node)}: column {name} holds texts, which are numbered in the order of "
-                    f"their appearance: {ast.unparse(node)} is never true; compare it with other rows only"
+                    f"their appearance: {ast.unparse(node)} is never true; give it as an argument, "
+                    f"where=\"{name} == 'TEXT'\"; compare it here with other rows only"
                 )
 
 
@@ -174,8 +181,8 @@ def _check_state_use(
             )
 
 
-def _where(cls: type) -> UserFunction | None:
-    method = vars(cls).get("where")
+def _where(members: Mapping[str, Any]) -> UserFunction | None:
+    method = members.get("where")
     if method is None:
         return None
     if isinstance(method, staticmethod):
@@ -196,16 +203,20 @@ def _of_row(user: UserFunction) -> Callable[..., Any]:
 
 
 def _with_defaults(
-    cls: type, add: FunctionType, state: dict[str, np.dtype[Any]]
+    where: str, members: Mapping[str, Any], add: FunctionType, state: dict[str, np.dtype[Any]]
 ) -> tuple[Callable[..., Any], tuple[tuple[str, np.dtype[Any]], ...]]:
     """Return `add` with the defaults of fields set first, and the fields of the state."""
     fields = tuple(state.items())
-    defaults = {name: vars(cls)[name] for name in state if vars(cls).get(name)}
-    for name, value in defaults.items():
-        if not isinstance(value, int | float):
-            raise ModelError(
-                f"class {cls.__name__}: the default of {name} is {value!r}; give a number"
+    values = {name: members[name] for name in state if name in members}
+    for name, value in values.items():
+        if not _fits(value, state[name]):
+            kind = {INT: "a whole number of 64 bits", BOOL: "True or False"}.get(
+                state[name], "a number"
             )
+            raise ModelError(
+                f"{where}: the default of {name} is {value!r}; give {kind}, as its type says"
+            )
+    defaults = {name: value for name, value in values.items() if value}
     if not defaults:
         return add, fields
     lines = [f"if s.{_STARTED} == 0:", f"    s.{_STARTED} = 1"]
@@ -213,3 +224,13 @@ def _with_defaults(
     names = {f"default_{name}": state[name].type(value).item() for name, value in defaults.items()}
     function = define("add", "s, t", [*lines, "user_add(s, t)"], {"user_add": add, **names})
     return function, (*fields, (_STARTED, np.dtype(np.int8)))
+
+
+def _fits(value: object, dtype: np.dtype[Any]) -> bool:
+    """Return whether a field holds a value without changing it."""
+    if not isinstance(value, int | float):
+        return False
+    if dtype == FLOAT:
+        return True
+    low, high = (0, 1) if dtype == BOOL else (-(1 << 63), (1 << 63) - 1)
+    return low <= value <= high and value == int(value)

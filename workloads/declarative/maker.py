@@ -23,6 +23,7 @@ from streamlab.workloads.declarative.declaration import (
     Column,
     Declaration,
     DeduplicateStep,
+    OpenDeclaration,
     SelectStep,
     Step,
     TopStep,
@@ -124,6 +125,8 @@ class Maker:
             raise ModelError(f"{place}: at_end is {at_end!r}; give {DROP} or {FLUSH}")
         before = declaration = None
         table: Table | InputFunction
+        if isinstance(source, OpenDeclaration):
+            raise ModelError(f"{place}: input is not complete: {source.error}")
         if isinstance(source, Workload):
             before, declaration = source, source.declaration
             if not isinstance(declaration, Declaration):
@@ -165,7 +168,7 @@ class Maker:
 
     def decorator(self, make: Callable[[ClassForm], Workload]) -> Decorator:
         """Return a decorator that makes the workload of a class."""
-        return lambda cls: make(read_class(cls, self.columns))
+        return OpenDeclaration(self.place, lambda cls: make(read_class(cls, self.columns)))
 
     def window(
         self,
@@ -285,6 +288,7 @@ class Maker:
                 columns=columns,
                 where=keep.function,
                 output=output,
+                may_be_nan=before is not None,
             )
         )
 

@@ -11,16 +11,27 @@ The first rows by a column are an aggregate with sorted arrays in its state.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.times.recognition import PER_SECOND
 from streamlab.workloads.declarative.aggregates import AggregateCode
 from streamlab.workloads.declarative.class_form import ClassForm
-from streamlab.workloads.declarative.declaration import Column
+from streamlab.workloads.declarative.declaration import (
+    COUNT,
+    SESSION,
+    Column,
+    Declaration,
+    TopStep,
+    WindowStep,
+)
 from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.state_functions import clear
-from streamlab.workloads.model import InputType, Operator, Window, aggregate
+from streamlab.workloads.model import InputType, Operator, Window, Workload, aggregate
 from streamlab.workloads.model.operators.program import SINGLE
 
 FIRST, LAST = "first", "last"
@@ -89,6 +100,29 @@ def fields_of(columns: Sequence[Column]) -> np.dtype[np.void]:
 def key_function(key: Column | None) -> Callable[[Any], int]:
     """Return f_SK: the column of the key; 0 for all rows without one."""
     return define("key", "t", ["return 0" if key is None else f"return t.{key.name}"], {})
+
+
+def clock_note(workload: Workload) -> str | None:
+    """Return a note on windows that do not begin by the clock of the input's zone, such as days; None: all do."""
+    table, declaration = workload.source, workload.declaration
+    if not isinstance(table, Table) or not isinstance(declaration, Declaration):
+        return None
+    zone = ZoneInfo(table.zone)
+    clocks = [datetime(2024, month, 1, tzinfo=zone).utcoffset() for month in (1, 7)]
+    for part in declaration.steps():
+        step = part.step
+        if not isinstance(step, WindowStep | TopStep) or (
+            isinstance(step, WindowStep) and step.kind in (SESSION, COUNT)
+        ):
+            continue
+        advance = step.advance if isinstance(step, WindowStep) else step.size
+        shifts = (clock.total_seconds() * PER_SECOND[part.unit] for clock in clocks if clock)
+        if any(shift % advance for shift in shifts):
+            return (
+                f"windows of {part.name} begin by the clock of UTC, not of {table.zone}: a day begins at midnight "
+                "UTC; if the input's times have no zone, leave zone= out, and windows begin by their clock"
+            )
+    return None
 
 
 def time_window(
@@ -179,15 +213,23 @@ def top(
     columns: Sequence[Column],
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
+    may_be_nan: bool,
 ) -> Operator:
-    """Return the first `most` rows of each window by the first of `columns`, then by the others and time."""
-    first, *others = [column.name for column in columns]
-    fields = [first, *others, "ts"]
+    """Return the first `most` rows of each window by the first of `columns`, then by the others and time.
+
+    `may_be_nan`: whether floats can be NaN.
+    """
+    fields = [*(column.name for column in columns), "ts"]
     slots = [f"{field}_{place}_" for place, field in enumerate(fields)]
     better = f"t.{fields[-1]} < s.{slots[-1]}[p - 1]"
-    for field, slot in reversed([*zip(fields, slots, strict=True)][1:-1]):
-        better = f"t.{field} < s.{slot}[p - 1] or t.{field} == s.{slot}[p - 1] and ({better})"
-    better = f"t.{first} > s.{slots[0]}[p - 1] or t.{first} == s.{slots[0]}[p - 1] and ({better})"
+    for number, column in reversed([*enumerate(columns)]):
+        new, old = f"t.{column.name}", f"s.{slots[number]}[p - 1]"
+        before = f"{new} {'<' if number else '>'} {old}"
+        equal = f"{new} == {old}"
+        if may_be_nan and column.dtype.kind == "f":  # NaN is last
+            before = f"{before} or {old} != {old} and {new} == {new}"
+            equal = f"({equal} or {old} != {old} and {new} != {new})"
+        better = f"{before} or {equal} and ({better})"
     add = [
         "p = s.kept_",
         f"while p > 0 and ({better}):",

@@ -468,6 +468,12 @@ def test_a_pattern_of_fixed_width_is_read_as_strptime_reads_it(
         ("2 d", "s", 172_800),
         ("2h", "us", 7_200_000_000),
         ("0 s", "ns", 0),
+        ("15 minutes", "s", 900),
+        ("1 day", "s", 86_400),
+        ("30 seconds 1 millisecond", "ms", 30_001),
+        ("1h30m", "s", 5_400),
+        (" 1 hour  30 min ", "s", 5_400),
+        ("1 microsecond 2 nanoseconds", "ns", 1_002),
         (timedelta(hours=1), "us", 3_600_000_000),
         (5, "s", 5),
     ],
@@ -481,7 +487,7 @@ def test_durations_are_units_of_event_time(duration, unit, units):
     [
         *(
             (wrong, "x is .*; give a duration such as '15 min'")
-            for wrong in (True, "10", "min", 1.5)
+            for wrong in (True, "10", "min", 1.5, "2 fortnights", "1h30", "1 h, 30 min")
         ),
         ("0.5 ms", "no multiple of 1 s"),
         (-1, "give 1 s or more"),

@@ -67,8 +67,8 @@ def file_of(folder: Path, text: str) -> str:
         ),
         (
             "15 min",
-            "15 minutes",
-            r"size of the window is '15 minutes'; give a duration such as",
+            "15 fortnights",
+            r"size of the window is '15 fortnights'; give a duration such as",
         ),
         ("15 min", "0.5 ms", r"no multiple of 1 ms, .* unit='us'"),
         (

@@ -1,4 +1,4 @@
-"""Reads lengths of time: texts such as `15 min`, and `timedelta`."""
+"""Reads lengths of time: texts such as `15 min` or `1 hour 30 minutes`, and `timedelta`."""
 
 import re
 from datetime import timedelta
@@ -7,16 +7,18 @@ from fractions import Fraction
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.times.recognition import PER_SECOND
 
-_SECONDS = {
-    "ns": Fraction(1, 10**9),
-    "us": Fraction(1, 10**6),
-    "ms": Fraction(1, 1000),
-    "s": Fraction(1),
-    "min": Fraction(60),
-    "h": Fraction(3600),
-    "d": Fraction(86400),
+_UNITS = {
+    "ns nanosecond nanoseconds": Fraction(1, 10**9),
+    "us microsecond microseconds": Fraction(1, 10**6),
+    "ms millisecond milliseconds": Fraction(1, 1000),
+    "s second seconds": Fraction(1),
+    "min minute minutes m": Fraction(60),
+    "h hour hours": Fraction(3600),
+    "d day days": Fraction(86400),
 }
-_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
+_SECONDS = {name: seconds for names, seconds in _UNITS.items() for name in names.split()}
+_PART = r"(\d+(?:\.\d+)?)\s*([a-z]+)\s*"
+_DURATION = re.compile(rf"\s*(?:{_PART})+")
 _LONGEST = 1 << 60
 
 
@@ -40,7 +42,7 @@ def parse_duration(
     if units is None:
         raise error(
             f"{place} is {duration!r:.60}; give a duration such as '15 min' "
-            f"({', '.join(_SECONDS)}), a timedelta, or a number of {unit}"
+            f"or '1 h 30 min' ({', '.join(_SECONDS)}), a timedelta, or a number of {unit}"
         )
     if units.denominator != 1:
         raise error(
@@ -57,7 +59,9 @@ def _units(duration: object, unit: str) -> Fraction | None:
         return Fraction(duration // timedelta(microseconds=1), 10**6) * PER_SECOND[unit]
     if isinstance(duration, int) and not isinstance(duration, bool):
         return Fraction(duration)
-    parts = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
-    if parts is None or parts[2] not in _SECONDS:
+    if not isinstance(duration, str) or not _DURATION.fullmatch(duration):
         return None
-    return Fraction(parts[1]) * _SECONDS[parts[2]] * PER_SECOND[unit]
+    parts = re.findall(_PART, duration)
+    if any(name not in _SECONDS for _, name in parts):
+        return None
+    return sum((Fraction(n) * _SECONDS[name] for n, name in parts), Fraction()) * PER_SECOND[unit]
