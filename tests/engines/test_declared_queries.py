@@ -14,7 +14,7 @@ from streamlab.engines.polars.adapter import PolarsEngine
 from streamlab.engines.protocol import default_variant
 from streamlab.lab.cli import call
 from streamlab.workloads.registry import workload
-from tests.engines import declared_workloads
+from tests.engines import declared_values, declared_workloads
 from tests.engines.declared_workloads import DECLARED, rows
 from tests.engines.separate_environment import ROOT, requires_environment
 from tests.examples import examples
@@ -86,6 +86,27 @@ def test_every_form_answers_as_the_reference_engine(engine):
     counts = answer_counts(engine.name, GENERATED, inputs)
     assert list(counts) == list(DECLARED)
     assert min(counts.values()) >= inputs / 2
+
+
+@pytest.mark.parametrize(
+    ("engine", "variant", "workers"),
+    [
+        ("reference", "", 1),
+        ("multicore", "", 1),
+        ("multicore", "", 2),
+        pytest.param("duckdb", GENERATED, 1, marks=requires_environment(DuckdbEngine)),
+        pytest.param("polars", GENERATED, 1, marks=requires_environment(PolarsEngine)),
+    ],
+)
+def test_values_mean_the_same_on_every_engine(engine, variant, workers):
+    done = subprocess.run(
+        [sys.executable, declared_values.__file__, engine, variant, str(workers)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture

@@ -183,14 +183,14 @@ def code_of_aggregates(
         ModelError: an aggregate does not fit the columns of the rows.
     """
     code = AggregateCode()
-    for number, (name, aggregate) in enumerate(result.items()):
+    for name, aggregate in result.items():
         if not isinstance(aggregate, Aggregate):
             raise ModelError(
                 f"{place}: result has {aggregate!r:.60} for {name}; give an aggregate, such as "
                 'lab.count() or lab.mean("duration")'
             )
         where = f"{place}, {name}: {aggregate.function.value}"
-        writer = _Writer(code, number, name, aggregate, where)
+        writer = _Writer(code, name, aggregate, where)
         code.result[name] = aggregate
         if aggregate.function is Function.COUNT:
             writer.give(f"s.{ROWS}", INT)
@@ -206,11 +206,9 @@ def code_of_aggregates(
 class _Writer:
     """Writes the code of one aggregate."""
 
-    def __init__(
-        self, code: AggregateCode, number: int, name: str, aggregate: Aggregate, where: str
-    ) -> None:
+    def __init__(self, code: AggregateCode, name: str, aggregate: Aggregate, where: str) -> None:
         self._code, self._name, self._aggregate, self._where = code, name, aggregate, where
-        self._field = f"{name}_{number}_"  # messages name it
+        self._field = f"{name}_{aggregate.function.value}_"  # messages name it
 
     def give(self, value: str, dtype: np.dtype[Any]) -> None:
         """Add the expression of the result."""

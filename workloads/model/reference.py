@@ -3,7 +3,7 @@
 This defines the meaning of a program; the reference engine runs it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -30,16 +30,25 @@ def answer_of(program: Program, data: Input) -> Columns:
     """
     data = flushed(program, data)
     out = Emitter(program.output)
-    events = merge(data, program).events(program)
+    last: list[Any] = []
+    events = _remembered(merge(data, program).events(program), last)
     try:
         keys = data.alphabet.keys
         apply(program, events, out, count=data.events, until_ts=data.until_ts, keys=keys)
     except Exception as error:
+        at = f", at the event {last[0]!r:.200}" if last else ""
         raise ModelError(
-            f"program {program.name} raised {type(error).__name__}: {error}, in {place_of(error)}; "
+            f"program {program.name} raised {type(error).__name__}: {error}, in {place_of(error)}{at}; "
             "run it under a debugger with the reference engine"
         ) from error
     return out.columns(program.output)
+
+
+def _remembered(events: Iterable[Any], last: list[Any]) -> Iterator[Any]:
+    """Yield events; `last` holds the last one."""
+    for event in events:
+        last[:] = (event,)
+        yield event
 
 
 MOST_UPDATES = 100_000

@@ -25,7 +25,7 @@ def int64(value: Any) -> Any:
     raise OverflowError(f"{value} is beyond 64 bits; use smaller numbers, or floats")
 
 
-def divide(dividend: float, divisor: float) -> float:
+def divide(dividend: Any, divisor: Any) -> Any:
     """Return the quotient of two floats as IEEE 754 defines it: by zero inf, -inf or NaN."""
     if divisor != 0:
         return dividend / divisor

@@ -43,12 +43,18 @@ def _int32(value: Any) -> Any:
 
 @overload(widths.int64, inline="always")
 def _int64(value: Any) -> Any:
-    return lambda value: value
+    def unchecked(value: Any) -> Any:
+        return value
+
+    return unchecked
 
 
 @overload(widths.divide, inline="always")
 def _divide(dividend: Any, divisor: Any) -> Any:
-    return lambda dividend, divisor: dividend / divisor
+    def quotient(dividend: Any, divisor: Any) -> Any:
+        return dividend / divisor
+
+    return quotient
 
 
 class MembersType(StructType):
