@@ -7,6 +7,7 @@ import pytest
 
 import streamlab as lab
 from streamlab.workloads.declarative.state_functions import bin_of
+from streamlab.workloads.declarative.windows import clock_note
 from streamlab.workloads.model import ModelError
 from streamlab.workloads.registry import workload
 from tests.workloads.declarative.declared_runs import random_rides, table_of
@@ -102,6 +103,66 @@ def test_a_class_that_declares_no_window(before, after, message, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (
+            "count: int",
+            "count: int = 1.5",
+            "default of count is 1.5; give a whole number of 64 bits",
+        ),
+        (
+            "count: int",
+            "count: int = 1 << 63",
+            "default of count is 9223372036854775808; give a whole",
+        ),
+        ("count: int", "count: int = None", "default of count is None; give a whole number of 64"),
+        ("minutes: float", "minutes: float = 'x'", "default of minutes is 'x'; give a number"),
+        ("minutes: float", "minutes: float\n    open: bool = 2", "open is 2; give True or False"),
+    ],
+)
+def test_a_default_that_its_type_does_not_hold(before, after, message, tmp_path):
+    path = file_of(tmp_path, CLASS.replace(before, after, 1))
+    with pytest.raises(ModelError, match=message):
+        workload(path)
+
+
+@pytest.mark.parametrize(
+    "form", ['window("1 h"', 'session("1 h"', "count_window(3"], ids=["window", "session", "count"]
+)
+def test_a_window_without_result_and_class_says_so_wherever_it_is_used(form, tmp_path):
+    path = file_of(tmp_path, f"hourly = lab.{form}, input=rides)\n")
+    message = rf"lab\.{form.partition('(')[0]} \(.*rides.py:5\) has no result; give result="
+    for reference in (path, f"{path}:hourly"):
+        with pytest.raises(ModelError, match=message):
+            workload(reference)
+    Path(path).write_text(
+        Path(path).read_text() + 'top = lab.deduplicate(key="bike", input=hourly)\n'
+    )
+    with pytest.raises(ModelError, match=rf"deduplicate .*input is not complete: {message}"):
+        workload(path)
+
+
+@pytest.mark.parametrize(
+    ("size", "zone", "notes"),
+    [
+        ("1 d", "America/New_York", True),
+        ("1 h", "America/New_York", False),
+        ("1 h", "Asia/Kolkata", True),
+        ("1 d", "Europe/London", True),  # in summer
+        ("1 d", "UTC", False),
+    ],
+)
+def test_windows_that_do_not_begin_by_the_clock_of_the_zone_have_a_note(size, zone, notes):
+    table = lab.arrays({"at": ["2026-01-01 10:00"], "bike": [1]}, ts="at", zone=zone)
+    result = {"n": lab.count()}
+    made = lab.window(size, input=table, result=result, name="made")
+    note = clock_note(made)
+    assert (note is not None) == notes
+    assert note is None or f"clock of UTC, not of {zone}" in note
+    assert clock_note(lab.session(size, input=table, result=result, name="made")) is None
+
+
+@pytest.mark.parametrize(
     ("result", "message"),
     [
         ({}, "give aggregates by output column"),
@@ -109,6 +170,28 @@ def test_a_class_that_declares_no_window(before, after, message, tmp_path):
         ({"n": lab.sum("duration +")}, "is no expression"),
         ({"n": lab.sum("abs(duration)")}, r"abs\(duration\) is not understood|no column 'abs'"),
         ({"n": lab.sum("station")}, "column station holds texts, which have no numbers"),
+        (
+            {"n": lab.sum("station < 'Broadway'")},
+            r"texts have no order; compare them by ==, != or in",
+        ),
+        (
+            {"n": lab.sum("station == 3")},
+            "column station holds texts; compare it with a text in quo",
+        ),
+        (
+            {"n": lab.sum("bike in (1, '2')")},
+            "bike holds no texts; compare it with a number, or decl",
+        ),
+        ({"n": lab.sum("station")}, "compare it with a text in quotes, or use it as a key"),
+        ({"n": lab.sum("'x'")}, "'x' is a text where a number is expected"),
+        (
+            {"n": lab.sum("bike in duration")},
+            r"in needs values in parentheses, such as in \(1, 2\)",
+        ),
+        ({"n": lab.sum("bike is 3")}, "bike is 3 is not understood"),
+        ({"n": lab.sum("bike // 3")}, "bike // 3 is not understood"),
+        ({"n": lab.sum("bike / (2 - 2)")}, r"bike / \(2 - 2\) divides by zero"),
+        ({"n": lab.sum("bike + 9223372036854775808")}, r"is beyond 64 bits; write it as a float"),
         ({"n": lab.distinct("price")}, "column price is float64; expected whole numbers or texts"),
         ({"n": lab.sum("durations")}, "no column 'durations'; did you mean duration"),
         *(({name: lab.count()}, "names of fields are") for name in ("no name", "class", "_n", 1)),
@@ -164,8 +247,8 @@ def test_a_decimal_comma_makes_a_number():
 
 
 def test_infinity_is_the_largest_value_of_a_histogram():
-    bins = {"steps": 2, "lowest": 0, "octaves": 20}
-    assert bin_of(np.inf, **bins) == bin_of(1e300, **bins) > bin_of(1e6, **bins)
+    bins = {"steps": 2, "lowest": 0, "octaves": 20, "high": 1e6}
+    assert bin_of(np.inf, **bins) == bin_of(1e6 + 1, **bins) > bin_of(1e6, **bins)
 
 
 @pytest.mark.parametrize(

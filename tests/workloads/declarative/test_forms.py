@@ -413,3 +413,60 @@ def test_columns_that_a_table_derives_are_read(rides, tmp_path):
     rows = tumbling(rides, 60 * MINUTE)
     expected = rows.assign(letters=rows.station.str.len()).groupby("ts").letters.sum().reset_index()
     assert_rows(answer_of(subject, tmp_path, workers=(1,)), closed(expected, rides))
+
+
+def test_a_class_inherits_its_fields_defaults_and_functions(rides, tmp_path):
+    class Cheap:
+        price: float = 1e9
+
+        def where(self, ride):
+            return ride.paid
+
+        def add(self, ride):
+            self.price = min(self.price, ride.price)
+
+    @lab.window("30 min", key="station", input=table_of(rides), name="inherits")
+    class Known(Cheap):
+        def result(self):
+            return {"cheapest": self.price}
+
+    grouped = tumbling(rides[rides.paid], 30 * MINUTE).groupby(["ts", "station"]).price
+    expected = grouped.min().reset_index(name="cheapest")
+    assert_rows(answer_of(Known, tmp_path, workers=(1,)), closed(expected, rides))
+
+
+def test_texts_of_a_generated_input_are_filtered(tmp_path):
+    def made(events, seed):
+        return {"ts": np.arange(events) * 1_000, "station": ["a", "b", "c"] * (events // 3)}
+
+    subject = lab.deduplicate(
+        key="station", within="10 s", input=made, where="station in ('c', 'x', 'b')", name="made"
+    )
+    actual = answer_of(subject, tmp_path, workers=(), events=30)
+    assert set(actual.station) == {"b", "c"}
+    assert list(actual.station[:2]) == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("values", "of", "message"),
+    [
+        (
+            [1 << 62, 1 << 62, -1 << 62],
+            "v",
+            r"field s_sum_ of beyond .* given 9223372036854775808; .* at the event .*ts=1, .*v=4611",
+        ),
+        (
+            [1 << 40, 1],
+            "v * v",
+            r"1208925819614629174706176 is beyond 64 bits; use .*v=1099511627776",
+        ),
+    ],
+)
+def test_whole_numbers_beyond_64_bits_are_refused_with_row_field_and_value(
+    values, of, message, tmp_path
+):
+    table = lab.arrays({"at": range(len(values)), "v": values}, ts="at", time_format="ms")
+    subject = lab.window("1 min", input=table, result={"s": lab.sum(of)}, name="beyond")
+    dataset = ensure(subject, {}, 0, 1, catalog=Catalog(root=tmp_path / "catalogue"))
+    with pytest.raises(ModelError, match=message):
+        subject.oracle(dataset.load())
