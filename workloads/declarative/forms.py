@@ -72,7 +72,7 @@ def window(
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload | Decorator:
-    """Declare windows of time, aligned to the epoch: tumbling, or with `every` sliding.
+    """Declare windows of time, aligned to the epoch in UTC: tumbling, or with `every` sliding.
 
     An output has the time of its window's end. A window without rows has no output.
 
@@ -82,7 +82,8 @@ def window(
         result: aggregates by output column; None: decorate a class with `add(self, row)` and `result(self)`.
         every: the time between the beginnings of windows; None: `size`.
         key: the column whose values have separate windows; None: all rows together.
-        where: which rows count: an expression such as "duration > 60", or a function of a row.
+        where: which rows count: an expression such as "duration > 60" or "station in ('Pier 40', 'Broadway')", or a
+            function of a row.
         at_end: windows that are open when the input ends have no output ("drop"), or are closed ("flush"), with
             those of the declared workload that makes the input.
         types: types of columns (int, float, bool, str), if the input's first rows do not show them.
@@ -229,7 +230,8 @@ def top(
     """Declare the first `most` rows of each tumbling window by a column, largest first.
 
     The output has the columns `rank` (from 1), `by`, the others, and `at`, the time of the row. Rows of equal
-    `by` are ordered by the other columns, ascending (texts in the order of their appearance), and by time.
+    `by` are ordered by the other columns, ascending (texts in the order of their appearance, after those that
+    expressions name), and by time. NaN is last.
 
     Args:
         most: the number of rows of each window and key.
