@@ -38,9 +38,9 @@ from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
-from streamlab.workloads.declarative.declaration import OpenDeclaration
 from streamlab.workloads.default_folders import runs, set_cache_variables
 from streamlab.workloads.model import Workload
+from streamlab.workloads.model.workload import OpenDeclaration
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

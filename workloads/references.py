@@ -14,10 +14,9 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
-from streamlab.workloads.declarative.declaration import OpenDeclaration
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.model.errors import ModelError
-from streamlab.workloads.model.workload import Workload
+from streamlab.workloads.model.workload import OpenDeclaration, Workload
 from streamlab.workloads.module_reload import load_current
 
 ATTRIBUTE = "WORKLOAD"

@@ -13,10 +13,10 @@ from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint
 
 from streamlab.workloads import references
-from streamlab.workloads.declarative.declaration import OpenDeclaration
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.model import ModelError, Workload
+from streamlab.workloads.model.workload import OpenDeclaration
 from streamlab.workloads.module_reload import load_current
 from streamlab.workloads.name_suggestions import suggest_names
 

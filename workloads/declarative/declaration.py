@@ -5,7 +5,7 @@ generated from it, or are the user's (`user_functions`). If no step has function
 declaration says everything, so that it can be translated to another language, such as SQL.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -164,28 +164,3 @@ class Declaration:
     def column(self, name: str) -> Column:
         """Return an output column by name."""
         return next(column for column in self.output if column.name == name)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenDeclaration:
-    """A declared window that lacks its result; it decorates a class, and is then a workload.
-
-    Attributes:
-        place: of the declaration, for messages.
-        make: returns the workload of a class.
-    """
-
-    place: str
-    make: Callable[[type], Any]
-
-    def __call__(self, cls: type) -> Any:
-        """Return the workload of a class."""
-        return self.make(cls)
-
-    @property
-    def error(self) -> str:
-        """The message about its use as a workload."""
-        return (
-            f'{self.place} has no result; give result={{"rows": lab.count()}} or other aggregates, or write it '
-            "as a decorator (@) above a class with add and result"
-        )

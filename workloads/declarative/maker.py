@@ -23,7 +23,6 @@ from streamlab.workloads.declarative.declaration import (
     Column,
     Declaration,
     DeduplicateStep,
-    OpenDeclaration,
     SelectStep,
     Step,
     TopStep,
@@ -51,6 +50,7 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.answers.output_order import inferred_output
 from streamlab.workloads.model.operators.program import DROP, FLUSH
 from streamlab.workloads.model.pipeline.program import Stage
+from streamlab.workloads.model.workload import OpenDeclaration
 from streamlab.workloads.user_workload import name_of_file, program_workload
 
 Length = str | timedelta

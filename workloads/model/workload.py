@@ -283,3 +283,28 @@ def _convert(where: str, parameter: Parameter, raw: object) -> ParamValue:
     if maximum is not None and value > maximum:
         raise ModelError(f"{where}: must be at most {maximum}, got {value!r}")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDeclaration:
+    """A declared window that lacks its result; it decorates a class, and is then a workload.
+
+    Attributes:
+        place: of the declaration, for messages.
+        make: returns the workload of a class.
+    """
+
+    place: str
+    make: Callable[[type], Workload]
+
+    def __call__(self, cls: type) -> Workload:
+        """Return the workload of a class."""
+        return self.make(cls)
+
+    @property
+    def error(self) -> str:
+        """The message about its use as a workload."""
+        return (
+            f'{self.place} has no result; give result={{"rows": lab.count()}} or other aggregates, or write it '
+            "as a decorator (@) above a class with add and result"
+        )
