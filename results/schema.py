@@ -246,6 +246,10 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
         int | None,
         "records of these windows, dropped or flushed; null: cut, no query, or not counted (too many updates)",
     ] = None
+    late_rows: Annotated[
+        int | None,
+        "input rows that the import left out as late, or that came too late for all windows; null: no bound",
+    ] = None
     missing: Annotated[int | None, "expected records that the answer lacks"] = None
     duplicate: Annotated[int | None, "records that the answer has too often"] = None
     out_of_order: Annotated[

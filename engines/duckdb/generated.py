@@ -21,6 +21,7 @@ from streamlab.engines.declared_queries import (
 from streamlab.workloads.declarative.aggregates import Bins
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    LATE_BY,
     ROW,
     SESSION,
     Aggregate,
@@ -192,10 +193,12 @@ class _Step:
 
     def _time_window(self, step: WindowStep) -> str:
         boundary = self._boundary(step.size, step.advance)
+        after = step.closes_after
+        taken = "" if after is None else f" AND ts + {LATE_BY} < end_ + {after}"
         return self._table(
             f"SELECT end_ AS ts, {self._key}{self._aggregates(step, self._row_order)}\n"
             f"FROM (\n{_indent(f'SELECT *, {boundary} AS end_ FROM {self._from}')}\n)\n"
-            f"WHERE end_ <= {WATERMARK}\n"
+            f"WHERE end_ <= {WATERMARK}{taken}\n"
             f"GROUP BY {self._key}end_"
         )
 
@@ -312,7 +315,12 @@ class _Step:
             plain = text.isidentifier() and text not in ("True", "False")
             value = _quote(text) if plain else self._expression(text).bare
             values.append(value if value == _quote(name) else f"{value} AS {_quote(name)}")
-        return self._table(f"SELECT {ORDER}, {', '.join(values)}\nFROM {self._from}")
+        late, window = "", step.too_late_for
+        if window is not None:
+            end = self._boundary(window.advance, window.advance)
+            after = window.size - window.advance + (window.closes_after or 0)
+            late = f"\nWHERE ts + {LATE_BY} >= {end} + {after}"
+        return self._table(f"SELECT {ORDER}, {', '.join(values)}\nFROM {self._from}{late}")
 
 
 def _indent(text: str) -> str:

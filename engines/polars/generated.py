@@ -20,6 +20,7 @@ from streamlab.engines.declared_queries import (
 from streamlab.workloads.declarative.aggregates import Bins
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    LATE_BY,
     SESSION,
     Aggregate,
     AlertStep,
@@ -33,6 +34,7 @@ from streamlab.workloads.declarative.declaration import (
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
 
 END = '"end_"'
+LATEST = f'pl.col("ts") + pl.col("{LATE_BY}")'
 HEAD = """\
 import polars as pl
 
@@ -177,10 +179,12 @@ class _Step:
         return ", ".join(f'"{column.name}"' for column in self.declaration.output[1:])
 
     def _time_window(self, step: WindowStep) -> list[str]:
+        after = step.closes_after
         return self._chain(
             [
                 *_boundaries(step.size, step.advance),
                 '.filter(pl.col("end_") <= watermark)',
+                *([] if after is None else [f".filter({LATEST} < pl.col({END}) + {after})"]),
                 self._aggregates(step, [*self._key, '"end_"']),
                 f'.select(pl.col("end_").alias("ts"), {self._results})',
             ]
@@ -297,8 +301,22 @@ class _Step:
             else:
                 value = translate_expression(text, columns_before(self.declaration), POLARS)
                 values.append(f'{_as_column(value)}.alias("{name}"),')
+        late, window = [], step.too_late_for
+        if window is not None:
+            after = window.size - window.advance + (window.closes_after or 0)
+            late = [
+                *_boundaries(window.advance, window.advance),
+                f".filter({LATEST} >= pl.col({END}) + {after})",
+            ]
         return self._chain(
-            [".select(", '    "order_",', '    "ts",', *(f"    {value}" for value in values), ")"]
+            [
+                *late,
+                ".select(",
+                '    "order_",',
+                '    "ts",',
+                *(f"    {value}" for value in values),
+                ")",
+            ]
         )
 
 

@@ -97,7 +97,10 @@ def measure_trial(
     row = make_row(trial.name, {**request, "attempt": result.attempt, **files, **result.columns})
     warnings += json.loads(row.warnings or "[]")
     warnings += [*kernel_warnings(row), *core_warnings(row)]
-    warnings += [late] if (late := late_words(dataset.origin)) else []
+    late = late_words(dataset.origin)
+    if row.late_rows and not late:
+        late = f"{row.late_rows:,} of {dataset.events:,} rows came too late for their windows"
+    warnings += [late] if late else []
     if ceiling is not None:
         row = replace(row, generator_ceiling_eps=ceiling.ceiling_eps)
         rate_eps = None if load is None else load.rate_eps

@@ -31,6 +31,9 @@ def rows(events, seed):
     }
 
 
+LATE = lab.arrays(
+    {**rows(9, 1), "ts": [0] * 9}, ts="ts", time_format="ms", out_of_order="2 ms", late="keep"
+)
 RESULT = {
     "n": lab.count(),
     "total": lab.sum("amount"),
@@ -67,6 +70,15 @@ def _declared() -> dict[str, Workload]:
         where="-4 < amount <= 30 and (open or not zone) and price != 0.25",
         name="select",
     )
+    late = lab.window(
+        "9 ms",
+        every="2 ms",
+        input=LATE,
+        key="zone",
+        result=RESULT,
+        allowed_lateness="3 ms",
+        name="late",
+    )
     made = [
         tumbling,
         whole,
@@ -81,6 +93,11 @@ def _declared() -> dict[str, Workload]:
             where="price > 30 or open == 1",
             result={"n": lab.count(), "s": lab.sum("price")},
             name="filtered",
+        ),
+        late,
+        lab.late_rows(late),
+        lab.window(
+            "5 ms", input=LATE, where="amount > 0", result={"n": lab.count()}, name="late_unkeyed"
         ),
         lab.session("3 ms", input=rows, key="zone", result=RESULT, name="session"),
         lab.session("2 ms", input=rows, result={"n": lab.count()}, name="session_unkeyed"),
@@ -130,6 +147,7 @@ def random_input(workload: Workload, seed: int) -> Input:
             "amount": rng.integers(-6, 40, count),
             "price": rng.choice([0.0, 0.25, 1.0, 2.0, 64.0, -1.0], count),
             "open": rng.integers(0, 2, count).astype(np.bool_),
+            "late_by": rng.choice([0, 0, 3, 8, 20], count),
         }
         random = rng.random(count) < 0.7
         columns["price"] = np.where(random, rng.random(count) * 100, np.abs(columns["price"]))

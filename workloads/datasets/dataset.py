@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.model.operators.windows import flush_end
@@ -126,17 +127,26 @@ def invented_words(origin: Mapping[str, object], events: int) -> str:
     return f"{total / max(1, events):.1%} of {events:,} events were invented by the import ({each})"
 
 
-def late_words(origin: Mapping[str, object]) -> str:
+def late_rows(origin: Mapping[str, Any]) -> int | None:
+    """Return how many rows an import left out as late; None: no row was late."""
+    counts = [count for _, count in _tables_with_late_rows(origin)]
+    return sum(counts) if counts else None
+
+
+def late_words(origin: Mapping[str, Any]) -> str:
     """Return how many rows an import left out as late, in words; "" if none."""
-    tables = origin.get("tables")
-    parts = [origin, *(tables.values() if isinstance(tables, Mapping) else ())]
     words = [
-        f"{count:,} of {count + rows:,} rows of {part.get('table')} left out by the import: more than "
+        f"{count:,} of {count + part['rows']:,} rows of {part.get('table')} left out by the import: more than "
         f"{part.get('out_of_order')} late"
-        for part in parts
-        if isinstance(part, Mapping)
-        and isinstance(count := part.get("late_rows"), int)
-        and isinstance(rows := part.get("rows"), int)
-        and count
+        for part, count in _tables_with_late_rows(origin)
+        if count
     ]
     return "; ".join(words)
+
+
+def _tables_with_late_rows(origin: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], int]]:
+    """Return the record and the count of each table with a bound that did not keep its late rows."""
+    parts = [*origin["tables"].values()] if "tables" in origin else [origin]
+    return [
+        (part, part["late_rows"]) for part in parts if "late_rows" in part and "late" not in part
+    ]

@@ -39,6 +39,7 @@ def window(
     every: Length | None = None,
     key: str | None = None,
     where: Where | None = None,
+    allowed_lateness: Length | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -53,6 +54,7 @@ def window(
     every: Length | None = None,
     key: str | None = None,
     where: Where | None = None,
+    allowed_lateness: Length | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -68,6 +70,7 @@ def window(
     every: Length | None = None,
     key: str | None = None,
     where: Where | None = None,
+    allowed_lateness: Length | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -83,6 +86,8 @@ def window(
         every: the time between the beginnings of windows; None: `size`.
         key: the column whose values have separate windows; None: all rows together.
         where: which rows count: an expression such as "duration > 60", or a function of a row.
+        allowed_lateness: of an input with late="keep": how long after the watermark has passed its end a window
+            still takes rows; None: not at all. `late_rows` are the rest (docs/model.md, Late rows).
         at_end: windows that are open when the input ends have no output ("drop"), or are closed ("flush"), with
             those of the declared workload that makes the input.
         types: types of columns (int, float, bool, str), if the input's first rows do not show them.
@@ -99,7 +104,7 @@ def window(
     kind = TUMBLING if every is None or advance == size_units else SLIDING
 
     def make(form: ClassForm | None) -> Workload:
-        return maker.window(kind, size_units, advance, key, where, result, form)
+        return maker.window(kind, size_units, advance, key, where, result, form, allowed_lateness)
 
     return make(None) if result is not None else maker.decorator(make)
 
@@ -334,3 +339,20 @@ def select(
     maker = Maker.of(input, types, name, "select")
     chosen = columns if isinstance(columns, Mapping) else {name: name for name in columns}
     return maker.select(chosen, where)
+
+
+@check_arguments(ModelError)
+def late_rows(of: Workload, *, name: str | None = None) -> Workload:
+    """Declare the rows that came too late for all windows of a workload, whether or not they satisfy its `where`.
+
+    The output has `late_by`, how much earlier the row is than the latest row read before it, and the columns that the
+    windows read.
+
+    Args:
+        of: a `window` of a table with late="keep".
+        name: of the workload; None: that of `of`, and `_late_rows`.
+
+    Raises:
+        ModelError: `of` takes no late rows.
+    """
+    return Maker.of(of, None, name, "late_rows").late_rows()

@@ -20,7 +20,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.tables.cells import fits, is_text, plain, with_point
 from streamlab.workloads.datasets.tables.header_types import has_codes, read_header, type_of_cells
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW
+from streamlab.workloads.datasets.tables.table import FILE, LATE, NO_COLUMN, ROW
 from streamlab.workloads.datasets.user_input import InputFunction
 from streamlab.workloads.declarative.declaration import Column, Declaration
 from streamlab.workloads.model.errors import ModelError, place_of
@@ -150,7 +150,12 @@ class InputColumns:
                 )
             return _column(name, _TYPES[self.types[name]])
         in_file = self._column_of(name)
-        if in_file in (FILE, ROW):
+        if in_file == LATE and name in self._sampled():
+            raise ModelError(
+                f"{place}: {name} is the lateness of a row, and {self.label} has a column of this name; rename "
+                "that column in the data"
+            )
+        if in_file in (FILE, ROW, LATE):
             return _column(name, None if in_file == FILE else np.dtype(np.int64))
         if in_file == NO_COLUMN:
             return _column(name, np.dtype(np.int64))

@@ -3,12 +3,14 @@
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.tables.lateness import KEEP
+from streamlab.workloads.datasets.tables.table import LATE
 from streamlab.workloads.datasets.times.duration import parse_duration
 from streamlab.workloads.datasets.user_input import InputFunction, input_function
 from streamlab.workloads.declarative import row_stages, windows
@@ -16,6 +18,7 @@ from streamlab.workloads.declarative.aggregates import code_of_aggregates
 from streamlab.workloads.declarative.class_form import ClassForm, read_class, row_columns
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    LATE_BY,
     ROW,
     SESSION,
     Aggregate,
@@ -53,6 +56,9 @@ Decorator = Callable[[type], Workload]
 
 
 TS = Column(name="ts", dtype=INT, is_time=True)
+READ_LATE = ("window", "select", "late_rows")
+"""The forms that read a table with late="keep"."""
+
 _FRAMES = 2
 """Frames between a public function and its caller's: the function's own and that of its decorator."""
 
@@ -133,6 +139,13 @@ class Maker:
         elif isinstance(source, Table):
             table = source if file is None else source.relative_to(Path(file).absolute().parent)
             label, unit = f"table {source.source.label}", source.unit
+            if source.late == KEEP and form not in READ_LATE:
+                raise ModelError(
+                    f'{place}: input {label} has late="keep", and only {" and ".join(READ_LATE)} read late rows; '
+                    'give late="drop"'
+                )
+            if source.late == KEEP:
+                table = replace(table, columns={**source.columns, LATE_BY: LATE})
             if source.key is not None or source.kind is not None:
                 raise ModelError(
                     f"{place}: input {label} has key= or kind=; a declared workload reads columns of rows: "
@@ -170,8 +183,10 @@ class Maker:
         where: Where | None,
         result: Mapping[str, Aggregate] | None,
         form: ClassForm | None,
+        allowed_lateness: Length | None = None,
     ) -> Workload:
         """Return the workload of a window of any kind."""
+        closes_after = self._closes_after(allowed_lateness)
         key, keep = self._key(key_name), self._filter(where)
         if form is None:
             if not isinstance(result, Mapping) or not result:
@@ -191,7 +206,11 @@ class Maker:
                 keep = Filter(function=form.where, expression=None)
         edges = [Column(name=n, dtype=INT, is_time=True) for n in (windows.FIRST, windows.LAST)]
         output = self._output(key, edges if kind == SESSION else [], gives)
-        step = WindowStep(kind=kind, size=size, advance=advance, result=result)
+        step = WindowStep(
+            kind=kind, size=size, advance=advance, result=result, closes_after=closes_after
+        )
+        if closes_after is not None:
+            reads = (*reads, self.columns.find(LATE_BY, self.place))
         user_functions = form is not None or (keep.function is not None and keep.expression is None)
         declare = self._declare(
             step,
@@ -232,7 +251,60 @@ class Maker:
                 )
             return declare.query(windows.session(pause=size, **common))
         shape = Window(advance=advance, size=size)
-        return declare.query(windows.time_window(window=shape, **common))
+        return declare.query(windows.time_window(window=shape, closes_after=closes_after, **common))
+
+    def _closes_after(self, allowed_lateness: Length | None) -> int | None:
+        """Return `WindowStep.closes_after` of windows of the input."""
+        table = self.columns.source
+        keeps = self.before is None and isinstance(table, Table) and table.late == KEEP
+        if not keeps and allowed_lateness is None:
+            return None
+        if not keeps:
+            raise ModelError(
+                f"{self.place}: allowed_lateness is {allowed_lateness!r}, but {self.columns.label} has no late rows; "
+                'give a table with them, such as lab.csv(..., out_of_order="5 s", late="keep")'
+            )
+        assert isinstance(table, Table), "it keeps late rows"
+        place = f"{self.place}: allowed_lateness"
+        allowed = 0 if allowed_lateness is None else allowed_lateness
+        allowed_units = parse_duration(allowed, self.columns.unit, place, error=ModelError)
+        return (table.bound() or 0) + allowed_units
+
+    def late_rows(self) -> Workload:
+        """Return the workload of the rows that come too late for all windows of the input, a workload."""
+        declaration = self.columns.declaration
+        step = None if declaration is None else declaration.step
+        if declaration is None or not isinstance(step, WindowStep) or step.closes_after is None:
+            raise ModelError(
+                f"{self.place}: {self.columns.label} takes no late rows; give a lab.window of a table with "
+                'late="keep", such as lab.csv(..., out_of_order="5 s", late="keep")'
+            )
+        reads = sorted(declaration.reads, key=lambda column: column.name != LATE_BY)
+        output = self._output(None, [], reads)
+        names = {column.name: column.name for column in reads}
+        maker = replace(
+            self,
+            columns=replace(self.columns, declaration=None),
+            before=None,
+            name=self.name or f"{declaration.name}_late_rows",
+        )
+        declare = maker._declare(
+            SelectStep(columns=names, too_late_for=step),
+            None,
+            Filter(function=None, expression=None),
+            reads,
+            output,
+            False,
+        )
+        shape = Window(advance=step.advance, size=step.size)
+        return declare.pipeline(
+            row_stages.select(
+                name=declare.name,
+                values=[f"t.{name}" for name in names],
+                where=windows.late_condition(shape, step.closes_after, is_late=True),
+                output=output,
+            )
+        )
 
     def top(
         self,

@@ -17,7 +17,7 @@ import numpy as np
 
 from streamlab.workloads.declarative.aggregates import AggregateCode
 from streamlab.workloads.declarative.class_form import ClassForm
-from streamlab.workloads.declarative.declaration import Column
+from streamlab.workloads.declarative.declaration import LATE_BY, Column
 from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.state_functions import clear
 from streamlab.workloads.model import InputType, Operator, Window, aggregate
@@ -30,6 +30,7 @@ AT, RANK = "at", "rank"
 """Output columns of the first rows by a column: the time of the row, and its rank from 1."""
 
 _FIRST, _LAST, _OPEN = "first_", "last_", "open_"
+_TAKEN = "taken_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,19 +101,46 @@ def time_window(
     key: Column | None,
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
+    closes_after: int | None,
 ) -> Operator:
-    """Return a tumbling or sliding window."""
+    """Return a tumbling or sliding window, which rows that are too late do not join (`WindowStep.closes_after`)."""
+    add, give = body.add, body.give([] if key is None else ["s.key"])
+    state = [*body.state]
+    if closes_after is not None:
+        where = late_condition(window, closes_after, is_late=False, where=where)
+        if window.advance < window.size:  # a row may be too late for its earlier windows
+            state.append((_TAKEN, np.int8))
+            is_open = f"if t.ts + t.{LATE_BY} < s.left + {window.size + closes_after}:"
+            lines = [is_open, f"    s.{_TAKEN} = 1", "    add(s, t)"]
+            add = define("add_in_time", "s, t", lines, {"add": add})
+            lines = [f"if s.{_TAKEN} != 0:", "    give(s, out)"]
+            give = define("result", "s, out", lines, {"give": give})
     return aggregate(
         name=name,
         source=source,
         window=window,
         key=key_function(key),
         where=where,
-        reduce=body.add,
-        result=body.give([] if key is None else ["s.key"]),
-        state=np.dtype(list(body.state)),
+        reduce=add,
+        result=give,
+        state=np.dtype(state),
         output=fields_of(output),
     )
+
+
+def late_condition(
+    window: Window,
+    closes_after: int,
+    *,
+    is_late: bool,
+    where: Callable[[Any], bool] | None = None,
+) -> Callable[[Any], bool]:
+    """Return whether a row satisfies `where` and came too late for all of its windows, or, without `is_late`, not."""
+    end = f"t.ts - t.ts % {window.advance} + {window.size + closes_after}"
+    condition = f"t.ts + t.{LATE_BY} {'>=' if is_late else '<'} {end}"
+    if where is None:
+        return define("in_time", "t", [f"return {condition}"], {})
+    return define("in_time", "t", [f"return {condition} and where(t)"], {"where": where})
 
 
 def session(

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.lateness import DROP, ERROR
+from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, KEEP
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
 from streamlab.workloads.datasets.times.duration import parse_duration
@@ -32,7 +32,10 @@ START = "@start"
 """The column of times of a table without times, such as a list of customers: its rows are as early as the first
 row of the other tables of its `TableSet`."""
 
-MADE_COLUMNS = (FILE, ROW, START)
+LATE = "@late"
+"""The column of the lateness of each row (`Lateness`), in units of event time."""
+
+MADE_COLUMNS = (FILE, ROW, START, LATE)
 
 _MISSING = "_missing"
 _FACTORS = [10**digits for digits in range(1, 19)]
@@ -107,8 +110,8 @@ class Table:
         max_bad: unreadable rows to skip; one more is an error.
         out_of_order: the largest lateness of a row, such as `5 s`: how much earlier than the latest row before
             it, in reading order, it may be. None: any; rows are always sorted by time.
-        late: what happens to rows that are later than that: `drop` leaves them out and counts them, `error`
-            fails.
+        late: what happens to rows that are later than that: `drop` leaves them out and counts them, `keep` lets
+            `lab.window` decide by its `allowed_lateness`, `error` fails.
 
     Raises:
         DatasetError: a value is out of range.
@@ -143,8 +146,8 @@ class Table:
             raise DatasetError(f"{where}: unit is {self.unit!r}; give one of {', '.join(UNITS)}")
         if self.out_of_order is not None:
             parse_duration(self.out_of_order, self.unit, f"{where}: out_of_order")
-        if self.late not in (DROP, ERROR):
-            raise DatasetError(f"{where}: late is {self.late!r}; give drop or error")
+        if self.late not in (DROP, KEEP, ERROR):
+            raise DatasetError(f"{where}: late is {self.late!r}; give drop, keep or error")
         if self.late != DROP and self.out_of_order is None:
             raise DatasetError(
                 f"{where}: late is {self.late!r}, but no row is late without a bound; give "
