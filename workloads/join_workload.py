@@ -12,6 +12,7 @@ from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table, TableSet
 from streamlab.workloads.datasets.tables.header_types import read_header
+from streamlab.workloads.datasets.tables.lateness import KEEP
 from streamlab.workloads.datasets.tables.table import START
 from streamlab.workloads.datasets.times.duration import parse_duration
 from streamlab.workloads.join_program import (
@@ -184,6 +185,10 @@ def _plain(table: Table, side: str) -> Table:
                 f"lab.join: table {table.label} has {role}={getattr(table, role)!r}, which the join "
                 "declares (on=, select=); leave it out"
             )
+    if table.late == KEEP:
+        raise ModelError(
+            f'lab.join: table {table.label} has late="keep", but a join reads no late rows; give late="drop"'
+        )
     return table
 
 

@@ -107,6 +107,9 @@ def test_a_mistake_is_named(tmp_path: Path, arguments: dict[str, Any], message: 
 def test_what_the_join_declares_is_refused_in_its_tables(tmp_path: Path):
     with pytest.raises(ModelError, match="key='user', which the join declares"):
         join(views(tmp_path, key="user"), clicks(tmp_path), on="user", within=1)
+    with pytest.raises(ModelError, match='has late="keep", but a join reads no late rows'):
+        late = views(tmp_path, out_of_order="1 s", late="keep")
+        join(late, clicks(tmp_path), on="user", within=1)
     with pytest.raises(ModelError, match="is a str; give a table"):
         join("views.csv", clicks(tmp_path), on="user", within=1)  # type: ignore[arg-type]
     side = csv(tmp_path / "views.csv", ts="@start")

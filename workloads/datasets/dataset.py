@@ -129,24 +129,27 @@ def invented_words(origin: Mapping[str, object], events: int) -> str:
 
 def late_rows(origin: Mapping[str, Any]) -> int | None:
     """Return how many rows an import left out as late; None: no row was late."""
-    counts = [count for _, count in _tables_with_late_rows(origin)]
+    counts = [part["late_rows"] for part in _tables_with_bound(origin) if "late" not in part]
     return sum(counts) if counts else None
 
 
-def late_words(origin: Mapping[str, Any]) -> str:
-    """Return how many rows an import left out as late, in words; "" if none."""
-    words = [
-        f"{count:,} of {count + part['rows']:,} rows of {part.get('table')} left out by the import: more than "
-        f"{part.get('out_of_order')} late"
-        for part, count in _tables_with_late_rows(origin)
-        if count
-    ]
+def late_words(origin: Mapping[str, Any], *, kept: bool = False) -> str:
+    """Return how many late rows an import left out, or also how many it kept, in words; "" if none."""
+    words = []
+    for part in _tables_with_bound(origin):
+        count, is_kept = part["late_rows"], "late" in part
+        if not count or (is_kept and not kept):
+            continue
+        rows = part["rows"] + (0 if is_kept else count)
+        done = "kept" if is_kept else "left out"
+        words.append(
+            f"{count:,} of {rows:,} rows of {part.get('table')} {done} by the import: more than "
+            f"{part.get('out_of_order')} late"
+        )
     return "; ".join(words)
 
 
-def _tables_with_late_rows(origin: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], int]]:
-    """Return the record and the count of each table with a bound that did not keep its late rows."""
+def _tables_with_bound(origin: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the record of each table with a bound on lateness."""
     parts = [*origin["tables"].values()] if "tables" in origin else [origin]
-    return [
-        (part, part["late_rows"]) for part in parts if "late_rows" in part and "late" not in part
-    ]
+    return [part for part in parts if "late_rows" in part]

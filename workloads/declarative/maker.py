@@ -57,7 +57,7 @@ Decorator = Callable[[type], Workload]
 
 TS = Column(name="ts", dtype=INT, is_time=True)
 READ_LATE = ("window", "select", "late_rows")
-"""The forms that read a table with late="keep"."""
+"""The forms that take a table with late="keep", or its windows."""
 
 _FRAMES = 2
 """Frames between a public function and its caller's: the function's own and that of its decorator."""
@@ -141,10 +141,15 @@ class Maker:
             label, unit = f"table {source.source.label}", source.unit
             if source.late == KEEP and form not in READ_LATE:
                 raise ModelError(
-                    f'{place}: input {label} has late="keep", and only {" and ".join(READ_LATE)} read late rows; '
+                    f'{place}: input {label} has late="keep", and only lab.window and lab.select read late rows; '
                     'give late="drop"'
                 )
             if source.late == KEEP:
+                if source.columns.get(LATE_BY, LATE) != LATE:
+                    raise ModelError(
+                        f"{place}: columns of {label} has {LATE_BY}, which is the lateness of a row; give "
+                        "another name"
+                    )
                 table = replace(table, columns={**source.columns, LATE_BY: LATE})
             if source.key is not None or source.kind is not None:
                 raise ModelError(

@@ -129,7 +129,11 @@ def rides_by_zone(source, **more):
         ),
         (
             lambda: lab.session("5 ms", input=table(**KEEP), result={"n": lab.count()}),
-            r'has late="keep", and only window and select and late_rows read late rows; give late="drop"',
+            r'has late="keep", and only lab.window and lab.select read late rows; give late="drop"',
+        ),
+        (
+            lambda: rides_by_zone(table(**KEEP, columns={"late_by": "zone"})),
+            "columns of table arrays has late_by, which is the lateness of a row; give another name",
         ),
         (lambda: lab.late_rows(rides_by_zone(table())), "takes no late rows; give a lab.window"),
         (lambda: lab.late_rows(table()), "takes no late rows; give a lab.window"),

@@ -157,6 +157,8 @@ class Table:
             wrong = not isinstance(name, str) or not name
             if wrong and not (name is None and role in ("key", "kind")):
                 raise DatasetError(f"{where}: {role} is {name!r}; give the name of a column")
+            if name == LATE and (role in ("ts", "key", "kind") or role in (*self.ids, *self.scale)):
+                raise DatasetError(f"{where}: {role} is {LATE}, which only a plain field can be")
         if self.decimal not in (".", ","):
             raise DatasetError(f"{where}: decimal is {self.decimal!r}; give '.' or ','")
         for name, factor in self.scale.items():

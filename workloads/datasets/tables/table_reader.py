@@ -277,7 +277,7 @@ class _Block:
         good = np.delete(np.arange(rows), [*{*self._bad, *self._skipped}])
         behind = self._reading.lateness.measure(ts[good])
         for role, column in self._chosen.names.items():
-            if column == LATE:
+            if column == LATE:  # a field, as `Table` checks
                 dtype = self._required.fields[role.removeprefix(".")]
                 if dtype != np.int64:
                     raise DatasetError(f"{self._where(role)} needs a field of int64, not {dtype}")

@@ -99,6 +99,8 @@ def test_kept_rows_stay_and_a_field_has_how_late_each_row_is(tmp_path):
     counts = ("rows", "bad_rows", "late_rows", "late", "lines_in_late_rows")
     assert [dataset.origin[name] for name in counts] == [3, 1, 1, "keep", 0]
     assert (late_rows(dataset.origin), late_words(dataset.origin)) == (None, "")
+    words = "1 of 3 rows of a.csv kept by the import: more than 5 ms late"
+    assert late_words(dataset.origin, kept=True) == words
     with pytest.raises(DatasetError, match="column @late needs a field of int64, not int32"):
         made(csv(path, columns=names, **how), REPORTS, Catalog(root=tmp_path / "more"))
 
@@ -142,6 +144,7 @@ def test_late_rows_are_an_error_with_row_bound_and_remedy(tmp_path):
         ({"out_of_order": "500 us"}, "no multiple of 1 ms"),
         ({"out_of_order": "99999999999999 d"}, "give 0 ms or more"),
         ({"out_of_order": "1 s", "late": "sort"}, "late is 'sort'; give drop, keep or error"),
+        ({"key": "@late"}, "key is @late, which only a plain field can be"),
         ({"late": "error"}, "no row is late without a bound; give out_of_order"),
     ],
 )
