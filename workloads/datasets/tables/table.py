@@ -167,7 +167,8 @@ class Table:
                     f"{where}: scale has {factor!r} for {name}; give a power of ten, 10 to 10^18"
                 )
         for name, pair in self.derive.items():
-            if not (isinstance(pair, tuple | list) and len(pair) == 2 and callable(pair[1])):
+            is_pair = isinstance(pair, tuple | list) and len(pair) == 2 and callable(pair[1])
+            if not is_pair or pair[0] == LATE:
                 raise DatasetError(
                     f"{where}: derive has {pair!r:.60} for {name}; give a column and a function of its "
                     'text, such as ("plan", str.lower)'
