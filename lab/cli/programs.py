@@ -94,6 +94,7 @@ def explain() -> None:
     help="Examples per law.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the examples.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def check() -> None:
     """Test PROGRAM against the laws of its programming model.
 
