@@ -19,7 +19,12 @@ from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.tables.cells import fits, is_text, plain, with_point
-from streamlab.workloads.datasets.tables.header_types import has_codes, read_header, type_of_cells
+from streamlab.workloads.datasets.tables.header_types import (
+    DTYPES,
+    has_codes,
+    read_header,
+    type_of_cells,
+)
 from streamlab.workloads.datasets.tables.table import FILE, LATE, NO_COLUMN, ROW
 from streamlab.workloads.datasets.user_input import InputFunction
 from streamlab.workloads.declarative.declaration import Column, Declaration
@@ -30,13 +35,6 @@ from streamlab.workloads.name_suggestions import suggest_names
 SAMPLE_ROWS = 10_000
 _SMALL_EVENTS = 64
 TEXT_ID = np.dtype(np.int32)
-_TYPES: dict[object, np.dtype[Any] | None] = {
-    bool: np.dtype(np.bool_),
-    int: np.dtype(np.int64),
-    float: np.dtype(np.float64),
-    str: None,
-}
-"""The dtype of each declared type; None: texts."""
 _OTHER_USES = RESERVED | {"tag"}
 FIELD_NAMES = "names of fields are those of Python, without keywords and without _ in front"
 _GUESSES = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.bool_))
@@ -144,11 +142,11 @@ class InputColumns:
                 f"{place}: column {name} of {self.label} holds the times; read it as ts"
             )
         if name in self.types:
-            if self.types[name] not in _TYPES:
+            if self.types[name] not in DTYPES:
                 raise ModelError(
                     f"{place}: types has {self.types[name]!r} for {name}; give int, float, bool or str"
                 )
-            return _column(name, _TYPES[self.types[name]])
+            return _column(name, DTYPES[self.types[name]])
         in_file = self._column_of(name)
         if in_file == LATE and name in self._sampled():
             raise ModelError(
