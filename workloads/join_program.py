@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.declarative.generated_code import define_all
+from streamlab.workloads.generated_code import define_all
 from streamlab.workloads.model import (
     DGSProgram,
     ForkJoin,

@@ -11,7 +11,6 @@ import numpy as np
 
 from streamlab.workloads.declarative.declaration import Column
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
-from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.input_columns import InputColumns
 from streamlab.workloads.declarative.result_types import result_types
 from streamlab.workloads.declarative.user_functions import (
@@ -20,6 +19,7 @@ from streamlab.workloads.declarative.user_functions import (
     read_function,
     returned_names,
 )
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.operators.program import RESERVED
 from streamlab.workloads.name_suggestions import suggest_names

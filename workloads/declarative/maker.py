@@ -32,9 +32,9 @@ from streamlab.workloads.declarative.declaration import (
     WindowStep,
 )
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, parse_expression
-from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.input_columns import FIELD_NAMES, InputColumns, is_field_name
 from streamlab.workloads.declarative.user_functions import read_function
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import (
     InputType,
     ModelError,

@@ -8,9 +8,9 @@ import numpy as np
 from streamlab.workloads.declarative.aggregates import AggregateCode
 from streamlab.workloads.declarative.class_form import ClassForm
 from streamlab.workloads.declarative.declaration import Column
-from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.state_functions import clear
 from streamlab.workloads.declarative.windows import fields_of, key_function
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model.pipeline.program import Stage, partitioned, stateful, stateless
 
 _SEEN = "seen_"

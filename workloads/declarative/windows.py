@@ -18,8 +18,8 @@ import numpy as np
 from streamlab.workloads.declarative.aggregates import AggregateCode
 from streamlab.workloads.declarative.class_form import ClassForm
 from streamlab.workloads.declarative.declaration import LATE_BY, Column
-from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.state_functions import clear
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import InputType, Operator, Window, aggregate
 from streamlab.workloads.model.operators.program import SINGLE
 
