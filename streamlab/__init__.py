@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         percentile,
         sum,
     )
+    from streamlab.workloads.declarative.bounded_fields import BoundedSet, LargestValues
     from streamlab.workloads.declarative.forms import (
         alert,
         count_window,
@@ -62,6 +63,9 @@ _PUBLIC = {
         ),
         _FORMS,
     ),
+    **dict.fromkeys(
+        ("BoundedSet", "LargestValues"), "streamlab.workloads.declarative.bounded_fields"
+    ),
     "join": "streamlab.workloads.join_workload",
     "run": "streamlab.lab.notebook",
     "workload": "streamlab.workloads.user_workload",
@@ -69,6 +73,8 @@ _PUBLIC = {
 """The module of each public name. Imported on first use, because measured processes import this package."""
 
 __all__ = [
+    "BoundedSet",
+    "LargestValues",
     "access_log",
     "alert",
     "arrays",

@@ -137,7 +137,7 @@ class _Step:
 
     @property
     def _key(self) -> list[str]:
-        return [] if self.declaration.key is None else [f'"{self.declaration.key}"']
+        return [f'"{name}"' for name in self.declaration.keys]
 
     def _over(self, *more: str) -> str:
         keys = [*self._key, *more]
@@ -250,10 +250,10 @@ class _Step:
         )
 
     def _deduplicate(self, step: DeduplicateStep) -> list[str]:
-        (key,) = self._key
+        key = ", ".join(self._key)
         select = f'.select("order_", "ts", {self._results})'
         if step.within is None:
-            return self._chain([f'.unique({key}, keep="first", maintain_order=True)', select])
+            return self._chain([f'.unique([{key}], keep="first", maintain_order=True)', select])
         rows, ts = f"rows_of_{self.name}", _column("ts")
         following = f'{ts}.search_sorted({ts} + {step.within}, side="right").over({key})'
         return [

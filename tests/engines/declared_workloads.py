@@ -111,6 +111,19 @@ def _declared() -> dict[str, Workload]:
         lab.alert(
             "amount > 5", lasting="3 ms", input=rows, key="zone", columns=["price"], name="alert"
         ),
+        lab.window(
+            "5 ms", every="2 ms", input=rows, key=["zone", "open"], result=RESULT, name="two_keys"
+        ),
+        lab.session("3 ms", input=rows, key=["open", "zone"], result=RESULT, name="session_keys"),
+        lab.count_window(2, input=rows, key=("zone", "open"), result=RESULT, name="count_keys"),
+        lab.top(
+            2, by="price", size="9 ms", input=rows, key=["zone", "open", "amount"], name="top_keys"
+        ),
+        lab.deduplicate(key=["zone", "amount"], input=rows, name="deduplicate_keys"),
+        lab.deduplicate(key=["zone", "open"], within="4 ms", input=rows, name="keys_within"),
+        lab.alert(
+            "amount > 5", lasting="3 ms", input=rows, key=["zone", "open"], name="alert_keys"
+        ),
         lab.alert("price * 2 > 50", lasting="1 ms", input=rows, name="alert_unkeyed"),
         lab.top(2, by="income", input=tumbling, name="top_of_windows"),
         lab.window(

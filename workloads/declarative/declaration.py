@@ -157,7 +157,7 @@ class Declaration:
 
     Attributes:
         step: what it computes.
-        key: the column of the input whose values are computed separately; None: all rows together.
+        keys: the columns of the input whose values are computed separately; none: all rows together.
         where: an expression that rows must satisfy; None: all rows, or a function of the user.
         reads: the columns of the input that it reads, without `ts`.
         output: its output, the first column `ts`.
@@ -168,7 +168,7 @@ class Declaration:
 
     name: str
     step: Step
-    key: str | None
+    keys: tuple[str, ...]
     where: str | None
     reads: tuple[Column, ...]
     output: tuple[Column, ...]

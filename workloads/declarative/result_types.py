@@ -34,7 +34,7 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
     Raises:
         ModelError: the type of a column is not clear.
     """
-    reader = _Reader(user, fields)
+    reader = TypeReader(user.tree, {user.parameters[0]: fields})
     kinds: dict[str, set[Type | None]] = {}
     for node in ast.walk(user.tree):
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
@@ -61,10 +61,18 @@ def _sampled(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, set[Ty
     kinds: dict[str, set[Type | None]] = {}
     for whole, fraction in _SAMPLES:
         values = {INT: whole, FLOAT: fraction, BOOL: bool(whole)}
-        sample = SimpleNamespace(**{name: values[dtype] for name, dtype in fields.items()})
+        sample = SimpleNamespace(
+            **{n: values[d] if d in values else _array(d) for n, d in fields.items()}
+        )
         for name, value in (call_once(user.function, sample) or {}).items():
             kinds.setdefault(name, set()).add(_of_value(value))
     return kinds
+
+
+def _array(dtype: Type) -> Any:
+    array = np.zeros((), dtype)
+    array[0] = 1  # value
+    return array
 
 
 def _of_value(value: object) -> Type | None:
@@ -81,13 +89,16 @@ def _widest(types: Iterable[Type | None]) -> Type | None:
     return FLOAT if FLOAT in distinct else INT if INT in distinct else BOOL
 
 
-class _Reader:
-    """Derives types of expressions; None: not clear."""
+class TypeReader:
+    """Derives types of expressions; None: not clear.
 
-    def __init__(self, user: UserFunction, fields: Mapping[str, Type]) -> None:
-        self._me, self._fields = user.parameters[0], fields
+    `fields` are the types of the attributes of names. That of an array is the type of its elements in `[...]`.
+    """
+
+    def __init__(self, tree: ast.AST, fields: Mapping[str, Mapping[str, Type]]) -> None:
+        self._fields = fields
         self._assigned: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(user.tree):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target = node.targets[0]
                 if isinstance(target, ast.Name):
@@ -99,11 +110,16 @@ class _Reader:
         self._open: set[str] = set()
 
     def of(self, node: ast.expr) -> Type | None:
+        """Return the type of an expression."""
         if isinstance(node, ast.Constant):
             return _of_value(node.value)
         if isinstance(node, ast.Attribute):
-            is_field = isinstance(node.value, ast.Name) and node.value.id == self._me
-            return self._fields.get(node.attr) if is_field else None
+            if isinstance(node.value, ast.Name) and node.value.id in self._fields:
+                return self._fields[node.value.id].get(node.attr)
+            return None
+        if isinstance(node, ast.Subscript):
+            array = self.of(node.value)
+            return None if array is None else array.base
         if isinstance(node, ast.Name):
             return self._of_name(node.id)
         if isinstance(node, ast.Compare):

@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
+from types import MappingProxyType
 from typing import Any
 
 from streamlab.workloads.model.errors import ModelError
@@ -162,7 +163,7 @@ def emitting(
     rewritten.decorator_list = []
     rewritten.returns = None
     rewritten.args.args = [ast.arg(name) for name in (parameter, *more, OUT)]
-    return _compile_like(user.function, rewritten)
+    return compile_like(user.function, rewritten)
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -188,9 +189,13 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
-def _compile_like(function: types.FunctionType, tree: ast.FunctionDef) -> types.FunctionType:
-    """Compile a definition in the place of a function: its file, globals and closure."""
-    free = function.__code__.co_freevars
+def compile_like(
+    function: types.FunctionType,
+    tree: ast.FunctionDef,
+    names: Mapping[str, Any] = MappingProxyType({}),
+) -> types.FunctionType:
+    """Compile a definition in the place of a function: its file, globals and closure, with further names."""
+    free = (*function.__code__.co_freevars, *names)
     module = ast.Module([tree], [])
     if free:  # a definition around it makes its variables free again
         around = ast.parse(f"def around_({', '.join(free)}):\n    return {tree.name}")
@@ -202,7 +207,8 @@ def _compile_like(function: types.FunctionType, tree: ast.FunctionDef) -> types.
     code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
     inner = _code_named(code, tree.name)
     assert inner is not None, "the module defines it"
-    cells = dict(zip(free, function.__closure__ or (), strict=True))
+    cells = dict(zip(free, function.__closure__ or (), strict=False))
+    cells |= {name: types.CellType(value) for name, value in names.items()}
     closure = tuple(cells[name] for name in inner.co_freevars)
     return types.FunctionType(inner, function.__globals__, function.__name__, None, closure)
 
