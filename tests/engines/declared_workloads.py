@@ -142,9 +142,34 @@ def _declared() -> dict[str, Workload]:
     return {workload.name: workload for workload in made}
 
 
+@lab.window("9 ms", every="3 ms", input=rows, key=["zone", "open"], name="bounded_fields")
+class _BoundedFields:
+    amounts = lab.BoundedSet(most=64)
+    dearest = lab.LargestValues(float, most=2)
+
+    def add(self, row):
+        self.amounts.add(row.amount)
+        self.dearest.add(row.price)
+
+    def result(self):
+        return {"n": len(self.amounts), "has_0": 0 in self.amounts, "least": self.dearest[-1]}
+
+
+def _halves(row):
+    if row.amount < 0:
+        return
+    for part in range(row.amount % 3):
+        yield {"zone": row.zone, "part": part, "price": row.price / 2}
+
+
+FUNCTIONS = {
+    "bounded_fields": _BoundedFields,
+    "flat_map": lab.flat_map(_halves, most=2, input=rows, where="open", name="flat_map"),
+}
+"""Workloads with functions of the user, which no query can express."""
 DECLARED = _declared()
 """A workload for each form, each also an attribute of this module, where Spark's workers find it."""
-globals().update(DECLARED)
+globals().update(DECLARED | FUNCTIONS)
 
 
 def random_input(workload: Workload, seed: int) -> Input:

@@ -23,7 +23,7 @@ from streamlab.workloads.declarative.state_functions import (
     set_shape,
     size_of,
 )
-from streamlab.workloads.declarative.user_functions import UserFunction, compile_like
+from streamlab.workloads.declarative.user_functions import UserFunction, compile_like, statements_at
 from streamlab.workloads.model.errors import ModelError
 
 LARGEST_BOUND = 1 << 16
@@ -178,11 +178,9 @@ class _ArrayUses(ast.NodeTransformer):
                 ast.Expr(self._call(node, "largest_insert_", array, value)), node
             )
         message = f"{name} has more than {field.most} different values; raise most={field.most}"
-        check = ast.parse(f"if 0 > {field.most}:\n    raise ValueError({message!r})").body[0]
+        (check,) = statements_at(f"if 0 > {field.most}:\n    raise ValueError({message!r})", node)
         assert isinstance(check, ast.If) and isinstance(check.test, ast.Compare), "as written above"
         check.test.left = self._call(node, "set_insert_", array, value)
-        for part in ast.walk(check):
-            ast.copy_location(part, node)
         return check
 
     def visit_Call(self, node: ast.Call) -> ast.expr:

@@ -148,7 +148,14 @@ class SelectStep:
     too_late_for: WindowStep | None = None
 
 
-Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlatMapStep:
+    """At most `most` rows for each row, made by a function of the user."""
+
+    most: int
+
+
+Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep | FlatMapStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 These functions are public names of `streamlab`. Each returns a `Workload`, or takes a class and returns one.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.declarative.class_form import ClassForm
@@ -357,3 +357,32 @@ def late_rows(of: Workload, *, name: str | None = None) -> Workload:
         ModelError: `of` takes no late rows.
     """
     return Maker.of(of, None, name, "late_rows").late_rows()
+
+
+@check_arguments(ModelError)
+def flat_map(
+    function: Callable[[Any], Iterable[Mapping[str, object]]],
+    *,
+    most: int,
+    input: Source,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload:
+    """Declare the rows that a function yields for each row, at their row's time.
+
+    The function yields a dictionary for each row, as in `yield {"place": ride.station, "change": -1}`. A text
+    comes from a column as it is; functions do not make texts.
+
+    Args:
+        function: a function of a row.
+        most: the most rows for one row; more end the run with a message.
+        input: as for `window`.
+        where: as for `window`.
+        types: as for `window`.
+        name: as for `window`; None: the name of the function.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    return Maker.of(input, types, name, "flat_map").flat_map(function, most, where)

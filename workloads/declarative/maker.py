@@ -26,6 +26,7 @@ from streamlab.workloads.declarative.declaration import (
     Column,
     Declaration,
     DeduplicateStep,
+    FlatMapStep,
     SelectStep,
     Step,
     TopStep,
@@ -34,6 +35,7 @@ from streamlab.workloads.declarative.declaration import (
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, parse_expression
 from streamlab.workloads.declarative.input_columns import FIELD_NAMES, InputColumns, is_field_name
 from streamlab.workloads.declarative.keys import Key
+from streamlab.workloads.declarative.rows_form import read_rows
 from streamlab.workloads.declarative.user_functions import read_function
 from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import (
@@ -452,6 +454,24 @@ class Maker:
         )
         return declare.pipeline(
             row_stages.select(name=declare.name, values=values, where=keep.function, output=output)
+        )
+
+    def flat_map(self, function: Callable[[Any], Any], most: int, where: Where | None) -> Workload:
+        """Return the workload of the rows that a function makes of each row."""
+        check_count(most, self.place, "most")
+        key, keep = self._key(None), self._filter(where)
+        form = read_rows(function, most, self.columns)
+        output = self._output(key, [], form.output)
+        reads = (*form.reads, *keep.reads)
+        declare = self._declare(FlatMapStep(most=most), key, keep, reads, output, True, form.name)
+        return declare.pipeline(
+            row_stages.flat_map(
+                name=declare.name,
+                give=form.give,
+                most=most,
+                where=keep.function,
+                output=output,
+            )
         )
 
     def _key(self, names: KeyNames | None) -> Key:

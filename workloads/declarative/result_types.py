@@ -1,7 +1,7 @@
-"""Derives the types of the columns that a user's `result` returns.
+"""Derives the types of the columns that a user's `result` returns, or that the function of a flat map yields.
 
 The type of an expression follows from those of the fields that it reads. Where that is not clear, as for
-the call of another function, `result` is called with a few states.
+the call of another function, the function is called with a few values.
 """
 
 import ast
@@ -16,7 +16,7 @@ from streamlab.workloads.declarative.user_functions import UserFunction, call_on
 from streamlab.workloads.model.errors import ModelError
 
 _SAMPLES = ((3, 7.5), (1, 1.0), (2, 0.25), (1_000, 1e6), (0, 0.0))
-"""Values of integer and float fields of the states that `result` is called with."""
+"""Values of integer and float fields that functions are called with."""
 
 _CALLS = {"int": INT, "float": FLOAT, "bool": BOOL, "len": INT}
 _OF_ARGUMENTS = ("min", "max", "abs", "round")
@@ -25,11 +25,11 @@ Type = np.dtype[Any]
 
 
 def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Type]:
-    """Return the type of each column of the dictionaries that a function returns.
+    """Return the type of each column of the dictionaries that a function returns or yields.
 
     Args:
-        user: the function `result(self)`.
-        fields: the types of the attributes of `self`.
+        user: a function of one parameter.
+        fields: the types of the attributes of the parameter.
 
     Raises:
         ModelError: the type of a column is not clear.
@@ -37,7 +37,7 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
     reader = TypeReader(user.tree, {user.parameters[0]: fields})
     kinds: dict[str, set[Type | None]] = {}
     for node in ast.walk(user.tree):
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
+        if isinstance(node, ast.Return | ast.Yield) and isinstance(node.value, ast.Dict):
             for key, value in zip(node.value.keys, node.value.values, strict=True):
                 assert isinstance(key, ast.Constant), "returned_names has checked it"
                 kinds.setdefault(str(key.value), set()).add(reader.of(value))
@@ -50,7 +50,7 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
         widest = _widest(of_column)
         if widest is None:
             raise ModelError(
-                f"{user.place(user.tree)}: the type of {name} is not clear; return int(...), float(...) or "
+                f"{user.place(user.tree)}: the type of {name} is not clear; give int(...), float(...) or "
                 "bool(...) for it"
             )
         types[name] = widest
@@ -64,8 +64,9 @@ def _sampled(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, set[Ty
         sample = SimpleNamespace(
             **{n: values[d] if d in values else _array(d) for n, d in fields.items()}
         )
-        for name, value in (call_once(user.function, sample) or {}).items():
-            kinds.setdefault(name, set()).add(_of_value(value))
+        for row in call_once(user.function, sample):
+            for name, value in row.items():
+                kinds.setdefault(name, set()).add(_of_value(value))
     return kinds
 
 

@@ -113,6 +113,21 @@ def alert(
     return _stage(name, key, state, lines, {}, None, output)
 
 
+def flat_map(
+    *,
+    name: str,
+    give: Callable[[Any, Any], None],
+    most: int,
+    where: Callable[[Any], bool] | None,
+    output: Sequence[Column],
+) -> Stage:
+    """Return the at most `most` rows that `give(t, out)` emits for a row that satisfies `where`."""
+    if where is not None:
+        lines = ["if where(t):", "    give(t, out)"]
+        give = define("apply", "t, out", lines, {"where": where, "give": give})
+    return stateless(name=name, output=fields_of(output), apply=give, max_outputs=most)
+
+
 def select(
     *,
     name: str,
