@@ -101,6 +101,11 @@ def join(
         raise ModelError(
             f"lab.join: at_end is {at_end!r}, which is only for how='left'; leave it out"
         )
+    if not isinstance(on, str) and not (isinstance(on, tuple) and len(on) == 2):
+        raise ModelError(
+            f"lab.join: on is {on!r:.60}; give one column, or the tuple (left column, right column); to "
+            "join on several columns, derive one from them in both tables (derive={...})"
+        )
     columns = dict(zip((LEFT, RIGHT), (on, on) if isinstance(on, str) else on, strict=True))
     before, after = _bounds(within, how, unit)
     if START in (*sides[LEFT].times, *sides[RIGHT].times) and (how != "asof" or within is not None):
