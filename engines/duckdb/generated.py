@@ -118,6 +118,7 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return [self._alert(step)]
+        assert isinstance(step, SelectStep), "untranslatable refuses functions of the user"
         return [self._select(step)]
 
     def _table(self, text: str, name: str | None = None) -> str:

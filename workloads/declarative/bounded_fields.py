@@ -54,7 +54,7 @@ class BoundedSet:
     uses = "self.{name}.add(VALUE), len(self.{name}) and VALUE in self.{name}"
 
     @check_arguments(ModelError)
-    def __init__(self, *, most: int) -> None:
+    def __init__(self, most: int) -> None:
         check_bound(most, "lab.BoundedSet")
         self.most = most
         self.dtype = np.dtype((np.int64, set_shape(most)))
@@ -80,7 +80,7 @@ class LargestValues(Generic[Number]):
     uses = "self.{name}.add(VALUE), len(self.{name}) and self.{name}[PLACE]"
 
     @check_arguments(ModelError)
-    def __init__(self, of: type[Number], *, most: int) -> None:
+    def __init__(self, of: type[Number], most: int) -> None:
         if of not in (int, float):
             raise ModelError(f"lab.LargestValues: the type is {of!r}; give int or float")
         check_bound(most, "lab.LargestValues")
@@ -138,10 +138,10 @@ class _ArrayUses(ast.NodeTransformer):
 
     def _name(self, node: ast.AST) -> str:
         """Return the name of the bounded field that a node is; "" if it is none."""
-        is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        if is_own and node.value.id == self._user.parameters[0] and node.attr in self._fields:
-            return str(node.attr)
-        return ""
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return ""
+        is_own = node.value.id == self._user.parameters[0]
+        return node.attr if is_own and node.attr in self._fields else ""
 
     def _call(self, node: ast.AST, function: str, *arguments: ast.expr) -> ast.Call:
         call = ast.Call(ast.Name(function, ast.Load()), list(arguments), [])

@@ -34,7 +34,9 @@ class Key:
         """Return f_SK: the columns of a row `t` as one number; 0 without columns."""
         if len(self.columns) < 2:
             return define("key", "t", [f"return {self.of_row('t')[0] if self.columns else 0}"], {})
-        lines, shift, parts = [], _BITS, []
+        lines: list[str] = []
+        parts: list[str] = []
+        shift = _BITS
         for column, width in zip(self.columns, self._widths(), strict=True):
             half, value = 1 << (width - 1), f"int(t.{column.name})"
             if width < _width(column):
@@ -55,7 +57,8 @@ class Key:
         """Return the columns as expressions over a state with a `key`."""
         if len(self.columns) < 2:
             return [f"{state}.key" for _ in self.columns]
-        shift, parts = _BITS, []
+        parts: list[str] = []
+        shift = _BITS
         for width in self._widths():
             shift -= width
             part = f"{state}.key >> {shift}"

@@ -183,6 +183,7 @@ def test_a_field_beyond_its_bound_ends_the_run_with_the_remedy(before, after, me
         ("7 in self.bikes", "7 in self.longest", "longest, a LargestValues, is used in another"),
         ("self.bikes.add", "n = self.bikes.add", "bikes, a BoundedSet, is used in another way"),
         ("most=64", "most=0", r"lab.BoundedSet: most is 0; give 1 to 65536"),
+        ("most=64", "mots=64", r"lab.BoundedSet: there is no argument 'mots'; did you mean most"),
         ("int, most", "str, most", r"lab.LargestValues: the type is <class 'str'>; give int or fl"),
         (
             "bikes = lab.BoundedSet(most=64)",
