@@ -65,6 +65,7 @@ class InputColumns:
     unit: str
     types: Mapping[str, type]
     declaration: Declaration | None
+    _shared: list[tuple[str, ...]] = field(default_factory=list)
     _sample: "dict[str, pa.Array] | None" = field(default=None)
     _known: dict[str, Column] = field(default_factory=dict)
 
@@ -90,6 +91,17 @@ class InputColumns:
             name for name in self._sampled() if name not in _OTHER_USES and not self._is_ts(name)
         ]
 
+    def share(self, names: Iterable[str]) -> bool:
+        """Number the texts of columns alike; return False if the input is a workload, whose numbers are fixed."""
+        if self.declaration is not None:
+            return False
+        joint = {*names}
+        for group in [group for group in self._shared if joint & {*group}]:
+            self._shared.remove(group)
+            joint |= {*group}
+        self._shared.append(tuple(sorted(joint)))
+        return True
+
     def source_of(self, columns: Iterable[Column]) -> Table | InputFunction:
         """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
         if self.declaration is not None:
@@ -97,7 +109,8 @@ class InputColumns:
         read = {column.name: column for column in columns}
         if not isinstance(self.source, Table):
             texts = (name for name, column in read.items() if column.dictionary)
-            return replace(self.source, ids=tuple(dict.fromkeys((*self.source.ids, *texts))))
+            ids = tuple(dict.fromkeys((*self.source.ids, *texts)))
+            return replace(self.source, ids=ids, shared=tuple(self._shared))
         table = self.source
 
         def of_read(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +126,7 @@ class InputColumns:
             scale=of_read(table.scale),
             derive=of_read(table.derive),
             ids=tuple(name for name, column in read.items() if column.dictionary),
+            shared=tuple(self._shared),
         )
 
     def _is_ts(self, name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from streamlab.workloads.declarative.class_form import row_columns, types_of_row
 from streamlab.workloads.declarative.declaration import Column
-from streamlab.workloads.declarative.input_columns import InputColumns
+from streamlab.workloads.declarative.input_columns import TEXT_ID, InputColumns
 from streamlab.workloads.declarative.result_types import result_types
 from streamlab.workloads.declarative.user_functions import (
     UserFunction,
@@ -51,21 +51,25 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowsForm:
     types = result_types(user, types_of_row(reads))
     known = {f"{row}.{column.name}": column for column in reads}
     known[f"{row}.ts"] = Column(name="ts", dtype=types_of_row(())["ts"], is_time=True)
+    output = [
+        _meaning(user, known, Column(name=name, dtype=dtype), columns)
+        for name, dtype in types.items()
+    ]
     return RowsForm(
         name=user.function.__name__,
         give=emitting(user, (), {}, (), most=most),
         reads=reads,
-        output=tuple(
-            _meaning(user, known, Column(name=name, dtype=dtype)) for name, dtype in types.items()
-        ),
+        output=tuple(output),
     )
 
 
-def _meaning(user: UserFunction, known: dict[str, Column], column: Column) -> Column:
+def _meaning(
+    user: UserFunction, known: dict[str, Column], column: Column, columns: InputColumns
+) -> Column:
     """Return a column with the dictionary or the time that all its values have.
 
     Raises:
-        ModelError: some values are texts, and others numbers or texts of another column.
+        ModelError: some values are texts, and others numbers or texts that are numbered apart.
     """
     values = [
         value
@@ -74,18 +78,21 @@ def _meaning(user: UserFunction, known: dict[str, Column], column: Column) -> Co
         for key, value in zip(node.value.keys, node.value.values, strict=True)
         if isinstance(key, ast.Constant) and key.value == column.name
     ]
-    columns = [known.get(ast.unparse(value)) for value in _parts(values)]
-    dictionaries = {None if each is None else each.dictionary for each in columns}
-    if len(dictionaries) > 1:
-        texts = ", ".join(sorted(name or "a number" for name in dictionaries))
+    parts = [known.get(ast.unparse(value)) for value in _parts(values)]
+    texts = sorted({part.dictionary for part in parts if part is not None and part.dictionary})
+    if not texts:
+        return replace(column, is_time=all(part is not None and part.is_time for part in parts))
+    if not all(part is not None and part.dictionary for part in parts):
         raise ModelError(
-            f"{user.place(values[0])}: {column.name} is of {texts}; each column of texts has numbers of its "
-            "own, so yield it from one column, or import the texts as numbers"
+            f"{user.place(values[0])}: {column.name} is a number and a text of {', '.join(texts)}; yield "
+            "texts only, each from a column"
         )
-    (dictionary,) = dictionaries
-    if dictionary is not None and columns[0] is not None:
-        return replace(columns[0], name=column.name)
-    return replace(column, is_time=all(each is not None and each.is_time for each in columns))
+    if len(texts) > 1 and not columns.share(texts):
+        raise ModelError(
+            f"{user.place(values[0])}: {column.name} is a text of {', '.join(texts)}, which the input, a "
+            "workload, has numbered apart; make this the first step, which reads the table"
+        )
+    return replace(column, dtype=TEXT_ID, dictionary=texts[0])
 
 
 def _parts(values: Sequence[ast.expr]) -> list[ast.expr]:

@@ -239,7 +239,7 @@ def test_other_declarations(declare, message):
         ("yield {'x': ride.bike}; yield {'y': ride.bike}", "yield one with the keys x"),
         (
             "yield {'x': ride.station}; yield {'x': ride.bike}",
-            "x is of a number, station; each column of texts has numbers of its own",
+            "x is a number and a text of station; yield texts only, each from a column",
         ),
         ("yield {'x': str(ride.bike)}", "the type of x is not clear; give int"),
     ],

@@ -404,6 +404,41 @@ def test_a_row_gives_several_rows_before_others_follow(rides, tmp_path):
     assert_rows(answer_of(counted, tmp_path / "threes"), threes)
 
 
+@pytest.mark.parametrize("made", [True, False], ids=["function", "table"])
+def test_texts_of_two_columns_become_one(made, tmp_path):
+    rides = random_rides(7).assign(end=lambda rides: rides.station.shift(3, fill_value="Far away"))
+
+    def ends(ride):
+        yield {"place": ride.station, "change": -1}
+        yield {"place": ride.end, "change": 1}
+
+    def events(events, seed):
+        return {"ts": rides["at"].to_numpy(), "station": [*rides.station], "end": [*rides.end]}
+
+    changes = lab.flat_map(ends, most=2, input=events if made else table_of(rides))
+    subject = lab.count_window(
+        5, key="place", input=changes, result={"change": lab.sum("change")}, name="fives"
+    )
+    rows = pd.DataFrame(
+        [
+            (ride.at, place, change)
+            for ride in rides.itertuples()
+            for place, change in ((ride.station, -1), (ride.end, 1))
+        ],
+        columns=["ts", "place", "change"],
+    )
+    number = rows.groupby("place").cumcount() // 5
+    grouped = rows.assign(number=number).groupby(["place", "number"])
+    fives = grouped.agg(ts=("ts", "max"), change=("change", "sum"), n=("ts", "size"))
+    fives = fives[fives.n == 5].reset_index()[["ts", "place", "change"]]
+    assert_rows(answer_of(subject, tmp_path, workers=(2,), events=len(rides)), fives)
+    other = lab.select(["station", "end"], input=table_of(rides), name="pairs")
+    with pytest.raises(
+        ModelError, match="place is a text of end, station, which the input, a work"
+    ):
+        lab.flat_map(ends, most=2, input=other)
+
+
 def test_more_rows_than_declared_end_the_run_with_the_remedy(rides, tmp_path):
     def copies(ride):
         for number in range(ride.bike):
