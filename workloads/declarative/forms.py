@@ -372,7 +372,7 @@ def flat_map(
     """Declare the rows that a function yields for each row, at their row's time.
 
     The function yields a dictionary for each row, as in `yield {"place": ride.station, "change": -1}`. A text
-    comes from a column as it is; functions do not make texts.
+    comes from a column as it is; those of several columns may become one column. Functions make no texts.
 
     Args:
         function: a function of a row.
