@@ -23,6 +23,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 ROOT_VARIABLE = "LAB_DATA"
 RUNS_VARIABLE = "LAB_RUNS"
 CACHE_VARIABLE = "LAB_CACHE"
+CLUSTERS_VARIABLE = "LAB_CLUSTERS"
 _TOOLS = {"MPLCONFIGDIR": "matplotlib", "NUMBA_CACHE_DIR": "numba"}
 """Environment variables of libraries with caches in the home folder, and their folders in the lab's cache."""
 _MARKS = ("pyproject.toml", "lab/demo.toml", "workloads/suite")
@@ -179,6 +180,11 @@ def runs(folder: Path | None = None) -> Place:
     Inside a checkout the path is relative, because it is printed often.
     """
     return _place(RUNS_VARIABLE, "results/runs", "runs", folder)
+
+
+def clusters() -> Path:
+    """Return the folder of clusters that `lab cluster` starts."""
+    return _place(CLUSTERS_VARIABLE, "results/clusters", "clusters", None).path.absolute()
 
 
 def _place(variable: str, in_checkout: str, of_user: str, folder: Path | None) -> Place:
