@@ -5,9 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-SHARED_VARIABLE = "LAB_SHARED"
-"""Names a folder that all nodes of a cluster see under one path; tasks on a cluster put their files there."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlan:

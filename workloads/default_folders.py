@@ -23,6 +23,8 @@ from streamlab.workloads.datasets.errors import DatasetError
 ROOT_VARIABLE = "LAB_DATA"
 RUNS_VARIABLE = "LAB_RUNS"
 CACHE_VARIABLE = "LAB_CACHE"
+SHARED_VARIABLE = "LAB_SHARED"
+"""Names a folder that all nodes of a cluster see under one path; datasets and files of trials default to it."""
 CLUSTERS_VARIABLE = "LAB_CLUSTERS"
 _TOOLS = {"MPLCONFIGDIR": "matplotlib", "NUMBA_CACHE_DIR": "numba"}
 """Environment variables of libraries with caches in the home folder, and their folders in the lab's cache."""
@@ -171,6 +173,9 @@ def check_text(place: Path) -> None:
 
 def catalogue(folder: Path | None = None) -> Place:
     """Return the folder of datasets for a command started in `folder` (None: `here()`)."""
+    shared = os.environ.get(SHARED_VARIABLE)
+    if shared and not os.environ.get(ROOT_VARIABLE):
+        return Place(path=Path(shared) / "data", why=f"${SHARED_VARIABLE}")
     return _place(ROOT_VARIABLE, "data", "data", folder)
 
 
