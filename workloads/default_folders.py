@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache as memoize
 from pathlib import Path
@@ -40,24 +41,26 @@ class Place:
     why: str
 
 
-_here: Path | None = None
-"""The folder where a command began; None: the current folder."""
+_here: ContextVar[Path | None] = ContextVar("here", default=None)
+"""The folder where a command began; None: the current folder.
+
+Not a plain variable: its value would belong to the fingerprint of each workload that reads this module.
+"""
 
 
 @contextmanager
 def resolve_from(folder: Path) -> Iterator[None]:
     """Resolve default folders from `folder` within the block, even if the process changes directory."""
-    global _here
-    before, _here = _here, folder
+    token = _here.set(folder)
     try:
         yield
     finally:
-        _here = before
+        _here.reset(token)
 
 
 def here() -> Path:
     """Return the folder in which the command began; outside a command, the current folder."""
-    return _here or Path.cwd()
+    return _here.get() or Path.cwd()
 
 
 def home_folder() -> Path | None:

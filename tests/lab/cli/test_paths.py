@@ -10,6 +10,7 @@ from streamlab.lab import cli
 from streamlab.lab.cli import EXIT_OK, call
 from streamlab.lab.cli.paths import LISTS, VARIABLES, absolute_places
 from streamlab.workloads.default_folders import catalogue, here, runs
+from streamlab.workloads.registry import names, workload
 from tests.workloads.user_workload import user_file
 
 
@@ -108,3 +109,9 @@ def test_a_command_begins_in_a_folder_that_was_removed(tmp_path, monkeypatch):
 def test_all_paths_of_the_command_line_are_made_absolute():
     for path in Path(cli.__file__).parent.glob("*.py"):
         assert path.name == "paths.py" or not re.search(r"click\.Path\(", path.read_text()), path
+
+
+def test_a_workloads_code_is_the_same_inside_a_command_and_in_a_trial():
+    outside = {name: workload(name).bound({}).code() for name in names()}
+    with absolute_places():
+        assert {name: workload(name).bound({}).code() for name in names()} == outside
