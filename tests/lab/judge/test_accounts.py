@@ -79,4 +79,4 @@ def test_cpu_that_cannot_be_read_is_not_held_against_a_trial():
 
 
 def test_a_trial_that_states_no_cpu_time_is_not_contradicted():
-    assert contradictions(accounts(seen()), timed_s=1.0, cpu_s=None, cores=CORES) == []
+    assert contradictions(accounts(seen()), timed_s=2.0, cpu_s=None, cores=CORES) == []
