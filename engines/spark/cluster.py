@@ -7,16 +7,14 @@ import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
 from pyspark import BarrierTaskContext, SparkContext, cloudpickle
 from pyspark.errors import PySparkException
 
-import streamlab
-from streamlab import engines, workloads
 from streamlab.engines.clusters import Placement
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import Task
@@ -269,25 +267,25 @@ def _files(task: Task) -> list[tuple[str, int]]:
 
 def _zip(path: Path) -> Path:
     """Write the lab's Python code that tasks may import, with its entry points, as a package for `sys.path`."""
-    root = _folder(streamlab)
+    root = _folder("streamlab")
     described = metadata.distribution("stream-lab")
     name = f"stream_lab-{described.version}.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
         for file in (root / "__init__.py", root / "engine.py"):
             archive.write(file, f"streamlab/{file.name}")
-        for package in (engines, workloads):
-            folder = _folder(package)
+        for package in ("engines", "workloads"):
+            folder = _folder(f"streamlab.{package}")
             for file in sorted(folder.rglob("*.py")):
-                inside = Path(*package.__name__.split("."), file.relative_to(folder))
-                archive.write(file, str(inside))
+                archive.write(file, str(Path("streamlab", package, file.relative_to(folder))))
         for text in ("METADATA", "entry_points.txt"):
             archive.writestr(f"{name}/{text}", described.read_text(text) or "")
     return path
 
 
-def _folder(package: ModuleType) -> Path:
-    assert package.__file__ is not None
-    return Path(package.__file__).parent
+def _folder(package: str) -> Path:
+    spec = find_spec(package)
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent
 
 
 def _observable(context: SparkContext) -> tuple[int, ...]:
