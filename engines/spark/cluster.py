@@ -27,8 +27,9 @@ from streamlab.workloads.references import file_of
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 10
-EXECUTORS_TIMEOUT_S = 15.0
-PROBE_TIMEOUT_S = 30.0
+EXECUTORS_TIMEOUT_S = 60.0
+"""A loaded machine takes long; what the cluster lacks is known before (`master_check`)."""
+PROBE_TIMEOUT_S = 60.0
 _LOOK_S = 0.1
 _SCHEME = "spark://"
 _KINDS = dict(zip(MASTERS, ("spark standalone", "yarn", "kubernetes"), strict=True))
