@@ -214,8 +214,7 @@ def keeps_rows(declaration: Declaration) -> bool:
 
 def order_of_windows(declaration: Declaration) -> tuple[str, ...]:
     """Return the columns that order the outputs of a step on windows of time."""
-    key = () if declaration.key is None else (declaration.key,)
-    return ("ts", *key, *(("rank",) if isinstance(declaration.step, TopStep) else ()))
+    return ("ts", *declaration.keys, *(("rank",) if isinstance(declaration.step, TopStep) else ()))
 
 
 def adds_in_order(declaration: Declaration) -> bool:

@@ -296,9 +296,9 @@ WARNINGS = (
     ),
     Advice(
         title="Late rows",
-        sign=r"left out by the import: more than",
-        cause="Rows came later than `out_of_order` allows, so the input and the answer lack them.",
-        remedy='Give a longer bound, or `late="error"`; `lab data show ID` counts them.',
+        sign=r"left out by the import: more than|came too late for their windows",
+        cause="Rows came later than `out_of_order` or `allowed_lateness` allow, so the answer lacks them.",
+        remedy="Give a longer bound; `lab.late_rows` has those of windows.",
     ),
     Advice(
         title="Temporary folder",

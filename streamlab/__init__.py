@@ -28,10 +28,13 @@ if TYPE_CHECKING:
         percentile,
         sum,
     )
+    from streamlab.workloads.declarative.bounded_fields import BoundedSet, LargestValues
     from streamlab.workloads.declarative.forms import (
         alert,
         count_window,
         deduplicate,
+        flat_map,
+        late_rows,
         select,
         session,
         top,
@@ -49,7 +52,21 @@ _PUBLIC = {
     ),
     **dict.fromkeys(("count", "distinct", "max", "mean", "min", "percentile", "sum"), _AGGREGATES),
     **dict.fromkeys(
-        ("alert", "count_window", "deduplicate", "select", "session", "top", "window"), _FORMS
+        (
+            "alert",
+            "count_window",
+            "deduplicate",
+            "flat_map",
+            "late_rows",
+            "select",
+            "session",
+            "top",
+            "window",
+        ),
+        _FORMS,
+    ),
+    **dict.fromkeys(
+        ("BoundedSet", "LargestValues"), "streamlab.workloads.declarative.bounded_fields"
     ),
     "join": "streamlab.workloads.join_workload",
     "run": "streamlab.lab.notebook",
@@ -58,6 +75,8 @@ _PUBLIC = {
 """The module of each public name. Imported on first use, because measured processes import this package."""
 
 __all__ = [
+    "BoundedSet",
+    "LargestValues",
     "access_log",
     "alert",
     "arrays",
@@ -67,9 +86,11 @@ __all__ = [
     "csv",
     "deduplicate",
     "distinct",
+    "flat_map",
     "frame",
     "join",
     "jsonl",
+    "late_rows",
     "max",
     "mean",
     "min",

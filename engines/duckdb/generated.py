@@ -21,6 +21,7 @@ from streamlab.engines.declared_queries import (
 from streamlab.workloads.declarative.aggregates import Bins, beyond_most
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    LATE_BY,
     ROW,
     SESSION,
     Aggregate,
@@ -122,6 +123,7 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return [self._alert(step)]
+        assert isinstance(step, SelectStep), "untranslatable refuses functions of the user"
         return [self._select(step)]
 
     def _table(self, text: str, name: str | None = None) -> str:
@@ -133,12 +135,12 @@ class _Step:
 
     @property
     def _key(self) -> str:
-        """The key as the start of a list of columns, or nothing."""
-        return "" if self.declaration.key is None else f"{_quote(self.declaration.key)}, "
+        """The keys as the start of a list of columns, or nothing."""
+        return "".join(f"{_quote(name)}, " for name in self.declaration.keys)
 
     def _per_key(self, *more: str) -> str:
         """The partition of a window function."""
-        columns = [*([] if self.declaration.key is None else [_quote(self.declaration.key)]), *more]
+        columns = [*map(_quote, self.declaration.keys), *more]
         return f"PARTITION BY {', '.join(columns)} " if columns else ""
 
     @property
@@ -200,10 +202,12 @@ class _Step:
 
     def _time_window(self, step: WindowStep) -> str:
         boundary = self._boundary(step.size, step.advance)
+        after = step.closes_after
+        taken = "" if after is None else f" AND ts + {LATE_BY} < end_ + {after}"
         return self._table(
             f"SELECT end_ AS ts, {self._key}{self._aggregates(step, self._row_order)}\n"
             f"FROM (\n{_indent(f'SELECT *, {boundary} AS end_ FROM {self._from}')}\n)\n"
-            f"WHERE end_ <= {WATERMARK}\n"
+            f"WHERE end_ <= {WATERMARK}{taken}\n"
             f"GROUP BY {self._key}end_"
         )
 
@@ -269,7 +273,9 @@ class _Step:
         outputs = self._outputs(step.columns)
         if step.within is None:
             return [self._table(f"SELECT {outputs}\nFROM {self._from}\nQUALIFY {number} = 1")]
-        rows, key = f"rows_of_{self.name}", self._key[:-2]
+        rows = f"rows_of_{self.name}"
+        same = [f"later.{key} = earlier.{key}" for key in map(_quote, self.declaration.keys)]
+        same.append("later.number_ = earlier.next_")
         near = f"RANGE BETWEEN UNBOUNDED PRECEDING AND {step.within} FOLLOWING"
         numbered = (
             f"SELECT *, {number} AS number_,\n"
@@ -282,7 +288,7 @@ class _Step:
             f"SELECT * FROM {rows} WHERE first_\n"
             "UNION ALL\n"
             f"SELECT later.* FROM leaving_{self.name} AS earlier JOIN {rows} AS later\n"
-            f"ON later.{key} = earlier.{key} AND later.number_ = earlier.next_\n"
+            f"ON {' AND '.join(same)}\n"
             "WHERE NOT later.first_"
         )
         return [
@@ -322,7 +328,12 @@ class _Step:
             plain = text.isidentifier() and text not in ("True", "False")
             value = _quote(text) if plain else self._expression(text).bare
             values.append(value if value == _quote(name) else f"{value} AS {_quote(name)}")
-        return self._table(f"SELECT {ORDER}, {', '.join(values)}\nFROM {self._from}")
+        late, window = "", step.too_late_for
+        if window is not None:
+            end = self._boundary(window.advance, window.advance)
+            after = window.size - window.advance + (window.closes_after or 0)
+            late = f"\nWHERE ts + {LATE_BY} >= {end} + {after}"
+        return self._table(f"SELECT {ORDER}, {', '.join(values)}\nFROM {self._from}{late}")
 
 
 def _indent(text: str) -> str:

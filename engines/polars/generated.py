@@ -20,6 +20,7 @@ from streamlab.engines.declared_queries import (
 from streamlab.workloads.declarative.aggregates import Bins, beyond_most
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    LATE_BY,
     SESSION,
     Aggregate,
     AlertStep,
@@ -33,6 +34,7 @@ from streamlab.workloads.declarative.declaration import (
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
 
 END = '"end_"'
+LATEST = f'pl.col("ts") + pl.col("{LATE_BY}")'
 HEAD = """\
 import polars as pl
 
@@ -128,6 +130,7 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return self._alert(step)
+        assert isinstance(step, SelectStep), "untranslatable refuses functions of the user"
         return self._select(step)
 
     def _chain(self, calls: Sequence[str], *, end: str = "", name: str | None = None) -> list[str]:
@@ -148,7 +151,7 @@ class _Step:
 
     @property
     def _key(self) -> list[str]:
-        return [] if self.declaration.key is None else [f'"{self.declaration.key}"']
+        return [f'"{name}"' for name in self.declaration.keys]
 
     def _over(self, *more: str) -> str:
         keys = [*self._key, *more]
@@ -193,10 +196,12 @@ class _Step:
         return ", ".join(f'"{column.name}"' for column in self.declaration.output[1:])
 
     def _time_window(self, step: WindowStep) -> list[str]:
+        after = step.closes_after
         return self._chain(
             [
                 *_boundaries(step.size, step.advance),
                 '.filter(pl.col("end_") <= watermark)',
+                *([] if after is None else [f".filter({LATEST} < pl.col({END}) + {after})"]),
                 self._aggregates(step, [*self._key, '"end_"']),
                 f'.select(pl.col("end_").alias("ts"), {self._results})',
             ]
@@ -264,10 +269,10 @@ class _Step:
         )
 
     def _deduplicate(self, step: DeduplicateStep) -> list[str]:
-        (key,) = self._key
+        key = ", ".join(self._key)
         select = f'.select("order_", "ts", {self._results})'
         if step.within is None:
-            return self._chain([f'.unique({key}, keep="first", maintain_order=True)', select])
+            return self._chain([f'.unique([{key}], keep="first", maintain_order=True)', select])
         rows, ts = f"rows_of_{self.name}", _column("ts")
         following = f'{ts}.search_sorted({ts} + {step.within}, side="right").over({key})'
         return [
@@ -315,8 +320,22 @@ class _Step:
             else:
                 value = translate_expression(text, self.declaration, POLARS)
                 values.append(f'{_as_column(value)}.alias("{name}"),')
+        late, window = [], step.too_late_for
+        if window is not None:
+            after = window.size - window.advance + (window.closes_after or 0)
+            late = [
+                *_boundaries(window.advance, window.advance),
+                f".filter({LATEST} >= pl.col({END}) + {after})",
+            ]
         return self._chain(
-            [".select(", '    "order_",', '    "ts",', *(f"    {value}" for value in values), ")"]
+            [
+                *late,
+                ".select(",
+                '    "order_",',
+                '    "ts",',
+                *(f"    {value}" for value in values),
+                ")",
+            ]
         )
 
 

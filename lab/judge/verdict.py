@@ -19,9 +19,11 @@ from streamlab.lab.measure.sustained import Criteria
 from streamlab.lab.measure.sustained import judge as judge_load
 from streamlab.lab.trial.evidence import Timed
 from streamlab.results import schema
-from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.dataset import Dataset, late_rows
 from streamlab.workloads.datasets.oracle_cache import expected, stored_outputs_at_end
+from streamlab.workloads.datasets.stream_reader import load_column
 from streamlab.workloads.datasets.time_cutoff import event_times
+from streamlab.workloads.declarative.declaration import LATE_BY, Declaration, WindowStep
 from streamlab.workloads.model import Columns, Dataflow, Query, Workload
 from streamlab.workloads.model.workload import REFERENCE
 
@@ -82,6 +84,7 @@ def check_answer(
     result |= {
         "checked_by": workload.checked_by,
         **_end_columns(workload, dataset),
+        "late_rows": _late_rows(workload, dataset),
         "verify_s": (time.monotonic_ns() - begin_ns) / 1e9,
         "outputs": count,
         **{name: value for name, value in asdict(verdict).items() if name != "rounding"},
@@ -107,6 +110,18 @@ def _end_columns(workload: Workload, dataset: Dataset) -> Result:
         "at_end": program.at_end,
         "outputs_at_end": stored_outputs_at_end(workload, dataset),
     }
+
+
+def _late_rows(workload: Workload, dataset: Dataset) -> int | None:
+    """Return how many rows the import left out as late, or came too late for the windows; None: none can."""
+    declaration = workload.declaration
+    step = declaration.steps()[0].step if isinstance(declaration, Declaration) else None
+    if not isinstance(step, WindowStep) or step.closes_after is None:
+        return late_rows(dataset.origin)
+    return sum(
+        step.count_late(load_column(stream, "ts"), load_column(stream, LATE_BY))
+        for stream in dataset.streams
+    )
 
 
 def conclude(

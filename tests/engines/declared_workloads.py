@@ -31,6 +31,9 @@ def rows(events, seed):
     }
 
 
+LATE = lab.arrays(
+    {**rows(9, 1), "ts": [0] * 9}, ts="ts", time_format="ms", out_of_order="2 ms", late="keep"
+)
 RESULT = {
     "n": lab.count(),
     "total": lab.sum("amount"),
@@ -88,6 +91,15 @@ def _declared() -> dict[str, Workload]:
         where="-4 < amount <= 30 and (open or not zone) and price != 0.25",
         name="select",
     )
+    late = lab.window(
+        "9 ms",
+        every="2 ms",
+        input=LATE,
+        key="zone",
+        result=RESULT,
+        allowed_lateness="3 ms",
+        name="late",
+    )
     made = [
         tumbling,
         whole,
@@ -103,6 +115,11 @@ def _declared() -> dict[str, Workload]:
             result={"n": lab.count(), "s": lab.sum("price")},
             name="filtered",
         ),
+        late,
+        lab.late_rows(late),
+        lab.window(
+            "5 ms", input=LATE, where="amount > 0", result={"n": lab.count()}, name="late_unkeyed"
+        ),
         lab.session("3 ms", input=rows, key="zone", result=RESULT, name="session"),
         lab.session("2 ms", input=rows, result={"n": lab.count()}, name="session_unkeyed"),
         lab.count_window(4, input=rows, result={"s": lab.sum("price")}, name="count_unkeyed"),
@@ -114,6 +131,19 @@ def _declared() -> dict[str, Workload]:
         ),
         lab.alert(
             "amount > 5", lasting="3 ms", input=rows, key="zone", columns=["price"], name="alert"
+        ),
+        lab.window(
+            "5 ms", every="2 ms", input=rows, key=["zone", "open"], result=RESULT, name="two_keys"
+        ),
+        lab.session("3 ms", input=rows, key=["open", "zone"], result=RESULT, name="session_keys"),
+        lab.count_window(2, input=rows, key=("zone", "open"), result=RESULT, name="count_keys"),
+        lab.top(
+            2, by="price", size="9 ms", input=rows, key=["zone", "open", "amount"], name="top_keys"
+        ),
+        lab.deduplicate(key=["zone", "amount"], input=rows, name="deduplicate_keys"),
+        lab.deduplicate(key=["zone", "open"], within="4 ms", input=rows, name="keys_within"),
+        lab.alert(
+            "amount > 5", lasting="3 ms", input=rows, key=["zone", "open"], name="alert_keys"
         ),
         lab.alert("price * 2 > 50", lasting="1 ms", input=rows, name="alert_unkeyed"),
         lab.top(2, by="income", input=tumbling, name="top_of_windows"),
@@ -148,9 +178,34 @@ def _declared() -> dict[str, Workload]:
     return {workload.name: workload for workload in made}
 
 
+@lab.window("9 ms", every="3 ms", input=rows, key=["zone", "open"], name="bounded_fields")
+class _BoundedFields:
+    amounts = lab.BoundedSet(most=64)
+    dearest = lab.LargestValues(float, most=2)
+
+    def add(self, row):
+        self.amounts.add(row.amount)
+        self.dearest.add(row.price)
+
+    def result(self):
+        return {"n": len(self.amounts), "has_0": 0 in self.amounts, "least": self.dearest[-1]}
+
+
+def _halves(row):
+    if row.amount < 0:
+        return
+    for part in range(row.amount % 3):
+        yield {"zone": row.zone, "part": part, "price": row.price / 2}
+
+
+FUNCTIONS = {
+    "bounded_fields": _BoundedFields,
+    "flat_map": lab.flat_map(_halves, most=2, input=rows, where="open", name="flat_map"),
+}
+"""Workloads with functions of the user, which no query can express."""
 DECLARED = _declared()
 """A workload for each form, each also an attribute of this module, where Spark's workers find it."""
-globals().update(DECLARED)
+globals().update(DECLARED | FUNCTIONS)
 
 
 def random_input(workload: Workload, seed: int) -> Input:
@@ -166,6 +221,7 @@ def random_input(workload: Workload, seed: int) -> Input:
             "amount": rng.integers(-6, 40, count),
             "price": rng.choice([0.0, 0.25, 1.0, 2.0, 64.0, -1.0], count),
             "open": rng.integers(0, 2, count).astype(np.bool_),
+            "late_by": rng.choice([0, 0, 3, 8, 20], count),
         }
         random = rng.random(count) < 0.7
         columns["price"] = np.where(random, rng.random(count) * 100, np.abs(columns["price"]))

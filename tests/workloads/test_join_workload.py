@@ -94,6 +94,7 @@ def test_the_laws_of_the_model_hold(tmp_path: Path, how: str):
         ({"within": 1, "select": {"key": "left.ts"}}, "a Python name other than"),
         ({"within": 1, "select": {"user": "left.ts"}}, "is the key already"),
         ({"within": 1, "on": "page"}, "0 columns are called page; there are time, user"),
+        ({"within": 1, "on": ["user", "page"]}, "to join on several columns, derive one"),
         ({"within": 1, "on": ("user", "paid")}, "column paid of clicks.csv holds bool"),
         ({"within": 1, "types": {"pad": int}}, "types has <class 'int'> for pad; give int"),
         ({"withni": 1}, "no argument 'withni'"),
@@ -107,6 +108,9 @@ def test_a_mistake_is_named(tmp_path: Path, arguments: dict[str, Any], message: 
 def test_what_the_join_declares_is_refused_in_its_tables(tmp_path: Path):
     with pytest.raises(ModelError, match="key='user', which the join declares"):
         join(views(tmp_path, key="user"), clicks(tmp_path), on="user", within=1)
+    with pytest.raises(ModelError, match='has late="keep", but a join reads no late rows'):
+        late = views(tmp_path, out_of_order="1 s", late="keep")
+        join(late, clicks(tmp_path), on="user", within=1)
     with pytest.raises(ModelError, match="is a str; give a table"):
         join("views.csv", clicks(tmp_path), on="user", within=1)  # type: ignore[arg-type]
     side = csv(tmp_path / "views.csv", ts="@start")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.model.operators.windows import flush_end
@@ -126,17 +127,29 @@ def invented_words(origin: Mapping[str, object], events: int) -> str:
     return f"{total / max(1, events):.1%} of {events:,} events were invented by the import ({each})"
 
 
-def late_words(origin: Mapping[str, object]) -> str:
-    """Return how many rows an import left out as late, in words; "" if none."""
-    tables = origin.get("tables")
-    parts = [origin, *(tables.values() if isinstance(tables, Mapping) else ())]
-    words = [
-        f"{count:,} of {count + rows:,} rows of {part.get('table')} left out by the import: more than "
-        f"{part.get('out_of_order')} late"
-        for part in parts
-        if isinstance(part, Mapping)
-        and isinstance(count := part.get("late_rows"), int)
-        and isinstance(rows := part.get("rows"), int)
-        and count
-    ]
+def late_rows(origin: Mapping[str, Any]) -> int | None:
+    """Return how many rows an import left out as late; None: no row was late."""
+    counts = [part["late_rows"] for part in _tables_with_bound(origin) if "late" not in part]
+    return sum(counts) if counts else None
+
+
+def late_words(origin: Mapping[str, Any], *, kept: bool = False) -> str:
+    """Return how many late rows an import left out, or also how many it kept, in words; "" if none."""
+    words = []
+    for part in _tables_with_bound(origin):
+        count, is_kept = part["late_rows"], "late" in part
+        if not count or (is_kept and not kept):
+            continue
+        rows = part["rows"] + (0 if is_kept else count)
+        done = "kept" if is_kept else "left out"
+        words.append(
+            f"{count:,} of {rows:,} rows of {part.get('table')} {done} by the import: more than "
+            f"{part.get('out_of_order')} late"
+        )
     return "; ".join(words)
+
+
+def _tables_with_bound(origin: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the record of each table with a bound on lateness."""
+    parts = [*origin["tables"].values()] if "tables" in origin else [origin]
+    return [part for part in parts if "late_rows" in part]

@@ -11,8 +11,12 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 TUMBLING, SLIDING, SESSION, COUNT = "tumbling", "sliding", "session", "count"
+
+LATE_BY = "late_by"
+"""The column of a table with late="keep": how much earlier a row is than the latest before it, as read."""
 
 ROW = "row"
 """The kind of the rows of a declared workload's input."""
@@ -80,12 +84,22 @@ class WindowStep:
         size: in units of event time; of SESSION: the longest pause in a session; of COUNT: rows.
         advance: of SLIDING; of the others equal to `size`.
         result: the named functions, by output column; None: the user's functions compute the result.
+        closes_after: a row counts if the latest row read before it is less than this past the window's end; None: all
+            rows count.
     """
 
     kind: str
     size: int
     advance: int
     result: Mapping[str, Aggregate] | None
+    closes_after: int | None = None
+
+    def count_late(self, ts: npt.NDArray[np.int64], late_by: npt.NDArray[np.int64]) -> int:
+        """Return the number of rows that came too late for all of their windows, by their columns."""
+        if self.closes_after is None:
+            return 0
+        last_end = ts - ts % self.advance + self.size
+        return int(np.count_nonzero(ts + late_by >= last_end + self.closes_after))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +138,24 @@ class AlertStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectStep:
-    """Rows with other columns: expressions by output column."""
+    """Rows with other columns: expressions by output column.
+
+    Attributes:
+        too_late_for: only rows that came too late for all of these windows leave; None: all rows.
+    """
 
     columns: Mapping[str, str]
+    too_late_for: WindowStep | None = None
 
 
-Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlatMapStep:
+    """At most `most` rows for each row, made by a function of the user."""
+
+    most: int
+
+
+Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep | FlatMapStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +164,7 @@ class Declaration:
 
     Attributes:
         step: what it computes.
-        key: the column of the input whose values are computed separately; None: all rows together.
+        keys: the columns of the input whose values are computed separately; none: all rows together.
         where: an expression that rows must satisfy; None: all rows, or a function of the user.
         reads: the columns of the input that it reads, without `ts`.
         output: its output, the first column `ts`.
@@ -149,7 +175,7 @@ class Declaration:
 
     name: str
     step: Step
-    key: str | None
+    keys: tuple[str, ...]
     where: str | None
     reads: tuple[Column, ...]
     output: tuple[Column, ...]

@@ -3,8 +3,8 @@
 These functions are public names of `streamlab`. Each returns a `Workload`, or takes a class and returns one.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.declarative.class_form import ClassForm
@@ -17,6 +17,7 @@ from streamlab.workloads.declarative.declaration import (
 )
 from streamlab.workloads.declarative.maker import (
     Decorator,
+    KeyNames,
     Length,
     Maker,
     Source,
@@ -37,8 +38,9 @@ def window(
     input: Source,
     result: Mapping[str, Aggregate],
     every: Length | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
+    allowed_lateness: Length | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -51,8 +53,9 @@ def window(
     *,
     input: Source,
     every: Length | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
+    allowed_lateness: Length | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -66,8 +69,9 @@ def window(
     input: Source,
     result: Mapping[str, Aggregate] | None = None,
     every: Length | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
+    allowed_lateness: Length | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -81,9 +85,11 @@ def window(
         input: a table (`csv`, ...), a function that makes events, or a declared workload.
         result: aggregates by output column; None: decorate a class with `add(self, row)` and `result(self)`.
         every: the time between the beginnings of windows; None: `size`.
-        key: the column whose values have separate windows; None: all rows together.
+        key: the column whose values have separate windows, or a list of columns; None: all rows together.
         where: which rows count: an expression such as "duration > 60" or "station in ('Pier 40', 'Broadway')", or a
             function of a row.
+        allowed_lateness: of an input with late="keep": how long after the watermark has passed its end a window
+            still takes rows; None: not at all. `late_rows` are the rest (docs/model.md, Late rows).
         at_end: windows that are open when the input ends have no output ("drop"), or are closed ("flush"), with
             those of the declared workload that makes the input.
         types: types of columns (int, float, bool, str), if the input's first rows do not show them.
@@ -100,7 +106,7 @@ def window(
     kind = TUMBLING if every is None or advance == size_units else SLIDING
 
     def make(form: ClassForm | None) -> Workload:
-        return maker.window(kind, size_units, advance, key, where, result, form)
+        return maker.window(kind, size_units, advance, key, where, result, form, allowed_lateness)
 
     return make(None) if result is not None else maker.decorator(make)
 
@@ -111,7 +117,7 @@ def session(
     *,
     input: Source,
     result: Mapping[str, Aggregate],
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
@@ -124,7 +130,7 @@ def session(
     pause: Length,
     *,
     input: Source,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
@@ -138,7 +144,7 @@ def session(
     *,
     input: Source,
     result: Mapping[str, Aggregate] | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
@@ -167,7 +173,7 @@ def count_window(
     *,
     input: Source,
     result: Mapping[str, Aggregate],
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -179,7 +185,7 @@ def count_window(
     rows: int,
     *,
     input: Source,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -192,7 +198,7 @@ def count_window(
     *,
     input: Source,
     result: Mapping[str, Aggregate] | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -220,7 +226,7 @@ def top(
     by: str,
     input: Source,
     size: Length | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     columns: Sequence[str] | None = None,
     where: Where | None = None,
     at_end: str = DROP,
@@ -238,7 +244,7 @@ def top(
         by: a column of numbers.
         input: as for `window`.
         size: of the window; None: the advance of the windows of `input`, a declared workload.
-        key: the column whose values have separate first rows; None: all rows together.
+        key: as for `window`.
         columns: further columns of the output; None: all of a declared workload, none of another input.
         where: as for `window`.
         at_end: as for `window`.
@@ -256,7 +262,7 @@ def top(
 @check_arguments(ModelError)
 def deduplicate(
     *,
-    key: str,
+    key: KeyNames,
     input: Source,
     within: Length | None = None,
     columns: Sequence[str] | None = None,
@@ -269,7 +275,7 @@ def deduplicate(
     The state has each key that occurs.
 
     Args:
-        key: the column that is equal in duplicates.
+        key: the column that is equal in duplicates, or a list of columns.
         input: as for `window`.
         within: a length of time; None: at any time before.
         columns: further columns of the output; None: all of the input.
@@ -291,7 +297,7 @@ def alert(
     *,
     lasting: Length,
     input: Source,
-    key: str | None = None,
+    key: KeyNames | None = None,
     columns: Sequence[str] = (),
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -305,7 +311,7 @@ def alert(
         condition: an expression such as "load > 80".
         lasting: a length of time.
         input: as for `window`.
-        key: the column whose values have separate alerts; None: all rows together.
+        key: as for `window`.
         columns: further columns of the output.
         types: as for `window`.
         name: as for `window`.
@@ -336,3 +342,49 @@ def select(
     maker = Maker.of(input, types, name, "select")
     chosen = columns if isinstance(columns, Mapping) else {name: name for name in columns}
     return maker.select(chosen, where)
+
+
+@check_arguments(ModelError)
+def late_rows(of: Workload, *, name: str | None = None) -> Workload:
+    """Declare the rows that came too late for all windows of a workload, whether or not they satisfy its `where`.
+
+    The output has `late_by`, how much earlier the row is than the latest row read before it, and the columns that the
+    windows read.
+
+    Args:
+        of: a `window` of a table with late="keep".
+        name: of the workload; None: that of `of`, and `_late_rows`.
+
+    Raises:
+        ModelError: `of` takes no late rows.
+    """
+    return Maker.of(of, None, name, "late_rows").late_rows()
+
+
+@check_arguments(ModelError)
+def flat_map(
+    function: Callable[[Any], Iterable[Mapping[str, object]]],
+    *,
+    most: int,
+    input: Source,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload:
+    """Declare the rows that a function yields for each row, at their row's time.
+
+    The function yields a dictionary for each row, as in `yield {"place": ride.station, "change": -1}`. A text
+    comes from a column as it is; those of several columns may become one column. Functions make no texts.
+
+    Args:
+        function: a function of a row.
+        most: the most rows for one row; more end the run with a message.
+        input: as for `window`.
+        where: as for `window`.
+        types: as for `window`.
+        name: as for `window`; None: the name of the function.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    return Maker.of(input, types, name, "flat_map").flat_map(function, most, where)

@@ -19,8 +19,13 @@ from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.tables.cells import fits, is_text, plain, with_point
-from streamlab.workloads.datasets.tables.header_types import has_codes, read_header, type_of_cells
-from streamlab.workloads.datasets.tables.table import FILE, NO_COLUMN, ROW
+from streamlab.workloads.datasets.tables.header_types import (
+    DTYPES,
+    has_codes,
+    read_header,
+    type_of_cells,
+)
+from streamlab.workloads.datasets.tables.table import FILE, LATE, NO_COLUMN, ROW
 from streamlab.workloads.datasets.user_input import InputFunction
 from streamlab.workloads.declarative.declaration import Column, Declaration
 from streamlab.workloads.model.errors import ModelError, place_of
@@ -30,13 +35,6 @@ from streamlab.workloads.name_suggestions import suggest_names
 SAMPLE_ROWS = 10_000
 _SMALL_EVENTS = 64
 TEXT_ID = np.dtype(np.int32)
-_TYPES: dict[object, np.dtype[Any] | None] = {
-    bool: np.dtype(np.bool_),
-    int: np.dtype(np.int64),
-    float: np.dtype(np.float64),
-    str: None,
-}
-"""The dtype of each declared type; None: texts."""
 _OTHER_USES = RESERVED | {"tag"}
 FIELD_NAMES = "names of fields are those of Python, without keywords and without _ in front"
 _GUESSES = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.bool_))
@@ -67,13 +65,15 @@ class InputColumns:
     unit: str
     types: Mapping[str, type]
     declaration: Declaration | None
+    _shared: list[tuple[str, ...]] = field(default_factory=list)
     _sample: "dict[str, pa.Array] | None" = field(default=None)
     _known: dict[str, Column] = field(default_factory=dict)
-    _texts: dict[str, list[str]] = field(default_factory=dict)
+    _texts: list[str] = field(default_factory=list)
+    _named: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        for name, texts in self.source.first_texts.items():
-            self._texts[name] = list(texts)
+        self._named |= self.source.first_texts.keys()
+        self._texts += next(iter(self.source.first_texts.values()), ())
 
     def find(self, name: str, place: str) -> Column:
         """Return a column.
@@ -92,10 +92,10 @@ class InputColumns:
     def number_of(self, column: Column, text: str) -> int:
         """Return the number of a text of a column: the dictionary begins with the texts of expressions."""
         assert column.dictionary is not None, "callers check that it holds texts"
-        texts = self._texts.setdefault(column.dictionary, [])
-        if text not in texts:
-            texts.append(text)
-        return texts.index(text)
+        self._named.add(column.dictionary)
+        if text not in self._texts:
+            self._texts.append(text)
+        return self._texts.index(text)
 
     def names(self) -> Sequence[str]:
         """Return the names of all columns that can be read."""
@@ -105,16 +105,30 @@ class InputColumns:
             name for name in self._sampled() if name not in _OTHER_USES and not self._is_ts(name)
         ]
 
+    def share(self, names: Iterable[str]) -> bool:
+        """Number the texts of columns alike; return False if the input is a workload, whose numbers are fixed."""
+        if self.declaration is not None:
+            return False
+        joint = {*names}
+        for group in [group for group in self._shared if joint & {*group}]:
+            self._shared.remove(group)
+            joint |= {*group}
+        self._shared.append(tuple(sorted(joint)))
+        return True
+
     def source_of(self, columns: Iterable[Column]) -> Table | InputFunction:
         """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
-        first_texts = {name: tuple(texts) for name, texts in self._texts.items()}
+        # Columns that are numbered alike begin with the same texts.
+        joint = {n for each in self._shared if self._named & {*each} for n in each}
+        first_texts = dict.fromkeys(sorted(self._named | joint), tuple(self._texts))
         if self.declaration is not None:
             return replace(self.source, first_texts=first_texts)
         read = {column.name: column for column in columns}
         if not isinstance(self.source, Table):
             texts = (name for name, column in read.items() if column.dictionary)
             ids = tuple(dict.fromkeys((*self.source.ids, *texts)))
-            return replace(self.source, ids=ids, first_texts=first_texts)
+            shared = tuple(self._shared)
+            return replace(self.source, ids=ids, shared=shared, first_texts=first_texts)
         table = self.source
 
         def of_read(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,6 +144,7 @@ class InputColumns:
             scale=of_read(table.scale),
             derive=of_read(table.derive),
             ids=tuple(name for name, column in read.items() if column.dictionary),
+            shared=tuple(self._shared),
             first_texts=first_texts,
         )
 
@@ -160,13 +175,18 @@ class InputColumns:
                 f"{place}: column {name} of {self.label} holds the times; read it as ts"
             )
         if name in self.types:
-            if self.types[name] not in _TYPES:
+            if self.types[name] not in DTYPES:
                 raise ModelError(
                     f"{place}: types has {self.types[name]!r} for {name}; give int, float, bool or str"
                 )
-            return _column(name, _TYPES[self.types[name]])
+            return _column(name, DTYPES[self.types[name]])
         in_file = self._column_of(name)
-        if in_file in (FILE, ROW):
+        if in_file == LATE and name in self._sampled():
+            raise ModelError(
+                f"{place}: {name} is the lateness of a row, and {self.label} has a column of this name; rename "
+                "that column in the data"
+            )
+        if in_file in (FILE, ROW, LATE):
             return _column(name, None if in_file == FILE else np.dtype(np.int64))
         if in_file == NO_COLUMN:
             return _column(name, np.dtype(np.int64))

@@ -3,12 +3,14 @@
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.tables.lateness import KEEP
+from streamlab.workloads.datasets.tables.table import LATE
 from streamlab.workloads.datasets.times.duration import parse_duration
 from streamlab.workloads.datasets.user_input import InputFunction, input_function
 from streamlab.workloads.declarative import row_stages, windows
@@ -16,6 +18,7 @@ from streamlab.workloads.declarative.aggregates import code_of_aggregates
 from streamlab.workloads.declarative.class_form import ClassForm, read_class, row_columns
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    LATE_BY,
     ROW,
     SESSION,
     Aggregate,
@@ -23,6 +26,7 @@ from streamlab.workloads.declarative.declaration import (
     Column,
     Declaration,
     DeduplicateStep,
+    FlatMapStep,
     SelectStep,
     Step,
     TopStep,
@@ -35,9 +39,11 @@ from streamlab.workloads.declarative.expressions import (
     INT,
     parse_expression,
 )
-from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.input_columns import FIELD_NAMES, InputColumns, is_field_name
+from streamlab.workloads.declarative.keys import Key
+from streamlab.workloads.declarative.rows_form import read_rows
 from streamlab.workloads.declarative.user_functions import read_function
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import (
     InputType,
     ModelError,
@@ -54,12 +60,16 @@ from streamlab.workloads.model.workload import OpenDeclaration
 from streamlab.workloads.user_workload import name_of_file, program_workload
 
 Length = str | timedelta
+KeyNames = str | Sequence[str]
 Source = Table | Workload | Callable[..., Any]
 Where = str | Callable[[Any], Any]
 Decorator = Callable[[type], Workload]
 
 
 TS = Column(name="ts", dtype=INT, is_time=True)
+READ_LATE = ("window", "select", "late_rows")
+"""The forms that take a table with late="keep", or its windows."""
+
 _FRAMES = 2
 """Frames between a public function and its caller's: the function's own and that of its decorator."""
 
@@ -142,6 +152,18 @@ class Maker:
         elif isinstance(source, Table):
             table = source if file is None else source.relative_to(Path(file).absolute().parent)
             label, unit = f"table {source.source.label}", source.unit
+            if source.late == KEEP and form not in READ_LATE:
+                raise ModelError(
+                    f'{place}: input {label} has late="keep", and only lab.window and lab.select read late rows; '
+                    'give late="drop"'
+                )
+            if source.late == KEEP:
+                if source.columns.get(LATE_BY, LATE) != LATE:
+                    raise ModelError(
+                        f"{place}: columns of {label} has {LATE_BY}, which is the lateness of a row; give "
+                        "another name"
+                    )
+                table = replace(table, columns={**source.columns, LATE_BY: LATE})
             if source.key is not None or source.kind is not None:
                 raise ModelError(
                     f"{place}: input {label} has key= or kind=; a declared workload reads columns of rows: "
@@ -175,13 +197,15 @@ class Maker:
         kind: str,
         size: int,
         advance: int,
-        key_name: str | None,
+        key_names: KeyNames | None,
         where: Where | None,
         result: Mapping[str, Aggregate] | None,
         form: ClassForm | None,
+        allowed_lateness: Length | None = None,
     ) -> Workload:
         """Return the workload of a window of any kind."""
-        key, keep = self._key(key_name), self._filter(where)
+        closes_after = self._closes_after(allowed_lateness)
+        key, keep = self._key(key_names), self._filter(where)
         if form is None:
             if not isinstance(result, Mapping) or not result:
                 raise ModelError(
@@ -201,7 +225,11 @@ class Maker:
                 keep = Filter(function=form.where, expression=None)
         edges = [Column(name=n, dtype=INT, is_time=True) for n in (windows.FIRST, windows.LAST)]
         output = self._output(key, edges if kind == SESSION else [], gives)
-        step = WindowStep(kind=kind, size=size, advance=advance, result=result)
+        step = WindowStep(
+            kind=kind, size=size, advance=advance, result=result, closes_after=closes_after
+        )
+        if closes_after is not None:
+            reads = (*reads, self.columns.find(LATE_BY, self.place))
         user_functions = form is not None or (keep.function is not None and keep.expression is None)
         declare = self._declare(
             step,
@@ -225,7 +253,7 @@ class Maker:
                 )
             )
         functions = (
-            windows.body_of_aggregates(code) if form is None else windows.body_of_class(form)
+            windows.body_of_aggregates(code) if form is None else windows.body_of_class(form, key)
         )
         common: dict[str, Any] = {
             "name": declare.name,
@@ -242,14 +270,68 @@ class Maker:
                 )
             return declare.query(windows.session(pause=size, **common))
         shape = Window(advance=advance, size=size)
-        return declare.query(windows.time_window(window=shape, **common))
+        return declare.query(windows.time_window(window=shape, closes_after=closes_after, **common))
+
+    def _closes_after(self, allowed_lateness: Length | None) -> int | None:
+        """Return `WindowStep.closes_after` of windows of the input."""
+        table = self.columns.source
+        keeps = self.before is None and isinstance(table, Table) and table.late == KEEP
+        if not keeps and allowed_lateness is None:
+            return None
+        if not keeps:
+            raise ModelError(
+                f"{self.place}: allowed_lateness is {allowed_lateness!r}, but {self.columns.label} has no late rows; "
+                'give a table with them, such as lab.csv(..., out_of_order="5 s", late="keep")'
+            )
+        assert isinstance(table, Table), "it keeps late rows"
+        place = f"{self.place}: allowed_lateness"
+        allowed = 0 if allowed_lateness is None else allowed_lateness
+        allowed_units = parse_duration(allowed, self.columns.unit, place, error=ModelError)
+        return (table.bound() or 0) + allowed_units
+
+    def late_rows(self) -> Workload:
+        """Return the workload of the rows that come too late for all windows of the input, a workload."""
+        declaration = self.columns.declaration
+        step = None if declaration is None else declaration.step
+        if declaration is None or not isinstance(step, WindowStep) or step.closes_after is None:
+            raise ModelError(
+                f"{self.place}: {self.columns.label} takes no late rows; give a lab.window of a table with "
+                'late="keep", such as lab.csv(..., out_of_order="5 s", late="keep")'
+            )
+        reads = sorted(declaration.reads, key=lambda column: column.name != LATE_BY)
+        key = self._key(None)
+        output = self._output(key, [], reads)
+        names = {column.name: column.name for column in reads}
+        maker = replace(
+            self,
+            columns=replace(self.columns, declaration=None),
+            before=None,
+            name=self.name or f"{declaration.name}_late_rows",
+        )
+        declare = maker._declare(
+            SelectStep(columns=names, too_late_for=step),
+            key,
+            Filter(function=None, expression=None),
+            reads,
+            output,
+            False,
+        )
+        shape = Window(advance=step.advance, size=step.size)
+        return declare.pipeline(
+            row_stages.select(
+                name=declare.name,
+                values=[f"t.{name}" for name in names],
+                where=windows.late_condition(shape, step.closes_after, is_late=True),
+                output=output,
+            )
+        )
 
     def top(
         self,
         most: int,
         by: str,
         size: Length | None,
-        key_name: str | None,
+        key_names: KeyNames | None,
         names: Sequence[str] | None,
         where: Where | None,
     ) -> Workload:
@@ -263,13 +345,13 @@ class Maker:
             units = before.step.advance
         else:
             raise ModelError(f'{self.place}: give the size of the window, such as size="1 h"')
-        key, keep = self._key(key_name), self._filter(where)
+        key, keep = self._key(key_names), self._filter(where)
         column = self.columns.find(by, f"{self.place}: by")
         if column.dictionary is not None or column.dtype == BOOL:
             raise ModelError(f"{self.place}: by is {by}, which is no column of numbers")
         if names is None:
             names = self.columns.names() if before is not None else ()
-        others = [n for n in self._names(names) if n != by and (key is None or n != key.name)]
+        others = [n for n in self._names(names) if n != by and n not in key.names]
         columns = [column, *(self.columns.find(name, f"{self.place}: columns") for name in others)]
         rank = Column(name=windows.RANK, dtype=INT)
         at = Column(name=windows.AT, dtype=INT, is_time=True)
@@ -293,11 +375,16 @@ class Maker:
         )
 
     def deduplicate(
-        self, within: int | None, key_name: str, names: Sequence[str] | None, where: Where | None
+        self,
+        within: int | None,
+        key_names: KeyNames,
+        names: Sequence[str] | None,
+        where: Where | None,
     ) -> Workload:
         """Return the workload of rows without duplicates."""
-        key, keep = self._key(key_name), self._filter(where)
-        assert key is not None, "the argument is no text or names a column"
+        if key_names is None:
+            raise ModelError(f"{self.place}: key is None; give the name of a column, or a list")
+        key, keep = self._key(key_names), self._filter(where)
         columns = self._chosen(names, key)
         output = self._output(key, [], columns)
         step = DeduplicateStep(within=within, columns=tuple(c.name for c in columns))
@@ -316,10 +403,10 @@ class Maker:
         )
 
     def alert(
-        self, condition: str, lasting: int, key_name: str | None, names: Sequence[str]
+        self, condition: str, lasting: int, key_names: KeyNames | None, names: Sequence[str]
     ) -> Workload:
         """Return the workload of alerts."""
-        key = self._key(key_name)
+        key = self._key(key_names)
         place = f"{self.place}: condition"
         holds = parse_expression(condition, self.columns.finder(place), place)
         if holds.dtype != BOOL:
@@ -372,27 +459,51 @@ class Maker:
             values.append(expression.code)
             texts[name] = expression.text
             gives.append(Column(name=name, dtype=expression.dtype, is_time=text == "ts"))
-        output = self._output(None, [], gives)
+        key = self._key(None)
+        output = self._output(key, [], gives)
         step = SelectStep(columns=texts)
         declare = self._declare(
-            step, None, keep, (*reads, *keep.reads), output, _is_user_function(keep)
+            step, key, keep, (*reads, *keep.reads), output, _is_user_function(keep)
         )
         return declare.pipeline(
             row_stages.select(name=declare.name, values=values, where=keep.function, output=output)
         )
 
-    def _key(self, name: str | None) -> Column | None:
-        if name is None:
-            return None
-        if not isinstance(name, str):
-            raise ModelError(f"{self.place}: key is {name!r:.60}; give the name of a column")
-        column = self.columns.find(name, f"{self.place}: key")
-        if column.dtype == FLOAT:
-            raise ModelError(
-                f"{self.place}: key is {name}, a column of floats; a key is a whole number or a text; declare "
-                f"its type (types={{{name!r}: int}} or str)"
+    def flat_map(self, function: Callable[[Any], Any], most: int, where: Where | None) -> Workload:
+        """Return the workload of the rows that a function makes of each row."""
+        check_count(most, self.place, "most")
+        key, keep = self._key(None), self._filter(where)
+        form = read_rows(function, most, self.columns)
+        output = self._output(key, [], form.output)
+        reads = (*form.reads, *keep.reads)
+        declare = self._declare(FlatMapStep(most=most), key, keep, reads, output, True, form.name)
+        return declare.pipeline(
+            row_stages.flat_map(
+                name=declare.name,
+                give=form.give,
+                most=most,
+                where=keep.function,
+                output=output,
             )
-        return column
+        )
+
+    def _key(self, names: KeyNames | None) -> Key:
+        listed = () if names is None else (names,) if isinstance(names, str) else names
+        is_list = isinstance(listed, Sequence) and all(isinstance(name, str) for name in listed)
+        if not is_list or (names is not None and not listed):
+            raise ModelError(
+                f"{self.place}: key is {names!r:.60}; give the name of a column, or a list of names"
+            )
+        columns = []
+        for name in listed:
+            column = self.columns.find(name, f"{self.place}: key")
+            if column.dtype == FLOAT:
+                raise ModelError(
+                    f"{self.place}: key is {name}, a column of floats; a key is a whole number or a text; "
+                    f"declare its type (types={{{name!r}: int}} or str)"
+                )
+            columns.append(column)
+        return Key(columns=tuple(columns))
 
     def _filter(self, where: Where | None) -> Filter:
         if where is None:
@@ -413,15 +524,15 @@ class Maker:
             raise ModelError(f"{self.place}: columns is {names!r:.60}; give a list of columns")
         return names
 
-    def _chosen(self, names: Sequence[str] | None, key: Column | None) -> list[Column]:
+    def _chosen(self, names: Sequence[str] | None, key: Key) -> list[Column]:
         chosen = self.columns.names() if names is None else self._names(names)
         place = f"{self.place}: columns"
-        return [self.columns.find(n, place) for n in chosen if key is None or n != key.name]
+        return [self.columns.find(n, place) for n in chosen if n not in key.names]
 
     def _output(
-        self, key: Column | None, first: Sequence[Column], then: Sequence[Column]
+        self, key: Key, first: Sequence[Column], then: Sequence[Column]
     ) -> tuple[Column, ...]:
-        output = (TS, *([] if key is None else [key]), *first, *then)
+        output = (TS, *key.columns, *first, *then)
         names = [column.name for column in output]
         for name in names:
             if not is_field_name(name):
@@ -429,7 +540,7 @@ class Maker:
                     f"{self.place}: the output has a column {name!r}; {FIELD_NAMES}: rename it"
                 )
             if names.count(name) > 1:
-                taken = [c.name for c in (TS, *([] if key is None else [key]), *first)]
+                taken = [c.name for c in (TS, *key.columns, *first)]
                 raise ModelError(
                     f"{self.place}: the output has a column {name!r}, which is there twice (besides the "
                     f"result it has {', '.join(taken)}); rename it"
@@ -439,20 +550,20 @@ class Maker:
     def _declare(
         self,
         step: Step,
-        key: Column | None,
+        key: Key,
         keep: Filter,
         reads: Sequence[Column],
         output: tuple[Column, ...],
         user_functions: bool,
         class_name: str | None = None,
     ) -> "_Declared":
-        unique = {column.name: column for column in (*([] if key is None else [key]), *reads)}
+        unique = {column.name: column for column in (*key.columns, *reads)}
         name = self.name or (None if class_name is None else _snake_case(class_name))
         name = name or name_of_file(self.file) or type(step).__name__
         declaration = Declaration(
             name=name,
             step=step,
-            key=None if key is None else key.name,
+            keys=key.names,
             where=keep.expression,
             reads=tuple(unique.values()),
             output=output,

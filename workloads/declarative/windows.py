@@ -23,14 +23,16 @@ from streamlab.workloads.declarative.aggregates import AggregateCode
 from streamlab.workloads.declarative.class_form import ClassForm
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    LATE_BY,
     SESSION,
     Column,
     Declaration,
     TopStep,
     WindowStep,
 )
-from streamlab.workloads.declarative.generated_code import define
+from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.declarative.state_functions import clear
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import InputType, Operator, Window, Workload, aggregate
 from streamlab.workloads.model.operators.program import SINGLE
 
@@ -41,6 +43,7 @@ AT, RANK = "at", "rank"
 """Output columns of the first rows by a column: the time of the row, and its rank from 1."""
 
 _FIRST, _LAST, _OPEN = "first_", "last_", "open_"
+_TAKEN = "taken_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +65,14 @@ class Body:
     output: tuple[Column, ...]
 
 
-def body_of_class(form: ClassForm) -> Body:
+def body_of_class(form: ClassForm, key: Key) -> Body:
     """Return the functions of a class."""
     me = form.result.parameters[0]
     return Body(
         state=form.state,
         add=form.add,
         give=lambda prefix: form.emitting(
-            [text.replace("s.", f"{me}.") for text in prefix], key=f"{me}.key"
+            [text.replace("s.", f"{me}.") for text in prefix], key=key.of_state(me)
         ),
         reads=form.reads,
         output=form.output,
@@ -95,11 +98,6 @@ def body_of_aggregates(code: AggregateCode) -> Body:
 def fields_of(columns: Sequence[Column]) -> np.dtype[np.void]:
     """Return the structured dtype of columns, each once."""
     return np.dtype(list({column.name: column.dtype for column in columns}.items()))
-
-
-def key_function(key: Column | None) -> Callable[[Any], int]:
-    """Return f_SK: the column of the key; 0 for all rows without one."""
-    return define("key", "t", ["return 0" if key is None else f"return t.{key.name}"], {})
 
 
 def clock_note(workload: Workload) -> str | None:
@@ -131,22 +129,49 @@ def time_window(
     source: InputType,
     body: Body,
     window: Window,
-    key: Column | None,
+    key: Key,
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
+    closes_after: int | None,
 ) -> Operator:
-    """Return a tumbling or sliding window."""
+    """Return a tumbling or sliding window, which rows that are too late do not join (`WindowStep.closes_after`)."""
+    add, give = body.add, body.give(key.of_state("s"))
+    state = [*body.state]
+    if closes_after is not None:
+        where = late_condition(window, closes_after, is_late=False, where=where)
+        if window.advance < window.size:  # a row may be too late for its earlier windows
+            state.append((_TAKEN, np.int8))
+            is_open = f"if t.ts + t.{LATE_BY} < s.left + {window.size + closes_after}:"
+            lines = [is_open, f"    s.{_TAKEN} = 1", "    add(s, t)"]
+            add = define("add_in_time", "s, t", lines, {"add": add})
+            lines = [f"if s.{_TAKEN} != 0:", "    give(s, out)"]
+            give = define("result", "s, out", lines, {"give": give})
     return aggregate(
         name=name,
         source=source,
         window=window,
-        key=key_function(key),
+        key=key.function(),
         where=where,
-        reduce=body.add,
-        result=body.give([] if key is None else ["s.key"]),
-        state=np.dtype(list(body.state)),
+        reduce=add,
+        result=give,
+        state=np.dtype(state),
         output=fields_of(output),
     )
+
+
+def late_condition(
+    window: Window,
+    closes_after: int,
+    *,
+    is_late: bool,
+    where: Callable[[Any], bool] | None = None,
+) -> Callable[[Any], bool]:
+    """Return whether a row satisfies `where` and came too late for all of its windows, or, without `is_late`, not."""
+    end = f"t.ts - t.ts % {window.advance} + {window.size + closes_after}"
+    condition = f"t.ts + t.{LATE_BY} {'>=' if is_late else '<'} {end}"
+    if where is None:
+        return define("in_time", "t", [f"return {condition}"], {})
+    return define("in_time", "t", [f"return {condition} and where(t)"], {"where": where})
 
 
 def session(
@@ -155,13 +180,13 @@ def session(
     source: InputType,
     body: Body,
     pause: int,
-    key: Column | None,
+    key: Key,
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Operator:
     """Return sessions that end when no row comes for longer than `pause`."""
     state = np.dtype([*body.state, (_FIRST, np.int64), (_LAST, np.int64), (_OPEN, np.int8)])
-    prefix = [*([] if key is None else ["s.key"]), f"s.{_FIRST}", f"s.{_LAST}"]
+    prefix = [*key.of_state("s"), f"s.{_FIRST}", f"s.{_LAST}"]
     clearing = []
     for field in state.names or ():
         is_array = state[field].subdtype is not None
@@ -197,10 +222,10 @@ def session(
     )
 
 
-def _keys(key: Column | None, where: Callable[[Any], bool] | None) -> Callable[[Any, Any], None]:
-    add = f"out.add({0 if key is None else f't.{key.name}'})"
-    lines = [add] if where is None else ["if where(t):", f"    {add}"]
-    return define("keys", "t, out", lines, {} if where is None else {"where": where})
+def _keys(key: Key, where: Callable[[Any], bool] | None) -> Callable[[Any, Any], None]:
+    lines = ["out.add(key(t))"] if where is None else ["if where(t):", "    out.add(key(t))"]
+    names = {"key": key.function()} | ({} if where is None else {"where": where})
+    return define("keys", "t, out", lines, names)
 
 
 def top(
@@ -209,7 +234,7 @@ def top(
     source: InputType,
     most: int,
     window: Window,
-    key: Column | None,
+    key: Key,
     columns: Sequence[Column],
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
@@ -243,16 +268,15 @@ def top(
         "        e -= 1",
         *(f"    s.{slot}[p] = t.{field}" for field, slot in zip(fields, slots, strict=True)),
     ]
-    values = ", ".join(f"s.{slot}[r]" for slot in slots)
-    keyed = "" if key is None else "s.key, "
-    result = ["for r in range(s.kept_):", f"    out.emit({keyed}r + 1, {values})"]
+    values = ", ".join([*key.of_state("s"), "r + 1", *(f"s.{slot}[r]" for slot in slots)])
+    result = ["for r in range(s.kept_):", f"    out.emit({values})"]
     dtypes = [*(column.dtype for column in columns), np.dtype(np.int64)]
     state = [(slot, dtype, (most,)) for slot, dtype in zip(slots, dtypes, strict=True)]
     return aggregate(
         name=name,
         source=source,
         window=window,
-        key=key_function(key),
+        key=key.function(),
         where=where,
         reduce=define("add", "s, t", add, {}),
         result=define("result", "s, out", result, {}),

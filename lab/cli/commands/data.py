@@ -138,7 +138,7 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
         f"{len(dataset.alphabet.kinds)} * key",
         "origin": origin_words(dataset),
         "invented": invented_words(dataset.origin, dataset.events),
-        "late": late_words(dataset.origin),
+        "late": late_words(dataset.origin, kept=True),
         "times": str(dataset.origin.get("times", "")),
         "span": str(span_of(dataset) or ""),
         "source": dataset.source,

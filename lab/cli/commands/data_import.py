@@ -21,7 +21,7 @@ from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions,
 from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
 from streamlab.workloads.datasets.tables import dataset_of
 from streamlab.workloads.datasets.tables.constructors import table_of_files
-from streamlab.workloads.datasets.tables.lateness import DROP, ERROR
+from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, KEEP
 from streamlab.workloads.datasets.tables.required_columns import required_columns
 from streamlab.workloads.datasets.text.records import NO_QUOTES
 from streamlab.workloads.datasets.times import span_of
@@ -78,7 +78,7 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     help="Column of each role: event time (ts; DATE+TIME if in two), key and kind if the program has them, and fields "
     "whose column has another name (FIELD=-: no column, the value is 0). kind=NAME may also be one "
     "kind for all rows. Columns are names of the first line, or numbers from 1 if it is no header; "
-    "@file is the name of a row's file, @row its number. Repeatable.",
+    "@file is the name of a row's file, @row its number, @late its lateness. Repeatable.",
 )
 @click.option(
     "--ids",
@@ -164,10 +164,10 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
 )
 @click.option(
     "--late",
-    type=click.Choice((DROP, ERROR)),
+    type=click.Choice((DROP, KEEP, ERROR)),
     default=DROP,
     show_default=True,
-    help="What happens to rows later than that: left out and counted, or an error.",
+    help="What happens to rows later than that: left out and counted, kept, or an error.",
 )
 @click.option("--source", help="Origin of the data, to record.")
 @click.option("--licence", help="Licence of the data, to record.")
@@ -356,7 +356,8 @@ def _lateness(origin: Mapping[str, Any]) -> str:
     if not largest:
         return ""
     words = f"; largest lateness {largest:,} {origin.get('unit', '')}".rstrip()
-    late = f"; later than {bound} and left out: {origin['late_rows']:,}" if bound else ""
+    result = "kept" if "late" in origin else "left out"
+    late = f"; later than {bound} and {result}: {origin['late_rows']:,}" if bound else ""
     return words + late
 
 

@@ -111,7 +111,30 @@ def test_a_row_states_what_the_end_and_the_bound_on_lateness_left_out(
     (row,) = read_run(Path(out[-1])).rows
     assert (row.events, row.outputs, row.at_end, row.outputs_at_end) == (5, outputs, at_end, 2)
     late = "1 of 6 rows of arrays left out by the import: more than 6 ms late"
-    assert late in json.loads(row.warnings)
+    assert row.late_rows == 1 and late in json.loads(row.warnings)
+    advice = advice_on_text(late)
+    assert advice is not None and advice.title == "Late rows"
+
+
+WINDOW = """
+import streamlab as lab
+
+TIMES = {"at": [1, 12, 3, 31, 9, 18, 28, 40]}
+TABLE = lab.arrays(TIMES, ts="at", time_format="ms", out_of_order="2 ms", late="keep")
+WINDOW = lab.window("10 ms", input=TABLE, result={"rides": lab.count()})
+"""
+
+
+def test_a_row_counts_the_rows_that_came_too_late_for_their_windows(capsys, tmp_path: Path):
+    """The rides of 9 and 18 come after 31; that of 3 comes when the watermark is 10, and 28 before it is 30."""
+    path = tmp_path / "rides.py"
+    path.write_text(WINDOW)
+    code, out, err = run_lab(capsys, path, "--engine", "reference")
+    assert code == EXIT_OK, (out, err)
+    (row,) = read_run(Path(out[-1])).rows
+    assert (row.events, row.late_rows, row.outputs) == (8, 3, 4)
+    late = "3 of 8 rows came too late for their windows"
+    assert late in json.loads(row.warnings) and late in "\n".join(out) + err
     advice = advice_on_text(late)
     assert advice is not None and advice.title == "Late rows"
 

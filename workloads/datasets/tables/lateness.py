@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-DROP, ERROR = "drop", "error"
-"""What happens to late rows: left out and counted, or the import fails."""
+DROP, KEEP, ERROR = "drop", "keep", "error"
+"""What happens to late rows: left out and counted, left to the program's windows, or the import fails."""
 
 MOST_NAMED = 10
 
@@ -22,6 +22,7 @@ class Lateness:
 
     Attributes:
         bound: the largest lateness that is not late, in units of event time; None: no row is late.
+        keeps: whether late rows stay in the dataset.
         latest: the latest time so far.
         largest: the largest lateness so far, also of late rows.
         rows: number of late rows.
@@ -30,6 +31,7 @@ class Lateness:
     """
 
     bound: int | None
+    keeps: bool = False
     latest: int | None = None
     largest: int = 0
     rows: int = 0
@@ -61,6 +63,7 @@ class Lateness:
             facts |= {
                 "out_of_order": bound,
                 "late_rows": self.rows,
+                **({"late": KEEP} if self.keeps else {}),
                 "lines_in_late_rows": self.further_lines,
                 "late_lines": self.named,
             }

@@ -12,7 +12,6 @@ from streamlab.workloads.datasets.tables.table import (
     FILE,
     MADE_COLUMNS,
     NO_COLUMN,
-    ROW,
     Table,
     TableSet,
     flagged_field,
@@ -148,7 +147,7 @@ def tables_of_kinds(
 def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
     """Return the fields for which a table has a column, or that it declares."""
     part = next(table.source.parts(lambda done: None), None)
-    columns = (*(part.names if part else ()), FILE, ROW, NO_COLUMN)
+    columns = (*(part.names if part else ()), *MADE_COLUMNS, NO_COLUMN)
     names = {
         name
         for name in (*required.fields, *required.lists)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables.lateness import DROP, ERROR
+from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, KEEP
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import check_form
 from streamlab.workloads.datasets.times.duration import parse_duration
@@ -32,7 +32,10 @@ START = "@start"
 """The column of times of a table without times, such as a list of customers: its rows are as early as the first
 row of the other tables of its `TableSet`."""
 
-MADE_COLUMNS = (FILE, ROW, START)
+LATE = "@late"
+"""The column of the lateness of each row (`Lateness`), in units of event time."""
+
+MADE_COLUMNS = (FILE, ROW, START, LATE)
 
 _MISSING = "_missing"
 _FACTORS = [10**digits for digits in range(1, 19)]
@@ -85,6 +88,7 @@ class Table:
 
     Attributes:
         source: where rows come from.
+        shared: groups of fields in `ids` whose texts have the same numbers; declared workloads set it.
         ts: the column of event times, or several, such as of date and time, that are joined with a blank;
             `@start` (`START`): all rows are as early as the first of other tables.
         key: the column of keys, whole numbers or texts, for a keyed program.
@@ -108,8 +112,8 @@ class Table:
         max_bad: unreadable rows to skip; one more is an error.
         out_of_order: the largest lateness of a row, such as `5 s`: how much earlier than the latest row before
             it, in reading order, it may be. None: any; rows are always sorted by time.
-        late: what happens to rows that are later than that: `drop` leaves them out and counts them, `error`
-            fails.
+        late: what happens to rows that are later than that: `drop` leaves them out and counts them, `keep` lets
+            `lab.window` decide by its `allowed_lateness`, `error` fails.
 
     Raises:
         DatasetError: a value is out of range.
@@ -134,6 +138,7 @@ class Table:
     max_bad: int = 0
     out_of_order: str | None = None
     late: str = DROP
+    shared: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         where = f"table {self.source.label}"
@@ -145,8 +150,8 @@ class Table:
             raise DatasetError(f"{where}: unit is {self.unit!r}; give one of {', '.join(UNITS)}")
         if self.out_of_order is not None:
             parse_duration(self.out_of_order, self.unit, f"{where}: out_of_order")
-        if self.late not in (DROP, ERROR):
-            raise DatasetError(f"{where}: late is {self.late!r}; give drop or error")
+        if self.late not in (DROP, KEEP, ERROR):
+            raise DatasetError(f"{where}: late is {self.late!r}; give drop, keep or error")
         if self.late != DROP and self.out_of_order is None:
             raise DatasetError(
                 f"{where}: late is {self.late!r}, but no row is late without a bound; give "
@@ -156,6 +161,8 @@ class Table:
             wrong = not isinstance(name, str) or not name
             if wrong and not (name is None and role in ("key", "kind")):
                 raise DatasetError(f"{where}: {role} is {name!r}; give the name of a column")
+            if name == LATE and (role in ("ts", "key", "kind") or role in (*self.ids, *self.scale)):
+                raise DatasetError(f"{where}: {role} is {LATE}, which only a plain field can be")
         if self.decimal not in (".", ","):
             raise DatasetError(f"{where}: decimal is {self.decimal!r}; give '.' or ','")
         for name, factor in self.scale.items():
@@ -164,7 +171,8 @@ class Table:
                     f"{where}: scale has {factor!r} for {name}; give a power of ten, 10 to 10^18"
                 )
         for name, pair in self.derive.items():
-            if not (isinstance(pair, tuple | list) and len(pair) == 2 and callable(pair[1])):
+            is_pair = isinstance(pair, tuple | list) and len(pair) == 2 and callable(pair[1])
+            if not is_pair or pair[0] == LATE:
                 raise DatasetError(
                     f"{where}: derive has {pair!r:.60} for {name}; give a column and a function of its "
                     'text, such as ("plan", str.lower)'
@@ -207,10 +215,11 @@ class Table:
 
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""
-        # Without them the form is that of earlier versions, whose datasets stay valid.
-        no_bound = ("out_of_order", "late") if self.out_of_order is None else ()
-        unused = (*no_bound, *(() if self.first_texts else ("first_texts",)))
-        names = (entry.name for entry in fields(self) if entry.name not in ("source", *unused))
+        # Without these the form is that of earlier versions, whose datasets stay valid.
+        absent = [] if self.shared else ["shared"]
+        absent += [] if self.first_texts else ["first_texts"]
+        absent += ["out_of_order", "late"] if self.out_of_order is None else []
+        names = (entry.name for entry in fields(self) if entry.name not in ("source", *absent))
         values = {name: getattr(self, name) for name in names}
         derive = {name: [column, code_of(of)] for name, (column, of) in self.derive.items()}
         changed = {"columns": dict(self.columns), "fill": dict(self.fill), "derive": derive}

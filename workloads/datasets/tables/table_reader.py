@@ -24,7 +24,7 @@ from streamlab.workloads.datasets.tables.cells import (
     with_point,
 )
 from streamlab.workloads.datasets.tables.derived_texts import DerivedTexts
-from streamlab.workloads.datasets.tables.lateness import ERROR, Lateness
+from streamlab.workloads.datasets.tables.lateness import ERROR, KEEP, Lateness
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
     KIND,
@@ -35,6 +35,7 @@ from streamlab.workloads.datasets.tables.required_columns import (
 )
 from streamlab.workloads.datasets.tables.table import (
     FILE,
+    LATE,
     NO_COLUMN,
     START,
     Part,
@@ -84,7 +85,8 @@ class Reading(RowReport):
     @property
     def rows_read(self) -> int:
         """The number of all rows so far."""
-        return self.rows + self.bad + self.lateness.rows + sum(self.skipped.values())
+        late = 0 if self.lateness.keeps else self.lateness.rows
+        return self.rows + self.bad + late + sum(self.skipped.values())
 
     def origin(self) -> dict[str, object]:
         """Return the counts for the record of a dataset."""
@@ -162,7 +164,7 @@ def _read(
     reading = Reading(
         of_kind=[0] * len(required.kinds),
         numberings=numberings,
-        lateness=Lateness(bound=table.bound()),
+        lateness=Lateness(bound=table.bound(), keeps=table.late == KEEP),
     )
     reader = TimeReader(
         table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
@@ -273,27 +275,35 @@ class _Block:
             self._reading.skipped[name] = self._reading.skipped.get(name, 0) + 1
             self._reading.lines_in_skipped += int(further[row])
         good = np.delete(np.arange(rows), [*{*self._bad, *self._skipped}])
-        good = self._timely(good, ts)
+        behind = self._reading.lateness.measure(ts[good])
+        for role, column in self._chosen.names.items():
+            if column == LATE:  # a field, as `Table` checks
+                dtype = self._required.fields[role.removeprefix(".")]
+                if dtype != np.int64:
+                    raise DatasetError(f"{self._where(role)} needs a field of int64, not {dtype}")
+                read[role] = late = np.zeros(rows, np.int64)
+                late[good] = behind
+        good = self._timely(good, ts, behind)
         self._reading.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
         return {name: self._good(name, column, good) for name, column in read.items()}
 
     def _timely(
-        self, good: npt.NDArray[np.int64], ts: npt.NDArray[np.int64]
+        self,
+        good: npt.NDArray[np.int64],
+        ts: npt.NDArray[np.int64],
+        behind: npt.NDArray[np.int64],
     ) -> npt.NDArray[np.int64]:
-        """Return the good rows that are not late; record the late ones in the reading."""
-        lateness, times = self._reading.lateness, ts[good]
-        behind = lateness.measure(times)
+        """Return the good rows that stay, by how late they are; record the late ones in the reading."""
+        lateness = self._reading.lateness
         if lateness.bound is None:
             return good
         late = behind > lateness.bound
         for at in np.flatnonzero(late).tolist():
             row = int(good[at])
-            words = (
-                f"{self._row(row)}: time {times[at]} is {behind[at]} before the latest time above"
-            )
-            lateness.count(words, int(self._chunk.further[row]))
-        return good[~late]
+            words = f"{self._row(row)}: time {ts[row]} is {behind[at]} before the latest time above"
+            lateness.count(words, 0 if lateness.keeps else int(self._chunk.further[row]))
+        return good if lateness.keeps else good[~late]
 
     def _time_cells(self) -> "pa.Array":
         """Return the cells of times; those of several columns as texts with blanks between."""
@@ -305,10 +315,12 @@ class _Block:
         return pc.binary_join_element_wise(*whole, " ")
 
     def _made(self, name: str, part: Part) -> "pa.Array":
-        """Return one of `MADE_COLUMNS`; the times of `START` are set later."""
+        """Return one of `MADE_COLUMNS`; times of `START` and lateness are set later."""
         rows = self._chunk.batch.num_rows
         if name == START:
             return pa.nulls(rows)
+        if name == LATE:
+            return pa.array(np.zeros(rows, np.int64))
         if name == FILE:
             return pa.repeat(part.file, rows)
         first = self._reading.rows_read + 1
@@ -502,10 +514,11 @@ class _Block:
             return take_rows(column, good)
         field_name = name.removeprefix(".")
         dictionary = KEYS if name == "key" else field_name
-        numbering = self._reading.numberings.get(dictionary)
-        if numbering is None:
-            numbering = Numbering(self._table.first_texts.get(field_name, ()))
-            self._reading.numberings[dictionary] = numbering
+        numberings = self._reading.numberings
+        group = next((each for each in self._table.shared if dictionary in each), (dictionary,))
+        known = [numberings[each] for each in group if each in numberings]
+        first = Numbering(() if name == "key" else self._table.first_texts.get(field_name, ()))
+        numbering = numberings.setdefault(dictionary, known[0] if known else first)
         ids = numbering.ids(column.take(pa.array(good)))
         if name == "key":
             return ids

@@ -1,6 +1,7 @@
 """Rows out of order: sorted in up to a bound, and beyond it left out or refused, as a few plain loops say."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from streamlab.lab.cli.data import data
 from streamlab.workloads.datasets.catalog import Catalog
-from streamlab.workloads.datasets.dataset import late_words
+from streamlab.workloads.datasets.dataset import late_rows, late_words
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import arrays, csv, rows
 from streamlab.workloads.datasets.tables.lateness import Lateness
@@ -79,6 +80,31 @@ def test_the_stream_has_the_rows_in_time_sorted_and_the_record_counts_the_others
         assert bool(late_words(origin)) == any(late)
 
 
+def test_kept_rows_stay_and_a_field_has_how_late_each_row_is(tmp_path):
+    """The row without a time is bad and makes no other late."""
+    lines = (
+        "ts,vid,speed,share,slow",
+        "10,1,1,0.5,0",
+        "x,9,1,0.5,0",
+        "4,3,1,0.5,0",
+        "12,2,1,0.5,0",
+    )
+    names = {"vid": "@late", "speed": "speed", "share": "share", "slow": "slow"}
+    how = {"ts": "ts", "time_format": "ms", "max_bad": 1, "out_of_order": "5 ms", "late": "keep"}
+    path = text(tmp_path / "a.csv", *lines)
+    program = replace(REPORTS, event=np.dtype([("vid", np.int64), *REPORTS.event.descr[1:]]))
+    dataset = made(csv(path, columns=names, **how), program, Catalog(root=tmp_path / "data"))
+    stream = dataset.load().streams[0]
+    assert (stream.ts.tolist(), stream.payload["vid"].tolist()) == ([4, 10, 12], [6, 0, 0])
+    counts = ("rows", "bad_rows", "late_rows", "late", "lines_in_late_rows")
+    assert [dataset.origin[name] for name in counts] == [3, 1, 1, "keep", 0]
+    assert (late_rows(dataset.origin), late_words(dataset.origin)) == (None, "")
+    words = "1 of 3 rows of a.csv kept by the import: more than 5 ms late"
+    assert late_words(dataset.origin, kept=True) == words
+    with pytest.raises(DatasetError, match="column @late needs a field of int64, not int32"):
+        made(csv(path, columns=names, **how), REPORTS, Catalog(root=tmp_path / "more"))
+
+
 def test_a_bound_changes_neither_an_input_in_time_nor_the_key_of_a_table_without_one(tmp_path):
     catalog = Catalog(root=tmp_path)
     columns = {"ts": [3, 1, 7], "page": [1, 2, 1]}
@@ -117,7 +143,8 @@ def test_late_rows_are_an_error_with_row_bound_and_remedy(tmp_path):
         ({"out_of_order": "5"}, "out_of_order is '5'; give a duration such as"),
         ({"out_of_order": "500 us"}, "no multiple of 1 ms"),
         ({"out_of_order": "99999999999999 d"}, "give 0 ms or more"),
-        ({"out_of_order": "1 s", "late": "keep"}, "late is 'keep'; give drop or error"),
+        ({"out_of_order": "1 s", "late": "sort"}, "late is 'sort'; give drop, keep or error"),
+        ({"key": "@late"}, "key is @late, which only a plain field can be"),
         ({"late": "error"}, "no row is late without a bound; give out_of_order"),
     ],
 )
