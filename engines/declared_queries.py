@@ -14,7 +14,6 @@ import numpy as np
 from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
 from streamlab.engines.protocol import Variant
 from streamlab.workloads.declarative.declaration import (
-    COUNT,
     SLIDING,
     Aggregate,
     Column,
@@ -193,13 +192,6 @@ class Translated:
         return self.text
 
 
-def keeps_rows(declaration: Declaration) -> bool:
-    """Return whether a step is on rows, in their total order, and not on windows of time."""
-    step = declaration.step
-    in_time = isinstance(step, WindowStep) and step.kind != COUNT
-    return not in_time and not isinstance(step, TopStep)
-
-
 def order_of_windows(declaration: Declaration) -> tuple[str, ...]:
     """Return the columns that order the outputs of a step on windows of time."""
     key = () if declaration.key is None else (declaration.key,)
@@ -208,7 +200,7 @@ def order_of_windows(declaration: Declaration) -> tuple[str, ...]:
 
 def adds_in_order(declaration: Declaration) -> bool:
     """Return whether the model fixes the order in which a step adds floats."""
-    return declaration.before is None or keeps_rows(declaration)
+    return declaration.before is None or declaration.on_rows
 
 
 def columns_before(declaration: Declaration) -> tuple[Column, ...]:

@@ -152,6 +152,19 @@ Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Which rows of equal time come in the order that one worker gives.
+
+    Attributes:
+        key: those with an equal value of this column; None: all.
+        lost: those of a column that is gone.
+    """
+
+    key: str | None
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
     """One step of a declared workload, and the steps before it.
 
@@ -179,6 +192,22 @@ class Declaration:
     def steps(self) -> "tuple[Declaration, ...]":
         """Return all steps, the first one first."""
         return (*(self.before.steps() if self.before else ()), self)
+
+    @property
+    def on_rows(self) -> bool:
+        """Whether the step is on rows, with their times, and not on windows of time."""
+        in_time = isinstance(self.step, WindowStep) and self.step.kind != COUNT
+        return not in_time and not isinstance(self.step, TopStep)
+
+    def order_of_ties(self) -> "Order":
+        """Return the order of output rows of equal time in a query of operators O+."""
+        if not isinstance(self.step, SelectStep):
+            return Order(key=self.key)
+        order = Order(key=None) if self.before is None else self.before.order_of_ties()
+        if order.key is None:
+            return order
+        names = [name for name, text in self.step.columns.items() if text == order.key]
+        return Order(key=names[0]) if names else Order(key=None, lost=True)
 
     def column(self, name: str) -> Column:
         """Return an output column by name."""
