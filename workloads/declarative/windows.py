@@ -229,10 +229,16 @@ def top(
         "        e -= 1",
         *(f"    s.{slot}[p] = t.{field}" for field, slot in zip(fields, slots, strict=True)),
     ]
-    values = ", ".join(f"s.{slot}[r]" for slot in slots)
+    dtypes = [*(column.dtype for column in columns), np.dtype(np.int64)]
+    is_bool = [dtype == np.bool_ for dtype in dtypes]  # Numba has no arrays of them in a record
+    values = ", ".join(
+        f"s.{slot}[r]" + " != 0" * flag for slot, flag in zip(slots, is_bool, strict=True)
+    )
+    dtypes = [
+        np.dtype(np.int8) if flag else dtype for dtype, flag in zip(dtypes, is_bool, strict=True)
+    ]
     keyed = "" if key is None else "s.key, "
     result = ["for r in range(s.kept_):", f"    out.emit({keyed}r + 1, {values})"]
-    dtypes = [*(column.dtype for column in columns), np.dtype(np.int64)]
     state = [(slot, dtype, (most,)) for slot, dtype in zip(slots, dtypes, strict=True)]
     return aggregate(
         name=name,

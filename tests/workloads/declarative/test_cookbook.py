@@ -160,9 +160,28 @@ def cheap() -> pd.DataFrame:
     return pd.DataFrame(found, columns=["ts", "station", "since", "bike"])
 
 
-def minutes() -> pd.DataFrame:
-    frame = rides()
-    return frame.assign(ts=frame["at"], minutes=frame.duration / 60)[["ts", "station", "minutes"]]
+def unique() -> pd.DataFrame:
+    left: dict[int, int] = {}
+    kept = []
+    for row in rides().to_dict("records"):
+        if row["at"] - left.get(row["bike"], -(10**18)) > 60 * MINUTE:
+            left[row["bike"]] = row["at"]
+            kept.append(row)
+    ends = [row["at"] // (30 * MINUTE) * 30 * MINUTE + 30 * MINUTE for row in kept]
+    sizes = pd.Series(ends, name="ts").value_counts().sort_index().reset_index(name="bikes")
+    return sizes[sizes.ts <= rides()["at"].max()]
+
+
+def high() -> pd.DataFrame:
+    means = windows(rides(), 15).groupby(["ts", "station"]).price.mean().reset_index(name="mean")
+    found = []
+    for station, rows in means.groupby("station"):
+        for _, run in rows.groupby((rows["mean"] <= 1).cumsum()):
+            run = run[run["mean"] > 1]
+            late = run[run.ts - run.ts.min() >= 15 * MINUTE]
+            if len(late):
+                found.append((late.ts.iloc[0], station, run.ts.iloc[0], late["mean"].iloc[0]))
+    return pd.DataFrame(found, columns=["ts", "station", "since", "mean"])
 
 
 EXPECTED: dict[str, Callable[[], pd.DataFrame]] = {
@@ -177,7 +196,8 @@ EXPECTED: dict[str, Callable[[], pd.DataFrame]] = {
     "Busiest stations, a chain": busiest,
     "Deduplication": once,
     "Alert": cheap,
-    "Other columns": minutes,
+    "Unique bikes": unique,
+    "Alert of a ratio": high,
 }
 ERRORS = {"Percentile": 0.01}
 """The relative error that a page states."""
