@@ -20,6 +20,7 @@ from streamlab.workloads.declarative.declaration import (
     Declaration,
     DeduplicateStep,
     Function,
+    JoinStep,
     TopStep,
     WindowStep,
 )
@@ -72,6 +73,11 @@ def untranslatable(workload: Workload) -> str | None:
             "declare it (lab.window, lab.session, lab.top, ...), or run it on an engine for any program"
         )
     for part in declaration.steps():
+        if isinstance(part.step, JoinStep):
+            return (
+                f"cannot translate the join {part.name}; run it on an engine for any program: reference, "
+                "multicore, spark"
+            )
         if part.user_functions:
             return (
                 f"cannot translate the Python functions of {part.name}; use named aggregates "

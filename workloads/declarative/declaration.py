@@ -148,7 +148,14 @@ class SelectStep:
     too_late_for: WindowStep | None = None
 
 
-Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinStep:
+    """The join of two tables (`streamlab.join`); `how` is inner, left or asof."""
+
+    how: str
+
+
+Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep | JoinStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +164,7 @@ class Order:
 
     Attributes:
         key: those with an equal value of this column; None: all.
-        lost: those of a column that is gone.
+        lost: none, or those of a column that is gone.
     """
 
     key: str | None
@@ -195,16 +202,16 @@ class Declaration:
 
     @property
     def on_rows(self) -> bool:
-        """Whether the step is on rows, with their times, and not on windows of time."""
+        """Whether the step is on rows, with their times, and not a join or on windows of time."""
         in_time = isinstance(self.step, WindowStep) and self.step.kind != COUNT
-        return not in_time and not isinstance(self.step, TopStep)
+        return not in_time and not isinstance(self.step, TopStep | JoinStep)
 
     def order_of_ties(self) -> "Order":
         """Return the order of output rows of equal time in a query of operators O+."""
         if not isinstance(self.step, SelectStep):
-            return Order(key=self.key)
+            return Order(key=self.key, lost=isinstance(self.step, JoinStep))
         order = Order(key=None) if self.before is None else self.before.order_of_ties()
-        if order.key is None:
+        if order.key is None or order.lost:
             return order
         names = [name for name, text in self.step.columns.items() if text == order.key]
         return Order(key=names[0]) if names else Order(key=None, lost=True)

@@ -21,7 +21,7 @@ from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.tables.cells import fits, is_text, plain, with_point
 from streamlab.workloads.datasets.tables.header_types import has_codes, read_header, type_of_cells
 from streamlab.workloads.datasets.tables.table import FILE, LATE, NO_COLUMN, ROW
-from streamlab.workloads.datasets.user_input import InputFunction
+from streamlab.workloads.datasets.user_input import InputFunction, Source
 from streamlab.workloads.declarative.declaration import Column, Declaration
 from streamlab.workloads.model.errors import ModelError, place_of
 from streamlab.workloads.model.operators.program import RESERVED
@@ -58,12 +58,12 @@ class InputColumns:
         label: its name in messages.
         types: declared types by column: `int`, `float`, `bool` or `str`.
         declaration: of the workload that makes the input; None: a table or a function.
-        source: the table or function; of a workload its first input.
+        source: the table or function; of a workload its first input, or both tables of a join.
         unit: of event time.
     """
 
     label: str
-    source: Table | InputFunction
+    source: Source
     unit: str
     types: Mapping[str, type]
     declaration: Declaration | None
@@ -92,15 +92,16 @@ class InputColumns:
             name for name in self._sampled() if name not in _OTHER_USES and not self._is_ts(name)
         ]
 
-    def source_of(self, columns: Iterable[Column]) -> Table | InputFunction:
+    def source_of(self, columns: Iterable[Column]) -> Source:
         """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
         if self.declaration is not None:
             return self.source
         read = {column.name: column for column in columns}
-        if not isinstance(self.source, Table):
+        if isinstance(self.source, InputFunction):
             texts = (name for name, column in read.items() if column.dictionary)
             return replace(self.source, ids=tuple(dict.fromkeys((*self.source.ids, *texts))))
         table = self.source
+        assert isinstance(table, Table), "only joins, which are declared, have two"
 
         def of_read(settings: Mapping[str, Any]) -> dict[str, Any]:
             """Leave out settings of columns that exist and are not read; the others are mistakes."""
@@ -200,6 +201,7 @@ class InputColumns:
             if isinstance(self.source, InputFunction):
                 self._sample = _sample_of_function(self.source, self.label)
             else:
+                assert isinstance(self.source, Table), "the columns of joins are declared"
                 self._sample = _sample_of_table(self.source)
         return self._sample
 

@@ -12,7 +12,8 @@ from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.tables.lateness import KEEP
 from streamlab.workloads.datasets.tables.table import LATE
 from streamlab.workloads.datasets.times.duration import parse_duration
-from streamlab.workloads.datasets.user_input import InputFunction, input_function
+from streamlab.workloads.datasets.user_input import Source as AnySource
+from streamlab.workloads.datasets.user_input import input_function
 from streamlab.workloads.declarative import row_stages, windows
 from streamlab.workloads.declarative.aggregates import code_of_aggregates
 from streamlab.workloads.declarative.class_form import ClassForm, read_class, row_columns
@@ -26,6 +27,7 @@ from streamlab.workloads.declarative.declaration import (
     Column,
     Declaration,
     DeduplicateStep,
+    JoinStep,
     SelectStep,
     Step,
     TopStep,
@@ -36,6 +38,7 @@ from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.input_columns import FIELD_NAMES, InputColumns, is_field_name
 from streamlab.workloads.declarative.user_functions import read_function
 from streamlab.workloads.model import (
+    DGSProgram,
     InputType,
     ModelError,
     Operator,
@@ -123,13 +126,14 @@ class Maker:
         if at_end not in (DROP, FLUSH):
             raise ModelError(f"{place}: at_end is {at_end!r}; give {DROP} or {FLUSH}")
         before = declaration = None
-        table: Table | InputFunction
+        table: AnySource
         if isinstance(source, Workload):
             before, declaration = source, source.declaration
-            if not isinstance(declaration, Declaration):
+            if not isinstance(declaration, Declaration) or isinstance(source.program, DGSProgram):
+                what = "a written program" if declaration is None else "an as-of join"
                 raise ModelError(
-                    f"{place}: input is workload {source.name}, which is a written program; give a table, a "
-                    "function that makes events, or a workload declared by lab.window and the like"
+                    f"{place}: input is workload {source.name}, which is {what}; give a table, a function that "
+                    "makes events, another join, or a workload declared by lab.window and the like"
                 )
             table, label, unit = source.source, f"workload {source.name}", declaration.unit
         elif isinstance(source, Table):
@@ -530,6 +534,8 @@ def _is_session(part: Declaration) -> bool:
 
 
 def _windows(part: Declaration) -> str:
+    if isinstance(part.step, JoinStep):
+        return "a join"
     return "sessions" if _is_session(part) else "windows of time"
 
 
@@ -592,7 +598,7 @@ class _Declared:
         if not this.on_rows and not part.on_rows and (_is_session(this) or _is_session(part)):
             raise ModelError(
                 f"{self.maker.place}: {this.name} makes {_windows(this)} of {part.name}, which is "
-                f"{_windows(part)}; sessions neither read windows nor are read by them: let {this.name} read "
+                f"{_windows(part)}; sessions neither read windows and joins nor are read by them: let {this.name} read "
                 f"the input of {part.name}, or end with a step on rows (select, alert, deduplicate, count_window)"
             )
 
@@ -604,9 +610,9 @@ class _Declared:
         order = before.order_of_ties()
         if order.lost:
             raise ModelError(
-                f"{self.maker.place}: {before.name} leaves out the key of the step before it, and so the order "
-                f"of rows of equal time, on which {part.name} depends; select that column also, and give it to "
-                f"{part.name} as key"
+                f"{self.maker.place}: {before.name} gives rows of equal time in no order, and {part.name} depends "
+                "on it: joins have none, and select has one only with the key of the step before it; select that "
+                f"column and give it to {part.name} as key, or put a window between them"
             )
         if order.key not in (None, part.key):
             raise ModelError(

@@ -17,6 +17,7 @@ from tests.workloads.declarative.declared_runs import (
 QUARTER = 15 * MINUTE
 RIDES = random_rides(1)
 TABLE = table_of(RIDES)
+COUNT = {"n": lab.count()}
 
 
 def in_windows(rows: pd.DataFrame, size: int) -> pd.DataFrame:
@@ -145,7 +146,9 @@ def test_a_chain_satisfies_the_laws_of_its_model():
 def test_a_mixed_chain_that_loses_an_order_names_both_steps_and_a_remedy():
     bikes = lab.deduplicate(key="bike", columns=["station"], input=TABLE, name="bikes")
     fives = lab.count_window(5, key="station", input=bikes, result={"n": lab.count()}, name="fives")
-    with pytest.raises(ModelError, match=r"fives depends .* bikes has one for each bike only; give"):
+    with pytest.raises(
+        ModelError, match=r"fives depends .* bikes has one for each bike only; give"
+    ):
         lab.window("1 h", input=fives, result={"n": lab.count()}, name="hours")
     with pytest.raises(ModelError, match=r"counted has one for each station .* key='station'"):
         lab.alert("rides > 3", lasting="1 h", input=counted(), name="all")
@@ -154,3 +157,66 @@ def test_a_mixed_chain_that_loses_an_order_names_both_steps_and_a_remedy():
         lab.alert("rides > 3", lasting="1 h", input=unkeyed, name="all")
     renamed = lab.select({"place": "station", "rides": "rides"}, input=counted(), name="renamed")
     lab.alert("rides > 3", lasting="1 h", key="place", input=renamed, name="all")
+
+
+def joined(how="inner", **more):
+    sales = RIDES.sample(60, random_state=1).sort_values("at")
+    sales = pd.DataFrame({"at": sales["at"] + 30_000, "bike": sales.bike, "cents": sales.duration})
+    tables = TABLE, table_of(sales)
+    subject = lab.join(
+        *tables,
+        on="bike",
+        within=("0 s", "2 min"),
+        how=how,
+        select={"station": "left.station", "price": "left.price", "cents": "right.cents"},
+        name="joined",
+        **more,
+    )
+    return subject, sales
+
+
+def test_windows_of_joined_rows(tmp_path):
+    join, sales = joined()
+    subject = lab.window(
+        "15 min",
+        key="station",
+        input=join,
+        where="price > 1",
+        result={"pairs": lab.count(), "revenue": lab.sum("cents")},
+        name="revenue",
+    )
+    pairs = RIDES.merge(sales, on="bike", suffixes=("", "_sale"))
+    late = pairs.at_sale - pairs["at"]
+    pairs = pairs[(late >= 0) & (late <= 2 * MINUTE) & (pairs.price > 1)]
+    ends = pairs.at_sale // QUARTER * QUARTER + QUARTER  # 1 ms after the sale, in no other window
+    grouped = pairs.assign(ts=ends).groupby(["ts", "station"])
+    expected = grouped.agg(pairs=("cents", "size"), revenue=("cents", "sum")).reset_index()
+    last = max(RIDES["at"].max(), sales["at"].max())
+    assert_rows(answer_of(subject, tmp_path), expected[expected.ts <= last])
+
+
+def test_an_outer_join_is_selected_and_counted(tmp_path):
+    join, sales = joined("left", every="1 min")
+    alone = lab.select(["station"], where="not matched", input=join, name="alone")
+    subject = lab.window(
+        "30 min", key="station", input=alone, result={"rides": lab.count()}, name="unsold"
+    )
+    pairs = RIDES.reset_index().merge(sales, on="bike", suffixes=("", "_sale"))
+    late = pairs.at_sale - pairs["at"]
+    sold = pairs[(late >= 0) & (late <= 2 * MINUTE)]["index"]
+    rides = RIDES.drop(index=sold.unique())
+    leave = (rides["at"] + 2 * MINUTE) // MINUTE * MINUTE + MINUTE
+    size = 30 * MINUTE
+    rows = rides.assign(ts=leave // size * size + size)
+    expected = rows.groupby(["ts", "station"]).size().reset_index(name="rides")
+    last = max(RIDES["at"].max(), sales["at"].max())
+    assert_rows(answer_of(subject, tmp_path), expected[expected.ts <= last])
+
+
+def test_what_cannot_follow_a_join_names_it():
+    with pytest.raises(ModelError, match=r"which is an as-of join; give .* another join"):
+        lab.window("1 h", input=lab.join(TABLE, TABLE, on="bike", how="asof"), result=COUNT)
+    with pytest.raises(ModelError, match=r"joined gives rows of equal time in no order, and once"):
+        lab.deduplicate(key="station", input=joined()[0], name="once")
+    with pytest.raises(ModelError, match=r"makes sessions of joined, which is a join"):
+        lab.session("1 h", input=joined()[0], result=COUNT, name="visits")
