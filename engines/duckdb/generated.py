@@ -122,6 +122,7 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return [self._alert(step)]
+        assert isinstance(step, SelectStep), "joins have no generated query"
         return [self._select(step)]
 
     def _table(self, text: str, name: str | None = None) -> str:
