@@ -125,6 +125,11 @@ def _copies(part: Declaration, step: WindowStep) -> bool:
     )
 
 
+def _extra(step: WindowStep) -> int:
+    """Return by how much windows must be longer for Flink, whose sizes are multiples of the advance."""
+    return 0 if step.kind in (COUNT, SESSION) else -step.size % step.advance
+
+
 def _is_reordered(part: Declaration) -> bool:
     """Return whether the rows of a step come from several tasks, and their order counts."""
     if not keeps_rows(part) or isinstance(part.step, SelectStep):
@@ -136,9 +141,11 @@ def generate(declaration: Declaration) -> str:
     """Return the statements of the query, separated by `;` and a line end; the last one gives the answer."""
     statements: list[str] = []
     steps = declaration.steps()
+    late = 0
     for number, part in enumerate(steps, start=1):
         source = f"step_{number - 1}" if number > 1 else EVENTS
-        statements += _Step(part, source, f"step_{number}", number - 1).views()
+        statements += _Step(part, source, f"step_{number}", late).views()
+        late += 1 - (_extra(part.step) if isinstance(part.step, WindowStep) else 0)
     names = [_quote(column.name) for column in declaration.output]
     place = ["src", "`row`"] if keeps_rows(declaration) else []
     statements.append(f"SELECT {', '.join([*names, *place])}\nFROM step_{len(steps)}")
@@ -156,7 +163,7 @@ def generate(declaration: Declaration) -> str:
 class _Step:
     """Writes one step: the view `name` of the view `source`.
 
-    `late` is how many milliseconds the event time of a row is after its `time_`: 1 for each step of windows before.
+    `late` is how many milliseconds the event time of a row of the source is after its `time_`.
     """
 
     declaration: Declaration
@@ -228,9 +235,10 @@ class _Step:
         total = f"SUM({text}){over}"
         return f"{total if value.dtype == FLOAT else SQL.dividend.format(total)} / COUNT(*){over}"
 
-    def _end(self, text: str) -> str:
-        """Return the event time of a window's end."""
-        return f"millis({text})" + (f" + {self.late}" if self.late else "")
+    def _end(self, text: str, more: int = 0) -> str:
+        """Return the event time of a window's end, and `more`."""
+        late = self.late + more
+        return f"millis({text})" + (f" {'-' if late < 0 else '+'} {abs(late)}" if late else "")
 
     def _windows(self, function: str, advance: int, *sizes: int) -> str:
         """Return a table of windows; the offset makes up for the rows' time."""
@@ -242,16 +250,24 @@ class _Step:
 
     def _time_window(self, step: WindowStep) -> list[str]:
         keys = "".join(f"{key}, " for key in self._keys)
-        end, windows = self._end("window_end"), self._windows("TUMBLE", step.size, step.size)
+        end, table = self._end("window_end"), self._windows("TUMBLE", step.size, step.size)
         if step.advance != step.size:
-            windows = self._windows("HOP", step.advance, step.advance, step.size)
-        if _copies(self.declaration, step):
-            windows = f"(\n    SELECT *, {end} AS end_ FROM {windows}\n)"
-            end = "MAX(end_)"
+            extra = _extra(step)
+            table = self._windows("HOP", step.advance, step.advance, step.size + extra)
+            if _copies(self.declaration, step):
+                end_ = self._end("window_end", -extra)
+                table = (
+                    f"(\n    SELECT *, {end_} AS end_ FROM {_indent(self._from(table)).strip()}\n)"
+                )
+                table += "\nWHERE ts < end_" if extra else ""
+                return self._window_view("MAX(end_)", keys, table, step)
+        return self._window_view(end, keys, self._from(table), step)
+
+    def _window_view(self, end: str, keys: str, table: str, step: WindowStep) -> list[str]:
         return [
             self._view(
                 f"SELECT {end} AS ts, window_time AS time_, {keys}{self._results(step)}\n"
-                f"FROM {self._from(windows)}\n"
+                f"FROM {table}\n"
                 f"GROUP BY {keys}window_start, window_end, window_time"
             )
         ]

@@ -23,8 +23,8 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
 /**
  * Runs one job on a cluster in this process, controlled by commands on standard input: `go` starts
- * the clock of the deployed job, `answer` writes its rows, `next` deploys the next job. The reply to each is a line
- * on standard output. The process ends when standard input ends.
+ * the clock of the deployed job, `answer` writes its rows, `next` deploys the next job. The reply to
+ * each is a line on standard output. The process ends when standard input ends.
  */
 public final class Main {
     private static final int DEPLOYMENT_POLL_MS = 5;
@@ -47,8 +47,10 @@ public final class Main {
             MiniCluster cluster = new MiniCluster(configuration(new Job(Path.of(arguments[0]))));
             cluster.start();
             Main main = new Main(cluster);
-            for (String folder : arguments) {
-                main.serve(new Job(Path.of(folder)), commands, replies);
+            int at = 0;
+            while (at < arguments.length
+                    && main.serve(new Job(Path.of(arguments[at])), commands, replies)) {
+                at++;
             }
         } catch (Throwable error) {
             error.printStackTrace();
@@ -60,7 +62,8 @@ public final class Main {
         Runtime.getRuntime().halt(exit);
     }
 
-    private void serve(Job job, BufferedReader commands, PrintStream replies) throws Exception {
+    /** Runs a job; returns whether the next one is to run, too. */
+    private boolean serve(Job job, BufferedReader commands, PrintStream replies) throws Exception {
         for (int round = 0; round < job.number("warm_up_rounds"); round++) {
             Deployment warmUp = deploy(job, true);
             warmUp.runToEnd();
@@ -75,12 +78,13 @@ public final class Main {
                 case "go" -> replies.println("done " + timed.runToEnd() + " " + timed.events());
                 case "answer" -> replies.println("written " + timed.write());
                 case "next" -> {
-                    return;
+                    return true;
                 }
                 default -> throw new IllegalArgumentException("no command " + line);
             }
             replies.flush();
         }
+        return false;
     }
 
     private static MiniClusterConfiguration configuration(Job job) {
