@@ -10,7 +10,7 @@ from streamlab.engines.conditions import MEMORY, RECORD, Conditions
 from streamlab.engines.declared_queries import GENERATED, generated_plan, generated_variant
 from streamlab.engines.flink import files
 from streamlab.engines.flink.build import ENVIRONMENT
-from streamlab.engines.flink.generated import costs, generate, refuses
+from streamlab.engines.flink.generated import costs, generate
 from streamlab.engines.flink.process import FlinkProcess, measure_ceiling, network_mb
 from streamlab.engines.flink.workloads import (
     SHAPES,
@@ -63,7 +63,6 @@ class FlinkEngine(BaseEngine):
         ),
         replace(
             generated_variant("SQL", label="Flink"),
-            generates=refuses,
             summary="Flink SQL generated from a declared workload (lab.window, lab.top, ...); streaming mode",
             conditions=_CONDITIONS,
             options=AutomaticOptions,

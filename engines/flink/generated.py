@@ -16,7 +16,6 @@ from streamlab.engines.declared_queries import (
     is_float,
     keeps_rows,
     translate_expression,
-    untranslatable,
     value_of_aggregate,
 )
 from streamlab.workloads.declarative.aggregates import Bins
@@ -34,7 +33,6 @@ from streamlab.workloads.declarative.declaration import (
     WindowStep,
 )
 from streamlab.workloads.declarative.expressions import FLOAT, INT
-from streamlab.workloads.model import Workload
 
 EVENTS = f"{ROW}_events"
 PLACE = "ts, src, `row`, time_"
@@ -79,20 +77,6 @@ def interval(units: int) -> str:
             return f"INTERVAL '{sign}{count}' {name}{precision}"
     whole = str(units // 1000)
     return f"INTERVAL '{sign}{whole}.{units % 1000:03}' SECOND({max(len(whole), 2)}, 3)"
-
-
-def refuses(workload: Workload) -> str | None:
-    """Return why Flink has no generated query for a workload, as a predicate to the variant's name; or None."""
-    reason = untranslatable(workload)
-    if reason is not None:
-        return reason
-    for part in workload.declaration.steps()[:-1]:
-        if isinstance(part.step, WindowStep) and part.step.kind == SESSION:
-            return (
-                f"cannot translate steps after the sessions of {part.name}: a session's time is no time of "
-                "Flink's; use reference, multicore, spark, duckdb or polars"
-            )
-    return None
 
 
 def costs(part: Declaration) -> Iterator[str]:

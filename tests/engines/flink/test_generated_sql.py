@@ -8,7 +8,7 @@ import streamlab as lab
 from streamlab.engines.declared_queries import GENERATED
 from streamlab.engines.flink import files
 from streamlab.engines.flink.adapter import FlinkEngine
-from streamlab.engines.flink.generated import interval, refuses
+from streamlab.engines.flink.generated import interval
 from streamlab.engines.flink.process import FlinkProcess, network_mb
 from streamlab.engines.flink.workloads import flink_options
 from streamlab.engines.protocol import default_variant
@@ -21,6 +21,8 @@ from tests.engines.tasks import task_of
 
 QUICK = {"warm_up_rounds": 0, "heap_mb": 512}
 WORKERS = 2
+SEED = 0
+"""Of an input on which every form has an output."""
 
 
 def prepared(made, seed, folder):
@@ -41,6 +43,11 @@ def test_every_form_answers_as_the_reference_engine(tmp_path, monkeypatch):
     """One Java process runs all forms: its start takes longer than a form."""
     monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
     made = [workload(f"{declared_workloads.__file__}:{name}") for name in DECLARED]
+    counts = {"n": lab.count()}
+    flushed = lab.window(
+        "5 ms", input=rows, key="zone", result=counts, at_end="flush", name="flushed"
+    )
+    made.append(flushed)
     tasks = [prepared(one, SEED, tmp_path / one.name) for one in made]
     folders = [task.scratch for task in tasks]
     process = FlinkProcess(*folders, heap_mb=512, workers=WORKERS)
@@ -59,11 +66,7 @@ def test_every_form_answers_as_the_reference_engine(tmp_path, monkeypatch):
             answered += len(answer["ts"]) > 0
     finally:
         process.close()
-    assert answered == len(DECLARED)
-
-
-SEED = 0
-"""An input on which every form has an output."""
+    assert answered == len(made)
 
 
 def test_a_declared_workload_runs_generated_by_default():
@@ -106,13 +109,6 @@ def test_a_length_of_time_is_an_interval_in_its_largest_unit(units, text):
 )
 def test_the_text_has_what_flink_has_for_it(name, text):
     assert text in FlinkEngine().query_text(DECLARED[name], GENERATED)
-
-
-def test_steps_after_sessions_are_refused_with_a_remedy():
-    busy = lab.session("3 ms", input=rows, key="zone", result={"n": lab.count()}, name="busy")
-    assert "use reference, multicore" in refuses(lab.top(1, by="n", size="5 ms", input=busy))
-    assert refuses(busy) is None
-    assert "declared workloads only" in refuses(workload("parametric"))
 
 
 @pytest.mark.parametrize(
