@@ -91,6 +91,8 @@ def costs(part: Declaration) -> Iterator[str]:
             yield "sorts the values of each window for a percentile"
     if isinstance(step, AlertStep) or (isinstance(step, WindowStep) and step.kind == COUNT):
         yield "keeps the state of ended windows or runs"
+    if isinstance(step, DeduplicateStep) and step.within is not None:
+        yield "finds the rows that leave by a pattern"
     if _is_reordered(part):
         yield "sorts its input, which comes from several tasks"
 

@@ -123,7 +123,11 @@ def test_explain_prints_python_for_polars(busy, capsys):
         (("wordcount", "--engine", "duckdb"), 0, "FROM tweet_events"),
         (("wordcount", "--engine", "polars"), 0, "engines.polars.queries.operators:wordcount"),
         (("wordcount", "--engine", "multicore"), 0, "has no text of a query; it runs"),
-        (("wordcount", "--engine", "flink"), 0, "has no text of a query; it runs DataStream programs"),
+        (
+            ("wordcount", "--engine", "flink"),
+            0,
+            "has no text of a query; it runs DataStream programs",
+        ),
         (("wordcount", "--engine", "duck"), 2, "no engine 'duck'"),
         (("wordcoun", "--engine", "duckdb"), 2, "did you mean wordcount"),
         (

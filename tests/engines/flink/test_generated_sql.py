@@ -115,6 +115,7 @@ def test_the_text_has_what_flink_has_for_it(name, text):
     ("name", "cost"),
     [
         ("sliding", "sliding copies each row into its 5 windows"),
+        ("deduplicate_within", "deduplicate_within finds the rows that leave by a pattern"),
         ("count_window", "count_window keeps the state of ended windows"),
         ("distinct_counts", "distinct_counts sorts its input, which comes from several tasks"),
     ],
