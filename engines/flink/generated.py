@@ -142,7 +142,13 @@ def generate(declaration: Declaration) -> str:
         for name, java in classes.items()
         if f"{name}(" in text
     ]
-    return "".join(functions) + text + "\n"
+    unit = declaration.unit
+    note = (
+        ""
+        if unit == "ms"
+        else f"-- A millisecond of this query is a unit of event time, 1 {unit}.\n"
+    )
+    return note + "".join(functions) + text + "\n"
 
 
 @dataclass(frozen=True, slots=True)

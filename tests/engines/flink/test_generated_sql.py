@@ -1,6 +1,6 @@
 """SQL that is generated from declared workloads for Flink: its answers, its text, and what has none."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -8,7 +8,7 @@ import streamlab as lab
 from streamlab.engines.declared_queries import GENERATED
 from streamlab.engines.flink import files
 from streamlab.engines.flink.adapter import FlinkEngine
-from streamlab.engines.flink.generated import interval
+from streamlab.engines.flink.generated import generate, interval
 from streamlab.engines.flink.process import FlinkProcess, network_mb
 from streamlab.engines.flink.workloads import flink_options
 from streamlab.engines.protocol import default_variant
@@ -47,7 +47,9 @@ def test_every_form_answers_as_the_reference_engine(tmp_path, monkeypatch):
     flushed = lab.window(
         "5 ms", input=rows, key="zone", result=counts, at_end="flush", name="flushed"
     )
-    made.append(flushed)
+    uneven = lab.window("7 ms", every="3 ms", input=rows, key="zone", result=counts, name="uneven")
+    most = {"most": lab.max("n"), "last": lab.max("ts")}
+    made += [flushed, lab.window("6 ms", every="3 ms", input=uneven, result=most, name="of_uneven")]
     tasks = [prepared(one, SEED, tmp_path / one.name) for one in made]
     folders = [task.scratch for task in tasks]
     process = FlinkProcess(*folders, heap_mb=512, workers=WORKERS)
@@ -107,6 +109,13 @@ def test_a_length_of_time_is_an_interval_in_its_largest_unit(units, text):
         ),
     ],
 )
+def test_the_text_says_that_its_times_are_in_another_unit():
+    declaration = replace(DECLARED["top"].declaration, unit="us")
+    assert generate(declaration).startswith(
+        "-- A millisecond of this query is a unit of event time"
+    )
+
+
 def test_the_text_has_what_flink_has_for_it(name, text):
     assert text in FlinkEngine().query_text(DECLARED[name], GENERATED)
 
