@@ -21,6 +21,7 @@ from streamlab.engines.declared_queries import (
 from streamlab.workloads.declarative.aggregates import Bins
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    LATE_BY,
     ROW,
     SESSION,
     Aggregate,
@@ -98,11 +99,11 @@ def costs(part: Declaration) -> Iterator[str]:
 
 
 def _copies(part: Declaration, step: WindowStep) -> bool:
-    """Return whether sliding windows cannot share panes: a size between advances, or floats added in order."""
+    """Return whether sliding windows cannot share panes: rows of some of them, or floats added in order."""
     if step.kind in (COUNT, SESSION) or step.size == step.advance:
         return False
     named = (step.result or {}).values()
-    return step.size % step.advance != 0 or (
+    return bool(_conditions(step)) or (
         adds_in_order(part)
         and any(
             aggregate.function in (Function.SUM, Function.MEAN) and is_float(aggregate, part)
@@ -114,6 +115,14 @@ def _copies(part: Declaration, step: WindowStep) -> bool:
 def _extra(step: WindowStep) -> int:
     """Return by how much windows must be longer for Flink, whose sizes are multiples of the advance."""
     return 0 if step.kind in (COUNT, SESSION) else -step.size % step.advance
+
+
+def _conditions(step: WindowStep) -> list[str]:
+    """Return the conditions on the rows of Flink's windows."""
+    conditions = ["ts < end_"] if _extra(step) else []
+    if step.closes_after is not None:
+        conditions.append(f"ts + {LATE_BY} < end_ + {step.closes_after}")
+    return conditions
 
 
 def _is_reordered(part: Declaration) -> bool:
@@ -175,7 +184,11 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return self._alert(step)
-        return [self._view(f"SELECT {PLACE}, {self._selected(step)}\nFROM {self._from()}")]
+        late, window = "", step.too_late_for
+        if window is not None:
+            after = window.size + (window.closes_after or 0)
+            late = f"\nWHERE ts + {LATE_BY} >= {_begin('ts', window.advance)} + {after}"
+        return [self._view(f"SELECT {PLACE}, {self._selected(step)}\nFROM {self._from()}{late}")]
 
     def _view(self, text: str, name: str | None = None) -> str:
         return f"CREATE TEMPORARY VIEW {name or self.name} AS\n{text}"
@@ -242,24 +255,19 @@ class _Step:
 
     def _time_window(self, step: WindowStep) -> list[str]:
         keys = "".join(f"{key}, " for key in self._keys)
-        end, table = self._end("window_end"), self._windows("TUMBLE", step.size, step.size)
+        table, extra = self._windows("TUMBLE", step.size, step.size), _extra(step)
         if step.advance != step.size:
-            extra = _extra(step)
             table = self._windows("HOP", step.advance, step.advance, step.size + extra)
-            if _copies(self.declaration, step):
-                end_ = self._end("window_end", -extra)
-                table = (
-                    f"(\n    SELECT *, {end_} AS end_ FROM {_indent(self._from(table)).strip()}\n)"
-                )
-                table += "\nWHERE ts < end_" if extra else ""
-                return self._window_view("MAX(end_)", keys, table, step)
-        return self._window_view(end, keys, self._from(table), step)
-
-    def _window_view(self, end: str, keys: str, table: str, step: WindowStep) -> list[str]:
+        end, rows, conditions = self._end("window_end"), self._from(table), _conditions(step)
+        if conditions or _copies(self.declaration, step):
+            # Flink adds the rows of a window one by one where a row's window is in an expression.
+            windows = f"SELECT *, {self._end('window_end', -extra)} AS end_\nFROM {rows}"
+            end, rows = "MAX(end_)", f"(\n{_indent(windows)}\n)"
+            rows += f"\nWHERE {' AND '.join(conditions)}" if conditions else ""
         return [
             self._view(
                 f"SELECT {end} AS ts, window_time AS time_, {keys}{self._results(step)}\n"
-                f"FROM {table}\n"
+                f"FROM {rows}\n"
                 f"GROUP BY {keys}window_start, window_end, window_time"
             )
         ]
@@ -270,7 +278,7 @@ class _Step:
             source = f"rows_of_{self.name}"
             views.append(self._view(f"SELECT *\nFROM {self._from()}", source))
         pause = step.size
-        end = f"MAX(ts) - MOD(MOD(MAX(ts), {pause}) + {pause}, {pause}) + {2 * pause}"
+        end = f"{_begin('MAX(ts)', pause)} + {2 * pause}"
         table = f"TABLE {source} {self._partition()}".rstrip()
         return [
             *views,
@@ -402,6 +410,11 @@ class _Step:
             value = _quote(text) if plain else _column(self._expression(text))
             values.append(value if value == _quote(name) else f"{value} AS {_quote(name)}")
         return ", ".join(values)
+
+
+def _begin(ts: str, advance: int) -> str:
+    """Return the largest multiple of an advance up to a time."""
+    return f"{ts} - MOD(MOD({ts}, {advance}) + {advance}, {advance})"
 
 
 def _column(value: Translated) -> str:
