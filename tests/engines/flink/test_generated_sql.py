@@ -96,6 +96,13 @@ def test_a_length_of_time_is_an_interval_in_its_largest_unit(units, text):
     assert interval(units) == text
 
 
+def test_the_text_says_that_its_times_are_in_another_unit():
+    declaration = replace(DECLARED["top"].declaration, unit="us")
+    assert generate(declaration).startswith(
+        "-- A millisecond of this query is a unit of event time"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -109,13 +116,6 @@ def test_a_length_of_time_is_an_interval_in_its_largest_unit(units, text):
         ),
     ],
 )
-def test_the_text_says_that_its_times_are_in_another_unit():
-    declaration = replace(DECLARED["top"].declaration, unit="us")
-    assert generate(declaration).startswith(
-        "-- A millisecond of this query is a unit of event time"
-    )
-
-
 def test_the_text_has_what_flink_has_for_it(name, text):
     assert text in FlinkEngine().query_text(DECLARED[name], GENERATED)
 
