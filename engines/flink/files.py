@@ -63,7 +63,7 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
 def write_lines(lines: Mapping[str, object], folder: Path) -> None:
     """Write job.properties (see Job.java)."""
     text = "".join(f"{name}={value}\n" for name, value in lines.items())
-    (folder / "job.properties").write_text(text, encoding="ascii")
+    (folder / "job.properties").write_text(text, encoding="utf-8")
 
 
 def warm_up_rows(data: Input, events: int) -> list[int]:
