@@ -196,9 +196,12 @@ def _closed(declaration: Declaration, rows: Rows, until: int) -> npt.NDArray[np.
     if (
         isinstance(step, WindowStep) and step.kind == SESSION
     ):  # a later session of the key ends one, too
-        key = np.zeros(len(rows)) if declaration.key is None else rows[declaration.key]
-        order = np.lexsort((rows["last"], key))
-        closed[order[:-1]] |= key[order[1:]] == key[order[:-1]]
+        keys = [rows[name] for name in declaration.keys]
+        order = np.lexsort((rows["last"], *keys))
+        same = np.ones(max(len(rows) - 1, 0), dtype=np.bool_)
+        for key in keys:
+            same &= key[order[1:]] == key[order[:-1]]
+        closed[order[:-1]] |= same
     return np.asarray(closed)
 
 

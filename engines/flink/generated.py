@@ -184,6 +184,7 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return self._alert(step)
+        assert isinstance(step, SelectStep), "untranslatable refuses functions of the user"
         late, window = "", step.too_late_for
         if window is not None:
             after = window.size + (window.closes_after or 0)
@@ -198,7 +199,7 @@ class _Step:
 
     @property
     def _keys(self) -> list[str]:
-        return [] if self.declaration.key is None else [_quote(self.declaration.key)]
+        return [*map(_quote, self.declaration.keys)]
 
     def _partition(self, *more: str) -> str:
         columns = [*self._keys, *more]
@@ -376,10 +377,9 @@ class _Step:
             first = f"SELECT {self._outputs(step.columns)}\nFROM {self._first(source)}"
         names = ["ts", "src", "`row`", *map(_quote, step.columns)]
         measures = ", ".join(f"later.{name} AS {name}" for name in dict.fromkeys(names))
-        (key,) = self._keys
         pattern = (
             f"SELECT {self._outputs(step.columns)}\nFROM {source} MATCH_RECOGNIZE (\n"
-            f"    PARTITION BY {key} ORDER BY time_, src, `row`\n"
+            f"    {self._partition()}ORDER BY time_, src, `row`\n"
             f"    MEASURES {measures}, MATCH_ROWTIME() AS time_\n"
             "    ONE ROW PER MATCH AFTER MATCH SKIP TO LAST later\n"
             "    PATTERN (leaving duplicate* later)\n"
