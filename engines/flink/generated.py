@@ -280,14 +280,17 @@ class _Step:
             views.append(self._view(f"SELECT *\nFROM {self._from()}", source))
         pause = step.size
         end = f"{_begin('MAX(ts)', pause)} + {2 * pause}"
-        table = f"TABLE {source} {self._partition()}".rstrip()
+        table, group = f"TABLE {source} {self._partition()}".rstrip(), "window_start, window_end"
+        rows = f"TABLE(SESSION({table}, DESCRIPTOR(time_), {interval(pause)}))"
+        if len(self._keys) > 1:  # Flink 2.3 finds only the first column of PARTITION BY here.
+            rows, group = source, f"SESSION(time_, {interval(pause)})"
         return [
             *views,
             self._view(
                 f"SELECT {end} AS ts, {keys}MIN(ts) AS `first`, MAX(ts) AS `last`,\n"
                 f"    {self._results(step)}\n"
-                f"FROM TABLE(SESSION({table}, DESCRIPTOR(time_), {interval(pause)}))\n"
-                f"GROUP BY {keys}window_start, window_end"
+                f"FROM {rows}\n"
+                f"GROUP BY {keys}{group}"
             ),
         ]
 
