@@ -69,7 +69,6 @@ SQL = Dialect(
     column=_quote,
     number=_number,
     integer="{}::BIGINT",
-    divisor="{}",
     both="AND",
     either="OR",
     negation="(NOT {})",
