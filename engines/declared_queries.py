@@ -5,7 +5,7 @@ An engine of tables generates its query: the steps in the engine's folder, the e
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,7 +95,7 @@ def untranslatable(workload: Workload) -> str | None:
                 )
         if isinstance(part.step, WindowStep):
             for name, aggregate in (part.step.result or {}).items():
-                if aggregate.exact and _is_float(aggregate, part):
+                if aggregate.exact and is_float(aggregate, part):
                     return (
                         f"cannot translate {part.name}: no query adds floats exactly ({name}); drop "
                         "exact=True: the sum is then added in the order of the rows"
@@ -103,10 +103,13 @@ def untranslatable(workload: Workload) -> str | None:
     return None
 
 
-def generated_plan(declaration: Declaration) -> str:
-    """Return that a query is generated, and what a query written by hand could do faster."""
-    costs = [f"{part.name} {cost}" for part in declaration.steps() for cost in _costs(part)]
-    slow = "; a query written by hand may be faster: " + ", ".join(costs) if costs else ""
+def generated_plan(
+    declaration: Declaration, costs: Callable[[Declaration], Iterable[str]] | None = None
+) -> str:
+    """Return that a query is generated, and what a query written by hand could do faster: the `costs` of each step."""
+    of_step = costs or _costs
+    named = [f"{part.name} {cost}" for part in declaration.steps() for cost in of_step(part)]
+    slow = "; a query written by hand may be faster: " + ", ".join(named) if named else ""
     return f"the query is generated from the declaration{slow}"
 
 
@@ -120,7 +123,7 @@ def _costs(part: Declaration) -> Iterator[str]:
         yield f"copies each row into its {-(-step.size // step.advance)} windows"
     named = (step.result or {}).values()
     if adds_in_order(part) and any(
-        aggregate.function in (Function.SUM, Function.MEAN) and _is_float(aggregate, part)
+        aggregate.function in (Function.SUM, Function.MEAN) and is_float(aggregate, part)
         for aggregate in named
     ):
         yield "adds floats one by one, in the order of the rows"
@@ -128,7 +131,8 @@ def _costs(part: Declaration) -> Iterator[str]:
         yield "sorts the values of each window for a percentile"
 
 
-def _is_float(aggregate: Aggregate, part: Declaration) -> bool:
+def is_float(aggregate: Aggregate, part: Declaration) -> bool:
+    """Return whether an aggregate of a step takes floats."""
     value = value_of_aggregate(aggregate, columns_before(part), _ANY)
     return value is not None and value.dtype == FLOAT
 
@@ -141,6 +145,7 @@ class Dialect:
         column: returns the text of a column.
         number: returns the text of a constant.
         integer: a Boolean as 0 or 1.
+        dividend: a whole number that is divided.
         divisor: a constant that divides.
         both, either, negation: the logical operators.
         equal, unequal: the comparisons that languages write in different ways.
@@ -149,7 +154,8 @@ class Dialect:
     column: Callable[[str], str]
     number: Callable[[int | float | bool], str]
     integer: str
-    divisor: str
+    dividend: str = "{}"
+    divisor: str = "{}"
     both: str
     either: str
     negation: str
@@ -161,7 +167,6 @@ _ANY = Dialect(
     column=str,
     number=repr,
     integer="{}",
-    divisor="{}",
     both="and",
     either="or",
     negation="not {}",
@@ -200,8 +205,7 @@ class Translated:
 
 def order_of_windows(declaration: Declaration) -> tuple[str, ...]:
     """Return the columns that order the outputs of a step on windows of time."""
-    key = () if declaration.key is None else (declaration.key,)
-    return ("ts", *key, *(("rank",) if isinstance(declaration.step, TopStep) else ()))
+    return ("ts", *declaration.keys, *(("rank",) if isinstance(declaration.step, TopStep) else ()))
 
 
 def adds_in_order(declaration: Declaration) -> bool:
@@ -239,8 +243,11 @@ class _Translator:
             sign = _ARITHMETIC[type(node.op)]
             is_float = isinstance(node.op, ast.Div) or FLOAT in (left.dtype, right.dtype)
             divides = right.constant is not None and sign == "/"
-            divisor = self._dialect.divisor.format(right.text) if divides else right.text
-            text = f"({left.text} {sign} {divisor})"
+            divisor = dialect.divisor.format(right.text) if divides else right.text
+            dividend = left.text
+            if sign == "/" and left.dtype != FLOAT:
+                dividend = dialect.dividend.format(left.text)
+            text = f"({dividend} {sign} {divisor})"
             return Translated(text=text, dtype=FLOAT if is_float else INT)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             operand = self._number(node.operand)

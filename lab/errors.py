@@ -75,3 +75,7 @@ class DiskFullError(LabError):
 
 class GateError(LabError):
     """A gate cannot run: a revision, a build, a baseline or a list of accepted regressions is wrong."""
+
+
+class ClusterError(LabError):
+    """A cluster cannot be started or stopped; the message names the daemon and its log."""

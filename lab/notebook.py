@@ -5,9 +5,7 @@ and the run is stored in a directory that `lab report` and `lab compare` accept.
 """
 
 import html
-import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from streamlab.lab.cli.progress import Terminal, Verbosity
 from streamlab.lab.errors import LabError
-from streamlab.lab.matrix.cells import Trial
 from streamlab.lab.matrix.run_arguments import RunArguments
 from streamlab.lab.matrix.toml_table import read_text
 from streamlab.lab.runner.execution import execute
@@ -31,12 +29,9 @@ from streamlab.reports.summary import Cell, summarise
 from streamlab.results.compare import METRICS, Ratio
 from streamlab.results.compare import compare as compare_runs
 from streamlab.results.query import Spread
-from streamlab.results.schema import TrialRow
 from streamlab.results.store import Run, read_run
 from streamlab.results.table import as_table
 from streamlab.workloads.argument_errors import check_arguments
-from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.default_folders import runs, set_cache_variables
 from streamlab.workloads.model import Workload
@@ -44,7 +39,6 @@ from streamlab.workloads.model import Workload
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LOG = logging.getLogger("lab.run")
 _SEED = 1
 """Of the intervals of `MeasuredRun.compare`, which are then the same on every call."""
 _MEDIANS = ("latency_p99_ns", "cpu_s_per_million", "peak_rss_bytes")
@@ -205,11 +199,12 @@ def run(
     only: Sequence[str] = (),
     out: Path | str | None = None,
     master: str = DEFAULT_MASTER,
+    quiet: bool = False,
 ) -> MeasuredRun:
     """Run a matrix file, or workloads on engines, each trial in a fresh process.
 
     A failed trial or a wrong answer raises nothing: the trial's row has the status.
-    Progress is logged to the logger `lab.run`, at the levels INFO and WARNING.
+    Progress is shown on standard error as by the command.
 
     Args:
         matrix: a matrix file; only `only`, `out` and `master` can be combined with it.
@@ -230,6 +225,7 @@ def run(
         only: patterns; run only the cells whose id matches one of them.
         out: folder in which the run's directory is made; None: the default folder of runs.
         master: Spark master for datasets.
+        quiet: show only problems.
 
     Raises:
         LabError, ModelError, DatasetError, EngineError: the request cannot be run; nothing was run.
@@ -247,10 +243,11 @@ def run(
         "options": options,
         "load": load,
     }
+    audience = Terminal(Verbosity.QUIET if quiet else Verbosity.USUAL)
     settings = {name: value for name, value in arguments.items() if value not in (None, (), [], {})}
     folder = None
     if matrix is None:
-        text, source = _text(workloads, engines, settings), "lab.run(...)"
+        text, source = _text(workloads, engines, settings, audience), "lab.run(...)"
     elif workloads or engines or settings:
         conflicting = {"workloads": workloads, "engines": engines, **settings}
         argument = next(name for name, value in conflicting.items() if value)
@@ -263,14 +260,17 @@ def run(
     plan = plan_run(text, source, folder, only=tuple(only))
     set_cache_variables()
     place = runs().path if out is None else Path(out)
-    run_dir, result = execute(plan, resume=None, out=place, master=master, audience=_Log())
+    run_dir, result = execute(plan, resume=None, out=place, master=master, audience=audience)
     if result.interrupted:
         raise KeyboardInterrupt(f"interrupted; resume with: lab run --resume {run_dir}")
     return MeasuredRun(path=run_dir.absolute())
 
 
 def _text(
-    workloads: Sequence[str | Workload], engines: Sequence[str], settings: Mapping[str, Any]
+    workloads: Sequence[str | Workload],
+    engines: Sequence[str],
+    settings: Mapping[str, Any],
+    audience: Terminal,
 ) -> str:
     """Return the arguments as the text of a matrix."""
     for name, value in (("workloads", workloads), ("engines", engines)):
@@ -283,7 +283,7 @@ def _text(
         workloads=[_reference(workload) for workload in workloads], engines=engines, **settings
     )
     if note := arguments.describe_ignored_workers():
-        _LOG.warning("%s", note)
+        audience.warn(note)
     return arguments.to_toml()
 
 
@@ -296,28 +296,3 @@ def _reference(workload: str | Workload) -> str:
             "import; define it in a file, and give the path of that file"
         )
     return workload.reference
-
-
-class _Log:
-    """Logs the progress of a run; an `Audience` (`streamlab.lab.runner.execution`)."""
-
-    @contextmanager
-    def step(self, what: str) -> Iterator[Progress]:
-        _LOG.info("%s", what)
-        yield lambda step, done, total: None
-
-    def warn(self, text: str) -> None:
-        _LOG.warning("%s", text)
-
-    @contextmanager
-    def trials(self, total: int | None) -> Iterator[None]:
-        yield
-
-    def oracle(self, key: str, dataset: Dataset) -> None:
-        _LOG.info("expected answer of %s", key)
-
-    def started(self, trial: Trial) -> None:
-        pass
-
-    def finished(self, trial: Trial, row: TrialRow) -> None:
-        _LOG.info("%s #%d: %s", trial.cell.id, trial.repetition, row.status)

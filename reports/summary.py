@@ -54,15 +54,18 @@ class Conditions:
         unit: unit of hand-over with its size, in words: `one event at a time`, `blocks of 4,096`.
         origin: place of the input when the clock started.
         also_timed: work besides the program that the clock covers; `nothing` without any.
+        cluster: kind and nodes of the cluster; "" on the lab's machine.
     """
 
     unit: str
     origin: str
     also_timed: str
+    cluster: str = ""
 
     def __str__(self) -> str:
         timed = "" if self.also_timed == NOTHING else f"; also timed: {self.also_timed}"
-        return f"{self.unit}, from {_ORIGIN_WORDS.get(self.origin, self.origin)}{timed}"
+        place = f"; on {self.cluster}" if self.cluster else ""
+        return f"{self.unit}, from {_ORIGIN_WORDS.get(self.origin, self.origin)}{timed}{place}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +200,17 @@ def conditions_of(row: TrialRow) -> Conditions | None:
     if unit is None or origin is None or also_timed is None:
         return None
     words = _UNIT_WORDS.get(unit) or unit_words(row.batch) or unit
-    return Conditions(unit=words, origin=origin, also_timed=also_timed)
+    return Conditions(unit=words, origin=origin, also_timed=also_timed, cluster=_cluster_words(row))
+
+
+def _cluster_words(row: TrialRow) -> str:
+    """Return the cluster of a trial in words, such as `spark standalone, 2 nodes of 1 core`."""
+    if row.cluster is None or row.node_cores is None:
+        return ""
+    cores = row.node_cores.split(", ")
+    sizes = " + ".join(dict.fromkeys(cores))
+    nodes = f"{len(cores)} node{'s' * (len(cores) > 1)}"
+    return f"{row.cluster}, {nodes} of {sizes} core{'s' * (sizes != '1')}"
 
 
 def start_time(run: Run) -> str:

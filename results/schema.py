@@ -78,6 +78,15 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         "work besides the program that is timed too: reading, decoding, Python, start-up; or nothing",
     ] = None
+    cluster: Annotated[
+        str | None, "where it ran: spark standalone, yarn, kubernetes; null: on the lab's machine"
+    ] = None
+    nodes: Annotated[int | None, "nodes of the cluster that the trial used; null: no cluster"] = (
+        None
+    )
+    node_cores: Annotated[
+        str | None, "cores that it had on each node, largest first; null: no cluster"
+    ] = None
     repetition: Annotated[int, "from 1; every repetition is a fresh process"]
     attempt: Annotated[
         int | None, "from 1; higher when earlier ones were interrupted or cores moved"

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
         percentile,
         sum,
     )
+    from streamlab.workloads.declarative.bounded_fields import BoundedSet, LargestValues
     from streamlab.workloads.declarative.forms import (
         alert,
         count_window,
         deduplicate,
+        flat_map,
         late_rows,
         select,
         session,
@@ -54,6 +56,7 @@ _PUBLIC = {
             "alert",
             "count_window",
             "deduplicate",
+            "flat_map",
             "late_rows",
             "select",
             "session",
@@ -62,6 +65,9 @@ _PUBLIC = {
         ),
         _FORMS,
     ),
+    **dict.fromkeys(
+        ("BoundedSet", "LargestValues"), "streamlab.workloads.declarative.bounded_fields"
+    ),
     "join": "streamlab.workloads.join_workload",
     "run": "streamlab.lab.notebook",
     "workload": "streamlab.workloads.user_workload",
@@ -69,6 +75,8 @@ _PUBLIC = {
 """The module of each public name. Imported on first use, because measured processes import this package."""
 
 __all__ = [
+    "BoundedSet",
+    "LargestValues",
     "access_log",
     "alert",
     "arrays",
@@ -78,6 +86,7 @@ __all__ = [
     "csv",
     "deduplicate",
     "distinct",
+    "flat_map",
     "frame",
     "join",
     "jsonl",

@@ -32,7 +32,8 @@ def check_arguments(
             try:
                 complete.bind(*by_position, **by_name)
             except TypeError as misfit:
-                place = f"lab.{function.__name__}"
+                name, of = function.__name__, function.__qualname__
+                place = f"lab.{of.split('.')[-2] if name == '__init__' else name}"
                 mistake = _mistake(complete, by_position, by_name) or f"{misfit};"
                 raise error(f"{place}: {mistake} `help({place})` shows all arguments") from None
             return function(*by_position, **by_name)

@@ -24,6 +24,9 @@ from streamlab.workloads.datasets.errors import DatasetError
 ROOT_VARIABLE = "LAB_DATA"
 RUNS_VARIABLE = "LAB_RUNS"
 CACHE_VARIABLE = "LAB_CACHE"
+SHARED_VARIABLE = "LAB_SHARED"
+"""Names a folder that all nodes of a cluster see under one path; datasets and files of trials default to it."""
+CLUSTERS_VARIABLE = "LAB_CLUSTERS"
 _TOOLS = {"MPLCONFIGDIR": "matplotlib", "NUMBA_CACHE_DIR": "numba"}
 """Environment variables of libraries with caches in the home folder, and their folders in the lab's cache."""
 _MARKS = ("pyproject.toml", "lab/demo.toml", "workloads/suite")
@@ -173,6 +176,9 @@ def check_text(place: Path) -> None:
 
 def catalogue(folder: Path | None = None) -> Place:
     """Return the folder of datasets for a command started in `folder` (None: `here()`)."""
+    shared = os.environ.get(SHARED_VARIABLE)
+    if shared and not os.environ.get(ROOT_VARIABLE):
+        return Place(path=Path(shared) / "data", why=f"${SHARED_VARIABLE}")
     return _place(ROOT_VARIABLE, "data", "data", folder)
 
 
@@ -182,6 +188,11 @@ def runs(folder: Path | None = None) -> Place:
     Inside a checkout the path is relative, because it is printed often.
     """
     return _place(RUNS_VARIABLE, "results/runs", "runs", folder)
+
+
+def clusters() -> Path:
+    """Return the folder of clusters that `lab cluster` starts."""
+    return _place(CLUSTERS_VARIABLE, "results/clusters", "clusters", None).path.absolute()
 
 
 def _place(variable: str, in_checkout: str, of_user: str, folder: Path | None) -> Place:

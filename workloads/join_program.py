@@ -3,13 +3,12 @@
 The functions of a program read fields by their names, which the tables determine, so their source is made here.
 """
 
-import linecache
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.generated_code import define_all
 from streamlab.workloads.model import (
     DGSProgram,
     ForkJoin,
@@ -105,7 +104,7 @@ class JoinShape:
 
 def inner_join(shape: JoinShape) -> Query:
     """Return the program of an inner join in time bounds: `equi_join` over the wider bound."""
-    functions = _functions(
+    functions = define_all(
         f"""
 def key(t):
     return t.{shape.key}
@@ -116,7 +115,7 @@ def match(l, r):
 def emit(l, r, out):
     out.emit({_row(f"l.{shape.key}", shape.values("l", "r"))})
 """,
-        shape.name,
+        {},
     )
     operator = equi_join(
         name=shape.name,
@@ -140,7 +139,7 @@ def left_join(shape: JoinShape) -> Query:
     """
     before, after, every = shape.before, shape.after, shape.every
     size = -(-(before + after + every) // every) * every
-    functions = _functions(
+    functions = define_all(
         f"""
 def keys(t, out):
     out.add(t.{shape.key})
@@ -178,7 +177,7 @@ def slide(w):
     while w[1].tuples and w[1].tuples[0].ts + {before + after} < boundary:
         w[1].tuples.popleft()
 """,
-        shape.name,
+        {},
     )
     operator = Operator(
         name=shape.name,
@@ -215,7 +214,7 @@ def asof_join(shape: JoinShape, *, bounded: bool) -> DGSProgram:
         f.read_from("event") if f.side == LEFT else f"state.{_AT if f.time else f.name}"
         for f in shape.fields
     )
-    functions = _functions(
+    functions = define_all(
         f"""
 def init(state):
     state.{_SEEN} = 0
@@ -241,7 +240,7 @@ def join(first, second, state):
     else:
         {copy("state", "first").replace(chr(10), chr(10) + "    ")}
 """,
-        shape.name,
+        {},
     )
     state = np.dtype(
         [
@@ -279,12 +278,3 @@ def right_depends(a: Tag, b: Tag) -> bool:
 
 def _row(*values: str) -> str:
     return ", ".join(value for value in values if value)
-
-
-def _functions(source: str, name: str) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a source text; their tracebacks show its lines."""
-    file = f"<join {name}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    names: dict[str, Any] = {"__name__": "streamlab.join_of_tables"}
-    exec(compile(source, file, "exec"), names)
-    return {key: value for key, value in names.items() if key != "__builtins__" and callable(value)}

@@ -11,7 +11,7 @@ import numpy as np
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table, TableSet
-from streamlab.workloads.datasets.tables.header_types import read_header
+from streamlab.workloads.datasets.tables.header_types import DTYPES, read_header
 from streamlab.workloads.datasets.tables.lateness import KEEP
 from streamlab.workloads.datasets.tables.table import START
 from streamlab.workloads.datasets.tables.table_reader import KEYS
@@ -37,12 +37,6 @@ Within = int | str | tuple[int | str, int | str]
 _RESERVED = frozenset({"ts", "kind", "key", "input", "left", "tuples", MATCHED})
 _INT, _TEXT_ID = np.dtype(np.int64), np.dtype(np.int32)
 _KEY_TYPES = (_INT, None)
-_TYPES: dict[type, np.dtype[Any] | None] = {
-    int: _INT,
-    float: np.dtype(np.float64),
-    bool: np.dtype(np.bool_),
-    str: None,
-}
 
 
 @check_arguments(ModelError)
@@ -109,6 +103,11 @@ def join(
         raise ModelError(
             f"lab.join: at_end is {at_end!r}, which is only for how='left'; leave it out"
         )
+    if not isinstance(on, str) and not (isinstance(on, tuple) and len(on) == 2):
+        raise ModelError(
+            f"lab.join: on is {on!r:.60}; give one column, or the tuple (left column, right column); to "
+            "join on several columns, derive one from them in both tables (derive={...})"
+        )
     columns = dict(zip((LEFT, RIGHT), (on, on) if isinstance(on, str) else on, strict=True))
     before, after = _bounds(within, how, unit)
     if START in (*sides[LEFT].times, *sides[RIGHT].times) and (how != "asof" or within is not None):
@@ -174,7 +173,7 @@ def _declaration(
     return Declaration(
         name=shape.name,
         step=JoinStep(how=how),
-        key=None,
+        keys=(),
         where=None,
         reads=(),
         output=columns,
@@ -254,13 +253,13 @@ def _fields(
             raise DatasetError(f"lab.join: {error}") from None
     read = {name for header in headers.values() for name in header.types}
     for name, kind in types.items():
-        if name not in read or kind not in _TYPES:
+        if name not in read or kind not in DTYPES:
             raise ModelError(
                 f"lab.join: types has {kind!r} for {name}; give int, float, bool or str for one of "
                 f"{', '.join(sorted(read))}"
             )
         for header in headers.values():
-            header.types.update({name: _TYPES[kind]} if name in header.types else {})
+            header.types.update({name: DTYPES[kind]} if name in header.types else {})
     key_types = [headers[side].types[on[side]] for side in sides]
     for side, dtype in zip(sides, key_types, strict=True):
         if dtype not in _KEY_TYPES:

@@ -68,7 +68,6 @@ SQL = Dialect(
     column=_quote,
     number=_number,
     integer="{}::BIGINT",
-    divisor="{}",
     both="AND",
     either="OR",
     negation="(NOT {})",
@@ -122,7 +121,7 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return [self._alert(step)]
-        assert isinstance(step, SelectStep), "joins have no generated query"
+        assert isinstance(step, SelectStep), "joins and functions of the user are refused"
         return [self._select(step)]
 
     def _table(self, text: str, name: str | None = None) -> str:
@@ -134,12 +133,12 @@ class _Step:
 
     @property
     def _key(self) -> str:
-        """The key as the start of a list of columns, or nothing."""
-        return "" if self.declaration.key is None else f"{_quote(self.declaration.key)}, "
+        """The keys as the start of a list of columns, or nothing."""
+        return "".join(f"{_quote(name)}, " for name in self.declaration.keys)
 
     def _per_key(self, *more: str) -> str:
         """The partition of a window function."""
-        columns = [*([] if self.declaration.key is None else [_quote(self.declaration.key)]), *more]
+        columns = [*map(_quote, self.declaration.keys), *more]
         return f"PARTITION BY {', '.join(columns)} " if columns else ""
 
     @property
@@ -271,7 +270,9 @@ class _Step:
         outputs = self._outputs(step.columns)
         if step.within is None:
             return [self._table(f"SELECT {outputs}\nFROM {self._from}\nQUALIFY {number} = 1")]
-        rows, key = f"rows_of_{self.name}", self._key[:-2]
+        rows = f"rows_of_{self.name}"
+        same = [f"later.{key} = earlier.{key}" for key in map(_quote, self.declaration.keys)]
+        same.append("later.number_ = earlier.next_")
         near = f"RANGE BETWEEN UNBOUNDED PRECEDING AND {step.within} FOLLOWING"
         numbered = (
             f"SELECT *, {number} AS number_,\n"
@@ -284,7 +285,7 @@ class _Step:
             f"SELECT * FROM {rows} WHERE first_\n"
             "UNION ALL\n"
             f"SELECT later.* FROM leaving_{self.name} AS earlier JOIN {rows} AS later\n"
-            f"ON later.{key} = earlier.{key} AND later.number_ = earlier.next_\n"
+            f"ON {' AND '.join(same)}\n"
             "WHERE NOT later.first_"
         )
         return [

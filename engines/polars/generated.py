@@ -119,7 +119,7 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return self._alert(step)
-        assert isinstance(step, SelectStep), "joins have no generated query"
+        assert isinstance(step, SelectStep), "joins and functions of the user are refused"
         return self._select(step)
 
     def _chain(self, calls: Sequence[str], *, end: str = "", name: str | None = None) -> list[str]:
@@ -140,7 +140,7 @@ class _Step:
 
     @property
     def _key(self) -> list[str]:
-        return [] if self.declaration.key is None else [f'"{self.declaration.key}"']
+        return [f'"{name}"' for name in self.declaration.keys]
 
     def _over(self, *more: str) -> str:
         keys = [*self._key, *more]
@@ -253,10 +253,10 @@ class _Step:
         )
 
     def _deduplicate(self, step: DeduplicateStep) -> list[str]:
-        (key,) = self._key
+        key = ", ".join(self._key)
         select = f'.select("order_", "ts", {self._results})'
         if step.within is None:
-            return self._chain([f'.unique({key}, keep="first", maintain_order=True)', select])
+            return self._chain([f'.unique([{key}], keep="first", maintain_order=True)', select])
         rows, ts = f"rows_of_{self.name}", _column("ts")
         following = f'{ts}.search_sorted({ts} + {step.within}, side="right").over({key})'
         return [

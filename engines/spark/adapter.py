@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from streamlab.engines.base import BaseEngine
+from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
+from streamlab.engines.spark import standalone
 from streamlab.engines.spark.refusal import refusal
 from streamlab.engines.spark.workloads import (
     BATCH,
@@ -30,7 +32,7 @@ _WRITTEN = replace(
 
 
 class SparkEngine(BaseEngine):
-    """Runs programs of all models on Spark in local mode.
+    """Runs programs of all models on Spark, in local mode or on a cluster.
 
     The first three variants run hand-written queries. The generic ones run any program, and are the default for
     workloads without a query.
@@ -38,6 +40,7 @@ class SparkEngine(BaseEngine):
 
     name = "spark"
     packages = ("pyspark",)
+    cluster_option = "master"
     known_variants = (
         replace(
             _WRITTEN,
@@ -101,3 +104,15 @@ class SparkEngine(BaseEngine):
         from streamlab.engines.spark.prepared import SparkPrepared
 
         return SparkPrepared(task)
+
+    def cluster_daemons(self, plan: ClusterPlan) -> tuple[Daemon, ...]:
+        """Return the master and the workers of a standalone cluster."""
+        return standalone.daemons(plan)
+
+    def cluster_address(self, plan: ClusterPlan) -> str:
+        """Return the master's address."""
+        return standalone.address(plan)
+
+    def cluster_state(self, plan: ClusterPlan) -> ClusterState | None:
+        """Return the state of a standalone cluster."""
+        return standalone.state(plan)

@@ -1,5 +1,6 @@
 """Prepares and runs a task on Spark."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -9,9 +10,11 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from streamlab.engines.clusters import Placement
 from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Measured, Task
+from streamlab.engines.spark.cluster import check_nodes, master_check, settings_of
 from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import prefix
 from streamlab.engines.spark.generic.query import GenericQuery
@@ -56,22 +59,40 @@ class SparkPrepared:
         self._open_loop: OpenLoop | None = None
         self._closed = False
         self._resources = ExitStack()
+        self._placement: Placement | None = None
         self._owned = SparkSession.getActiveSession() is None
         try:
-            self._session = spark_session(
-                f"lab {task.workload.name}",
-                master=f"local[{task.workers}]",
-                conf={"spark.driver.memory": DRIVER_MEMORY, "spark.driver.maxResultSize": "0"},
-            )
+            self._session = self._start()
         except DatasetError as error:
             raise EngineError(f"cannot start spark: {error}") from error
         if self._owned:
             self._resources.callback(stop_spark, self._session)
         try:
+            master = self._options.master
+            if master is not None:
+                self._placement = check_nodes(self._session.sparkContext, task, master)
             self._open()
         except BaseException:
             self.close()
             raise
+
+    def _start(self) -> SparkSession:
+        task, options = self._task, self._options
+        conf = {"spark.driver.memory": DRIVER_MEMORY, "spark.driver.maxResultSize": "0"}
+        name, master = f"lab {task.workload.name}", options.master
+        if master is None:
+            return spark_session(name, master=f"local[{task.workers}]", conf=conf)
+        return spark_session(
+            name,
+            master=master,
+            conf=conf | settings_of(options, master, task.workers),
+            python=options.python or sys.executable,
+            check=master_check(options, master, task.workers),
+        )
+
+    def placement(self) -> Placement | None:
+        """Return the nodes of the cluster that the task uses; None in local mode."""
+        return self._placement
 
     def _open(self) -> None:
         """Split the input, warm up, and cache the input or start the query of an offered load."""

@@ -58,6 +58,11 @@ def refusal(engine: Engine, task: Task) -> str | None:
         check_options(engine, variants[task.variant], task.options)
     except OptionError as error:
         return str(error)
+    if task.load is not None and task.options.get("master") is not None:
+        return (
+            "spark takes no load on a cluster: the order in which nodes see the files that arrive "
+            "is not proven; run it at full speed, or in local mode"
+        )
     if task.variant in GENERIC:
         return _refuse_generic(task)
     available = forms(name, task.variant)

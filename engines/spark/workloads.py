@@ -72,6 +72,9 @@ GENERIC = ("generic-streaming", "generic-batch")
 """Variants that run any program; each has one form."""
 STREAMING = ("streaming", "generic-streaming")
 
+MASTERS = ("spark://", "yarn", "k8s://")
+"""How the address of a cluster begins."""
+
 
 def forms(workload: str, variant: str) -> tuple[str, ...]:
     """Return the forms of a workload in a variant, the default first."""
@@ -85,12 +88,16 @@ class SparkOptions:
     """Options of all variants, which docs/engines/spark.md describes.
 
     `form` None means the workload's default; `micro_batches` None means a number that fits the input.
+    `master` None means local mode. On a cluster, `python` None means the path of this Python.
     """
 
     # About the duration of a stateful micro-batch; with shorter files, answers would not come sooner.
     file_ms: Annotated[int, Meta(ge=1)] = 250
+    executor_memory_mb: Annotated[int, Meta(ge=512)] = 1024
     form: str | None = None
+    master: str | None = None
     micro_batches: Annotated[int, Meta(ge=1)] | None = None
+    python: str | None = None
     warm_up_events: Annotated[int, Meta(ge=0)] = 1_000_000
     warm_up_rounds: Annotated[int, Meta(ge=0)] = 3
 
@@ -100,6 +107,10 @@ class SparkOptions:
         )
         if self.form is not None and self.form not in names:
             raise ValueError(f"spark has no form {self.form!r}; it has {', '.join(names)}")
+        if self.master is not None and not self.master.startswith(MASTERS):
+            raise ValueError(
+                f"option master is {self.master!r}; it must be spark://HOST:PORT, yarn or k8s://URL"
+            )
 
 
 BATCH = Conditions(unit=WHOLE, origin=FILE, also_timed=(READING, DECODING))

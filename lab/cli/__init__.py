@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from streamlab.engines.errors import EngineCrashError, EngineError
-from streamlab.lab.cli import data, measure, programs, results
+from streamlab.lab.cli import cluster, data, measure, programs, results
 from streamlab.lab.cli.output import drop_output, reader_is_gone
 from streamlab.lab.cli.paths import absolute_places
 from streamlab.lab.errors import LabError
@@ -83,6 +83,7 @@ for _command in (
     measure.gate,
     results.list_things,
     data.data,
+    cluster.cluster,
     programs.plan,
     programs.explain,
     programs.check,

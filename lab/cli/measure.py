@@ -164,6 +164,7 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     help="File format of the drawing, or md for the record; repeatable. Default: all.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the cells of the first stage to run.")
+@click.option("--quiet", "-q", is_flag=True, help="Print only problems and the result.")
 @_master_option
 def figure() -> None:
     """Reproduce FIGURE (e.g. `stretch:6`; see `lab list figures`) and compare it with the paper's.

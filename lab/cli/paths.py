@@ -9,14 +9,19 @@ from typing import Any
 import click
 
 from streamlab.workloads.default_folders import (
+    CLUSTERS_VARIABLE,
     ROOT_VARIABLE,
     RUNS_VARIABLE,
+    SHARED_VARIABLE,
     resolve_from,
     runs,
 )
 from streamlab.workloads.environments import ROOT_VARIABLE as ENGINES_VARIABLE
 
-VARIABLES = (ROOT_VARIABLE, RUNS_VARIABLE, ENGINES_VARIABLE, "LAB_CACHE", "TMPDIR")
+VARIABLES = (
+    *(ROOT_VARIABLE, RUNS_VARIABLE, ENGINES_VARIABLE, CLUSTERS_VARIABLE, SHARED_VARIABLE),
+    *("LAB_CACHE", "TMPDIR"),
+)
 """Environment variables that hold one path, for the lab and the programs that it starts."""
 
 LATEST = "latest"

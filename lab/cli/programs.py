@@ -45,7 +45,7 @@ _in = click.option(
     "--streams",
     multiple=True,
     metavar="[KIND=]N",
-    help="For a graph: number of streams per kind; default: those of the input.",
+    help="Number of streams per kind, except for a DGS program; default: those of the input.",
 )
 @click.option(
     "--combine", type=click.Choice(("always", "never")), help="For a graph: as for a run."
@@ -58,8 +58,9 @@ _in = click.option(
 def plan() -> None:
     """Show how WORKLOAD runs in parallel, as text and as a picture.
 
-    For a DGS program, shows the chosen synchronization plan. For a typed dataflow graph, shows the
-    graph and its deployment on multicore/dataflow, which depends on the number of streams per kind.
+    For a DGS program, shows the chosen synchronization plan. For other programs, shows what the
+    multicore engine runs by default: operators with their instances, how rows reach these, windows,
+    the size of states, and where order is restored. It depends on the number of streams per kind.
 
     The optimizer `cost` measures the program's steps on this machine, for about a second, and
     prints the numbers behind its choice. Other load on the machine may change the choice.
@@ -77,8 +78,8 @@ def plan() -> None:
 def explain() -> None:
     """Show the query that ENGINE runs for WORKLOAD, or what it runs instead.
 
-    DuckDB and Polars get a query generated from a declared workload (lab.window, lab.top, ...), which is
-    printed as it runs. WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
+    DuckDB, Polars and Flink get a query generated from a declared workload (lab.window, lab.top, ...), which
+    is printed as it runs. WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
 
 
@@ -94,6 +95,7 @@ def explain() -> None:
     help="Examples per law.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the examples.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def check() -> None:
     """Test PROGRAM against the laws of its programming model.
 

@@ -19,6 +19,7 @@ from rich.progress import (
 )
 
 from streamlab.lab.matrix.cells import Trial
+from streamlab.lab.runner.execution import Audience
 from streamlab.reports.numbers import duration, memory, rate
 from streamlab.results.schema import UNSUPPORTED, VERIFIED, TrialRow
 from streamlab.workloads.datasets import progress as datasets
@@ -29,6 +30,9 @@ LINES_SHOWN = 4
 
 # Low, because drawing takes CPU time from the measurement.
 REFRESHES_PER_S = 2
+
+LINE_EVERY_S = 5
+"""Time between lines on a step, if standard error is no terminal."""
 
 
 class Verbosity(Enum):
@@ -45,10 +49,11 @@ def announce(
 ) -> Iterator[datasets.Progress]:
     """Show a bar for a long step; yields a function to call with step, done and total.
 
-    A step of more than a second leaves a line. With `quiet`, nothing is shown.
+    Without a terminal, prints a line every few seconds. A step of more than a second leaves a line.
+    With `quiet`, nothing is shown.
     """
     console = Console(stderr=True)
-    began = time.monotonic()
+    began = last = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     with Progress(
         *columns,
@@ -62,8 +67,15 @@ def announce(
         task = progress.add_task(escape(title), total=None)
 
         def show(step: str, done: int, total: int) -> None:
-            description = escape(f"{title}: {step}")
-            progress.update(task, description=description, completed=done, total=total or None)
+            nonlocal last
+            text = f"{title}: {step}"
+            progress.update(task, description=escape(text), completed=done, total=total or None)
+            if quiet or console.is_terminal or time.monotonic() < last + LINE_EVERY_S:
+                return
+            last = time.monotonic()
+            share = f", {done / total:.0%}" if total else ""
+            left = _time_left(last - began, done, total)
+            console.print(escape(f"{text}{share}{left}"), highlight=False, soft_wrap=True)
 
         yield show
     took = time.monotonic() - began
@@ -71,8 +83,21 @@ def announce(
         console.print(escape(f"{title}: {took:.1f} s"), highlight=False)
 
 
-class Terminal:
-    """Shows a run on a terminal or in a log; a `streamlab.lab.runner.execution.Audience`."""
+def time_text(seconds: float) -> str:
+    """Return a time in seconds, minutes or hours."""
+    if seconds < 2 * 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
+
+
+def _time_left(took_s: float, done: int, total: int) -> str:
+    """Return the time that the rest takes at the speed so far as text; empty if it is short or unknown."""
+    left_s = took_s * (total - done) / done if done else 0.0
+    return f", about {time_text(left_s)} left" if left_s >= LINE_EVERY_S else ""
+
+
+class Terminal(Audience):
+    """Shows a run on a terminal or in a log."""
 
     def __init__(self, verbosity: Verbosity = Verbosity.USUAL) -> None:
         self._verbosity = verbosity
@@ -91,6 +116,8 @@ class Terminal:
         )
         self._task = self._bar.add_task("trials", total=None)
         self._total: int | None = None
+        self._measured = 0
+        self._began = time.monotonic()
 
     def step(self, what: str) -> AbstractContextManager[datasets.Progress]:
         """Show a bar, and leave a line if the step took long."""
@@ -103,7 +130,7 @@ class Terminal:
     @contextmanager
     def trials(self, total: int | None) -> Iterator[None]:
         """Show a bar; `total` is None if searches determine the number of trials."""
-        self._total = total
+        self._total, self._began = total, time.monotonic()
         self._bar.reset(self._task, total=total)
         with self._bar:
             yield
@@ -119,10 +146,15 @@ class Terminal:
     def finished(self, trial: Trial, row: TrialRow) -> None:
         """Print a line for the trial, with the difference if the answer is wrong."""
         self._bar.update(self._task, completed=trial.order_index + 1)
+        self._measured += 1
         if self._verbosity is Verbosity.QUIET and row.status in (*VERIFIED, UNSUPPORTED):
             return
         number = trial.order_index + 1
         place = f"[{number}]" if self._total is None else f"[{number}/{self._total}]"
+        if self._total is not None and not self._console.is_terminal:
+            took_s = time.monotonic() - self._began
+            left = _time_left(took_s, self._measured, self._measured + self._total - number)
+            place = f"[{number}/{self._total}{left}]"
         self._print(f"{place} {_title(trial)}  {outcome_of(row)}")
         if self._verbosity is Verbosity.VERBOSE:
             for detail in details_of(row):

@@ -7,7 +7,6 @@ changes; docs/gates.md has the rates. Prefer `--against REV`.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -19,7 +18,7 @@ from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.runner.provenance import host
 from streamlab.lab.runner.run_directory import RunDirectory, new_meta, record_dataset
 from streamlab.lab.runner.run_plan import RunPlan
-from streamlab.lab.runner.runner import Runner
+from streamlab.lab.runner.runner import Runner, Watcher
 from streamlab.lab.runner.session import surroundings
 from streamlab.results.compare import CELL
 from streamlab.results.differences import by_cell, describe_differences, differences
@@ -96,22 +95,10 @@ def measure_run(
         meta = record_dataset(meta, key, dataset)
     directory = RunDirectory.create(root, meta)
     say(f"{len(cells)} cells x {n}: {directory.path}")
-    result = Runner(directory, repeated, datasets, _Quiet(), matrix.settings).run()
+    result = Runner(directory, repeated, datasets, Watcher(), matrix.settings).run()
     if result.interrupted:
         raise KeyboardInterrupt
     return read_run(directory.path)
-
-
-class _Quiet:
-    """A `streamlab.lab.runner.runner.Watcher` that prints nothing."""
-
-    def warn(self, text: str) -> None: ...
-
-    def oracle(self, key: str, dataset: Any) -> None: ...
-
-    def started(self, trial: Any) -> None: ...
-
-    def finished(self, trial: Any, row: TrialRow) -> None: ...
 
 
 def planted_work_notes(old: Run, new: Run) -> tuple[str, ...]:

@@ -42,18 +42,7 @@ def make_works(cells: Sequence[Cell], datasets: Mapping[str, Dataset]) -> dict[s
     """Return the work of a gate by cell id; `datasets` has the inputs by workload key."""
     works = {}
     for cell in cells:
-        dataset = datasets[cell.entry.key]
-        job = EngineTrial(
-            engine=cell.engine,
-            variant=cell.variant,
-            workers=cell.workers,
-            batch=cell.batch or 1,
-            options=cell.options,
-            dataset=dataset,
-            workload=cell.entry.reference_for(dataset),
-            query=cell.query,
-            load=cell.load,
-        )
+        job = cell.job(datasets[cell.entry.key], cell.load)
         works[cell.id] = Work(key=cell.entry.key, slug=cell.slug, timeout_s=cell.timeout_s, job=job)
     return works
 

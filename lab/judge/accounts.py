@@ -81,10 +81,12 @@ def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
     )
 
 
-def contradictions(lab: Accounts, *, timed_s: float, cpu_s: float, cores: float) -> list[str]:
+def contradictions(
+    lab: Accounts, *, timed_s: float, cpu_s: float | None, cores: float
+) -> list[str]:
     """Return texts about a trial's readings of its timed part's length and CPU time outside the lab's bounds.
 
-    `cores`: the cores that the trial could use.
+    `cpu_s`: None where the trial states no CPU time. `cores`: the cores that the trial could use.
     """
     problems = []
     slack_s = CLOCK_SLACK_S + CLOCK_SLACK_SHARE * lab.most_s
@@ -93,7 +95,7 @@ def contradictions(lab: Accounts, *, timed_s: float, cpu_s: float, cores: float)
             f"the trial's clock says {timed_s:.3f} s, the lab's between {lab.least_s:.3f} and "
             f"{lab.most_s:.3f} s"
         )
-    if lab.cpu_s is not None:
+    if lab.cpu_s is not None and cpu_s is not None:
         gap_s = max(LEAST_CPU_GAP_S, CPU_GAP_SHARE * lab.cpu_s) + OWN_CPU_SHARE * lab.most_s
         gap_s += cores * lab.margin_s
         if lab.cpu_s - cpu_s > gap_s:

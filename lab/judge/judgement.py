@@ -145,8 +145,12 @@ def _compare_readings(
         "prepare_s": lab.prepare_s,
         "answer_s": lab.answer_s,
     }
-    cpu_s = float(result.get("cpu_s") or 0.0)
-    return contradictions(lab, timed_s=result["duration_s"], cpu_s=cpu_s, cores=usable_cores_here())
+    return contradictions(
+        lab,
+        timed_s=result["duration_s"],
+        cpu_s=result.get("cpu_s"),
+        cores=usable_cores_here(),
+    )
 
 
 def _write(case: Case, job: EngineTrial, result: Result) -> None:

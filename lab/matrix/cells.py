@@ -19,6 +19,8 @@ from streamlab.lab.errors import MatrixError
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.matrix.load_table import LoadEntry, SearchSettings
 from streamlab.lab.matrix.matrix import EngineEntry, Matrix, WorkloadEntry
+from streamlab.lab.trial.spec import EngineTrial
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.name_suggestions import suggest_names
 
 CELL = "cell"
@@ -74,6 +76,21 @@ class Cell:
             return name
         prefix = name.encode()[:LONGEST_SLUG_BYTES].decode(errors="ignore")
         return f"{prefix}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
+    def job(self, dataset: Dataset, load: LoadSpec | None, **more: Any) -> EngineTrial:
+        """Return a trial on an input under a load; `more` are further attributes of the job."""
+        return EngineTrial(
+            engine=self.engine,
+            variant=self.variant,
+            workers=self.workers,
+            batch=self.batch or 1,
+            options=self.options,
+            dataset=dataset,
+            workload=self.entry.reference_for(dataset),
+            query=self.query,
+            load=load,
+            **more,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

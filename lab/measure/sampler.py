@@ -2,12 +2,13 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 
 from streamlab.lab.measure.tree import descendants, rss_bytes
-from streamlab.lab.measure.usage import tree_usage
+from streamlab.lab.measure.usage import Usage, tree_usage, usage_of
 
 PERIOD_S = 0.1
 # A scan for new processes costs more than reading known ones; five scans a second suffice.
@@ -29,6 +30,7 @@ class ResourceSampler:
         self.rss: list[int] = []
         self.cpu_s: list[float] = []
         self.peak_rss_bytes = 0
+        self._roots: tuple[int, ...] = ()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lab-sampler", daemon=True)
 
@@ -63,9 +65,18 @@ class ResourceSampler:
             self._sample(processes)
             self._stop.wait(PERIOD_S - (time.monotonic() - begin) % PERIOD_S)
 
+    def add_roots(self, pids: Sequence[int]) -> Usage:
+        """Measure all processes below `pids` as well, and return their usage so far."""
+        self._roots = tuple(pids)
+        return usage_of(self._below_roots())
+
     def others(self) -> list[psutil.Process]:
-        """Return the measured processes below this one."""
-        return [process for process in descendants() if process.pid not in self._ignore]
+        """Return the measured processes other than this one."""
+        below = [process for process in descendants() if process.pid not in self._ignore]
+        return below + self._below_roots()
+
+    def _below_roots(self) -> list[psutil.Process]:
+        return [process for root in self._roots for process in descendants(root)]
 
     def _sample(self, processes: list[psutil.Process]) -> None:
         rss = rss_bytes(processes)

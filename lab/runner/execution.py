@@ -1,8 +1,7 @@
 """Executes a run: prepares its datasets, creates or reopens its directory, runs all cells."""
 
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -16,14 +15,16 @@ from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.default_folders import catalogue, check_text
 
 
-class Audience(Watcher, Protocol):
-    """Receives the progress of a run, from its datasets on."""
+class Audience(Watcher):
+    """Receives the progress of a run, from its datasets on; this one ignores it."""
 
     def step(self, what: str) -> AbstractContextManager[Progress]:
         """Show a step that may take long, while the context is open."""
+        return nullcontext(lambda step, done, total: None)
 
     def trials(self, total: int | None) -> AbstractContextManager[object]:
         """Show trials, while the context is open; None: searches decide the number."""
+        return nullcontext()
 
 
 def execute(

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -36,8 +35,8 @@ from streamlab.workloads.datasets.oracle_cache import move_old_answers
 ORACLE_TIMEOUT_S = 3600.0
 
 
-class Watcher(Protocol):
-    """Receives the progress of a run."""
+class Watcher:
+    """Receives the progress of a run; this one ignores it."""
 
     def warn(self, text: str) -> None:
         """Receive a warning, or a hint on how to improve the run."""

@@ -19,7 +19,6 @@ from streamlab.lab.measure.usage import core_warnings, kernel_warnings
 from streamlab.lab.runner.launcher import TrialResult, run_trial
 from streamlab.lab.runner.run_directory import fingerprint, now
 from streamlab.lab.runner.session import Session, ceiling_warnings
-from streamlab.lab.trial.spec import EngineTrial
 from streamlab.results import schema
 from streamlab.results.meta import RunMeta
 from streamlab.results.schema import TrialRow
@@ -55,21 +54,14 @@ def measure_trial(
     answer = run_dir / "outputs" / f"{trial.name}.attempt"
     # A hash of code is valid for one Python; an image has its own Python, and its code is fixed.
     here = session.settings.isolation.kind == PROCESS
-    spec = EngineTrial(
-        engine=cell.engine,
-        variant=cell.variant,
-        workers=cell.workers,
-        batch=cell.batch or 1,
-        options=cell.options,
-        dataset=dataset,
-        workload=cell.entry.reference_for(dataset),
-        query=cell.query,
+    spec = cell.job(
+        dataset,
+        load,
         code=meta.code.get(cell.entry.key) if here else None,
         series=run_dir / series,
         reconfigurations=run_dir / reconfigurations,
         histograms=run_dir / histograms,
         outputs=answer if keep_outputs else None,
-        load=load,
         planted_slowdown=session.settings.planted_slowdown,
         energy=session.energy.name,
         energy_reason=session.energy.reason,

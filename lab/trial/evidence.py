@@ -94,6 +94,9 @@ READINGS = frozenset(
         "major_faults",
         "peak_rss_bytes",
         "generator_ceiling_eps",
+        "cluster",
+        "nodes",
+        "node_cores",
     }
 )
 """Columns that a trial reads itself; the judge and the lab set all others."""

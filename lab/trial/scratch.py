@@ -9,18 +9,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from streamlab.lab.errors import LabError
+from streamlab.workloads.default_folders import SHARED_VARIABLE
+
 PREFIX = "lab-job-"
 _YOUNGEST_S = 60.0
 """A younger folder may not be locked yet: the lock follows within microseconds."""
 
 
 @contextmanager
-def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Create a folder below TMPDIR, and remove it after the block as far as possible.
+def temporary_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
+    """Create a folder below `place` (None: TMPDIR), and remove it after the block as far as possible.
 
     Files that cannot be removed (immutable, or mounted by an engine) stay, with their folders.
     """
-    folder = tempfile.TemporaryDirectory(prefix=prefix)
+    folder = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
     try:
         yield Path(folder.name)
     finally:
@@ -31,12 +34,14 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 
 @contextmanager
 def trial_folder() -> Iterator[Path]:
-    """Create a folder below TMPDIR that is removed after the block, or by `remove_orphaned_folders`.
+    """Create a folder that is removed after the block, or by `remove_orphaned_folders`.
+
+    It lies below LAB_SHARED, so that nodes of a cluster see it; without that, below TMPDIR.
 
     A folder with a file that cannot be removed (immutable, or mounted by the engine) stays; the caller
     reports it.
     """
-    with temporary_folder(PREFIX) as folder:
+    with temporary_folder(PREFIX, _place()) as folder:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -47,7 +52,7 @@ def trial_folder() -> Iterator[Path]:
 
 def remove_orphaned_folders() -> None:
     """Remove the folders of killed labs: those without a lock."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for path in _place().glob(f"{PREFIX}*"):
         with suppress(OSError):  # another user's, or just removed
             if time.time() - path.stat().st_mtime < _YOUNGEST_S:
                 continue
@@ -57,3 +62,19 @@ def remove_orphaned_folders() -> None:
                 shutil.rmtree(path, ignore_errors=True)
             finally:
                 os.close(lock)
+
+
+def _place() -> Path:
+    """Return the parent of trials' folders.
+
+    Raises:
+        LabError: LAB_SHARED is no folder.
+    """
+    shared = os.environ.get(SHARED_VARIABLE)
+    if not shared:
+        return Path(tempfile.gettempdir())
+    if not Path(shared).is_dir():
+        raise LabError(
+            f"{SHARED_VARIABLE} is {shared}, which is no folder here; create or mount it"
+        )
+    return Path(shared).absolute()

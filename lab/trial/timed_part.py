@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.engines.clusters import Placed, Placement
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import Engine, Task
 from streamlab.lab.measure.energy.choose import by_name
@@ -27,6 +28,16 @@ Result = dict[str, Any]
 
 # After closing, an engine's processes may need a moment to end.
 CLOSE_GRACE_S = 2.0
+
+TREE_COLUMNS = (
+    *("cpu_s", "user_s", "system_s", "minor_faults", "major_faults", "peak_rss_bytes"),
+    *("prepare_cpu_s", "answer_cpu_s"),
+)
+"""Columns that describe the trial's process tree."""
+DRIVER_ONLY = (
+    "CPU time and memory are not known: the nodes of the cluster are elsewhere, and only the driver "
+    "was observed"
+)
 
 
 def drive(
@@ -56,6 +67,10 @@ def drive(
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             # The lab's own slow work stays outside: it took a tenth of a run of 5 ms.
             prepared_usage = usage_of(sampler.others()) + own_usage()
+            placement = prepared.placement() if isinstance(prepared, Placed) else None
+            if placement is not None:
+                prepared_usage += sampler.add_roots(placement.processes)
+                result |= placement_columns(placement)
             result["prepare_cpu_s"] = prepared_usage.cpu_s_since(unprepared)
             planted = ballast(spec.planted_memory, sampler)
             reporter.phase("run")
@@ -90,6 +105,9 @@ def drive(
             answered = own_usage() + usage_of(sampler.others())
             # From the end of the run, so that no work of a background thread escapes both columns.
             result["answer_cpu_s"] = answered.cpu_s_since(after)
+            if placement is not None and not placement.processes:
+                warnings.append(DRIVER_ONLY)
+                result |= dict.fromkeys(TREE_COLUMNS)
         finally:
             reporter.phase("close")
             try:
@@ -107,6 +125,15 @@ def drive(
         answer=None,
     )
     return timed, answer, warnings + find_leftovers(threads_before, processes_before)
+
+
+def placement_columns(placement: Placement) -> Result:
+    """Return the columns that say where a task ran."""
+    return {
+        "cluster": placement.kind,
+        "nodes": len(placement.cores),
+        "node_cores": ", ".join(map(str, placement.cores)),
+    }
 
 
 def _tracks(sampler: ResourceSampler, recorder: EnergyRecorder) -> dict[str, Track]:

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 
 from streamlab.reports.figures.panel import Panel, grid, new_panel, row_label, save, with_spots
 from streamlab.reports.palette import MUTED, PAPER, Colour
+from streamlab.results import compare
+from streamlab.results.compare import Ratio
 
 BETTER = Colour(light="#00805d", dark="#3ac79b")
 WORSE = Colour(light="#c05200", dark="#f08a3c")
@@ -35,6 +37,18 @@ class Bar:
     high: float | None
     tone: int
     label: str
+
+    @classmethod
+    def of(cls, ratio: Ratio) -> "Bar":
+        """Return the bar of a comparison."""
+        return cls(
+            name=ratio.cell,
+            ratio=ratio.ratio,
+            low=ratio.low,
+            high=ratio.high,
+            tone={compare.BETTER: 1, compare.WORSE: -1}.get(ratio.word, 0),
+            label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
+        )
 
 
 def draw_ratios(

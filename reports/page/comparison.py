@@ -20,7 +20,6 @@ from streamlab.reports.side_by_side import (
     what_differs,
 )
 from streamlab.reports.summary import BY_REFERENCE, cells_by_reference, code_of
-from streamlab.results.compare import BETTER, WORSE
 from streamlab.results.store import Run
 
 _COLOURS = {"better": BETTER_COLOUR, "worse": WORSE_COLOUR}
@@ -62,18 +61,7 @@ def _figures(table: Table, comparison: SideBySide, names: Sequence[str]) -> list
     drawn = []
     for place in range(1, len(names)):
         ratios = [line.values[place].ratio for line in table.lines]
-        bars = [
-            Bar(
-                name=ratio.cell,
-                ratio=ratio.ratio,
-                low=ratio.low,
-                high=ratio.high,
-                tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
-                label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
-            )
-            for ratio in ratios
-            if ratio is not None
-        ]
+        bars = [Bar.of(ratio) for ratio in ratios if ratio is not None]
         if bars:
             title = f"{table.metric.name}: {LETTERS[place]} over A"
             panel = ratio_panel(

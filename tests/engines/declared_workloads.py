@@ -111,6 +111,19 @@ def _declared() -> dict[str, Workload]:
         lab.alert(
             "amount > 5", lasting="3 ms", input=rows, key="zone", columns=["price"], name="alert"
         ),
+        lab.window(
+            "5 ms", every="2 ms", input=rows, key=["zone", "open"], result=RESULT, name="two_keys"
+        ),
+        lab.session("3 ms", input=rows, key=["open", "zone"], result=RESULT, name="session_keys"),
+        lab.count_window(2, input=rows, key=("zone", "open"), result=RESULT, name="count_keys"),
+        lab.top(
+            2, by="price", size="9 ms", input=rows, key=["zone", "open", "amount"], name="top_keys"
+        ),
+        lab.deduplicate(key=["zone", "amount"], input=rows, name="deduplicate_keys"),
+        lab.deduplicate(key=["zone", "open"], within="4 ms", input=rows, name="keys_within"),
+        lab.alert(
+            "amount > 5", lasting="3 ms", input=rows, key=["zone", "open"], name="alert_keys"
+        ),
         lab.alert("price * 2 > 50", lasting="1 ms", input=rows, name="alert_unkeyed"),
         lab.top(2, by="income", input=tumbling, name="top_of_windows"),
         lab.window(
@@ -172,9 +185,34 @@ def _mixed(tumbling: Workload, selected: Workload) -> list[Workload]:
     ]
 
 
+@lab.window("9 ms", every="3 ms", input=rows, key=["zone", "open"], name="bounded_fields")
+class _BoundedFields:
+    amounts = lab.BoundedSet(most=64)
+    dearest = lab.LargestValues(float, most=2)
+
+    def add(self, row):
+        self.amounts.add(row.amount)
+        self.dearest.add(row.price)
+
+    def result(self):
+        return {"n": len(self.amounts), "has_0": 0 in self.amounts, "least": self.dearest[-1]}
+
+
+def _halves(row):
+    if row.amount < 0:
+        return
+    for part in range(row.amount % 3):
+        yield {"zone": row.zone, "part": part, "price": row.price / 2}
+
+
+FUNCTIONS = {
+    "bounded_fields": _BoundedFields,
+    "flat_map": lab.flat_map(_halves, most=2, input=rows, where="open", name="flat_map"),
+}
+"""Workloads with functions of the user, which no query can express."""
 DECLARED = _declared()
 """A workload for each form, each also an attribute of this module, where Spark's workers find it."""
-globals().update(DECLARED)
+globals().update(DECLARED | FUNCTIONS)
 
 
 def random_input(workload: Workload, seed: int) -> Input:

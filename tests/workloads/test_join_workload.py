@@ -94,6 +94,7 @@ def test_the_laws_of_the_model_hold(tmp_path: Path, how: str):
         ({"within": 1, "select": {"key": "left.ts"}}, "a Python name other than"),
         ({"within": 1, "select": {"user": "left.ts"}}, "is the key already"),
         ({"within": 1, "on": "page"}, "0 columns are called page; there are time, user"),
+        ({"within": 1, "on": ["user", "page"]}, "to join on several columns, derive one"),
         ({"within": 1, "on": ("user", "paid")}, "column paid of clicks.csv holds bool"),
         ({"within": 1, "types": {"pad": int}}, "types has <class 'int'> for pad; give int"),
         ({"withni": 1}, "no argument 'withni'"),

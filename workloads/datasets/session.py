@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
@@ -45,13 +45,27 @@ _DEFAULTS = {
 
 
 def spark_session(
-    app: str, *, master: str = DEFAULT_MASTER, conf: Mapping[str, str], quiet: bool = True
+    app: str,
+    *,
+    master: str = DEFAULT_MASTER,
+    conf: Mapping[str, str],
+    quiet: bool = True,
+    python: str = sys.executable,
+    check: Callable[[Any], None] | None = None,
 ) -> "pyspark.sql.SparkSession":
     """Return the running Spark session, or a new one.
 
     Sets JAVA_HOME, SPARK_LOCAL_IP and PYSPARK_PYTHON in this process's environment, because Spark's start
     scripts read them there. If quiet, the Java process's output goes to an unnamed temporary file, and the
     error quotes it if Java does not start.
+
+    Args:
+        app: its name.
+        master: its master.
+        conf: settings.
+        quiet: whether Java's output is hidden.
+        python: the Python of tasks, as a path on every node.
+        check: called with the view of a started Java process before Spark starts in it; may raise.
 
     Raises:
         DatasetError: no PySpark, no Java, the user has no name, or Spark does not start.
@@ -60,7 +74,7 @@ def spark_session(
     if running is not None:
         return running
     os.environ["JAVA_HOME"] = str(find_java().path)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = python
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     # Before Spark looks up the host name, which fails or warns on machines without a network.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -73,6 +87,8 @@ def spark_session(
                 if starts_java and quiet:
                     streams = {"stdout": log, "stderr": subprocess.STDOUT}
                     pyspark.SparkContext._ensure_initialized(gateway=_launch(settings, streams))
+                if check is not None:
+                    check(pyspark.SparkContext._jvm)
                 session = pyspark.sql.SparkSession.builder.config(conf=settings).getOrCreate()
         except BaseException as error:
             failed = isinstance(error, pyspark.errors.PySparkException | py4j.Py4JError | OSError)

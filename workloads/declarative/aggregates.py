@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.argument_errors import check_arguments
+from streamlab.workloads.declarative.bounded_fields import check_bound
 from streamlab.workloads.declarative.declaration import Aggregate, Column, Function
 from streamlab.workloads.declarative.expressions import (
     BOOL,
@@ -26,7 +27,6 @@ from streamlab.workloads.model.exact_sum import EXACT_SUM, add_exactly, round_su
 ROWS = "rows_"
 """The field of the state that counts rows."""
 
-_LARGEST_SET = 1 << 16
 _MOST_BINS = 1 << 16
 
 
@@ -70,8 +70,7 @@ def distinct(of: str, *, most: int = 64) -> Aggregate:
 
     The state has room for `most` values; a window with more fails with a message.
     """
-    if not isinstance(most, int) or not 1 <= most <= _LARGEST_SET:
-        raise ModelError(f"distinct({of!r}): most is {most!r}; give 1 to {_LARGEST_SET}")
+    check_bound(most, f"distinct({of!r})")
     return Aggregate(function=Function.DISTINCT, of=of, most=most)
 
 

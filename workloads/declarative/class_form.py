@@ -2,16 +2,21 @@
 
 import ast
 import typing
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.declarative.bounded_fields import (
+    BoundedField,
+    BoundedSet,
+    LargestValues,
+    use_arrays,
+)
 from streamlab.workloads.declarative.declaration import Column
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
-from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.input_columns import InputColumns
 from streamlab.workloads.declarative.result_types import result_types
 from streamlab.workloads.declarative.user_functions import (
@@ -20,6 +25,7 @@ from streamlab.workloads.declarative.user_functions import (
     read_function,
     returned_names,
 )
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.operators.program import RESERVED
 from streamlab.workloads.name_suggestions import suggest_names
@@ -51,10 +57,35 @@ class ClassForm:
     output: tuple[Column, ...]
 
     def emitting(
-        self, prefix: Sequence[str], *, key: str, more: Sequence[str] = ()
+        self, prefix: Sequence[str], *, key: Sequence[str], more: Sequence[str] = ()
     ) -> FunctionType:
-        """Return `result(s, *more, out)`, which emits the prefix and the result; `key` replaces `self.key`."""
-        return emitting(self.result, prefix, {"key": key}, more)
+        """Return `result(s, *more, out)`, which emits the prefix and the result.
+
+        `self.key` is the value `key`, of several ones a tuple; without one it is 0.
+        """
+        self._check_key(len(key))
+        value = key[0] if len(key) == 1 else f"({', '.join(key)})" if key else "0"
+        return emitting(self.result, prefix, {"key": value}, more)
+
+    def _check_key(self, columns: int) -> None:
+        """Check that `result` reads one column of a key of several."""
+        me = self.result.parameters[0]
+        nodes = [*ast.walk(self.result.tree)]
+        places = {id(node.value): node.slice for node in nodes if isinstance(node, ast.Subscript)}
+        for node in nodes:
+            if not isinstance(node, ast.Attribute) or ast.unparse(node) != f"{me}.key":
+                continue
+            place = places.get(id(node))
+            number = place.value if isinstance(place, ast.Constant) else None
+            if columns < 2 and place is not None:
+                raise ModelError(
+                    f"{self.result.place(node)}: {me}.key is one number; write {me}.key without [...]"
+                )
+            if columns > 1 and number not in range(columns):
+                raise ModelError(
+                    f"{self.result.place(node)}: the key has {columns} columns; write {me}.key[0] to "
+                    f"{me}.key[{columns - 1}]"
+                )
 
 
 def read_class(cls: type, columns: InputColumns) -> ClassForm:
@@ -76,14 +107,19 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
                 f"{where}: {name} is a further method, which compiled code cannot call; write it as a "
                 "function outside the class"
             )
-    state = _state(cls, where)
+    bounded = {n: v for n, v in vars(cls).items() if isinstance(v, BoundedSet | LargestValues)}
+    state = _state(cls, bounded, where)
     add = read_function(vars(cls)["add"], "add", 2)
     result = read_function(vars(cls)["result"], "result", 1)
     _check_state_use(add, state, ())
     _check_state_use(result, state, ("key",))
     returned_names(result)
-    types = result_types(result, {**state, "key": INT})
-    reads = {column.name: column for column in row_columns(add, add.parameters[1], columns)}
+    me, row = add.parameters
+    reads = {column.name: column for column in row_columns(add, row, columns)}
+    add = use_arrays(add, bounded, {me: state, row: types_of_row(reads.values())})
+    in_result = {**state, "key": INT}
+    on_arrays = use_arrays(result, bounded, {result.parameters[0]: in_result})
+    types = result_types(replace(result, function=on_arrays.function), in_result)
     keep = _where(cls)
     if keep is not None:
         for column in row_columns(keep, keep.parameters[-1], columns):
@@ -93,7 +129,7 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
         name=cls.__name__,
         state=fields,
         add=adding,
-        result=result,
+        result=on_arrays,
         where=None if keep is None else _of_row(keep),
         reads=tuple(reads.values()),
         output=tuple(Column(name=n, dtype=dtype) for n, dtype in types.items()),
@@ -136,22 +172,32 @@ def _refuse_text_comparison(user: UserFunction, row: str, name: str) -> None:
                 )
 
 
-def _state(cls: type, where: str) -> dict[str, np.dtype[Any]]:
+def types_of_row(columns: Iterable[Column]) -> dict[str, np.dtype[Any]]:
+    """Return the types of the attributes of a row in a function of the user."""
+    kinds = {"f": FLOAT, "b": BOOL}
+    return {"ts": INT, **{column.name: kinds.get(column.dtype.kind, INT) for column in columns}}
+
+
+def _state(cls: type, bounded: Mapping[str, BoundedField], where: str) -> dict[str, np.dtype[Any]]:
     try:
         hints = typing.get_type_hints(cls)
     except NameError as error:
         raise ModelError(f"{where}: a type of its fields is unknown: {error}") from None
-    state: dict[str, np.dtype[Any]] = {}
+    state: dict[str, np.dtype[Any]] = {name: field.dtype for name, field in bounded.items()}
     for name, hint in hints.items():
+        if name in bounded:
+            continue
         if hint not in _STATE_TYPES:
             shown = getattr(hint, "__name__", hint)
             raise ModelError(
-                f"{where}: field {name} is of type {shown}; the state of a window has int, float and "
-                "bool; for sets and percentiles give result={...} with lab.distinct, lab.percentile"
+                f"{where}: field {name} is of type {shown}; the state of a window has int, float, bool, "
+                f"{name} = lab.BoundedSet(most=64) and {name} = lab.LargestValues(int, most=3); for "
+                "percentiles give result={...} with lab.percentile"
             )
+        state[name] = _STATE_TYPES[hint]
+    for name in state:
         if name in RESERVED or name.endswith("_"):
             raise ModelError(f"{where}: field {name} has a reserved name; give it another one")
-        state[name] = _STATE_TYPES[hint]
     if not state:
         raise ModelError(
             f"{where} declares no state; write its fields with types, such as count: int"
@@ -200,7 +246,8 @@ def _with_defaults(
 ) -> tuple[Callable[..., Any], tuple[tuple[str, np.dtype[Any]], ...]]:
     """Return `add` with the defaults of fields set first, and the fields of the state."""
     fields = tuple(state.items())
-    defaults = {name: vars(cls)[name] for name in state if vars(cls).get(name)}
+    numbers = [name for name, dtype in fields if dtype.subdtype is None]
+    defaults = {name: vars(cls)[name] for name in numbers if vars(cls).get(name)}
     for name, value in defaults.items():
         if not isinstance(value, int | float):
             raise ModelError(

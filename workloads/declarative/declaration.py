@@ -155,7 +155,14 @@ class JoinStep:
     how: str
 
 
-Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep | JoinStep
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlatMapStep:
+    """At most `most` rows for each row, made by a function of the user."""
+
+    most: int
+
+
+Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep | JoinStep | FlatMapStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,11 +170,11 @@ class Order:
     """Which rows of equal time come in the order that one worker gives.
 
     Attributes:
-        key: those with an equal value of this column; None: all.
+        keys: those with equal values of these columns; none: all.
         lost: none, or those of a column that is gone.
     """
 
-    key: str | None
+    keys: tuple[str, ...] = ()
     lost: bool = False
 
 
@@ -177,7 +184,7 @@ class Declaration:
 
     Attributes:
         step: what it computes.
-        key: the column of the input whose values are computed separately; None: all rows together.
+        keys: the columns of the input whose values are computed separately; none: all rows together.
         where: an expression that rows must satisfy; None: all rows, or a function of the user.
         reads: the columns of the input that it reads, without `ts`.
         output: its output, the first column `ts`.
@@ -188,7 +195,7 @@ class Declaration:
 
     name: str
     step: Step
-    key: str | None
+    keys: tuple[str, ...]
     where: str | None
     reads: tuple[Column, ...]
     output: tuple[Column, ...]
@@ -208,13 +215,17 @@ class Declaration:
 
     def order_of_ties(self) -> "Order":
         """Return the order of output rows of equal time in a query of operators O+."""
-        if not isinstance(self.step, SelectStep):
-            return Order(key=self.key, lost=isinstance(self.step, JoinStep))
-        order = Order(key=None) if self.before is None else self.before.order_of_ties()
-        if order.key is None or order.lost:
+        if not isinstance(self.step, SelectStep | FlatMapStep):
+            return Order(keys=self.keys, lost=isinstance(self.step, JoinStep))
+        order = Order() if self.before is None else self.before.order_of_ties()
+        if not order.keys or order.lost:
             return order
-        names = [name for name, text in self.step.columns.items() if text == order.key]
-        return Order(key=names[0]) if names else Order(key=None, lost=True)
+        if isinstance(self.step, FlatMapStep):
+            return Order(lost=True)
+        renamed = {text: name for name, text in self.step.columns.items()}
+        if not renamed.keys() >= {*order.keys}:
+            return Order(lost=True)
+        return Order(keys=tuple(renamed[key] for key in order.keys))
 
     def column(self, name: str) -> Column:
         """Return an output column by name."""

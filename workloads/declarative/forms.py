@@ -3,8 +3,8 @@
 These functions are public names of `streamlab`. Each returns a `Workload`, or takes a class and returns one.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, overload
 
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.declarative.class_form import ClassForm
@@ -17,6 +17,7 @@ from streamlab.workloads.declarative.declaration import (
 )
 from streamlab.workloads.declarative.maker import (
     Decorator,
+    KeyNames,
     Length,
     Maker,
     Source,
@@ -37,7 +38,7 @@ def window(
     input: Source,
     result: Mapping[str, Aggregate],
     every: Length | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     allowed_lateness: Length | None = None,
     at_end: str = DROP,
@@ -52,7 +53,7 @@ def window(
     *,
     input: Source,
     every: Length | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     allowed_lateness: Length | None = None,
     at_end: str = DROP,
@@ -68,7 +69,7 @@ def window(
     input: Source,
     result: Mapping[str, Aggregate] | None = None,
     every: Length | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     allowed_lateness: Length | None = None,
     at_end: str = DROP,
@@ -84,7 +85,7 @@ def window(
         input: a table (`csv`, ...), a function that makes events, or a declared workload.
         result: aggregates by output column; None: decorate a class with `add(self, row)` and `result(self)`.
         every: the time between the beginnings of windows; None: `size`.
-        key: the column whose values have separate windows; None: all rows together.
+        key: the column whose values have separate windows, or a list of columns; None: all rows together.
         where: which rows count: an expression such as "duration > 60", or a function of a row.
         allowed_lateness: of an input with late="keep": how long after the watermark has passed its end a window
             still takes rows; None: not at all. `late_rows` are the rest (docs/model.md, Late rows).
@@ -115,7 +116,7 @@ def session(
     *,
     input: Source,
     result: Mapping[str, Aggregate],
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
@@ -128,7 +129,7 @@ def session(
     pause: Length,
     *,
     input: Source,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
@@ -142,7 +143,7 @@ def session(
     *,
     input: Source,
     result: Mapping[str, Aggregate] | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
@@ -171,7 +172,7 @@ def count_window(
     *,
     input: Source,
     result: Mapping[str, Aggregate],
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -183,7 +184,7 @@ def count_window(
     rows: int,
     *,
     input: Source,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -196,7 +197,7 @@ def count_window(
     *,
     input: Source,
     result: Mapping[str, Aggregate] | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     where: Where | None = None,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -224,7 +225,7 @@ def top(
     by: str,
     input: Source,
     size: Length | None = None,
-    key: str | None = None,
+    key: KeyNames | None = None,
     columns: Sequence[str] | None = None,
     where: Where | None = None,
     at_end: str = DROP,
@@ -241,7 +242,7 @@ def top(
         by: a column of numbers.
         input: as for `window`.
         size: of the window; None: the advance of the windows of `input`, a declared workload.
-        key: the column whose values have separate first rows; None: all rows together.
+        key: as for `window`.
         columns: further columns of the output; None: all of a declared workload, none of another input.
         where: as for `window`.
         at_end: as for `window`.
@@ -259,7 +260,7 @@ def top(
 @check_arguments(ModelError)
 def deduplicate(
     *,
-    key: str,
+    key: KeyNames,
     input: Source,
     within: Length | None = None,
     columns: Sequence[str] | None = None,
@@ -272,7 +273,7 @@ def deduplicate(
     The state has each key that occurs.
 
     Args:
-        key: the column that is equal in duplicates.
+        key: the column that is equal in duplicates, or a list of columns.
         input: as for `window`.
         within: a length of time; None: at any time before.
         columns: further columns of the output; None: all of the input.
@@ -294,7 +295,7 @@ def alert(
     *,
     lasting: Length,
     input: Source,
-    key: str | None = None,
+    key: KeyNames | None = None,
     columns: Sequence[str] = (),
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -308,7 +309,7 @@ def alert(
         condition: an expression such as "load > 80".
         lasting: a length of time.
         input: as for `window`.
-        key: the column whose values have separate alerts; None: all rows together.
+        key: as for `window`.
         columns: further columns of the output.
         types: as for `window`.
         name: as for `window`.
@@ -356,3 +357,32 @@ def late_rows(of: Workload, *, name: str | None = None) -> Workload:
         ModelError: `of` takes no late rows.
     """
     return Maker.of(of, None, name, "late_rows").late_rows()
+
+
+@check_arguments(ModelError)
+def flat_map(
+    function: Callable[[Any], Iterable[Mapping[str, object]]],
+    *,
+    most: int,
+    input: Source,
+    where: Where | None = None,
+    types: Mapping[str, type] | None = None,
+    name: str | None = None,
+) -> Workload:
+    """Declare the rows that a function yields for each row, at their row's time.
+
+    The function yields a dictionary for each row, as in `yield {"place": ride.station, "change": -1}`. A text
+    comes from a column as it is; those of several columns may become one column. Functions make no texts.
+
+    Args:
+        function: a function of a row.
+        most: the most rows for one row; more end the run with a message.
+        input: as for `window`.
+        where: as for `window`.
+        types: as for `window`.
+        name: as for `window`; None: the name of the function.
+
+    Raises:
+        ModelError: the declaration is wrong; the message names the place.
+    """
+    return Maker.of(input, types, name, "flat_map").flat_map(function, most, where)

@@ -19,7 +19,12 @@ from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.tables.cells import fits, is_text, plain, with_point
-from streamlab.workloads.datasets.tables.header_types import has_codes, read_header, type_of_cells
+from streamlab.workloads.datasets.tables.header_types import (
+    DTYPES,
+    has_codes,
+    read_header,
+    type_of_cells,
+)
 from streamlab.workloads.datasets.tables.table import FILE, LATE, NO_COLUMN, ROW
 from streamlab.workloads.datasets.user_input import InputFunction, Source
 from streamlab.workloads.declarative.declaration import Column, Declaration
@@ -30,13 +35,6 @@ from streamlab.workloads.name_suggestions import suggest_names
 SAMPLE_ROWS = 10_000
 _SMALL_EVENTS = 64
 TEXT_ID = np.dtype(np.int32)
-_TYPES: dict[object, np.dtype[Any] | None] = {
-    bool: np.dtype(np.bool_),
-    int: np.dtype(np.int64),
-    float: np.dtype(np.float64),
-    str: None,
-}
-"""The dtype of each declared type; None: texts."""
 _OTHER_USES = RESERVED | {"tag"}
 FIELD_NAMES = "names of fields are those of Python, without keywords and without _ in front"
 _GUESSES = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.bool_))
@@ -67,6 +65,7 @@ class InputColumns:
     unit: str
     types: Mapping[str, type]
     declaration: Declaration | None
+    _shared: list[tuple[str, ...]] = field(default_factory=list)
     _sample: "dict[str, pa.Array] | None" = field(default=None)
     _known: dict[str, Column] = field(default_factory=dict)
 
@@ -92,6 +91,17 @@ class InputColumns:
             name for name in self._sampled() if name not in _OTHER_USES and not self._is_ts(name)
         ]
 
+    def share(self, names: Iterable[str]) -> bool:
+        """Number the texts of columns alike; return False if the input is a workload, whose numbers are fixed."""
+        if self.declaration is not None:
+            return False
+        joint = {*names}
+        for group in [group for group in self._shared if joint & {*group}]:
+            self._shared.remove(group)
+            joint |= {*group}
+        self._shared.append(tuple(sorted(joint)))
+        return True
+
     def source_of(self, columns: Iterable[Column]) -> Source:
         """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
         if self.declaration is not None:
@@ -99,7 +109,8 @@ class InputColumns:
         read = {column.name: column for column in columns}
         if isinstance(self.source, InputFunction):
             texts = (name for name, column in read.items() if column.dictionary)
-            return replace(self.source, ids=tuple(dict.fromkeys((*self.source.ids, *texts))))
+            ids = tuple(dict.fromkeys((*self.source.ids, *texts)))
+            return replace(self.source, ids=ids, shared=tuple(self._shared))
         table = self.source
         assert isinstance(table, Table), "only joins, which are declared, have two"
 
@@ -116,6 +127,7 @@ class InputColumns:
             scale=of_read(table.scale),
             derive=of_read(table.derive),
             ids=tuple(name for name, column in read.items() if column.dictionary),
+            shared=tuple(self._shared),
         )
 
     def _is_ts(self, name: str) -> bool:
@@ -145,11 +157,11 @@ class InputColumns:
                 f"{place}: column {name} of {self.label} holds the times; read it as ts"
             )
         if name in self.types:
-            if self.types[name] not in _TYPES:
+            if self.types[name] not in DTYPES:
                 raise ModelError(
                     f"{place}: types has {self.types[name]!r} for {name}; give int, float, bool or str"
                 )
-            return _column(name, _TYPES[self.types[name]])
+            return _column(name, DTYPES[self.types[name]])
         in_file = self._column_of(name)
         if in_file == LATE and name in self._sampled():
             raise ModelError(

@@ -27,6 +27,7 @@ from streamlab.workloads.declarative.declaration import (
     Column,
     Declaration,
     DeduplicateStep,
+    FlatMapStep,
     JoinStep,
     SelectStep,
     Step,
@@ -34,9 +35,11 @@ from streamlab.workloads.declarative.declaration import (
     WindowStep,
 )
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT, parse_expression
-from streamlab.workloads.declarative.generated_code import define
 from streamlab.workloads.declarative.input_columns import FIELD_NAMES, InputColumns, is_field_name
+from streamlab.workloads.declarative.keys import Key
+from streamlab.workloads.declarative.rows_form import read_rows
 from streamlab.workloads.declarative.user_functions import read_function
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import (
     DGSProgram,
     InputType,
@@ -53,6 +56,7 @@ from streamlab.workloads.model.pipeline.program import Stage
 from streamlab.workloads.user_workload import name_of_file, program_workload
 
 Length = str | timedelta
+KeyNames = str | Sequence[str]
 Source = Table | Workload | Callable[..., Any]
 Where = str | Callable[[Any], Any]
 Decorator = Callable[[type], Workload]
@@ -184,7 +188,7 @@ class Maker:
         kind: str,
         size: int,
         advance: int,
-        key_name: str | None,
+        key_names: KeyNames | None,
         where: Where | None,
         result: Mapping[str, Aggregate] | None,
         form: ClassForm | None,
@@ -192,7 +196,7 @@ class Maker:
     ) -> Workload:
         """Return the workload of a window of any kind."""
         closes_after = self._closes_after(allowed_lateness)
-        key, keep = self._key(key_name), self._filter(where)
+        key, keep = self._key(key_names), self._filter(where)
         if form is None:
             if not isinstance(result, Mapping) or not result:
                 raise ModelError(
@@ -239,7 +243,7 @@ class Maker:
                 )
             )
         functions = (
-            windows.body_of_aggregates(code) if form is None else windows.body_of_class(form)
+            windows.body_of_aggregates(code) if form is None else windows.body_of_class(form, key)
         )
         common: dict[str, Any] = {
             "name": declare.name,
@@ -281,7 +285,8 @@ class Maker:
                 'late="keep", such as lab.csv(..., out_of_order="5 s", late="keep")'
             )
         reads = sorted(declaration.reads, key=lambda column: column.name != LATE_BY)
-        output = self._output(None, [], reads)
+        key = self._key(None)
+        output = self._output(key, [], reads)
         names = {column.name: column.name for column in reads}
         maker = replace(
             self,
@@ -291,7 +296,7 @@ class Maker:
         )
         declare = maker._declare(
             SelectStep(columns=names, too_late_for=step),
-            None,
+            key,
             Filter(function=None, expression=None),
             reads,
             output,
@@ -312,7 +317,7 @@ class Maker:
         most: int,
         by: str,
         size: Length | None,
-        key_name: str | None,
+        key_names: KeyNames | None,
         names: Sequence[str] | None,
         where: Where | None,
     ) -> Workload:
@@ -328,13 +333,13 @@ class Maker:
             if not isinstance(step_before, WindowStep) or step_before.kind == COUNT:
                 raise ModelError(f'{self.place}: give the size of the window, such as size="1 h"')
             units = step_before.advance
-        key, keep = self._key(key_name), self._filter(where)
+        key, keep = self._key(key_names), self._filter(where)
         column = self.columns.find(by, f"{self.place}: by")
         if column.dictionary is not None or column.dtype == BOOL:
             raise ModelError(f"{self.place}: by is {by}, which is no column of numbers")
         if names is None:
             names = self.columns.names() if before is not None else ()
-        others = [n for n in self._names(names) if n != by and (key is None or n != key.name)]
+        others = [n for n in self._names(names) if n != by and n not in key.names]
         columns = [column, *(self.columns.find(name, f"{self.place}: columns") for name in others)]
         rank = Column(name=windows.RANK, dtype=INT)
         at = Column(name=windows.AT, dtype=INT, is_time=True)
@@ -357,11 +362,16 @@ class Maker:
         )
 
     def deduplicate(
-        self, within: int | None, key_name: str, names: Sequence[str] | None, where: Where | None
+        self,
+        within: int | None,
+        key_names: KeyNames,
+        names: Sequence[str] | None,
+        where: Where | None,
     ) -> Workload:
         """Return the workload of rows without duplicates."""
-        key, keep = self._key(key_name), self._filter(where)
-        assert key is not None, "the argument is no text or names a column"
+        if key_names is None:
+            raise ModelError(f"{self.place}: key is None; give the name of a column, or a list")
+        key, keep = self._key(key_names), self._filter(where)
         columns = self._chosen(names, key)
         output = self._output(key, [], columns)
         step = DeduplicateStep(within=within, columns=tuple(c.name for c in columns))
@@ -380,10 +390,10 @@ class Maker:
         )
 
     def alert(
-        self, condition: str, lasting: int, key_name: str | None, names: Sequence[str]
+        self, condition: str, lasting: int, key_names: KeyNames | None, names: Sequence[str]
     ) -> Workload:
         """Return the workload of alerts."""
-        key = self._key(key_name)
+        key = self._key(key_names)
         place = f"{self.place}: condition"
         holds = parse_expression(condition, self.columns.finder(place), place)
         if holds.dtype != BOOL:
@@ -434,27 +444,51 @@ class Maker:
             reads += expression.columns
             values.append(expression.over("t"))
             gives.append(Column(name=name, dtype=expression.dtype, is_time=text == "ts"))
-        output = self._output(None, [], gives)
+        key = self._key(None)
+        output = self._output(key, [], gives)
         step = SelectStep(columns=dict(chosen))
         declare = self._declare(
-            step, None, keep, (*reads, *keep.reads), output, _is_user_function(keep)
+            step, key, keep, (*reads, *keep.reads), output, _is_user_function(keep)
         )
         return declare.pipeline(
             row_stages.select(name=declare.name, values=values, where=keep.function, output=output)
         )
 
-    def _key(self, name: str | None) -> Column | None:
-        if name is None:
-            return None
-        if not isinstance(name, str):
-            raise ModelError(f"{self.place}: key is {name!r:.60}; give the name of a column")
-        column = self.columns.find(name, f"{self.place}: key")
-        if column.dtype == FLOAT:
-            raise ModelError(
-                f"{self.place}: key is {name}, a column of floats; a key is a whole number or a text; declare "
-                f"its type (types={{{name!r}: int}} or str)"
+    def flat_map(self, function: Callable[[Any], Any], most: int, where: Where | None) -> Workload:
+        """Return the workload of the rows that a function makes of each row."""
+        check_count(most, self.place, "most")
+        key, keep = self._key(None), self._filter(where)
+        form = read_rows(function, most, self.columns)
+        output = self._output(key, [], form.output)
+        reads = (*form.reads, *keep.reads)
+        declare = self._declare(FlatMapStep(most=most), key, keep, reads, output, True, form.name)
+        return declare.pipeline(
+            row_stages.flat_map(
+                name=declare.name,
+                give=form.give,
+                most=most,
+                where=keep.function,
+                output=output,
             )
-        return column
+        )
+
+    def _key(self, names: KeyNames | None) -> Key:
+        listed = () if names is None else (names,) if isinstance(names, str) else names
+        is_list = isinstance(listed, Sequence) and all(isinstance(name, str) for name in listed)
+        if not is_list or (names is not None and not listed):
+            raise ModelError(
+                f"{self.place}: key is {names!r:.60}; give the name of a column, or a list of names"
+            )
+        columns = []
+        for name in listed:
+            column = self.columns.find(name, f"{self.place}: key")
+            if column.dtype == FLOAT:
+                raise ModelError(
+                    f"{self.place}: key is {name}, a column of floats; a key is a whole number or a text; "
+                    f"declare its type (types={{{name!r}: int}} or str)"
+                )
+            columns.append(column)
+        return Key(columns=tuple(columns))
 
     def _filter(self, where: Where | None) -> Filter:
         if where is None:
@@ -475,15 +509,15 @@ class Maker:
             raise ModelError(f"{self.place}: columns is {names!r:.60}; give a list of columns")
         return names
 
-    def _chosen(self, names: Sequence[str] | None, key: Column | None) -> list[Column]:
+    def _chosen(self, names: Sequence[str] | None, key: Key) -> list[Column]:
         chosen = self.columns.names() if names is None else self._names(names)
         place = f"{self.place}: columns"
-        return [self.columns.find(n, place) for n in chosen if key is None or n != key.name]
+        return [self.columns.find(n, place) for n in chosen if n not in key.names]
 
     def _output(
-        self, key: Column | None, first: Sequence[Column], then: Sequence[Column]
+        self, key: Key, first: Sequence[Column], then: Sequence[Column]
     ) -> tuple[Column, ...]:
-        output = (TS, *([] if key is None else [key]), *first, *then)
+        output = (TS, *key.columns, *first, *then)
         names = [column.name for column in output]
         for name in names:
             if not is_field_name(name):
@@ -491,7 +525,7 @@ class Maker:
                     f"{self.place}: the output has a column {name!r}; {FIELD_NAMES}: rename it"
                 )
             if names.count(name) > 1:
-                taken = [c.name for c in (TS, *([] if key is None else [key]), *first)]
+                taken = [c.name for c in (TS, *key.columns, *first)]
                 raise ModelError(
                     f"{self.place}: the output has a column {name!r}, which is there twice (besides the "
                     f"result it has {', '.join(taken)}); rename it"
@@ -501,20 +535,20 @@ class Maker:
     def _declare(
         self,
         step: Step,
-        key: Column | None,
+        key: Key,
         keep: Filter,
         reads: Sequence[Column],
         output: tuple[Column, ...],
         user_functions: bool,
         class_name: str | None = None,
     ) -> "_Declared":
-        unique = {column.name: column for column in (*([] if key is None else [key]), *reads)}
+        unique = {column.name: column for column in (*key.columns, *reads)}
         name = self.name or (None if class_name is None else _snake_case(class_name))
         name = name or name_of_file(self.file) or type(step).__name__
         declaration = Declaration(
             name=name,
             step=step,
-            key=None if key is None else key.name,
+            keys=key.names,
             where=keep.expression,
             reads=tuple(unique.values()),
             output=output,
@@ -605,7 +639,7 @@ class _Declared:
     def _check_order(self, part: Declaration) -> None:
         """Check that a step on rows does not depend on an order that operators in parallel lose."""
         before = part.before
-        if before is None or not part.on_rows or isinstance(part.step, SelectStep):
+        if before is None or not part.on_rows or isinstance(part.step, SelectStep | FlatMapStep):
             return
         order = before.order_of_ties()
         if order.lost:
@@ -614,10 +648,11 @@ class _Declared:
                 "on it: joins have none, and select has one only with the key of the step before it; select that "
                 f"column and give it to {part.name} as key, or put a window between them"
             )
-        if order.key not in (None, part.key):
+        if order.keys and not {*order.keys} <= {*part.keys}:
+            keys = order.keys[0] if len(order.keys) == 1 else list(order.keys)
             raise ModelError(
                 f"{self.maker.place}: {part.name} depends on the order of rows of equal time, and in a chain with "
-                f"windows {before.name} has one for each {order.key} only; give {part.name} key={order.key!r}, or "
+                f"windows {before.name} has one for each {keys} only; give {part.name} key={keys!r}, or "
                 "let it read the table"
             )
 

@@ -1,7 +1,7 @@
-"""Derives the types of the columns that a user's `result` returns.
+"""Derives the types of the columns that a user's `result` returns, or that the function of a flat map yields.
 
 The type of an expression follows from those of the fields that it reads. Where that is not clear, as for
-the call of another function, `result` is called with a few states.
+the call of another function, the function is called with a few values.
 """
 
 import ast
@@ -16,7 +16,7 @@ from streamlab.workloads.declarative.user_functions import UserFunction, call_on
 from streamlab.workloads.model.errors import ModelError
 
 _SAMPLES = ((3, 7.5), (1, 1.0), (2, 0.25), (1_000, 1e6), (0, 0.0))
-"""Values of integer and float fields of the states that `result` is called with."""
+"""Values of integer and float fields that functions are called with."""
 
 _CALLS = {"int": INT, "float": FLOAT, "bool": BOOL, "len": INT}
 _OF_ARGUMENTS = ("min", "max", "abs", "round")
@@ -25,19 +25,19 @@ Type = np.dtype[Any]
 
 
 def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Type]:
-    """Return the type of each column of the dictionaries that a function returns.
+    """Return the type of each column of the dictionaries that a function returns or yields.
 
     Args:
-        user: the function `result(self)`.
-        fields: the types of the attributes of `self`.
+        user: a function of one parameter.
+        fields: the types of the attributes of the parameter.
 
     Raises:
         ModelError: the type of a column is not clear.
     """
-    reader = _Reader(user, fields)
+    reader = TypeReader(user.tree, {user.parameters[0]: fields})
     kinds: dict[str, set[Type | None]] = {}
     for node in ast.walk(user.tree):
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
+        if isinstance(node, ast.Return | ast.Yield) and isinstance(node.value, ast.Dict):
             for key, value in zip(node.value.keys, node.value.values, strict=True):
                 assert isinstance(key, ast.Constant), "returned_names has checked it"
                 kinds.setdefault(str(key.value), set()).add(reader.of(value))
@@ -50,7 +50,7 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
         widest = _widest(of_column)
         if widest is None:
             raise ModelError(
-                f"{user.place(user.tree)}: the type of {name} is not clear; return int(...), float(...) or "
+                f"{user.place(user.tree)}: the type of {name} is not clear; give int(...), float(...) or "
                 "bool(...) for it"
             )
         types[name] = widest
@@ -61,10 +61,19 @@ def _sampled(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, set[Ty
     kinds: dict[str, set[Type | None]] = {}
     for whole, fraction in _SAMPLES:
         values = {INT: whole, FLOAT: fraction, BOOL: bool(whole)}
-        sample = SimpleNamespace(**{name: values[dtype] for name, dtype in fields.items()})
-        for name, value in (call_once(user.function, sample) or {}).items():
-            kinds.setdefault(name, set()).add(_of_value(value))
+        sample = SimpleNamespace(
+            **{n: values[d] if d in values else _array(d) for n, d in fields.items()}
+        )
+        for row in call_once(user.function, sample):
+            for name, value in row.items():
+                kinds.setdefault(name, set()).add(_of_value(value))
     return kinds
+
+
+def _array(dtype: Type) -> Any:
+    array = np.zeros((), dtype)
+    array[0] = 1  # value
+    return array
 
 
 def _of_value(value: object) -> Type | None:
@@ -81,13 +90,16 @@ def _widest(types: Iterable[Type | None]) -> Type | None:
     return FLOAT if FLOAT in distinct else INT if INT in distinct else BOOL
 
 
-class _Reader:
-    """Derives types of expressions; None: not clear."""
+class TypeReader:
+    """Derives types of expressions; None: not clear.
 
-    def __init__(self, user: UserFunction, fields: Mapping[str, Type]) -> None:
-        self._me, self._fields = user.parameters[0], fields
+    `fields` are the types of the attributes of names. That of an array is the type of its elements in `[...]`.
+    """
+
+    def __init__(self, tree: ast.AST, fields: Mapping[str, Mapping[str, Type]]) -> None:
+        self._fields = fields
         self._assigned: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(user.tree):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target = node.targets[0]
                 if isinstance(target, ast.Name):
@@ -99,11 +111,16 @@ class _Reader:
         self._open: set[str] = set()
 
     def of(self, node: ast.expr) -> Type | None:
+        """Return the type of an expression."""
         if isinstance(node, ast.Constant):
             return _of_value(node.value)
         if isinstance(node, ast.Attribute):
-            is_field = isinstance(node.value, ast.Name) and node.value.id == self._me
-            return self._fields.get(node.attr) if is_field else None
+            if isinstance(node.value, ast.Name) and node.value.id in self._fields:
+                return self._fields[node.value.id].get(node.attr)
+            return None
+        if isinstance(node, ast.Subscript):
+            array = self.of(node.value)
+            return None if array is None else array.base
         if isinstance(node, ast.Name):
             return self._of_name(node.id)
         if isinstance(node, ast.Compare):

@@ -11,9 +11,10 @@ import numpy as np
 from streamlab.workloads.declarative.aggregates import AggregateCode
 from streamlab.workloads.declarative.class_form import ClassForm
 from streamlab.workloads.declarative.declaration import Column
-from streamlab.workloads.declarative.generated_code import define
+from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.declarative.state_functions import clear
-from streamlab.workloads.declarative.windows import fields_of, key_function
+from streamlab.workloads.declarative.windows import fields_of
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import InputType, Operator, Pipeline, Window
 from streamlab.workloads.model.operators.program import SINGLE, keep
 from streamlab.workloads.model.pipeline.program import Stage, partitioned, stateful, stateless
@@ -23,7 +24,7 @@ _SEEN = "seen_"
 
 def _stage(
     name: str,
-    key: Column | None,
+    key: Key,
     state: Sequence[tuple[Any, ...]],
     lines: Sequence[str],
     names: Mapping[str, Any],
@@ -37,13 +38,9 @@ def _stage(
         lines = ["if where(t):", *(f"    {line}" for line in lines)]
     apply = define("apply", "s, t, out", lines, names)
     dtype, gives = np.dtype(list(state)), fields_of(output)
-    if key is None:
+    if not key.columns:
         return stateful(name=name, output=gives, state=dtype, apply=apply)
-    return partitioned(name=name, output=gives, key=key_function(key), state=dtype, apply=apply)
-
-
-def _key_and(key: Column | None, values: Sequence[str]) -> str:
-    return ", ".join((*([] if key is None else [f"t.{key.name}"]), *values))
+    return partitioned(name=name, output=gives, key=key.function(), state=dtype, apply=apply)
 
 
 def count_window(
@@ -51,7 +48,7 @@ def count_window(
     name: str,
     body: ClassForm | AggregateCode,
     rows: int,
-    key: Column | None,
+    key: Key,
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
@@ -64,12 +61,11 @@ def count_window(
         lines.append(f"    clear(s.{field})" if is_array else f"    s.{field} = 0")
     names: dict[str, Any] = {"clear": clear}
     if isinstance(body, ClassForm):
-        key_value = "0" if key is None else f"row_.{key.name}"
-        prefix = [] if key is None else [key_value]
-        names |= {"add": body.add, "give": body.emitting(prefix, key=key_value, more=("row_",))}
+        give = body.emitting(key.of_row("row_"), key=key.of_row("row_"), more=("row_",))
+        names |= {"add": body.add, "give": give}
     else:
         names["add"] = define("add", "s, t", body.adding, body.names)
-        emit = f"out.emit({_key_and(key, body.values)})"
+        emit = f"out.emit({', '.join([*key.of_row('t'), *body.values])})"
         names["give"] = define("result", "s, t, out", [emit], body.names)
     return _stage(name, key, state, lines, names, where, output)
 
@@ -78,18 +74,19 @@ def deduplicate(
     *,
     name: str,
     within: int | None,
-    key: Column,
+    key: Key,
     columns: Sequence[Column],
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
     """Return the rows whose key did not leave at most `within` before; None: at any time before."""
+    values = [*key.of_row("t"), *(f"t.{column.name}" for column in columns)]
     late = "" if within is None else f" or t.ts - s.last_ > {within}"
     lines = [
         f"if s.{_SEEN} == 0{late}:",
         f"    s.{_SEEN} = 1",
         "    s.last_ = t.ts",
-        f"    out.emit({_key_and(key, [f't.{column.name}' for column in columns])})",
+        f"    out.emit({', '.join(values)})",
     ]
     state = [(_SEEN, np.int8), ("last_", np.int64)]
     return _stage(name, key, state, lines, {}, where, output)
@@ -100,12 +97,12 @@ def alert(
     name: str,
     condition: str,
     lasting: int,
-    key: Column | None,
+    key: Key,
     columns: Sequence[Column],
     output: Sequence[Column],
 ) -> Stage:
     """Return the rows at which a condition over `t` has held for `lasting`, once until it was false."""
-    values = ["s.since_", *(f"t.{column.name}" for column in columns)]
+    values = [*key.of_row("t"), "s.since_", *(f"t.{column.name}" for column in columns)]
     lines = [
         f"if not ({condition}):",
         "    s.phase_ = 0",
@@ -115,10 +112,25 @@ def alert(
         "        s.since_ = t.ts",
         f"    if s.phase_ == 1 and t.ts - s.since_ >= {lasting}:",
         "        s.phase_ = 2",
-        f"        out.emit({_key_and(key, values)})",
+        f"        out.emit({', '.join(values)})",
     ]
     state = [("phase_", np.int8), ("since_", np.int64)]
     return _stage(name, key, state, lines, {}, None, output)
+
+
+def flat_map(
+    *,
+    name: str,
+    give: Callable[[Any, Any], None],
+    most: int,
+    where: Callable[[Any], bool] | None,
+    output: Sequence[Column],
+) -> Stage:
+    """Return the at most `most` rows that `give(t, out)` emits for a row that satisfies `where`."""
+    if where is not None:
+        lines = ["if where(t):", "    give(t, out)"]
+        give = define("apply", "t, out", lines, {"where": where, "give": give})
+    return stateless(name=name, output=fields_of(output), apply=give, max_outputs=most)
 
 
 def select(

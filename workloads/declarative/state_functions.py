@@ -2,6 +2,7 @@
 
 They are plain Python for the reference engine, and are compiled for the others.
 
+The largest values are an array with their number first, then the values, the largest one first.
 A set of at most n integers is an array of a power of two above 2 n slots and two more: the number of
 values, and whether 0, the mark of an empty slot, is one. A histogram has counters for negative values and for
 those from 0 to its range, then `steps` counters of equal width for each power of two, then one for values
@@ -31,6 +32,50 @@ def insert(field: Any, value: Any) -> int:
         field[2 + place] = value
         field[0] += 1
     return int(field[0])
+
+
+def contains(field: Any, value: Any) -> bool:
+    """Return whether a set has an integer."""
+    if value == 0:
+        return bool(field[1] != 0)
+    mask = len(field) - 3
+    place = (value ^ (value >> 9) ^ (value >> 23)) & mask
+    while field[2 + place] != 0 and field[2 + place] != value:
+        place = (place + 1) & mask
+    return bool(field[2 + place] != 0)
+
+
+def size_of(field: Any) -> int:
+    """Return the number of values of a set, or of the largest values."""
+    return int(field[0])
+
+
+def insert_largest(field: Any, value: Any) -> None:
+    """Insert a number into the largest values; drop the smallest one if there is no room."""
+    count = int(field[0])
+    place = count
+    while place > 0 and (field[place] < value or field[place] != field[place]):  # NaN is the least
+        place -= 1
+    if place == len(field) - 1:
+        return
+    if count < len(field) - 1:
+        count += 1
+        field[0] = count
+    while count > place + 1:
+        field[count] = field[count - 1]
+        count -= 1
+    field[place + 1] = value
+
+
+def largest_at(field: Any, place: int) -> Any:
+    """Return one of the largest values; places count from 0, or from -1 backwards."""
+    count = int(field[0])
+    index = place + count if place < 0 else place
+    if index < 0 or index >= count:
+        raise IndexError(
+            "LargestValues has fewer values than the place that is read; test len(...) first"
+        )
+    return field[index + 1]
 
 
 def bin_of(value: Any, steps: int, lowest: int, octaves: int) -> int:

@@ -1,7 +1,8 @@
 """Reads the source of a user's functions: the columns that they read, and what they return.
 
-A `result` function returns a dictionary, which compiled code cannot. It is therefore compiled again with
-`out.emit(...)` in place of each `return {...}`, at the same lines of the same file.
+A `result` function returns a dictionary, and a function of a flat map yields some, which compiled code cannot. They are
+therefore compiled again with `out.emit(...)` in place of `return {...}` and `yield {...}`, at the same lines of the
+same file.
 """
 
 import ast
@@ -9,14 +10,19 @@ import inspect
 import linecache
 import types
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from itertools import islice
 from textwrap import dedent
+from types import MappingProxyType
 from typing import Any
 
 from streamlab.workloads.model.errors import ModelError
 
 OUT = "out_"
 """The name of the emitter in a rewritten function."""
+_ROWS = "rows_"
+_SAMPLED_ROWS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,28 +113,54 @@ def returned_names(user: UserFunction) -> tuple[str, ...]:
     Raises:
         ModelError: it returns something else, or several dictionaries with different keys.
     """
+    returns = [node for node in ast.walk(user.tree) if isinstance(node, ast.Return)]
+    values = [node.value for node in returns if node.value and not _is_none(node.value)]
+    return _names(user, values, "return", '{"rides": self.count}, or None for no output')
+
+
+def yielded_names(user: UserFunction) -> tuple[str, ...]:
+    """Return the keys of the dictionaries that a function yields, each by a statement of its own.
+
+    Raises:
+        ModelError: it yields something else, or dictionaries with different keys, or returns a value.
+    """
+    statements = [node.value for node in ast.walk(user.tree) if isinstance(node, ast.Expr)]
+    values = []
+    for node in ast.walk(user.tree):
+        if isinstance(node, ast.Return) and node.value is not None:
+            raise ModelError(
+                f"{user.place(node)}: returns {ast.unparse(node.value):.60}; yield each row: "
+                'yield {"station": ride.station}'
+            )
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            if isinstance(node, ast.YieldFrom) or node not in statements or node.value is None:
+                raise ModelError(
+                    f"{user.place(node)}: {ast.unparse(node):.60} is no row; write a statement such as "
+                    'yield {"station": ride.station} for each row'
+                )
+            values.append(node.value)
+    return _names(user, values, "yield", '{"station": ride.station}')
+
+
+def _names(
+    user: UserFunction, values: Sequence[ast.expr], verb: str, example: str
+) -> tuple[str, ...]:
     names: tuple[str, ...] | None = None
-    for node in _returns(user.tree):
-        if node.value is None or _is_none(node.value):
-            continue
-        keys = _literal_keys(node.value)
+    for node in values:
+        keys = _literal_keys(node)
         if keys is None or (names is not None and keys != names):
             expected = "a dictionary" if names is None else f"one with the keys {', '.join(names)}"
             raise ModelError(
-                f"{user.place(node)}: returns {ast.unparse(node.value):.60}; return {expected}, written "
-                'with its keys as texts, such as return {"rides": self.count}, or None for no output'
+                f"{user.place(node)}: {verb}s {ast.unparse(node):.60}; {verb} {expected}, written "
+                f"with its keys as texts, such as {verb} {example}"
             )
         names = keys
     if not names:
         raise ModelError(
-            f"{user.place(user.tree)} returns no dictionary; return the output columns by name, such as "
-            'return {"rides": self.count}'
+            f"{user.place(user.tree)} {verb}s no dictionary; {verb} the output columns by name, such as "
+            f"{verb} {example}"
         )
     return names
-
-
-def _returns(tree: ast.AST) -> list[ast.Return]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -145,41 +177,79 @@ def _literal_keys(node: ast.expr) -> tuple[str, ...] | None:
 
 
 def emitting(
-    user: UserFunction, prefix: Sequence[str], replaced: Mapping[str, str], more: Sequence[str]
+    user: UserFunction,
+    prefix: Sequence[str],
+    replaced: Mapping[str, str],
+    more: Sequence[str],
+    *,
+    most: int | None = None,
 ) -> types.FunctionType:
-    """Return the function with `out_.emit(*prefix, *values)` in place of each returned dictionary.
+    """Return the function with `out_.emit(*prefix, *values)` in place of each returned or yielded dictionary.
 
     Args:
-        user: a function of one parameter, whose `returned_names` are valid.
+        user: a function of one parameter, whose `returned_names` or `yielded_names` are valid.
         prefix: expressions that are emitted first.
         replaced: expressions for attributes of the parameter, by name.
         more: further parameters, before the last one, `out_`.
+        most: the most rows that a call may emit; more raise an error. None: no bound.
     """
-    tree = user.tree
+    tree = deepcopy(user.tree)
     assert isinstance(tree, ast.FunctionDef), "a method of a class is a definition"
     parameter = user.parameters[0]
-    rewritten = _Rewriter(parameter, prefix, replaced).visit(tree)
+    rewritten = _Rewriter(parameter, prefix, replaced, most).visit(tree)
+    if most is not None:
+        rewritten.body[:0] = statements_at(f"{_ROWS} = 0", tree)
     rewritten.decorator_list = []
     rewritten.returns = None
     rewritten.args.args = [ast.arg(name) for name in (parameter, *more, OUT)]
-    return _compile_like(user.function, rewritten)
+    return compile_like(user.function, rewritten)
+
+
+def statements_at(text: str, place: ast.AST) -> list[ast.stmt]:
+    """Return the statements of a text, in the place of another one."""
+    statements = ast.parse(text).body
+    for statement in statements:
+        for part in ast.walk(statement):
+            ast.copy_location(part, place)
+    return statements
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, parameter: str, prefix: Sequence[str], replaced: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        parameter: str,
+        prefix: Sequence[str],
+        replaced: Mapping[str, str],
+        most: int | None,
+    ) -> None:
         self._parameter, self._prefix, self._replaced = parameter, prefix, replaced
+        self._most = most
 
     def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
         if node.value is None or _is_none(node.value):
             return [ast.copy_location(ast.Return(None), node)]
-        values = self.visit(node.value).values
+        return [*self._emit(node, node.value), ast.copy_location(ast.Return(None), node)]
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
+        if isinstance(node.value, ast.Yield) and node.value.value is not None:
+            return self._emit(node, node.value.value)
+        self.generic_visit(node)
+        return node
+
+    def _emit(self, node: ast.stmt, row: ast.expr) -> list[ast.stmt]:
+        values = self.visit(row).values
+        count: list[ast.stmt] = []
+        if self._most is not None:
+            message = f"yields more than {self._most} rows for one; raise most={self._most}"
+            check = f"if {_ROWS} == {self._most}:\n    raise ValueError({message!r})"
+            count = statements_at(f"{check}\n{_ROWS} += 1", node)
         emit = ast.Attribute(ast.Name(OUT, ast.Load()), "emit", ast.Load())
         first = [ast.parse(text, mode="eval").body for text in self._prefix]
         call = ast.Expr(ast.Call(emit, [*first, *values], []))
         for part in ast.walk(call):
             if not hasattr(part, "lineno") or part in first:
                 ast.copy_location(part, node)
-        return [call, ast.copy_location(ast.Return(None), node)]
+        return [*count, call]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
@@ -188,9 +258,13 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
 
-def _compile_like(function: types.FunctionType, tree: ast.FunctionDef) -> types.FunctionType:
-    """Compile a definition in the place of a function: its file, globals and closure."""
-    free = function.__code__.co_freevars
+def compile_like(
+    function: types.FunctionType,
+    tree: ast.FunctionDef,
+    names: Mapping[str, Any] = MappingProxyType({}),
+) -> types.FunctionType:
+    """Compile a definition in the place of a function: its file, globals and closure, with further names."""
+    free = (*function.__code__.co_freevars, *names)
     module = ast.Module([tree], [])
     if free:  # a definition around it makes its variables free again
         around = ast.parse(f"def around_({', '.join(free)}):\n    return {tree.name}")
@@ -202,7 +276,8 @@ def _compile_like(function: types.FunctionType, tree: ast.FunctionDef) -> types.
     code = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
     inner = _code_named(code, tree.name)
     assert inner is not None, "the module defines it"
-    cells = dict(zip(free, function.__closure__ or (), strict=True))
+    cells = dict(zip(free, function.__closure__ or (), strict=False))
+    cells |= {name: types.CellType(value) for name, value in names.items()}
     closure = tuple(cells[name] for name in inner.co_freevars)
     return types.FunctionType(inner, function.__globals__, function.__name__, None, closure)
 
@@ -218,10 +293,13 @@ def _code_named(code: types.CodeType, name: str) -> types.CodeType | None:
     return None
 
 
-def call_once(function: Callable[..., Any], *arguments: Any) -> dict[str, Any] | None:
-    """Return what a function returns; None if it raises, or returns no dictionary."""
+def call_once(function: Callable[..., Any], *arguments: Any) -> list[dict[str, Any]]:
+    """Return the dictionary that a function returns, or some that it yields; none if it raises first."""
+    rows = []
     try:
         value = function(*arguments)
+        for row in islice(value, _SAMPLED_ROWS) if inspect.isgenerator(value) else [value]:
+            rows.append(row)
     except Exception:  # the arguments are invented; the user's function may refuse them
-        return None
-    return value if isinstance(value, dict) else None
+        pass
+    return [row for row in rows if isinstance(row, dict)]

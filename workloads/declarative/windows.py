@@ -18,8 +18,9 @@ import numpy as np
 from streamlab.workloads.declarative.aggregates import AggregateCode
 from streamlab.workloads.declarative.class_form import ClassForm
 from streamlab.workloads.declarative.declaration import LATE_BY, Column
-from streamlab.workloads.declarative.generated_code import define
+from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.declarative.state_functions import clear
+from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import InputType, Operator, Window, aggregate
 from streamlab.workloads.model.operators.program import SINGLE
 
@@ -52,14 +53,14 @@ class Body:
     output: tuple[Column, ...]
 
 
-def body_of_class(form: ClassForm) -> Body:
+def body_of_class(form: ClassForm, key: Key) -> Body:
     """Return the functions of a class."""
     me = form.result.parameters[0]
     return Body(
         state=form.state,
         add=form.add,
         give=lambda prefix: form.emitting(
-            [text.replace("s.", f"{me}.") for text in prefix], key=f"{me}.key"
+            [text.replace("s.", f"{me}.") for text in prefix], key=key.of_state(me)
         ),
         reads=form.reads,
         output=form.output,
@@ -87,24 +88,19 @@ def fields_of(columns: Sequence[Column]) -> np.dtype[np.void]:
     return np.dtype(list({column.name: column.dtype for column in columns}.items()))
 
 
-def key_function(key: Column | None) -> Callable[[Any], int]:
-    """Return f_SK: the column of the key; 0 for all rows without one."""
-    return define("key", "t", ["return 0" if key is None else f"return t.{key.name}"], {})
-
-
 def time_window(
     *,
     name: str,
     source: InputType,
     body: Body,
     window: Window,
-    key: Column | None,
+    key: Key,
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
     closes_after: int | None,
 ) -> Operator:
     """Return a tumbling or sliding window, which rows that are too late do not join (`WindowStep.closes_after`)."""
-    add, give = body.add, body.give([] if key is None else ["s.key"])
+    add, give = body.add, body.give(key.of_state("s"))
     state = [*body.state]
     if closes_after is not None:
         where = late_condition(window, closes_after, is_late=False, where=where)
@@ -119,7 +115,7 @@ def time_window(
         name=name,
         source=source,
         window=window,
-        key=key_function(key),
+        key=key.function(),
         where=where,
         reduce=add,
         result=give,
@@ -149,13 +145,13 @@ def session(
     source: InputType,
     body: Body,
     pause: int,
-    key: Column | None,
+    key: Key,
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Operator:
     """Return sessions that end when no row comes for longer than `pause`."""
     state = np.dtype([*body.state, (_FIRST, np.int64), (_LAST, np.int64), (_OPEN, np.int8)])
-    prefix = [*([] if key is None else ["s.key"]), f"s.{_FIRST}", f"s.{_LAST}"]
+    prefix = [*key.of_state("s"), f"s.{_FIRST}", f"s.{_LAST}"]
     clearing = []
     for field in state.names or ():
         is_array = state[field].subdtype is not None
@@ -191,10 +187,10 @@ def session(
     )
 
 
-def _keys(key: Column | None, where: Callable[[Any], bool] | None) -> Callable[[Any, Any], None]:
-    add = f"out.add({0 if key is None else f't.{key.name}'})"
-    lines = [add] if where is None else ["if where(t):", f"    {add}"]
-    return define("keys", "t, out", lines, {} if where is None else {"where": where})
+def _keys(key: Key, where: Callable[[Any], bool] | None) -> Callable[[Any, Any], None]:
+    lines = ["out.add(key(t))"] if where is None else ["if where(t):", "    out.add(key(t))"]
+    names = {"key": key.function()} | ({} if where is None else {"where": where})
+    return define("keys", "t, out", lines, names)
 
 
 def top(
@@ -203,7 +199,7 @@ def top(
     source: InputType,
     most: int,
     window: Window,
-    key: Column | None,
+    key: Key,
     columns: Sequence[Column],
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
@@ -231,20 +227,20 @@ def top(
     ]
     dtypes = [*(column.dtype for column in columns), np.dtype(np.int64)]
     is_bool = [dtype == np.bool_ for dtype in dtypes]  # Numba has no arrays of them in a record
-    values = ", ".join(
+    slot_values = (
         f"s.{slot}[r]" + " != 0" * flag for slot, flag in zip(slots, is_bool, strict=True)
     )
     dtypes = [
         np.dtype(np.int8) if flag else dtype for dtype, flag in zip(dtypes, is_bool, strict=True)
     ]
-    keyed = "" if key is None else "s.key, "
-    result = ["for r in range(s.kept_):", f"    out.emit({keyed}r + 1, {values})"]
+    values = ", ".join([*key.of_state("s"), "r + 1", *slot_values])
+    result = ["for r in range(s.kept_):", f"    out.emit({values})"]
     state = [(slot, dtype, (most,)) for slot, dtype in zip(slots, dtypes, strict=True)]
     return aggregate(
         name=name,
         source=source,
         window=window,
-        key=key_function(key),
+        key=key.function(),
         where=where,
         reduce=define("add", "s, t", add, {}),
         result=define("result", "s, out", result, {}),

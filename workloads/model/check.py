@@ -65,6 +65,9 @@ ROUNDED = "with numbers that round"
 FEWER = 8
 """`check_also` tests one input for so many histories of the other laws."""
 
+Progress = Callable[[str, int, int], None]
+"""Receives the law under test, the number of histories tested so far, and that of all laws."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
@@ -128,43 +131,49 @@ class ConsistencyReport:
         return "\n".join(lines)
 
 
-def check(program: Program, *, examples: int = 200, seed: int = 0) -> ConsistencyReport:
+def check(
+    program: Program, *, examples: int = 200, seed: int = 0, progress: Progress | None = None
+) -> ConsistencyReport:
     """Test a program against the laws of its model, each on `examples` histories drawn from `seed`."""
+    tests = _Tests(examples, seed, progress)
     if isinstance(program, Dataflow):
-        return _check_dataflow(program, examples, seed)
+        return _check_dataflow(program, tests)
     if isinstance(program, DGSProgram):
-        return _check_dgs(program, examples, seed)
+        return _check_dgs(program, tests)
     if isinstance(program, Query):
         laws = query_laws.laws_of(program)
     else:
         laws = pipeline_laws.laws_of(program)
-    return _report(program.name, laws, (), examples, seed)
+    return _report(program.name, laws, (), tests)
 
 
-def _check_dataflow(flow: Dataflow, examples: int, seed: int) -> ConsistencyReport:
+def _check_dataflow(flow: Dataflow, tests: "_Tests") -> ConsistencyReport:
     """Test that vertices obey their templates, so that every deployment equals the graph."""
     report = ConsistencyReport(
-        program=flow.name, checked=(), skipped=(), violations=(), examples=examples
+        program=flow.name, checked=(), skipped=(), violations=(), examples=tests.examples
     )
+    vertex_laws = [
+        [] if vertex.operator is None else [*dataflow_laws.vertex_laws(vertex.operator)]
+        for vertex in flow.vertices
+    ]
+    tests.expect(sum(map(len, vertex_laws)) + len(dataflow_laws.GRAPH_LAWS))
 
     def holds(condition: str, where: str, law: Callable[[Draw], None]) -> bool:
         nonlocal report
-        violation = _search(condition, where, law, examples, seed)
+        violation = tests.search(condition, where, law)
         report = _with_law(report, f"{condition} for {where}", violation)
         return violation is None
 
     failed: set[int] = set()
     skipped: list[str] = []
-    for index, vertex in enumerate(flow.vertices):
+    for index, (vertex, laws) in enumerate(zip(flow.vertices, vertex_laws, strict=True)):
         if not failed.isdisjoint(vertex.inputs):
             # Its input would not be that of a correct graph.
             failed.add(index)
             skipped.append(f"laws of {vertex.name}: it reads a vertex that breaks its laws")
-        elif vertex.operator is not None:
-            laws = dataflow_laws.vertex_laws(vertex.operator)
-            # Only the first failure is informative; it makes the others fail too.
-            if not all(holds(name, vertex.name, partial(law, flow, index)) for name, law in laws):
-                failed.add(index)
+        # Only the first failure is informative; it makes the others fail too.
+        elif not all(holds(name, vertex.name, partial(law, flow, index)) for name, law in laws):
+            failed.add(index)
     if failed:
         skipped.append(f"laws of the whole {flow.name}: a vertex breaks its laws")
         return replace(report, skipped=tuple(skipped))
@@ -176,12 +185,12 @@ def _check_dataflow(flow: Dataflow, examples: int, seed: int) -> ConsistencyRepo
         if isinstance(vertex.operator, OpKeyedUnordered):
             for condition, law in dataflow_laws.MONOID_LAWS:
                 report = _but_for_rounding(
-                    report, condition, vertex.name, partial(law, flow, index), seed
+                    report, condition, vertex.name, partial(law, flow, index), tests
                 )
     return report
 
 
-def _check_dgs(program: DGSProgram, examples: int, seed: int) -> ConsistencyReport:
+def _check_dgs(program: DGSProgram, tests: "_Tests") -> ConsistencyReport:
     """Test C1 and C2 for every fork-join, C3 and time for every state type, wires and cut for the program.
 
     Events across keys are tested for the time and number of their outputs, and by whole plans.
@@ -200,7 +209,7 @@ def _check_dgs(program: DGSProgram, examples: int, seed: int) -> ConsistencyRepo
         laws.append(("plans", program.name, partial(cross_key_laws.plans_agree, semantics)))
     laws.append(("wires", program.name, partial(diagrams_agree, semantics)))
     laws.append(("cut", program.name, partial(cut_commutes, semantics)))
-    report = _report(program.name, laws, tuple(skipped), examples, seed)
+    report = _report(program.name, laws, tuple(skipped), tests)
     if order_is_fixed(program) or not report.ok:
         return report
     for index, (condition, where, _) in enumerate(laws):
@@ -209,7 +218,7 @@ def _check_dgs(program: DGSProgram, examples: int, seed: int) -> ConsistencyRepo
             def rounded(draw: Draw, rounding: Rounding, index: int = index) -> None:
                 [*_of_states(Semantics(program=program, rounding=rounding))][index][2](draw)
 
-            report = _but_for_rounding(report, condition, where, rounded, seed)
+            report = _but_for_rounding(report, condition, where, rounded, tests)
     return report
 
 
@@ -228,7 +237,11 @@ def _of_states(semantics: Semantics) -> Iterator[Law]:
 
 
 def _but_for_rounding(
-    report: ConsistencyReport, condition: str, where: str, law: Callable[..., None], seed: int
+    report: ConsistencyReport,
+    condition: str,
+    where: str,
+    law: Callable[..., None],
+    tests: "_Tests",
 ) -> ConsistencyReport:
     """Return the report with `law(draw, rounding=...)` tested on floats whose sums round.
 
@@ -236,7 +249,7 @@ def _but_for_rounding(
     """
     rounding = Rounding()
     place = f"{where}, {ROUNDED}"
-    broken = _search(condition, place, partial(law, rounding=rounding), report.examples, seed)
+    broken = tests.search(condition, place, partial(law, rounding=rounding))
     if broken is not None:
         return _with_law(report, f"{condition} for {place}", broken)
     if rounding.largest == 0:
@@ -247,13 +260,18 @@ def _but_for_rounding(
     )
     if not report.rounding:  # one example is enough
         again = partial(law, rounding=Rounding(unequal=rounding.largest))
-        example = _search(condition, where, again, report.examples, seed)
+        example = tests.search(condition, where, again)
         words = "\n    ".join((words, *(example.lines if example is not None else ())))
     return replace(report, rounding=(*report.rounding, words))
 
 
 def check_also(
-    report: ConsistencyReport, law: Callable[[Draw], None], condition: str, *, seed: int = 0
+    report: ConsistencyReport,
+    law: Callable[[Draw], None],
+    condition: str,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> ConsistencyReport:
     """Return the report with one more law, of an engine instead of the model.
 
@@ -261,7 +279,7 @@ def check_also(
     """
     inputs = max(1, report.examples // FEWER)
     name = f"{condition} for {report.program}"
-    violation = _search(condition, report.program, law, inputs, seed)
+    violation = _Tests(inputs, seed, progress).search(condition, report.program, law)
     return _with_law(report, name if violation else f"{name}: {inputs} inputs", violation)
 
 
@@ -273,20 +291,48 @@ def _with_law(
 
 
 def _report(
-    program: str,
-    laws: list[Law],
-    skipped: tuple[str, ...],
-    examples: int,
-    seed: int,
+    program: str, laws: list[Law], skipped: tuple[str, ...], tests: "_Tests"
 ) -> ConsistencyReport:
-    violations = [_search(*law, examples, seed) for law in laws]
+    tests.expect(len(laws))
+    violations = [tests.search(*law) for law in laws]
     return ConsistencyReport(
         program=program,
         checked=tuple(f"{condition} for {where}" for condition, where, _ in laws),
         skipped=skipped,
         violations=tuple(violation for violation in violations if violation is not None),
-        examples=examples,
+        examples=tests.examples,
     )
+
+
+class _Tests:
+    """Tests one law after another on `examples` histories each, and reports progress."""
+
+    def __init__(self, examples: int, seed: int, progress: Progress | None) -> None:
+        self.examples = examples
+        self._seed = seed
+        self._progress = progress
+        self._expected = self._begun = 0
+
+    def expect(self, laws: int) -> None:
+        """Count further laws in the total of the progress."""
+        self._expected += laws
+
+    def search(self, condition: str, where: str, law: Callable[[Draw], None]) -> Violation | None:
+        """Return the smallest counterexample that Hypothesis finds, if any."""
+        before = self.examples * self._begun
+        self._begun += 1
+        total = self.examples * max(self._begun, self._expected)
+        tried = 0
+
+        def counted(draw: Draw) -> None:
+            nonlocal tried
+            if self._progress is not None:  # a counterexample shrinks in further trials
+                done = before + min(tried, self.examples)
+                self._progress(f"{condition} for {where}", done, total)
+            tried += 1
+            law(draw)
+
+        return _search(condition, where, counted, self.examples, self._seed)
 
 
 def _search(

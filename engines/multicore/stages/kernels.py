@@ -54,6 +54,14 @@ def partitions_of(stage: Stage, hashed: int | None = None) -> int:
     return stage.partitions if hashed is None else hashed
 
 
+def state_bytes(stage: Stage) -> int:
+    """Return the size of an operator's state; of a partitioned one, of a key's entry in the table of states."""
+    assert stage.state is not None, "stateless operators have none"
+    if stage.kind != PARTITIONED:
+        return stage.state.itemsize
+    return _core.STATE_AT + -(-max(1, stage.state.itemsize) // 8) * 8
+
+
 class StageKernels(KernelSet):
     """Compiles the functions of one operator; methods raise EngineError if one does not compile.
 
@@ -121,7 +129,7 @@ class StageKernels(KernelSet):
         }
         if state is not None:
             names["STATE"] = memory.record_type(state)
-            names["STRIDE"] = _core.STATE_AT + -(-max(1, state.itemsize) // 8) * 8
+            names["STRIDE"] = state_bytes(self._stage)
         return self._address((role,), functions, source, signature, names)
 
     def _pointers(self) -> str:

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR
 from streamlab.lab.cli.output import echo
+from streamlab.lab.cli.progress import announce
 from streamlab.lab.errors import LabError
 from streamlab.workloads import references
 from streamlab.workloads.model import (
@@ -23,7 +24,7 @@ from streamlab.workloads.optional_packages import missing_package
 from streamlab.workloads.registry import workload
 
 
-def check(program: str, examples: int, seed: int) -> int:
+def check(program: str, examples: int, seed: int, quiet: bool) -> int:
     """Test PROGRAM against the laws of its programming model."""
     lacking = missing_package("hypothesis")
     if lacking is not None:
@@ -34,12 +35,15 @@ def check(program: str, examples: int, seed: int) -> int:
         from streamlab.workloads.model.check import check as check_laws
         from streamlab.workloads.model.check import check_also
 
-        report = check_laws(target, examples=examples, seed=seed)
-        law = compiled_law(target)
-        if isinstance(law, str):
-            report = replace(report, skipped=(*report.skipped, f"compiled functions: {law}"))
-        else:
-            report = check_also(report, law, "compiled", seed=seed)
+        with announce(f"laws of {target.name}", quiet=quiet, leave_line=False) as show:
+            report = check_laws(target, examples=examples, seed=seed, progress=show)
+        with announce(target.name, quiet=quiet, leave_line=False) as show:
+            show("compiling functions", 0, 0)
+            law = compiled_law(target)
+            if isinstance(law, str):
+                report = replace(report, skipped=(*report.skipped, f"compiled functions: {law}"))
+            else:
+                report = check_also(report, law, "compiled", seed=seed, progress=show)
     echo(report.render())
     return EXIT_OK if report.ok else EXIT_USER_ERROR
 

@@ -13,7 +13,7 @@ from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.stored_baseline import planted_work_notes
 from streamlab.reports.numbers import digits, duration, memory, rate
 from streamlab.reports.summary import BY_REFERENCE, cells_by_reference, conditions_of
-from streamlab.results.compare import BETTER, METRICS, WORSE, Comparison, Ratio
+from streamlab.results.compare import METRICS, Comparison, Ratio
 from streamlab.results.compare import compare as compare_runs
 from streamlab.results.differences import describe_differences
 from streamlab.results.store import Run, read_run
@@ -135,18 +135,7 @@ def _write(out: Path, old: Run, new: Run, comparison: Comparison) -> list[Path]:
     pictures = []
     for name in dict.fromkeys(ratio.metric for ratio in comparison.ratios):
         metric = METRICS[name]
-        bars = [
-            Bar(
-                name=ratio.cell,
-                ratio=ratio.ratio,
-                low=ratio.low,
-                high=ratio.high,
-                tone={BETTER: 1, WORSE: -1}.get(ratio.word, 0),
-                label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
-            )
-            for ratio in comparison.ratios
-            if ratio.metric == name
-        ]
+        bars = [Bar.of(ratio) for ratio in comparison.ratios if ratio.metric == name]
         better = "higher" if metric.higher_is_better else "lower"
         draw_ratios(
             bars,

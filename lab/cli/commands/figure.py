@@ -10,11 +10,12 @@ from statistics import mean
 import click
 
 from streamlab.lab.cli import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, code_of, message_of
-from streamlab.lab.cli.commands.run import measure, show_cells, time_text
+from streamlab.lab.cli.commands.run import measure, show_cells
 from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.measure import FORMATS
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.paths import runs_root
+from streamlab.lab.cli.progress import Verbosity, announce, time_text
 from streamlab.lab.cli.write_errors import check_folder, writing
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.figure import Figure, FigureStage
@@ -48,6 +49,7 @@ class _Request:
     formats: tuple[str, ...]
     dry_run: bool
     master: str
+    quiet: bool
 
 
 def figure(
@@ -64,6 +66,7 @@ def figure(
     formats: tuple[str, ...],
     dry_run: bool,
     master: str,
+    quiet: bool,
 ) -> int:
     """Reproduce FIGURE (e.g. `stretch:6`; see `lab list figures`) and compare it with the paper's."""
     request = _Request(
@@ -79,6 +82,7 @@ def figure(
         formats=formats or FORMATS,
         dry_run=dry_run,
         master=master,
+        quiet=quiet,
     )
     if every == (figure_id is not None):
         raise click.UsageError("give either FIGURE (see `lab list figures`) or --all")
@@ -108,26 +112,27 @@ def _make(target: Figure, request: _Request, runs: tuple[str, ...], resume: str 
             check(reused, cells, target.id, stage.name)
             finished.append(reused)
             continue
-        ended, measured = _run(
-            target, stage, options, finished, reused, dry_run=request.dry_run, master=request.master
-        )
+        ended, measured = _run(target, stage, options, finished, reused, request)
         if measured is None or ended == EXIT_INTERRUPTED:
             return ended
         code = max(code, ended)
         finished.append(measured)
-    outcome = target.outcome(options, finished)
-    verdict = conclude(outcome.claims, quick=options.quick)
-    record = JudgedFigure(
-        figure=target,
-        options=options,
-        runs=finished,
-        outcome=outcome,
-        verdict=verdict,
-        facts=facts_of(target),
-    )
-    with writing("the figure", request.folder):
-        files = write(record, request.folder, request.formats)
-        clear_failure(target, request.folder)
+    with announce(target.id, quiet=request.quiet) as show:
+        show("judging the claims", 0, 0)
+        outcome = target.outcome(options, finished)
+        verdict = conclude(outcome.claims, quick=options.quick)
+        record = JudgedFigure(
+            figure=target,
+            options=options,
+            runs=finished,
+            outcome=outcome,
+            verdict=verdict,
+            facts=facts_of(target),
+        )
+        show("drawing", 0, 0)
+        with writing("the figure", request.folder):
+            files = write(record, request.folder, request.formats)
+            clear_failure(target, request.folder)
     for claim in outcome.claims:
         echo(claim_line(claim))
     for note in outcome.notes:
@@ -150,7 +155,8 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
         left = len(pending) - len(times_s)
         time_left = f", about {time_text(left * mean(times_s))} left" if times_s else ""
         number = len(targets) - left + 1
-        echo(f"figure {number} of {len(targets)}: {target.id}{time_left}", err=True)
+        if not request.quiet:
+            echo(f"figure {number} of {len(targets)}: {target.id}{time_left}", err=True)
         began = time.monotonic()
         try:
             ended, results[target.id] = _attempt(target, request)
@@ -270,19 +276,21 @@ def _run(
     options: Options,
     finished: list[Run],
     resumed: Run | None,
-    *,
-    dry_run: bool,
-    master: str,
+    request: _Request,
 ) -> tuple[int, Run | None]:
-    """Run one stage and return its exit code and run; the run is None with `dry_run`."""
+    """Run one stage and return its exit code and run; the run is None in a dry run."""
     plan = _plan(figure, stage, options, finished)
-    if dry_run:
+    if request.dry_run:
         show_cells(plan.cells)
         return EXIT_OK, None
     number = figure.stages.index(stage) + 1
-    echo(f"{figure.id}, {stage.name} ({number} of {len(figure.stages)}): {stage.about}")
+    if not request.quiet:
+        echo(f"{figure.id}, {stage.name} ({number} of {len(figure.stages)}): {stage.about}")
     resume = None if resumed is None else resumed.path
-    outcome = measure(plan, resume=resume, out=runs_root(), master=master)
+    verbosity = Verbosity.QUIET if request.quiet else Verbosity.USUAL
+    outcome = measure(
+        plan, resume=resume, out=runs_root(), master=request.master, verbosity=verbosity
+    )
     if outcome.exit_code == EXIT_INTERRUPTED:
         before = "".join(f" --run {run.path}" for run in finished)
         echo(

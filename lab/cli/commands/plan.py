@@ -5,23 +5,38 @@ from pathlib import Path
 
 import click
 
+from streamlab.engines.multicore.deployment_picture import deployment_picture
 from streamlab.engines.multicore.dgs.run import plan_costs
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.commands.arguments import split_pairs
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.progress import announce
+from streamlab.lab.matrix.matrix import DEFAULT_BATCH
 from streamlab.workloads import references
 from streamlab.workloads.datasets.builder import ensure, generate_input
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.model import Alphabet, Dataflow, DGSProgram, Input, Workload
-from streamlab.workloads.model.dataflow.drawing import deployment_dot, deployment_text
-from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
+from streamlab.workloads.model import (
+    Alphabet,
+    Dataflow,
+    DGSProgram,
+    Input,
+    Pipeline,
+    Query,
+    Workload,
+)
+from streamlab.workloads.model.dataflow.drawing import (
+    Picture,
+    pictures_dot,
+    pictures_of,
+    pictures_text,
+)
+from streamlab.workloads.model.dataflow.drawing_svg import pictures_svg
 from streamlab.workloads.model.dataflow.plan import deploy, streams_of
 from streamlab.workloads.model.dgs.plan_drawing import plan_svg
 from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile, profile_of_specs
-from streamlab.workloads.model.workload import dgs_program
+from streamlab.workloads.model.workload import Program, dgs_program
 from streamlab.workloads.optimizers import DEFAULT, Choice, PlanRequest, choose
 from streamlab.workloads.registry import workload
 
@@ -43,42 +58,51 @@ def plan(
     svg: Path | None,
 ) -> int:
     """Show how WORKLOAD runs in parallel, as text and as a picture."""
-    target, graph = _load_workload(workload)
+    target, program = _load_program(workload)
     values: dict[str, object] = dict(split_pairs("--param", params))
-    if graph is not None:
-        if optimizer is not None:
-            raise click.UsageError(
-                f"--optimizer is for synchronization plans; {workload} is a typed dataflow graph, "
-                "whose deployment needs no optimizer"
-            )
+    forms = (("--combine", combine), ("--soundness", soundness))
+    if isinstance(program, DGSProgram):
+        _refuse(
+            workload, "a typed dataflow graph, query or pipeline", ("--streams", streams), *forms
+        )
+        assert target is not None, "a synchronization plan needs the workload's input"
+        if dataset is None and target.source is None:
+            choice = plan_for_parameters(target, values, events, workers, optimizer)
+        else:
+            data = _input_of(target, dataset, values, events)
+            choice = plan_for_dataset(target, data, workers, optimizer)
+        text = "\n".join([plan_text(choice.plan), *choice.reasons])
+        return _show(
+            text, (dot, lambda: plan_dot(choice.plan)), (svg, lambda: plan_svg(choice.plan))
+        )
+    _refuse(workload, "a DGS program", ("--optimizer", optimizer))
+    pictures: tuple[Picture, ...]
+    if isinstance(program, Dataflow):
+        counts = _streams(program, target, dataset, values, events, streams)
         deployed = deploy(
-            graph,
+            program,
             workers,
-            streams=_streams(graph, target, dataset, values, events, streams),
+            streams=counts,
             partials=combine != "never",
             sound=soundness != "none",
         )
-        return _show(
-            deployment_text(deployed),
-            (dot, lambda: deployment_dot(deployed)),
-            (svg, lambda: deployment_svg(deployed)),
-        )
-    assert target is not None, "only a graph can come without a workload"
-    for option, value in (
-        ("--streams", streams),
-        ("--combine", combine),
-        ("--soundness", soundness),
-    ):
-        if value:
-            raise click.UsageError(f"{option} is for typed dataflow graphs; {workload} is not one")
-    if dataset is None and target.source is None:
-        choice = plan_for_parameters(target, values, events, workers, optimizer)
+        pictures = pictures_of(deployed)
     else:
-        dgs_program(target)  # raises for other models before the input is made
-        data = _input_of(target, dataset, values, events)
-        choice = plan_for_dataset(target, data, workers, optimizer)
-    text = "\n".join([plan_text(choice.plan), *choice.reasons])
-    return _show(text, (dot, lambda: plan_dot(choice.plan)), (svg, lambda: plan_svg(choice.plan)))
+        _refuse(workload, "a typed dataflow graph", *forms)
+        counts = _streams(program, target, dataset, values, events, streams)
+        pictures = (deployment_picture(program, workers, counts, DEFAULT_BATCH),)
+    return _show(
+        pictures_text(pictures),
+        (dot, lambda: pictures_dot(pictures)),
+        (svg, lambda: pictures_svg(pictures)),
+    )
+
+
+def _refuse(reference: str, model: str, *options: tuple[str, object]) -> None:
+    """Raise UsageError for an option of another model."""
+    for option, value in options:
+        if value:
+            raise click.UsageError(f"{option} is for {model}; {reference} is another program")
 
 
 def _show(text: str, *drawings: tuple[Path | None, Callable[[], str]]) -> int:
@@ -95,18 +119,18 @@ def _show(text: str, *drawings: tuple[Path | None, Callable[[], str]]) -> int:
     return EXIT_OK
 
 
-def _load_workload(reference: str) -> tuple[Workload | None, Dataflow | None]:
-    """Return a workload and its typed dataflow graph, each None if missing."""
+def _load_program(reference: str) -> tuple[Workload | None, Program]:
+    """Return a workload and its program, or a program that needs no workload to be planned."""
     if not references.is_name(reference):
         loaded = references.load(reference)
-        if isinstance(loaded, Dataflow):
+        if isinstance(loaded, Dataflow | Query | Pipeline):
             return None, loaded
     target = workload(reference)
-    return target, target.program if isinstance(target.program, Dataflow) else None
+    return target, target.program
 
 
 def _streams(
-    graph: Dataflow,
+    program: Dataflow | Query | Pipeline,
     workload: Workload | None,
     dataset: str | None,
     values: dict[str, object],
@@ -115,30 +139,30 @@ def _streams(
 ) -> list[int]:
     """Return the number of streams of each kind: those of `overrides`, else those of the input.
 
-    A graph without a workload has no input, and defaults to one stream per kind.
+    A program without a workload has no input, and defaults to one stream per kind.
     """
     if workload is None:
         for option, value in (("--param", values), ("--dataset", dataset)):
             if value:
                 raise click.UsageError(
-                    f"{option} is for a workload's input, and a graph alone has none; use --streams"
+                    f"{option} is for a workload's input, and a program alone has none; use --streams"
                 )
-        counts = [1] * len(graph.kinds)
+        counts = [1] * len(program.kinds)
     elif dataset is None and workload.source is None:
         specs = workload.streams(workload.params(values), events)
-        counts = streams_of(graph, (graph.kind_indices(spec.kinds) for spec in specs))
+        counts = streams_of(program, (program.kind_indices(spec.kinds) for spec in specs))
     else:
         data = _input_of(workload, dataset, values, events)
-        counts = streams_of(graph, (stream.kinds for stream in data.streams))
+        counts = streams_of(program, (stream.kinds for stream in data.streams))
     for text in overrides:
         kind, equals, count = text.rpartition("=")
-        if not count.isdecimal() or int(count) < 1 or (equals and kind not in graph.kinds):
+        if not count.isdecimal() or int(count) < 1 or (equals and kind not in program.kinds):
             raise click.BadParameter(
                 f"{text!r} is neither N nor KIND=N, with N at least 1 and a kind of "
-                f"{graph.name}: {', '.join(graph.kinds)}",
+                f"{program.name}: {', '.join(program.kinds)}",
                 param_hint="--streams",
             )
-        for index, name in enumerate(graph.kinds):
+        for index, name in enumerate(program.kinds):
             counts[index] = int(count) if kind in ("", name) else counts[index]
     return counts
 

@@ -14,7 +14,7 @@ from streamlab.lab.cli.commands.arguments import is_workload, refuse_options, ru
 from streamlab.lab.cli.commands.report import write_pages
 from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.output import echo
-from streamlab.lab.cli.progress import Terminal, Verbosity, announce
+from streamlab.lab.cli.progress import Terminal, Verbosity, announce, time_text
 from streamlab.lab.cli.table import print_results
 from streamlab.lab.cli.write_errors import check_folder
 from streamlab.lab.matrix.cells import Cell
@@ -116,13 +116,6 @@ def show_time(plan: RunPlan, out: Path) -> None:
     for note in estimated.notes:
         text += f"; {note}"
     echo(text, err=True)
-
-
-def time_text(seconds: float) -> str:
-    """Return a time in seconds, minutes or hours."""
-    if seconds < 2 * 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
 
 
 def _trials(cells: Sequence[Cell]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call, progress
 from streamlab.lab.figures.registry import PAPERS
 from streamlab.results.meta import Revision
 from streamlab.workloads.datasets.catalog import Catalog
@@ -67,9 +67,15 @@ def test_a_figure_runs_its_stages_draws_and_says_what_came_of_it(done):
     assert Path(said.splitlines()[-1]) == out / "toy-1.json"
 
 
-def test_finished_runs_are_used_again_and_nothing_is_run(again, done):
+def test_finished_runs_are_used_again_and_nothing_is_run(again, done, capsys, monkeypatch):
     figure, runs = again
-    assert figure("toy:1", "--run", runs[0], "--run", runs[1], "--format", "svg") == EXIT_OK
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0)
+    given = ["toy:1", "--run", runs[0], "--run", runs[1], "--format", "svg"]
+    assert figure(*given, "-q") == EXIT_OK
+    assert capsys.readouterr().err == ""
+    assert figure(*given) == EXIT_OK
+    printed = capsys.readouterr().err
+    assert "toy:1: judging the claims" in printed and "toy:1: drawing" in printed
     root, before, _ = done
     assert sorted((root / "runs").iterdir()) == before
     assert (root / "again" / "toy-1.svg").is_file()

@@ -76,3 +76,7 @@ def test_cpu_that_cannot_be_read_is_not_held_against_a_trial():
         least_s=1.0, most_s=1.0, cpu_s=None, margin_s=0.0, prepare_s=0.0, answer_s=0.0
     )
     assert contradictions(unread, timed_s=1.0, cpu_s=0.0, cores=CORES) == []
+
+
+def test_a_trial_that_states_no_cpu_time_is_not_contradicted():
+    assert contradictions(accounts(seen()), timed_s=2.0, cpu_s=None, cores=CORES) == []

@@ -99,12 +99,15 @@ def test_a_run_under_a_load_gives_its_answer(tmp_path):
     assert list(answers.columns) == ["ts", "sum"] and len(answers) > 0
 
 
-def test_workers_that_a_sequential_engine_does_not_get_are_logged(dataset, caplog):
+def test_progress_and_ignored_workers_are_printed_unless_it_is_quiet(dataset, capfd):
     asked = {"dataset": dataset[:12], "workers": [1, 2]}
     run = lab.run(workloads=["event_window"], engines=["reference"], **asked)
     assert run.frame()["workers"].to_list() == [1]
-    (said,) = (r.message for r in caplog.records if "sequential" in r.message)
-    assert said == "reference is sequential: it runs with 1 worker and ignores workers = 1, 2"
+    lines = capfd.readouterr().err.splitlines()
+    note = "lab: reference is sequential: it runs with 1 worker and ignores workers = 1, 2"
+    assert lines[0] == note and lines[-1].startswith("[1/1] event_window@")
+    lab.run(workloads=["event_window"], engines=["fake/correct"], dataset=dataset, quiet=True)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_matrix_is_run_and_cells_are_chosen(matrix):

@@ -198,6 +198,12 @@ def test_infinity_is_the_largest_value_of_a_histogram():
         (lambda: lab.top(3, by="price", input=RIDES), "give the size of the window"),
         (lambda: lab.top(3, by="station", size="1 h", input=RIDES), "no column of numbers"),
         (lambda: lab.alert("price", lasting="1 min", input=RIDES), "compare it, such as"),
+        (lambda: lab.flat_map(lambda ride: 3, most=2, input=RIDES), "write def, with yield for"),
+        (lambda: lab.flat_map(len, most=0, input=RIDES), "most is 0; give a whole number"),
+        (
+            lambda: lab.flat_map("x", most=1, input=RIDES),
+            r"function is 'x'; write it as a function",
+        ),
         (lambda: lab.select([], input=RIDES), "name at least one column"),
         (lambda: lab.select(["bikes"], input=RIDES), "no column 'bikes'; did you mean bike"),
         (lambda: lab.window("1 min", where="price", input=RIDES, result={}), "compare it, such as"),
@@ -214,6 +220,34 @@ def test_infinity_is_the_largest_value_of_a_histogram():
 def test_other_declarations(declare, message):
     with pytest.raises(ModelError, match=message):
         declare()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return {'bike': ride.bike}", r"rides.py:6\): returns .*; yield each row: yield {"),
+        ("yield 3", r"rides.py:6\): yields 3; yield a dictionary, written with its keys"),
+        ("yield from [{'bike': ride.bike}]", r"yield from .* is no row; write a statement such as"),
+        ("n = yield {'bike': ride.bike}", "is no row; write a statement such as"),
+        ("pass", "yields no dictionary; yield the output columns by name"),
+        ("yield {'ts': ride.ts}", "a column 'ts', which is there twice"),
+        ("yield {'bike': ride.bik}", "no column 'bik'; did you mean bike"),
+        (
+            "yield {'bike': hash(ride.bike) if ride else 1}",
+            "ride is used without the name of a col",
+        ),
+        ("yield {'x': ride.bike}; yield {'y': ride.bike}", "yield one with the keys x"),
+        (
+            "yield {'x': ride.station}; yield {'x': ride.bike}",
+            "x is a number and a text of station; yield texts only, each from a column",
+        ),
+        ("yield {'x': str(ride.bike)}", "the type of x is not clear; give int"),
+    ],
+)
+def test_a_function_that_yields_no_rows(body, message, tmp_path):
+    text = f"def rows(ride):\n    {body}\n\nmade = lab.flat_map(rows, most=2, input=rides)\n"
+    with pytest.raises(ModelError, match=message):
+        workload(file_of(tmp_path, text))
 
 
 def test_a_file_with_several_workloads_names_them(tmp_path):

@@ -365,6 +365,94 @@ def test_rows_are_filtered_and_get_other_columns_before_others_follow(rides, tmp
     assert_rows(answer_of(subject, tmp_path), last[["ts", "station", "longest"]])
 
 
+def test_a_row_gives_several_rows_before_others_follow(rides, tmp_path):
+    least = 100
+
+    def parts(ride):
+        """Yield a part for each paid quarter of an hour, and one for a long ride."""
+        if ride.paid:
+            for quarter in range(ride.duration // 900):
+                yield {
+                    "place": ride.station,
+                    "part": quarter + least,
+                    "price": ride.price,
+                    "at": ride.ts,
+                }
+        if ride.duration > 3000:
+            yield {"place": ride.station, "part": -1, "price": 0, "at": ride.ts}
+
+    found = [
+        (ride.at, ride.station, part, ride.price if part >= 0 else 0.0, ride.at)
+        for ride in rides.itertuples()
+        for part in [
+            *(n + least for n in range(ride.duration // 900) if ride.paid),
+            *([-1] if ride.duration > 3000 else []),
+        ]
+        if ride.duration > 200
+    ]
+    expected = pd.DataFrame(found, columns=["ts", "place", "part", "price", "at"])
+    subject = lab.flat_map(parts, most=5, input=table_of(rides), where="duration > 200")
+    assert subject.name == "parts"
+    assert_rows(answer_of(subject, tmp_path / "parts"), expected, ordered=True)
+    counted = lab.count_window(
+        3, key=["place", "part"], input=subject, result={"cost": lab.sum("price")}, name="threes"
+    )
+    number = expected.groupby(["place", "part"]).cumcount() // 3
+    grouped = expected.assign(number=number).groupby(["place", "part", "number"])
+    threes = grouped.agg(ts=("ts", "max"), cost=("price", "sum"), n=("ts", "size")).reset_index()
+    threes = threes[threes.n == 3][["ts", "place", "part", "cost"]]
+    assert_rows(answer_of(counted, tmp_path / "threes"), threes)
+
+
+@pytest.mark.parametrize("made", [True, False], ids=["function", "table"])
+def test_texts_of_two_columns_become_one(made, tmp_path):
+    rides = random_rides(7).assign(end=lambda rides: rides.station.shift(3, fill_value="Far away"))
+
+    def ends(ride):
+        yield {"place": ride.station, "change": -1}
+        yield {"place": ride.end, "change": 1}
+
+    def events(events, seed):
+        return {"ts": rides["at"].to_numpy(), "station": [*rides.station], "end": [*rides.end]}
+
+    changes = lab.flat_map(ends, most=2, input=events if made else table_of(rides))
+    subject = lab.count_window(
+        5, key="place", input=changes, result={"change": lab.sum("change")}, name="fives"
+    )
+    rows = pd.DataFrame(
+        [
+            (ride.at, place, change)
+            for ride in rides.itertuples()
+            for place, change in ((ride.station, -1), (ride.end, 1))
+        ],
+        columns=["ts", "place", "change"],
+    )
+    number = rows.groupby("place").cumcount() // 5
+    grouped = rows.assign(number=number).groupby(["place", "number"])
+    fives = grouped.agg(ts=("ts", "max"), change=("change", "sum"), n=("ts", "size"))
+    fives = fives[fives.n == 5].reset_index()[["ts", "place", "change"]]
+    assert_rows(answer_of(subject, tmp_path, workers=(2,), events=len(rides)), fives)
+    other = lab.select(["station", "end"], input=table_of(rides), name="pairs")
+    with pytest.raises(
+        ModelError, match="place is a text of end, station, which the input, a work"
+    ):
+        lab.flat_map(ends, most=2, input=other)
+
+
+def test_more_rows_than_declared_end_the_run_with_the_remedy(rides, tmp_path):
+    def copies(ride):
+        for number in range(ride.bike):
+            yield {"number": number}
+
+    subject = lab.flat_map(copies, most=3, input=table_of(rides))
+    dataset = ensure(subject, {}, 0, 1, catalog=Catalog(root=tmp_path / "catalogue"))
+    message = "yields more than 3 rows for one; raise most=3"
+    with pytest.raises(ModelError, match=message):
+        subject.oracle(dataset.load())
+    with pytest.raises(EngineError, match=message):
+        run_task(MulticoreEngine(), task_of(subject, dataset, tmp_path, "ordered"))
+
+
 def test_a_function_makes_the_rows_and_its_texts_are_numbered(tmp_path):
     def made(events, seed, stations=3):
         chance = np.random.default_rng(seed)

@@ -15,6 +15,14 @@ from streamlab.workloads.datasets.tables.table import Table
 TEXT = None
 """The type of a column of texts, which become numbers by a dictionary."""
 
+DTYPES: dict[object, np.dtype[Any] | None] = {
+    bool: np.dtype(np.bool_),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    str: TEXT,
+}
+"""The type of a column of each declared Python type."""
+
 _CODE = r"^[+-]?0[0-9]"
 """Digits after a leading zero, as in a postal code: not a number."""
 

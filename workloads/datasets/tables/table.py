@@ -88,6 +88,7 @@ class Table:
 
     Attributes:
         source: where rows come from.
+        shared: groups of fields in `ids` whose texts have the same numbers; declared workloads set it.
         ts: the column of event times, or several, such as of date and time, that are joined with a blank;
             `@start` (`START`): all rows are as early as the first of other tables.
         key: the column of keys, whole numbers or texts, for a keyed program.
@@ -135,6 +136,7 @@ class Table:
     max_bad: int = 0
     out_of_order: str | None = None
     late: str = DROP
+    shared: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         where = f"table {self.source.label}"
@@ -211,9 +213,10 @@ class Table:
 
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""
-        # Without a bound the form is that of earlier versions, whose datasets stay valid.
-        no_bound = ("out_of_order", "late") if self.out_of_order is None else ()
-        names = (entry.name for entry in fields(self) if entry.name not in ("source", *no_bound))
+        # Without these the form is that of earlier versions, whose datasets stay valid.
+        absent = [] if self.shared else ["shared"]
+        absent += ["out_of_order", "late"] if self.out_of_order is None else []
+        names = (entry.name for entry in fields(self) if entry.name not in ("source", *absent))
         values = {name: getattr(self, name) for name in names}
         derive = {name: [column, code_of(of)] for name, (column, of) in self.derive.items()}
         changed = {"columns": dict(self.columns), "fill": dict(self.fill), "derive": derive}

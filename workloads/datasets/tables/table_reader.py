@@ -514,7 +514,10 @@ class _Block:
             return take_rows(column, good)
         field_name = name.removeprefix(".")
         dictionary = KEYS if name == "key" else field_name
-        numbering = self._reading.numberings.setdefault(dictionary, Numbering())
+        numberings = self._reading.numberings
+        group = next((each for each in self._table.shared if dictionary in each), (dictionary,))
+        known = [numberings[each] for each in group if each in numberings]
+        numbering = numberings.setdefault(dictionary, known[0] if known else Numbering())
         ids = numbering.ids(column.take(pa.array(good)))
         if name == "key":
             return ids

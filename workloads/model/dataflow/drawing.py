@@ -1,17 +1,22 @@
-"""Describes a graph and its deployment as pictures, and renders them as text and Graphviz source."""
+"""Describes programs and their deployments as pictures, and renders them as text and Graphviz source."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import graphviz
 
 from streamlab.workloads.model.dataflow.network import Route
-from streamlab.workloads.model.dataflow.plan import Deployment, Part
+from streamlab.workloads.model.dataflow.operators import OpKeyedOrdered, OpKeyedUnordered
+from streamlab.workloads.model.dataflow.plan import Deployment, Part, Unit
 from streamlab.workloads.model.dataflow.program import Dataflow
 from streamlab.workloads.model.dataflow.types import TraceType
 
 MOST_FIELDS = 4
 """Largest number of field names in a label; further fields are counted."""
+
+COLUMNS = 100
+"""Width of text."""
 
 MEANING = {
     Route.ROUND_ROBIN: "round robin: to each instance in turn; any may process any item",
@@ -19,17 +24,14 @@ MEANING = {
     Route.FORWARD: "forward: by a call on the same worker, which may process these items",
     Route.MERGED: "merged: all to the only instance, aligned by markers",
 }
-PARTIALS = (
-    "partial: aggregates its instance's items of a block and emits that at the marker; combine is "
-    "associative and commutative"
-)
+PARTIALS = "partial: aggregates its instance's items of a block, and emits that at the marker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """Describes a node of a picture: its name and kind, and its level below all that it reads."""
+    """Describes a node of a picture: its name, kind and details, and its level below all that it reads."""
 
-    lines: tuple[str, str]
+    lines: tuple[str, ...]
     level: int
     is_source: bool
 
@@ -45,13 +47,14 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """Holds boxes and arrows; the answer, of type `answer`, leaves the boxes `answers`."""
+    """Holds boxes and arrows; the answer, of type `answer`, leaves the boxes `answers`. Notes are in the text only."""
 
     title: str
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
     answers: tuple[int, ...]
     answer: str
+    notes: tuple[str, ...] = ()
 
 
 def type_label(link: TraceType) -> str:
@@ -91,7 +94,7 @@ def deployment_picture(deployment: Deployment) -> Picture:
     boxes, arrows = [], []
     for index, unit in enumerate(deployment.units):
         levels.append(1 + max((levels[i] for i in unit.inputs), default=-1))
-        lines = (unit.name, f"x {unit.degree}")
+        lines = (unit.name, f"x {unit.degree}", *_state_line(unit))
         boxes.append(Box(lines=lines, level=levels[-1], is_source=unit.vertex.is_source))
         for i in unit.inputs:
             before = deployment.units[i]
@@ -99,30 +102,52 @@ def deployment_picture(deployment: Deployment) -> Picture:
             if before.part is Part.PARTIAL:  # partial aggregates have no type of the graph
                 label = f"aggregates of {before.gives.key or 'unit'}"
             arrows.append(Arrow(source=i, target=index, lines=(label, unit.route.value)))
-    word = "worker" if deployment.workers == 1 else "workers"
+    routes = {unit.route for unit in deployment.units if unit.inputs}
+    notes = [meaning for route, meaning in MEANING.items() if route in routes]
+    if any(unit.part is Part.PARTIAL for unit in deployment.units):
+        notes.append(PARTIALS)
     system = "" if deployment.sound else ", as a system without types"
     return Picture(
-        title=f"{deployment.workers} {word}{system}",
+        title=f"{workers_text(deployment.workers)}{system}",
         boxes=tuple(boxes),
         arrows=tuple(arrows),
         answers=deployment.answers,
         answer=type_label(deployment.flow.vertices[-1].type),
+        notes=tuple(notes),
     )
 
 
-def deployment_text(deployment: Deployment) -> str:
-    """Return a graph and its deployment as text."""
-    graph = graph_picture(deployment.flow)
-    lines = [graph.title]
-    lines += _rows(graph)
-    deployed = deployment_picture(deployment)
-    lines.append(deployed.title)
-    lines += _rows(deployed)
-    routes = {unit.route for unit in deployment.units if unit.inputs}
-    lines += [f"  {meaning}" for route, meaning in MEANING.items() if route in routes]
-    if any(unit.part is Part.PARTIAL for unit in deployment.units):
-        lines.append(f"  {PARTIALS}")
-    return "\n".join(lines)
+def _state_line(unit: Unit) -> tuple[str, ...]:
+    """Return the state of a unit's operator in words, if it has one."""
+    operator = unit.vertex.operator
+    if isinstance(operator, OpKeyedOrdered):
+        size = operator.state.itemsize
+    elif isinstance(operator, OpKeyedUnordered):
+        size = operator.aggregate.itemsize
+        size += 0 if unit.part is Part.PARTIAL else operator.state.itemsize
+    else:
+        return ()
+    return (f"state {size:,} bytes{'' if unit.reads.key is None else ' per key'}",)
+
+
+def workers_text(workers: int) -> str:
+    """Return a number of workers as text."""
+    return f"{workers} {'worker' if workers == 1 else 'workers'}"
+
+
+def pictures_of(deployment: Deployment) -> tuple[Picture, Picture]:
+    """Return the pictures of a graph and its deployment."""
+    return graph_picture(deployment.flow), deployment_picture(deployment)
+
+
+def pictures_text(pictures: Sequence[Picture]) -> str:
+    """Return pictures as text, with at most COLUMNS columns."""
+    lines = []
+    for picture in pictures:
+        lines += [picture.title, *_rows(picture), *(f"  {note}" for note in picture.notes)]
+    return "\n".join(
+        part for line in lines for part in wrap(line, COLUMNS, subsequent_indent=" " * 6)
+    )
 
 
 def in_words(deployment: Deployment) -> str:
@@ -135,7 +160,7 @@ def in_words(deployment: Deployment) -> str:
 
 def _rows(picture: Picture) -> Iterator[str]:
     """Yield a line for each box: its name, kind and inputs."""
-    names, kinds = zip(*(box.lines for box in picture.boxes), strict=True)
+    names, kinds = zip(*(box.lines[:2] for box in picture.boxes), strict=True)
     width = max(map(len, names))
     wide = max(map(len, kinds))
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
@@ -146,19 +171,19 @@ def _rows(picture: Picture) -> Iterator[str]:
         ]
         line = f"  {name:<{width}}  {kind:<{wide}}"
         yield (f"{line}  <- {', '.join(reads)}" if reads else line).rstrip()
+        yield from (f"  {'':<{width}}  {detail}" for detail in picture.boxes[index].lines[2:])
     answers = ", ".join(f"{names[box]} ({picture.answer})" for box in picture.answers)
     yield f"  {'answer':<{width}}  {'':<{wide}}  <- {answers}"
 
 
-def deployment_dot(deployment: Deployment) -> str:
-    """Return a graph and its deployment as Graphviz source."""
+def pictures_dot(pictures: Sequence[Picture]) -> str:
+    """Return pictures as Graphviz source."""
     graph = graphviz.Digraph(
-        deployment.flow.name,
+        "plan",
         graph_attr={"rankdir": "LR"},
         node_attr={"shape": "box", "fontname": "sans-serif", "fontsize": "11"},
         edge_attr={"fontname": "sans-serif", "fontsize": "9"},
     )
-    pictures = graph_picture(deployment.flow), deployment_picture(deployment)
     for number, picture in enumerate(pictures):
         with graph.subgraph(name=f"cluster_{number}") as cluster:
             cluster.attr(label=picture.title, style="dashed")

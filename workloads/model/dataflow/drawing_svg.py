@@ -1,12 +1,9 @@
-"""Draws a graph and its deployment as SVG with matplotlib, without Graphviz.
+"""Draws pictures side by side as SVG with matplotlib, without Graphviz; boxes are below those that they read."""
 
-The graph is on the left and its deployment on the right; boxes are below those that they read.
-"""
-
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from streamlab.workloads.model.dataflow.drawing import Picture, deployment_picture, graph_picture
-from streamlab.workloads.model.dataflow.plan import Deployment
+from streamlab.workloads.model.dataflow.drawing import Picture
 from streamlab.workloads.model.svg import CENTERED, draw_box, svg_page
 
 if TYPE_CHECKING:
@@ -24,9 +21,8 @@ TITLE_IN = 0.5
 Spot = tuple[float, float]
 
 
-def deployment_svg(deployment: Deployment) -> str:
-    """Return both pictures as SVG text; the same deployment gives the same text."""
-    pictures = graph_picture(deployment.flow), deployment_picture(deployment)
+def pictures_svg(pictures: Sequence[Picture]) -> str:
+    """Return pictures as SVG text; the same pictures give the same text."""
     placed = [_Placed(picture) for picture in pictures]
     width = sum(picture.width for picture in placed)
     height = max(picture.height for picture in placed)

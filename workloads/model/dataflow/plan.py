@@ -24,6 +24,8 @@ from streamlab.workloads.model.dataflow.operators import OpKeyedOrdered, OpState
 from streamlab.workloads.model.dataflow.partials import aggregates, has_parts
 from streamlab.workloads.model.dataflow.program import Dataflow, Vertex
 from streamlab.workloads.model.dataflow.types import TraceType
+from streamlab.workloads.model.operators.program import Query
+from streamlab.workloads.model.pipeline.program import Pipeline
 
 
 class Part(Enum):
@@ -126,7 +128,7 @@ def deploy(
     )
 
 
-def streams_of(flow: Dataflow, kinds: Iterable[tuple[int, ...]]) -> list[int]:
+def streams_of(flow: Dataflow | Query | Pipeline, kinds: Iterable[tuple[int, ...]]) -> list[int]:
     """Return the number of streams of each kind, given the kinds of each stream."""
     streams = list(kinds)
     return [streams.count((kind,)) for kind in range(len(flow.kinds))]

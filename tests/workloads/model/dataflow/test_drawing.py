@@ -14,11 +14,12 @@ from streamlab.workloads.model.dataflow import Flow, of_events
 from streamlab.workloads.model.dataflow.drawing import (
     MEANING,
     PARTIALS,
-    deployment_dot,
-    deployment_text,
+    pictures_dot,
+    pictures_of,
+    pictures_text,
     type_label,
 )
-from streamlab.workloads.model.dataflow.drawing_svg import deployment_svg
+from streamlab.workloads.model.dataflow.drawing_svg import pictures_svg
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.plan import deploy
 from streamlab.workloads.registry import workload
@@ -44,7 +45,7 @@ def row() -> Dataflow:
 
 def test_the_text_has_the_graph_the_deployment_and_what_its_words_mean():
     deployed = deploy(row(), 2, streams=[2])
-    assert deployment_text(deployed).splitlines() == [
+    assert pictures_text(pictures_of(deployed)).splitlines() == [
         "dataflow row: markers every 10",
         "  reading  source",
         "  jfm      OpStateless       <- reading (U(unit, ts plug load))",
@@ -56,9 +57,12 @@ def test_the_text_has_the_graph_the_deployment_and_what_its_words_mean():
         "  reading        x 2",
         "  jfm            x 2  <- reading (U(unit, ts plug load), forward)",
         "  avg partial    x 2  <- jfm (U(plug, ts load), forward)",
+        f"                 state {AVG.aggregate.itemsize} bytes per key",
         "  avg combining  x 2  <- avg partial (aggregates of plug, hash)",
+        f"                 state {AVG.aggregate.itemsize + AVG.state.itemsize} bytes per key",
         "  SORT           x 2  <- avg combining (U(plug, ts load), hash)",
         "  li             x 2  <- SORT (O(plug, ts load), forward)",
+        f"                 state {LI.state.itemsize} bytes per key",
         "  answer              <- li (O(plug, ts load))",
         f"  {MEANING[Route.HASH]}",
         f"  {MEANING[Route.FORWARD]}",
@@ -67,7 +71,7 @@ def test_the_text_has_the_graph_the_deployment_and_what_its_words_mean():
 
 
 def test_one_worker_is_one():
-    text = deployment_text(deploy(PROGRAM, 1))
+    text = pictures_text(pictures_of(deploy(PROGRAM, 1)))
     assert "1 worker\n" in text
     assert "hash" not in text
 
@@ -82,8 +86,8 @@ ROW = row()
 
 @pytest.mark.parametrize("flow", [PROGRAM, diamond()], ids=lambda flow: flow.name)
 def test_the_pictures_name_each_unit_type_and_route(flow: Dataflow):
-    deployed = deploy(flow, 2)
-    dot, svg = deployment_dot(deployed), deployment_svg(deployed)
+    deployed = pictures_of(deploy(flow, 2))
+    dot, svg = pictures_dot(deployed), pictures_svg(deployed)
     texts = {"".join(part.itertext()) for part in ElementTree.fromstring(svg).iter() if part.text}
     for vertex in flow.vertices:
         assert vertex.name in dot
@@ -91,7 +95,7 @@ def test_the_pictures_name_each_unit_type_and_route(flow: Dataflow):
     for word in ("x 2", "hash", "forward", "U(plug, ts load)", "2 workers", "answer"):
         assert word in dot
         assert any(word in text for text in texts), word
-    assert svg == deployment_svg(deploy(flow, 2))
+    assert svg == pictures_svg(pictures_of(deploy(flow, 2)))
 
 
 def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -99,7 +103,7 @@ def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixt
     files = ["--svg", str(svg), "--dot", str(dot)]
     assert call(["plan", f"{HERE}:PROGRAM", "--workers", "2", *files]) == EXIT_OK
     shown = capsys.readouterr().out
-    assert shown.startswith(deployment_text(deploy(PROGRAM, 2)))
+    assert shown.startswith(pictures_text(pictures_of(deploy(PROGRAM, 2))))
     ElementTree.fromstring(svg.read_text())
     assert dot.read_text().startswith("digraph")
 
@@ -132,9 +136,9 @@ def test_the_command_shows_the_other_forms(capsys):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--dataset", "x"], "--dataset is for a workload's input, and a graph alone has none"),
-        (["--param", "a=1"], "--param is for a workload's input, and a graph alone has none"),
-        (["--optimizer", "cost"], "--optimizer is for synchronization plans"),
+        (["--dataset", "x"], "--dataset is for a workload's input, and a program alone has none"),
+        (["--param", "a=1"], "--param is for a workload's input, and a program alone has none"),
+        (["--optimizer", "cost"], "--optimizer is for a DGS program"),
         (["--streams", "0"], "'0' is neither N nor KIND=N"),
         (["--streams", "plug=2"], "a kind of averages: reading"),
     ],
@@ -147,4 +151,4 @@ def test_what_is_no_option_of_a_graph_is_refused(given, said, capsys):
 
 def test_streams_are_no_option_of_a_synchronization_plan(capsys):
     assert call(["plan", "event_window", "-w", "2", "--streams", "2"]) == EXIT_USER_ERROR
-    assert "--streams is for typed dataflow graphs" in capsys.readouterr().err
+    assert "--streams is for a typed dataflow graph, query or pipeline" in capsys.readouterr().err

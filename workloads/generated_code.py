@@ -15,11 +15,17 @@ def define(
 ) -> FunctionType:
     """Return the function `name(parameters)` with a body of lines, which may use `names`."""
     body = "\n".join(f"    {line}" for line in (lines or ["pass"]))
-    source = f"def {name}({parameters}):\n{body}\n"
-    file = f"<generated {name} {hashlib.sha256(source.encode()).hexdigest()[:12]}>"
+    return define_all(f"def {name}({parameters}):\n{body}\n", names)[name]
+
+
+def define_all(source: str, names: Mapping[str, Any]) -> dict[str, FunctionType]:
+    """Return the functions of a source text, which may use `names`."""
+    file = f"<generated {hashlib.sha256(source.encode()).hexdigest()[:12]}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     namespace = {"__name__": __name__, **names}
     exec(compile(source, file, "exec", dont_inherit=True), namespace)
-    function = namespace[name]
-    assert isinstance(function, FunctionType), "the source defines it"
-    return function
+    return {
+        name: value
+        for name, value in namespace.items()
+        if isinstance(value, FunctionType) and name not in names
+    }

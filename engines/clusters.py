@@ -1,0 +1,96 @@
+"""Defines how an engine describes a cluster of processes, and where a task ran on one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPlan:
+    """A cluster to start.
+
+    Attributes:
+        folder: an existing folder for logs and scratch files.
+        host: the address of the coordinating daemon.
+        ports: free ports of `host`: of the service, and of its web page.
+        worker_hosts: the address of each worker.
+        cores: of each worker.
+        memory_mb: of each worker, for the engine's own processes.
+    """
+
+    folder: Path
+    host: str
+    ports: tuple[int, int]
+    worker_hosts: tuple[str, ...]
+    cores: int
+    memory_mb: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """A process of a cluster.
+
+    Attributes:
+        name: unique in the cluster, for its log.
+        host: the address at which it runs.
+        environment: variables in addition to the lab's own.
+    """
+
+    name: str
+    host: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """The workers that a cluster has, all of them alive; `applications` counts those that run now."""
+
+    workers: int
+    cores: int
+    applications: int
+
+
+@runtime_checkable
+class ClusterEngine(Protocol):
+    """Extends `Engine` for engines whose clusters `lab cluster` can start."""
+
+    cluster_option: str
+    """The option that takes a cluster's address."""
+
+    def cluster_daemons(self, plan: ClusterPlan) -> tuple[Daemon, ...]:
+        """Return the processes of a cluster, the coordinating one first.
+
+        Raises:
+            EngineError: the engine cannot start here.
+        """
+
+    def cluster_address(self, plan: ClusterPlan) -> str:
+        """Return the address that tasks connect to."""
+
+    def cluster_state(self, plan: ClusterPlan) -> ClusterState | None:
+        """Return the state of a started cluster; None: it does not answer yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where a task runs.
+
+    Attributes:
+        kind: of the cluster, e.g. `spark standalone`.
+        cores: that the task has on each node, largest first.
+        processes: of this machine, below which all workers of the task run; empty: they cannot be observed.
+    """
+
+    kind: str
+    cores: tuple[int, ...]
+    processes: tuple[int, ...] = ()
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """Extends `Prepared` for tasks that may run on a cluster."""
+
+    def placement(self) -> Placement | None:
+        """Return where the prepared task runs; None: in processes below the trial's."""

@@ -1,0 +1,301 @@
+"""Connects a task to a Spark cluster, and checks before the task starts that the cluster can run it."""
+
+import os
+import socket
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+from pyspark import BarrierTaskContext, SparkContext, cloudpickle
+from pyspark.errors import PySparkException
+
+from streamlab.engines.clusters import Placement
+from streamlab.engines.errors import EngineError
+from streamlab.engines.protocol import Task
+from streamlab.engines.spark import node_probe
+from streamlab.engines.spark.node_probe import NodeReport
+from streamlab.engines.spark.standalone import worker_processes
+from streamlab.engines.spark.workloads import MASTERS, SparkOptions
+from streamlab.workloads.default_folders import SHARED_VARIABLE
+from streamlab.workloads.references import file_of
+
+CONNECT_TIMEOUT_S = 5.0
+ANSWER_TIMEOUT_S = 10
+EXECUTORS_TIMEOUT_S = 60.0
+"""A loaded machine takes long; what the cluster lacks is known before (`master_check`)."""
+PROBE_TIMEOUT_S = 60.0
+_LOOK_S = 0.1
+_SCHEME = "spark://"
+_KINDS = dict(zip(MASTERS, ("spark standalone", "yarn", "kubernetes"), strict=True))
+_PACKAGES = ("numpy", "pandas", "pyarrow", "pyspark")
+"""Packages that Python tasks need; the lab's own code travels with the task."""
+
+
+def settings_of(options: SparkOptions, master: str, workers: int) -> dict[str, str]:
+    """Return the settings of a session on a cluster; of standalone ones, after a connection to the master.
+
+    Raises:
+        EngineError: nothing listens at the master's address.
+    """
+    settings = {
+        "spark.cores.max": str(workers),
+        "spark.executor.memory": f"{options.executor_memory_mb}m",
+        "spark.rpc.askTimeout": f"{ANSWER_TIMEOUT_S}s",
+    }
+    if not master.startswith(_SCHEME):
+        return settings
+    # The driver listens where executors can reach it: at its own end of a connection to the master.
+    address = _connect(master)
+    return settings | {"spark.driver.host": address, "spark.driver.bindAddress": address}
+
+
+def _connect(master: str) -> str:
+    reasons = []
+    for host, port in _addresses(master):
+        try:
+            with socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_S) as connection:
+                return str(connection.getsockname()[0])
+        except OSError as error:
+            reasons.append(f"{host}:{port}: {error.strerror or error}")
+    raise EngineError(
+        f"no Spark master answers at {master} ({'; '.join(reasons)}); "
+        "check the address, or start a cluster here: lab cluster up --engine spark"
+    )
+
+
+def _addresses(master: str) -> list[tuple[str, int]]:
+    addresses = []
+    for address in master.removeprefix(_SCHEME).split(","):
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise EngineError(f"option master is {master!r}; it must be spark://HOST:PORT")
+        addresses.append((host, int(port)))
+    return addresses
+
+
+def master_check(options: SparkOptions, master: str, workers: int) -> Callable[[Any], None]:
+    """Return a function of a Java gateway's view that checks the resources of a standalone cluster.
+
+    The function raises EngineError with what is lacking.
+    """
+
+    def check(jvm: Any) -> None:
+        if not master.startswith(_SCHEME):
+            return
+        nodes, applications = _master_state(jvm, master)
+        lack = lacking(nodes, workers, options.executor_memory_mb, applications)
+        if lack is not None:
+            raise EngineError(f"the Spark cluster at {master} {lack}")
+
+    return check
+
+
+Node = tuple[str, int, int, int, int]
+"""Of a worker: host, cores, free cores, memory and free memory in MB."""
+
+
+def lacking(
+    nodes: Sequence[Node], workers: int, memory_mb: int, applications: Sequence[str]
+) -> str | None:
+    """Return what a cluster lacks to run a task, as a predicate with a remedy; None: nothing."""
+    total = sum(cores for _, cores, _, _, _ in nodes)
+    if total < workers:
+        return (
+            f"has {total} cores on {len(nodes)} workers, and the task needs {workers}; "
+            "use fewer workers, or add some to the cluster"
+        )
+    free = sum(cores for _, _, cores, _, _ in nodes)
+    if free < workers:
+        return (
+            f"has {free} of {total} cores free, and the task needs {workers}: they belong to "
+            f"{', '.join(applications) or 'another application'}; wait, or stop it"
+        )
+    roomy = sum(cores for _, _, cores, _, room in nodes if room >= memory_mb)
+    if roomy < workers:
+        rooms = ", ".join(f"{host} {room} MB" for host, _, _, _, room in nodes)
+        return (
+            f"has {roomy} free cores on workers with {memory_mb} MB of free memory, and the task "
+            f"needs {workers} (free: {rooms}); set option executor_memory_mb"
+        )
+    return None
+
+
+def _master_state(jvm: Any, master: str) -> tuple[list[Node], list[str]]:
+    """Return the workers of a standalone cluster that are alive, and the names of its applications."""
+
+    def companion(name: str) -> Any:
+        return jvm.java.lang.Class.forName(f"{name}$").getField("MODULE$").get(None)
+
+    messages = "org.apache.spark.deploy.DeployMessages$"
+    conf = jvm.org.apache.spark.SparkConf()
+    conf.set("spark.rpc.askTimeout", f"{ANSWER_TIMEOUT_S}s")
+    default = getattr(companion("org.apache.spark.SecurityManager"), "$lessinit$greater$default$3")
+    security = jvm.org.apache.spark.SecurityManager(conf, jvm.scala.Option.empty(), default())
+    environment = jvm.org.apache.spark.rpc.RpcEnv.create(
+        "lab", _connect(master), 0, conf, security, True
+    )
+    try:
+        host, port = _addresses(master)[0]
+        address = jvm.org.apache.spark.rpc.RpcAddress(host, port)
+        reference = environment.setupEndpointRef(address, "Master")
+        reply = jvm.java.lang.Class.forName(f"{messages}MasterStateResponse")
+        state = reference.askSync(
+            companion(f"{messages}RequestMasterState"),
+            companion("scala.reflect.ClassTag").apply(reply),
+        )
+        nodes = [
+            (each.host(), each.cores(), each.coresFree(), each.memory(), each.memoryFree())
+            for each in state.workers()
+            if each.isAlive()
+        ]
+        return nodes, [each.desc().name() for each in state.activeApps()]
+    except Py4JError as error:
+        java = getattr(error, "java_exception", None)
+        raise EngineError(
+            f"what listens at {master} is no Spark master of this version: {java or error}"
+        ) from None
+    finally:
+        environment.shutdown()
+
+
+def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
+    """Wait for the executors, send the lab's code to them, and run a task on all of their cores.
+
+    Raises:
+        EngineError: cores are missing, a node has other versions or does not see a file.
+    """
+    cores = _wait_for_executors(context, task.workers, master)
+    context.addPyFile(str(_zip(task.scratch / "streamlab.zip")))
+    files = _files(task)
+    here = node_probe.versions_here(_PACKAGES)
+    for report in _reports(context, task.workers, files, master):
+        differing = [
+            f"{name} {version} (the driver has {here[name]})"
+            for name, version in report.versions.items()
+            if version != here[name]
+        ]
+        if differing:
+            raise EngineError(
+                f"node {report.node} of {master} has {', '.join(differing)}; install the driver's "
+                "versions there, or set option python to an environment that has them"
+            )
+        if report.unseen:
+            raise EngineError(
+                f"node {report.node} of {master} does not see {report.unseen[0]}; set "
+                f"{SHARED_VARIABLE} to a folder that all nodes see under one path, and put "
+                "datasets and the files of workloads there"
+            )
+    return Placement(
+        kind=next(kind for prefix, kind in _KINDS.items() if master.startswith(prefix)),
+        cores=cores,
+        processes=_observable(context),
+    )
+
+
+def _executors(context: SparkContext) -> dict[str, int]:
+    """Return the cores of each executor, by host and port."""
+    summaries = context._jsc.sc().statusStore().executorList(True)
+    executors = (summaries.apply(place) for place in range(summaries.size()))
+    return {each.hostPort(): each.totalCores() for each in executors if each.id() != "driver"}
+
+
+def _wait_for_executors(context: SparkContext, workers: int, master: str) -> tuple[int, ...]:
+    """Return the cores on each node, largest first, once there are enough."""
+    deadline = time.monotonic() + EXECUTORS_TIMEOUT_S
+    while sum((executors := _executors(context)).values()) < workers:
+        if time.monotonic() > deadline:
+            raise EngineError(
+                f"the cluster at {master} gave {sum(executors.values())} of {workers} cores within "
+                f"{EXECUTORS_TIMEOUT_S:g} s; see the logs of its workers: an executor may not "
+                "start there, or may not reach this machine"
+            )
+        time.sleep(_LOOK_S)
+    nodes: dict[str, int] = {}
+    for address, cores in executors.items():
+        host = address.rpartition(":")[0]
+        nodes[host] = nodes.get(host, 0) + cores
+    return tuple(sorted(nodes.values(), reverse=True))
+
+
+def _reports(
+    context: SparkContext, workers: int, files: Sequence[tuple[str, int]], master: str
+) -> list[NodeReport]:
+    """Return a report of each core; all run at the same time, so that no node is left out."""
+    probe, packages = node_probe.inspect_node, _PACKAGES
+
+    def inspect(rows: object) -> list[Mapping[str, Any]]:
+        BarrierTaskContext.get().barrier()
+        return [probe(packages, files)]
+
+    cloudpickle.register_pickle_by_value(node_probe)  # type: ignore[no-untyped-call]  # pyspark's gap
+    timer = threading.Timer(PROBE_TIMEOUT_S, context.cancelAllJobs)
+    timer.start()
+    try:
+        rows = context.parallelize(range(workers), workers).barrier().mapPartitions(inspect)
+        return [NodeReport(**row) for row in rows.collect()]
+    except (PySparkException, Py4JError) as error:
+        raise EngineError(
+            f"the cluster at {master} cannot run the lab's Python tasks: {_reason(str(error))}; "
+            "option python names the Python of its nodes"
+        ) from None
+    finally:
+        timer.cancel()
+        cloudpickle.unregister_pickle_by_value(node_probe)  # type: ignore[no-untyped-call]  # pyspark's gap
+
+
+def _reason(message: str) -> str:
+    """Return the line of an error in a Python task that says most."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("at ")]  # Java's stack
+    for sign in ("Cannot run program", "Error"):
+        for line in reversed(lines):
+            if sign in line:
+                return line[:500]
+    return (lines or ["no reason was reported"])[0][:500]
+
+
+def _files(task: Task) -> list[tuple[str, int]]:
+    """Return the files that nodes must see, with their sizes."""
+    mark = task.scratch / "visible"
+    mark.write_text("1", encoding="ascii")
+    source = file_of(task.workload.found_by)
+    streams = (stream.path.absolute() for stream in task.dataset.streams)
+    paths = [mark, *streams, *([] if source is None else [source.absolute()])]
+    return [(str(path), path.stat().st_size) for path in paths]
+
+
+def _zip(path: Path) -> Path:
+    """Write the lab's Python code that tasks may import, with its entry points, as a package for `sys.path`."""
+    root = _folder("streamlab")
+    described = metadata.distribution("stream-lab")
+    name = f"stream_lab-{described.version}.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in (root / "__init__.py", root / "engine.py"):
+            archive.write(file, f"streamlab/{file.name}")
+        for package in ("engines", "workloads"):
+            folder = _folder(f"streamlab.{package}")
+            for file in sorted(folder.rglob("*.py")):
+                archive.write(file, str(Path("streamlab", package, file.relative_to(folder))))
+        for text in ("METADATA", "entry_points.txt"):
+            archive.writestr(f"{name}/{text}", described.read_text(text) or "")
+    return path
+
+
+def _folder(package: str) -> Path:
+    spec = find_spec(package)
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def _observable(context: SparkContext) -> tuple[int, ...]:
+    """Return the processes of this machine below which all executors run; empty: some run elsewhere."""
+    found = worker_processes(context.applicationId)
+    if len(found) < len(_executors(context)):
+        return ()
+    return tuple(sorted({parent for parent in found.values() if parent != os.getpid()}))

@@ -1,0 +1,54 @@
+"""Declares `lab cluster`: start, inspect and stop clusters on this machine."""
+
+import click
+
+from streamlab.lab.cli.completion import ENGINES
+from streamlab.lab.cli.output import LazyCommand
+
+_engine = click.option("--engine", required=True, metavar="NAME", help="The engine.", **ENGINES)
+
+
+@click.group(short_help="Start and stop a cluster of an engine on this machine.")
+def cluster() -> None:
+    """Start, inspect and stop a cluster of an engine: real separate processes on this machine."""
+
+
+@cluster.command("up", cls=LazyCommand)
+@_engine
+@click.option("--workers", "-w", type=click.IntRange(1, 250), default=2, show_default=True)
+@click.option(
+    "--cores", type=click.IntRange(min=1), default=1, show_default=True, help="Of each worker."
+)
+@click.option(
+    "--memory-mb",
+    type=click.IntRange(min=512),
+    default=1536,
+    show_default=True,
+    help="Of each worker.",
+)
+@click.option(
+    "--network",
+    type=click.Choice(("loopback", "namespaces")),
+    default="loopback",
+    show_default=True,
+    help="Addresses of the workers: 127.0.0.2 and up, or network namespaces, which need root.",
+)
+def cluster_up() -> None:
+    """Start a cluster and print its address, the last line of the output.
+
+    Its logs and scratch files lie in one folder (environment: LAB_CLUSTERS) until `lab cluster
+    down`. The engine's option for this address is `master` on Spark:
+
+    lab run event_window --engine spark/batch --option spark.master=ADDRESS
+    """
+
+
+@cluster.command("status", cls=LazyCommand)
+def cluster_status() -> None:
+    """Show the clusters that were started, and their workers."""
+
+
+@cluster.command("down", cls=LazyCommand)
+@_engine
+def cluster_down() -> None:
+    """End all processes of a cluster, and remove its folder."""

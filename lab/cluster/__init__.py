@@ -1,0 +1,1 @@
+"""Starts, inspects and stops clusters of an engine's processes on this machine."""

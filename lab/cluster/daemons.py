@@ -1,0 +1,208 @@
+"""Starts the daemons of a cluster, waits for its workers, and stops all processes.
+
+Each daemon leads a session of its own, so that stopping finds every process that it started, also if it has died.
+"""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from streamlab.engines.clusters import ClusterEngine, ClusterPlan, ClusterState, Daemon
+from streamlab.engines.protocol import Engine
+from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.cluster.network import (
+    Network,
+    create_namespaces,
+    free_ports,
+    loopback,
+    remove_namespaces,
+)
+from streamlab.lab.cluster.record import (
+    ClusterRecord,
+    StartedDaemon,
+    folder_of,
+    read_record,
+    write_record,
+)
+from streamlab.lab.errors import ClusterError
+from streamlab.lab.host.git import environment
+from streamlab.lab.isolate.process import last_lines
+
+START_TIMEOUT_S = 60.0
+MOST_STARTS = 3
+"""On a loaded machine, a daemon may give up while it starts; it is started again."""
+STOP_TIMEOUT_S = 10.0
+LOOPBACK, NAMESPACES = "loopback", "namespaces"
+_LOOK_S = 0.2
+
+
+def cluster_engine(name: str) -> ClusterEngine:
+    """Return an engine whose clusters can be started here.
+
+    Raises:
+        ClusterError: it has none.
+    """
+    engine: Engine = find_engine(name)
+    if not isinstance(engine, ClusterEngine):
+        raise ClusterError(f"engine {name} has no clusters that the lab can start")
+    return engine
+
+
+def start_cluster(
+    name: str, *, workers: int, cores: int, memory_mb: int, network: str
+) -> ClusterRecord:
+    """Start a cluster of an engine and wait until all workers have joined.
+
+    Args:
+        name: of the engine.
+        workers: number of worker processes.
+        cores: that each worker offers.
+        memory_mb: that each worker offers to the engine's processes.
+        network: LOOPBACK or NAMESPACES.
+
+    Raises:
+        ClusterError: the engine has a cluster already, or a daemon does not start; no process is left.
+        EngineError: the engine cannot start here.
+    """
+    engine = cluster_engine(name)
+    running = read_record(name)
+    if running is not None:
+        raise ClusterError(
+            f"a cluster of {name} exists, at {running.address}; "
+            f"stop it first: lab cluster down --engine {name}"
+        )
+    folder = folder_of(name)
+    shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was killed
+    folder.mkdir(parents=True)
+    addresses = loopback(workers) if network == LOOPBACK else create_namespaces(name, workers)
+    plan = ClusterPlan(
+        folder=folder,
+        host=addresses.host,
+        ports=free_ports(addresses.host),
+        worker_hosts=addresses.workers,
+        cores=cores,
+        memory_mb=memory_mb,
+    )
+    record = ClusterRecord(
+        engine=name,
+        address=engine.cluster_address(plan),
+        plan=plan,
+        namespaces=addresses.namespaces,
+    )
+    try:
+        write_record(record)
+        return _start(engine, record, addresses)
+    except BaseException:
+        stop_cluster(read_record(name) or record)
+        raise
+
+
+def _start(engine: ClusterEngine, record: ClusterRecord, network: Network) -> ClusterRecord:
+    first, *others = engine.cluster_daemons(record.plan)
+    deadline = time.monotonic() + START_TIMEOUT_S
+    starts: dict[str, int] = {}
+
+    def begin(record: ClusterRecord, daemon: Daemon) -> ClusterRecord:
+        starts[daemon.name] = starts.get(daemon.name, 0) + 1
+        started = _start_daemon(record.plan.folder, daemon, network)
+        rest = (each for each in record.daemons if each.name != daemon.name)
+        record = msgspec.structs.replace(record, daemons=(*rest, started))
+        write_record(record)
+        return record
+
+    def wait(record: ClusterRecord, until: Callable[[ClusterState], bool]) -> ClusterRecord:
+        while (state := engine.cluster_state(record.plan)) is None or not until(state):
+            for daemon in (first, *others):
+                process = next((each for each in record.daemons if each.name == daemon.name), None)
+                if process is not None and not is_alive(process):
+                    if starts[daemon.name] == MOST_STARTS:
+                        raise _failure(record, daemon, f"ended {MOST_STARTS} times as it started")
+                    record = begin(record, daemon)
+            if time.monotonic() > deadline:
+                daemon = first if state is None else others[-1]
+                raise _failure(record, daemon, f"was not ready within {START_TIMEOUT_S:g} s")
+            time.sleep(_LOOK_S)
+        return record
+
+    record = wait(begin(record, first), lambda state: True)
+    for daemon in others:
+        record = begin(record, daemon)
+    return wait(record, lambda state: state.workers == len(others))
+
+
+def _start_daemon(folder: Path, daemon: Daemon, network: Network) -> StartedDaemon:
+    command: Sequence[str] = daemon.command
+    if network.namespaces and daemon.host in network.workers:
+        namespace = network.namespaces[network.workers.index(daemon.host)]
+        command = ("ip", "netns", "exec", namespace, *command)
+    with _log(folder, daemon).open("ab") as log:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=environment() | dict(daemon.environment),
+            cwd=folder,
+        )
+    started = psutil.Process(process.pid).create_time()
+    return StartedDaemon(name=daemon.name, pid=process.pid, started=started)
+
+
+def _log(folder: Path, daemon: Daemon) -> Path:
+    return folder / f"{daemon.name}.log"
+
+
+def _failure(record: ClusterRecord, daemon: Daemon, what: str) -> ClusterError:
+    lines = " / ".join(last_lines(_log(record.plan.folder, daemon), 3)) or "nothing"
+    return ClusterError(
+        f"the {daemon.name} of the cluster of {record.engine} {what}; its last words: {lines}"
+    )
+
+
+def is_alive(daemon: StartedDaemon) -> bool:
+    """Return whether a daemon's process runs."""
+    try:
+        process = psutil.Process(daemon.pid)
+        return process.create_time() == daemon.started and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def stop_cluster(record: ClusterRecord) -> None:
+    """End all processes of a cluster, and remove its namespaces and its folder.
+
+    Raises:
+        ClusterError: a process cannot be ended.
+    """
+    for force in (False, True):
+        processes = _processes(record)
+        for process in processes:
+            with suppress(psutil.Error):
+                process.kill() if force else process.terminate()
+        _, left = psutil.wait_procs(processes, timeout=STOP_TIMEOUT_S)
+    if left:
+        pids = ", ".join(str(process.pid) for process in left)
+        raise ClusterError(f"processes of the cluster of {record.engine} cannot be ended: {pids}")
+    remove_namespaces(record.engine, record.namespaces)
+    shutil.rmtree(record.plan.folder, ignore_errors=True)
+
+
+def _processes(record: ClusterRecord) -> list[psutil.Process]:
+    """Return the processes in the sessions of a cluster's daemons."""
+    begin = {daemon.pid: daemon.started for daemon in record.daemons}
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, ProcessLookupError):
+            session = os.getsid(process.pid)
+            # A session ID is free again when its last process has ended: older processes are not ours.
+            if session in begin and process.create_time() >= begin[session]:
+                found.append(process)
+    return found

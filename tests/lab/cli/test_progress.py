@@ -1,0 +1,61 @@
+"""What long commands print on standard error that is no terminal: lines with the time that is left."""
+
+import pytest
+
+from streamlab.lab.cli import EXIT_OK, call, progress
+from streamlab.lab.cli.progress import announce, time_text
+from streamlab.workloads.model.check import check
+from streamlab.workloads.registry import workload
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test sets."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_long_step_leaves_a_line_now_and_then_and_one_at_its_end(clock, capfd):
+    with announce("laws of it") as show:
+        for clock[0], done in ((1, 10), (6, 20), (8, 90), (11.5, 99), (17, 100)):
+            show("C1", done, 100)
+    assert capfd.readouterr().err.splitlines() == [
+        "laws of it: C1, 20%, about 24 s left",  # 80 of 100 at 20 in 6 s
+        "laws of it: C1, 99%",
+        "laws of it: C1, 100%",
+        "laws of it: 17.0 s",
+    ]
+
+
+def test_a_quiet_step_prints_nothing(clock, capfd):
+    with announce("laws of it", quiet=True) as show:
+        clock[0] = 20
+        show("C1", 10, 100)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(119, "119 s"), (600, "10 min"), (9000, "2.5 h")])
+def test_times_are_in_the_largest_fitting_unit(seconds, text):
+    assert time_text(seconds) == text
+
+
+def test_the_check_counts_histories_up_to_the_last_law():
+    seen = []
+    program = workload("wordcount").program
+    report = check(program, examples=5, progress=lambda *call: seen.append(call))
+    laws, histories, totals = zip(*seen, strict=True)
+    assert tuple(dict.fromkeys(laws)) == report.checked
+    assert [*histories] == sorted(histories) and set(totals) == {5 * len(report.checked)}
+    assert histories[0] == 0 and histories[-1] >= 5 * (len(report.checked) - 1)
+
+
+@pytest.mark.parametrize(("options", "lines"), [((), 1), (("-q",), 0)])
+def test_the_command_shows_the_progress_of_its_laws(options, lines, monkeypatch, capfd):
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0)
+    assert call(["check", "linear_road_pos_rep", "--examples", "3", *options]) == EXIT_OK
+    captured = capfd.readouterr()
+    assert "laws x 3 histories" in captured.out
+    assert bool(captured.err.count("laws of linear_road_pos_rep: order for pos_rep, 0%")) == bool(
+        lines
+    )

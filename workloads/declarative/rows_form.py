@@ -1,0 +1,106 @@
+"""Reads the function of a flat map: the rows that it yields for a row."""
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streamlab.workloads.declarative.class_form import row_columns, types_of_row
+from streamlab.workloads.declarative.declaration import Column
+from streamlab.workloads.declarative.input_columns import TEXT_ID, InputColumns
+from streamlab.workloads.declarative.result_types import result_types
+from streamlab.workloads.declarative.user_functions import (
+    UserFunction,
+    emitting,
+    read_function,
+    yielded_names,
+)
+from streamlab.workloads.model.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsForm:
+    """What a function that yields rows declares.
+
+    Attributes:
+        give: `give(t, out)`, which emits the rows.
+        reads: columns of the row.
+        output: the columns of the rows that it yields.
+    """
+
+    name: str
+    give: Callable[[Any, Any], None]
+    reads: tuple[Column, ...]
+    output: tuple[Column, ...]
+
+
+def read_rows(function: object, most: int, columns: InputColumns) -> RowsForm:
+    """Return what a function of a row that yields at most `most` rows declares.
+
+    Raises:
+        ModelError: it yields no rows, or one of its parts cannot be compiled.
+    """
+    if getattr(function, "__name__", "") == "<lambda>":
+        raise ModelError(
+            "lab.flat_map: the function is a lambda; write def, with yield for each row"
+        )
+    user = read_function(function, "function", 1)
+    yielded_names(user)
+    (row,) = user.parameters
+    reads = tuple(row_columns(user, row, columns))
+    types = result_types(user, types_of_row(reads))
+    known = {f"{row}.{column.name}": column for column in reads}
+    known[f"{row}.ts"] = Column(name="ts", dtype=types_of_row(())["ts"], is_time=True)
+    output = [
+        _meaning(user, known, Column(name=name, dtype=dtype), columns)
+        for name, dtype in types.items()
+    ]
+    return RowsForm(
+        name=user.function.__name__,
+        give=emitting(user, (), {}, (), most=most),
+        reads=reads,
+        output=tuple(output),
+    )
+
+
+def _meaning(
+    user: UserFunction, known: dict[str, Column], column: Column, columns: InputColumns
+) -> Column:
+    """Return a column with the dictionary or the time that all its values have.
+
+    Raises:
+        ModelError: some values are texts, and others numbers or texts that are numbered apart.
+    """
+    values = [
+        value
+        for node in ast.walk(user.tree)
+        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Dict)
+        for key, value in zip(node.value.keys, node.value.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == column.name
+    ]
+    parts = [known.get(ast.unparse(value)) for value in _parts(values)]
+    texts = sorted({part.dictionary for part in parts if part is not None and part.dictionary})
+    if not texts:
+        return replace(column, is_time=all(part is not None and part.is_time for part in parts))
+    if not all(part is not None and part.dictionary for part in parts):
+        raise ModelError(
+            f"{user.place(values[0])}: {column.name} is a number and a text of {', '.join(texts)}; yield "
+            "texts only, each from a column"
+        )
+    if len(texts) > 1 and not columns.share(texts):
+        raise ModelError(
+            f"{user.place(values[0])}: {column.name} is a text of {', '.join(texts)}, which the input, a "
+            "workload, has numbered apart; make this the first step, which reads the table"
+        )
+    return replace(column, dtype=TEXT_ID, dictionary=texts[0])
+
+
+def _parts(values: Sequence[ast.expr]) -> list[ast.expr]:
+    """Return expressions, each `a if condition else b` as two."""
+    parts: list[ast.expr] = []
+    for value in values:
+        if isinstance(value, ast.IfExp):
+            parts += _parts([value.body, value.orelse])
+        else:
+            parts.append(value)
+    return parts
