@@ -17,6 +17,7 @@ import numpy as np
 
 from streamlab.engines import environment
 from streamlab.engines.conditions import MEMORY, PYTHON, RECORD, WHOLE, Conditions
+from streamlab.engines.declared_queries import generated_plan
 from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.options import OptionError, check_options
@@ -31,7 +32,8 @@ from streamlab.engines.protocol import (
     Variant,
 )
 from streamlab.engines.recording import OpenRun, measured
-from streamlab.workloads.model import Columns, Input, Program
+from streamlab.workloads.declarative.declaration import Declaration
+from streamlab.workloads.model import Columns, Input, Program, Workload
 from streamlab.workloads.model.errors import place_of
 from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
@@ -125,6 +127,14 @@ class BaseEngine(ABC):
         """Return PIP1 to PIP3 as not declared."""
         unstated = Property(holds=False, why=f"engine {self.name} declares no properties")
         return {"PIP1": unstated, "PIP2": unstated, "PIP3": unstated}
+
+    def query_text(self, workload: Workload, variant: str) -> str | None:
+        """Return the text of the query that a variant runs for a workload; None: it runs no query."""
+        return None
+
+    def generated_plan(self, declaration: Declaration) -> str:
+        """Return that the query of a declaration is generated, and what is slow because of that."""
+        return generated_plan(declaration)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Return None: the engine takes no load, or takes it from a virtual source."""

@@ -5,7 +5,7 @@ An engine of tables generates its query: the steps in the engine's folder, the e
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,13 +14,13 @@ import numpy as np
 from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
 from streamlab.engines.protocol import Variant
 from streamlab.workloads.declarative.declaration import (
-    COUNT,
     SLIDING,
     Aggregate,
     Column,
     Declaration,
     DeduplicateStep,
     Function,
+    JoinStep,
     TopStep,
     WindowStep,
 )
@@ -80,6 +80,11 @@ def untranslatable(workload: Workload) -> str | None:
             "declare it (lab.window, lab.session, lab.top, ...), or run it on an engine for any program"
         )
     for part in declaration.steps():
+        if isinstance(part.step, JoinStep):
+            return (
+                f"cannot translate the join {part.name}; run it on an engine for any program: reference, "
+                "multicore, spark"
+            )
         if part.user_functions:
             return (
                 f"cannot translate the Python functions of {part.name}; use named aggregates "
@@ -97,7 +102,7 @@ def untranslatable(workload: Workload) -> str | None:
                 )
         if isinstance(part.step, WindowStep):
             for name, aggregate in (part.step.result or {}).items():
-                if aggregate.exact and _is_float(aggregate, part):
+                if aggregate.exact and is_float(aggregate, part):
                     return (
                         f"cannot translate {part.name}: no query adds floats exactly ({name}); drop "
                         "exact=True: the sum is then added in the order of the rows"
@@ -105,10 +110,13 @@ def untranslatable(workload: Workload) -> str | None:
     return None
 
 
-def generated_plan(declaration: Declaration) -> str:
-    """Return that a query is generated, and what a query written by hand could do faster."""
-    costs = [f"{part.name} {cost}" for part in declaration.steps() for cost in _costs(part)]
-    slow = "; a query written by hand may be faster: " + ", ".join(costs) if costs else ""
+def generated_plan(
+    declaration: Declaration, costs: Callable[[Declaration], Iterable[str]] | None = None
+) -> str:
+    """Return that a query is generated, and what a query written by hand could do faster: the `costs` of each step."""
+    of_step = costs or _costs
+    named = [f"{part.name} {cost}" for part in declaration.steps() for cost in of_step(part)]
+    slow = "; a query written by hand may be faster: " + ", ".join(named) if named else ""
     return f"the query is generated from the declaration{slow}"
 
 
@@ -122,7 +130,7 @@ def _costs(part: Declaration) -> Iterator[str]:
         yield f"copies each row into its {-(-step.size // step.advance)} windows"
     named = (step.result or {}).values()
     if adds_in_order(part) and any(
-        aggregate.function in (Function.SUM, Function.MEAN) and _is_float(aggregate, part)
+        aggregate.function in (Function.SUM, Function.MEAN) and is_float(aggregate, part)
         for aggregate in named
     ):
         yield "adds floats one by one, in the order of the rows"
@@ -130,7 +138,8 @@ def _costs(part: Declaration) -> Iterator[str]:
         yield "sorts the values of each window for a percentile"
 
 
-def _is_float(aggregate: Aggregate, part: Declaration) -> bool:
+def is_float(aggregate: Aggregate, part: Declaration) -> bool:
+    """Return whether an aggregate of a step takes floats."""
     value = value_of_aggregate(aggregate, part, _ANY)
     return value is not None and value.dtype == FLOAT
 
@@ -143,6 +152,7 @@ class Dialect:
         column: returns the text of a column.
         number: returns the text of a constant.
         integer: a Boolean as 0 or 1.
+        dividend: a whole number that is divided.
         divisor: a constant that divides.
         both, either, negation: the logical operators.
         equal, unequal: the comparisons that languages write in different ways.
@@ -152,7 +162,8 @@ class Dialect:
     column: Callable[[str], str]
     number: Callable[[int | float | bool], str]
     integer: str
-    divisor: str
+    dividend: str = "{}"
+    divisor: str = "{}"
     both: str
     either: str
     negation: str
@@ -165,7 +176,6 @@ _ANY = Dialect(
     column=str,
     number=repr,
     integer="{}",
-    divisor="{}",
     both="and",
     either="or",
     negation="not {}",
@@ -205,13 +215,6 @@ class Translated:
         return self.text
 
 
-def keeps_rows(declaration: Declaration) -> bool:
-    """Return whether a step is on rows, in their total order, and not on windows of time."""
-    step = declaration.step
-    in_time = isinstance(step, WindowStep) and step.kind != COUNT
-    return not in_time and not isinstance(step, TopStep)
-
-
 def order_of_windows(declaration: Declaration) -> tuple[str, ...]:
     """Return the columns that order the outputs of a step on windows of time."""
     return ("ts", *declaration.keys, *(("rank",) if isinstance(declaration.step, TopStep) else ()))
@@ -219,7 +222,7 @@ def order_of_windows(declaration: Declaration) -> tuple[str, ...]:
 
 def adds_in_order(declaration: Declaration) -> bool:
     """Return whether the model fixes the order in which a step adds floats."""
-    return declaration.before is None or keeps_rows(declaration)
+    return declaration.before is None or declaration.on_rows
 
 
 def columns_before(declaration: Declaration) -> tuple[Column, ...]:
@@ -263,8 +266,11 @@ class _Translator:
             sign = _ARITHMETIC[type(node.op)]
             is_float = isinstance(node.op, ast.Div) or FLOAT in (left.dtype, right.dtype)
             divides = right.constant is not None and sign == "/"
-            divisor = self._dialect.divisor.format(right.text) if divides else right.text
-            text = f"({left.text} {sign} {divisor})"
+            divisor = dialect.divisor.format(right.text) if divides else right.text
+            dividend = left.text
+            if sign == "/" and left.dtype != FLOAT:
+                dividend = dialect.dividend.format(left.text)
+            text = f"({dividend} {sign} {divisor})"
             return Translated(text=text, dtype=FLOAT if is_float else INT)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             operand = self._number(node.operand)

@@ -10,7 +10,7 @@ import numpy as np
 
 from streamlab.engines.base import BatchEngine
 from streamlab.engines.conditions import DECODING, FILE, MEMORY, READING, WHOLE, Conditions
-from streamlab.engines.declared_queries import GENERATED, generated_plan
+from streamlab.engines.declared_queries import GENERATED
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import Property, Task, Variant
 from streamlab.workloads.datasets import pa
@@ -161,5 +161,5 @@ class TableEngine(BatchEngine):
         threads = "one thread" if task.workers == 1 else f"{task.workers} threads"
         plan = f"{self.name}: the whole input at once, {threads}"
         if task.variant == GENERATED:
-            plan += f"; {generated_plan(task.workload.declaration)}"
+            plan += f"; {self.generated_plan(task.workload.declaration)}"
         return plan

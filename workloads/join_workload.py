@@ -14,7 +14,9 @@ from streamlab.workloads.datasets.tables import Table, TableSet
 from streamlab.workloads.datasets.tables.header_types import DTYPES, read_header
 from streamlab.workloads.datasets.tables.lateness import KEEP
 from streamlab.workloads.datasets.tables.table import START
+from streamlab.workloads.datasets.tables.table_reader import KEYS
 from streamlab.workloads.datasets.times.duration import parse_duration
+from streamlab.workloads.declarative.declaration import Column, Declaration, JoinStep
 from streamlab.workloads.join_program import (
     LEFT,
     MATCHED,
@@ -150,8 +152,33 @@ def join(
             TableSet(by_kind=tables),
             name=name or name_of_file(file) or program.name,
             output=output,
+            declaration=_declaration(shape, how, key_type is None, program.output, unit),
         ),
         title=title or f"{how} join of {sides[LEFT].label} and {sides[RIGHT].label}",
+    )
+
+
+def _declaration(
+    shape: JoinShape, how: How, text_key: bool, output: np.dtype[np.void], unit: str
+) -> Declaration:
+    """Return what the columns of the output hold, so that other steps can read it."""
+    dictionaries = {f.name: f.name for f in shape.fields if f.text}
+    if how == "asof" or text_key:
+        dictionaries[shape.key] = KEYS if how == "asof" else shape.key
+    times = {"ts", *(f.name for f in shape.fields if f.time)}
+    columns = tuple(
+        Column(name=n, dtype=output[n], dictionary=dictionaries.get(n), is_time=n in times)
+        for n in output.names or ()
+    )
+    return Declaration(
+        name=shape.name,
+        step=JoinStep(how=how),
+        keys=(),
+        where=None,
+        reads=(),
+        output=columns,
+        user_functions=False,
+        unit=unit,
     )
 
 

@@ -12,7 +12,6 @@ from streamlab.engines.declared_queries import (
     Dialect,
     Translated,
     adds_in_order,
-    keeps_rows,
     nan_columns,
     order_of_windows,
     translate_expression,
@@ -73,7 +72,6 @@ SQL = Dialect(
     column=_quote,
     number=_number,
     integer="{}::BIGINT",
-    divisor="{}",
     both="AND",
     either="OR",
     negation="(NOT {})",
@@ -89,10 +87,11 @@ def generate(declaration: Declaration) -> list[str]:
     steps = declaration.steps()
     for number, part in enumerate(steps, start=1):
         source = f"step_{number - 1}" if number > 1 else EVENTS
-        tables += _Step(part, source, f"step_{number}").tables()
+        numbers = not part.on_rows and any(step.on_rows for step in steps[number : number + 1])
+        tables += _Step(part, source, f"step_{number}", numbers).tables()
     columns = [_quote(column.name) for column in declaration.output]
     order = ORDER
-    if not keeps_rows(declaration):
+    if not declaration.on_rows:
         names = order_of_windows(declaration)
         order = ", ".join(name if name in ("ts", "rank") else _quote(name) for name in names)
     recursive = "RECURSIVE " if any("UNION ALL\n" in table for table in tables) else ""
@@ -105,11 +104,15 @@ def generate(declaration: Declaration) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Writes one step: the table `name` from the table `source`."""
+    """Writes one step: the table `name` from the table `source`.
+
+    With `numbers`, windows have the columns that order rows of equal time, for a step on rows.
+    """
 
     declaration: Declaration
     source: str
     name: str
+    numbers: bool
 
     def tables(self) -> list[str]:
         """Return the common table expressions of the step; the last one is its output."""
@@ -123,7 +126,7 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return [self._alert(step)]
-        assert isinstance(step, SelectStep), "untranslatable refuses functions of the user"
+        assert isinstance(step, SelectStep), "joins and functions of the user are refused"
         return [self._select(step)]
 
     def _table(self, text: str, name: str | None = None) -> str:
@@ -200,12 +203,16 @@ class _Step:
             return f"{begin} + {size}"
         return f"unnest(range({begin}, ts - {size}, -{advance})) + {size}"
 
+    def _end(self, row: str = "0") -> str:
+        """The time of windows, with their place among those of equal time and key if needed."""
+        return f"end_ AS ts, 0 AS src, {row} AS row" if self.numbers else "end_ AS ts"
+
     def _time_window(self, step: WindowStep) -> str:
         boundary = self._boundary(step.size, step.advance)
         after = step.closes_after
         taken = "" if after is None else f" AND ts + {LATE_BY} < end_ + {after}"
         return self._table(
-            f"SELECT end_ AS ts, {self._key}{self._aggregates(step, self._row_order)}\n"
+            f"SELECT {self._end()}, {self._key}{self._aggregates(step, self._row_order)}\n"
             f"FROM (\n{_indent(f'SELECT *, {boundary} AS end_ FROM {self._from}')}\n)\n"
             f"WHERE end_ <= {WATERMARK}{taken}\n"
             f"GROUP BY {self._key}end_"
@@ -230,7 +237,7 @@ class _Step:
         )
         outputs = ", ".join(_quote(column.name) for column in self.declaration.output[1:])
         return self._table(
-            f"SELECT end_ AS ts, {outputs}\n"
+            f"SELECT {self._end()}, {outputs}\n"
             f"FROM (\n{_indent(sessions)}\n)\n"
             "-- A later session of the key ends a session, and so does the end of a window of the pause.\n"
             f"QUALIFY end_ <= {WATERMARK} OR session_ < max(session_) OVER ({self._per_key().strip()})"
@@ -260,7 +267,7 @@ class _Step:
             f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE end_ <= {WATERMARK}"
         )
         return self._table(
-            f"SELECT end_ AS ts, {self._key}rank_ AS rank, {_quote(step.by)}, {others}ts AS at\n"
+            f"SELECT {self._end('rank_')}, {self._key}rank_ AS rank, {_quote(step.by)}, {others}ts AS at\n"
             f"FROM (\n{_indent(ranked)}\n)\n"
             f"WHERE rank_ <= {step.most}"
         )

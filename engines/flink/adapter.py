@@ -1,14 +1,16 @@
 """Adapts Flink to the engine protocol: one job on a cluster in a Java process of the trial."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import ClassVar
 
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.conditions import MEMORY, RECORD, Conditions
+from streamlab.engines.declared_queries import GENERATED, generated_plan, generated_variant
 from streamlab.engines.flink import files
 from streamlab.engines.flink.build import ENVIRONMENT
+from streamlab.engines.flink.generated import costs, generate, refuse
 from streamlab.engines.flink.process import FlinkProcess, measure_ceiling, network_mb
 from streamlab.engines.flink.workloads import (
     SHAPES,
@@ -18,7 +20,8 @@ from streamlab.engines.flink.workloads import (
     properties,
 )
 from streamlab.engines.protocol import Measured, Property, Task, Variant
-from streamlab.workloads.model import Columns, DGSProgram, Input, Query
+from streamlab.workloads.declarative.declaration import Declaration
+from streamlab.workloads.model import Columns, DGSProgram, Input, Query, Workload
 
 ROW_BYTES = 48
 """Memory per row of an answer in Java."""
@@ -58,6 +61,13 @@ class FlinkEngine(BaseEngine):
             conditions=_CONDITIONS,
             options=ManualOptions,
         ),
+        replace(
+            generated_variant("SQL", label="Flink"),
+            summary="Flink SQL generated from a declared workload (lab.window, lab.top, ...); streaming mode",
+            conditions=_CONDITIONS,
+            options=AutomaticOptions,
+            generates=refuse,
+        ),
     )
     queries = SHAPES
     most_workers = None
@@ -68,6 +78,8 @@ class FlinkEngine(BaseEngine):
         """Refuse loads of queries, RocksDB for programs without Flink state, and too many trees."""
         if task.load is not None and not isinstance(task.workload.program, DGSProgram):
             return "flink takes no offered load for queries of operators: see docs/engines/flink.md"
+        if task.variant == GENERATED:
+            return None
         shape = SHAPES[task.workload.name]
         if flink_options(task).state == "rocksdb" and not shape.keyed_state:
             return (
@@ -86,6 +98,14 @@ class FlinkEngine(BaseEngine):
         """Return the platform-independence properties."""
         return properties(workload, variant)
 
+    def query_text(self, workload: Workload, variant: str) -> str | None:
+        """Return the SQL of a declared workload."""
+        return generate(workload.declaration) if variant == GENERATED else None
+
+    def generated_plan(self, declaration: Declaration) -> str:
+        """Return that the query is generated, and what is slow because of that."""
+        return generated_plan(declaration, costs)
+
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Measure the source, which all variants share; `batch` has no effect."""
         return measure_ceiling()
@@ -103,6 +123,9 @@ class FlinkEngine(BaseEngine):
             **{f"warm_up_rows.{index}": count for index, count in enumerate(rows)},
         }
         files.write_task(task, data, settings, task.scratch)
+        query = self.query_text(task.workload, task.variant)
+        if query is not None:
+            (task.scratch / "query.sql").write_text(query, encoding="utf-8")
         heap_mb = options.heap_mb or 1024 + needed_mb
         process = FlinkProcess(task.scratch, heap_mb=heap_mb, workers=task.workers)
         try:
@@ -126,7 +149,9 @@ class FlinkPrepared:
     def run(self) -> Measured:
         """Start the sources and wait until the sinks have all rows."""
         took_ns, events = self._process.ask("go")
-        plan = self._plan()
+        task, plan = self._task, self._plan()
+        if task.variant == GENERATED:
+            plan += f"; {generated_plan(task.workload.declaration, costs)}"
         counters = {"in_java_ns": float(took_ns)}
         if self._task.load is None:
             return Measured(events=events, plan=plan, counters=counters)
@@ -136,6 +161,9 @@ class FlinkPrepared:
 
     def answer(self) -> Columns:
         """Return all rows, merged over sinks by the events that made them."""
+        if self._task.variant == GENERATED:
+            (parts,) = self._process.ask("answer")
+            return files.query_answer(self._task, self._data, self._folder, parts)
         return files.answer(self._task, self._read())
 
     def close(self) -> None:

@@ -15,7 +15,15 @@ RELEASE = 17
 
 MAIN = "streamlab.Main"
 _CLASSES = "streamlab-classes"
-_JARS = ("flink-dist-*", "log4j-api-*", "log4j-core-*", "log4j-slf4j-impl-*")
+_JARS = (
+    *("flink-dist-*", "log4j-api-*", "log4j-core-*", "log4j-slf4j-impl-*"),
+    *(
+        "flink-table-api-java-uber-*",
+        "flink-table-planner-loader-*",
+        "flink-table-runtime-*",
+        "flink-cep-*",
+    ),
+)
 
 
 def class_path(folder: Path) -> str:

@@ -1,19 +1,21 @@
 """Exchanges files with the Java process: the task, and the answer with the times of a load."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.engines.declared_queries import GENERATED, order_of_windows
 from streamlab.engines.flink.workloads import SHAPES, Shape
 from streamlab.engines.protocol import IntArray, Measured, Task
 from streamlab.engines.recording import OpenRun, measured
+from streamlab.workloads.declarative.declaration import SESSION, Column, Declaration, WindowStep
 from streamlab.workloads.model import Columns, Input, ListColumn, Stream
 from streamlab.workloads.model.streams.total_order import merge
 
-LONG, INT = np.dtype("<i8"), np.dtype("<i4")
+LONG, INT, DOUBLE = np.dtype("<i8"), np.dtype("<i4"), np.dtype("<f8")
 ROW = [
     ("ts", "<i8"),
     ("stream", "<i4"),
@@ -28,7 +30,6 @@ Rows = npt.NDArray[np.void]
 
 def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: Path) -> None:
     """Write the columns of an input and the settings of the job (see Job.java, Stream.java)."""
-    shape = SHAPES[task.workload.name]
     kinds = len(data.alphabet.kinds)
     lines: dict[str, object] = {
         "workload": task.workload.name,
@@ -38,13 +39,18 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
         "streams": len(data.streams),
         "kinds": kinds,
         "keys": data.alphabet.keys,
-        "until": _until(data),
+        "until": until(data),
         **task.workload.query_params,
         **settings,
     }
+    read = task.workload.declaration.steps()[0].reads if task.variant == GENERATED else ()
+    lines["columns"] = ",".join(f"{column.name}:{_type(column)[0]}" for column in read)
     for index, stream in enumerate(data.streams):
         lines[f"kinds_of.{index}"] = ",".join(map(str, stream.kinds))
-        columns = _columns(stream, shape, kinds)
+        if task.variant == GENERATED:
+            columns = _query_columns(stream, read)
+        else:
+            columns = _columns(stream, SHAPES[task.workload.name], kinds)
         if task.load is not None:
             columns["due_ns"] = (task.load.due_ns[index], LONG)
             columns["beat_ts"] = (task.load.heartbeat_ts[index], LONG)
@@ -57,7 +63,7 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
 def write_lines(lines: Mapping[str, object], folder: Path) -> None:
     """Write job.properties (see Job.java)."""
     text = "".join(f"{name}={value}\n" for name, value in lines.items())
-    (folder / "job.properties").write_text(text, encoding="ascii")
+    (folder / "job.properties").write_text(text, encoding="utf-8")
 
 
 def warm_up_rows(data: Input, events: int) -> list[int]:
@@ -80,11 +86,27 @@ def input_bytes(data: Input) -> int:
     return data.events * (LONG.itemsize * 2 + INT.itemsize) + sum(lists) * INT.itemsize
 
 
-def _until(data: Input) -> int:
+def until(data: Input) -> int:
     """Return the last event time at which windows may end: that of the last event, or the time before the cut."""
     if data.until_ts is not None:
         return data.until_ts - 1
     return max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=-1)
+
+
+def _type(column: Column) -> tuple[str, np.dtype[Any]]:
+    """Return the type of a column in the table of a query, and that in its file (see Sql.java)."""
+    if column.dtype.kind == "f":
+        return "double", DOUBLE
+    return ("boolean", INT) if column.dtype.kind == "b" else ("long", LONG)
+
+
+def _query_columns(
+    stream: Stream, read: Sequence[Column]
+) -> dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]]:
+    columns: dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]] = {"ts": (stream.ts, LONG)}
+    for number, column in enumerate(read):
+        columns[f"column.{number}"] = np.asarray(stream.payload[column.name]), _type(column)[1]
+    return columns
 
 
 def _columns(
@@ -144,6 +166,43 @@ def answer(task: Task, rows: Rows) -> Columns:
     output = task.workload.program.output
     fields = {"ts": "ts", **SHAPES[task.workload.name].answer}
     return {name: rows[fields[name]].astype(output[name]) for name in output.names or ()}
+
+
+def query_answer(task: Task, data: Input, folder: Path, parts: int) -> Columns:
+    """Return the columns of the answer of a generated query, in order (see Sql.java)."""
+    declaration = task.workload.declaration
+    assert isinstance(declaration, Declaration)
+    fields = [(column.name, _type(column)[0]) for column in declaration.output]
+    if declaration.on_rows:
+        fields += [("src_", "long"), ("row_", "long")]
+    dtype = np.dtype([(name, DOUBLE if kind == "double" else LONG) for name, kind in fields])
+    by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
+    rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
+    order = ("ts", "src_", "row_") if declaration.on_rows else order_of_windows(declaration)
+    rows = rows[np.lexsort([rows[name] for name in reversed(order)])]
+    rows = rows[_closed(declaration, rows, until(data))]
+    return {
+        name: rows[name].astype(dtype)
+        for name, dtype in ((column.name, column.dtype) for column in declaration.output)
+    }
+
+
+def _closed(declaration: Declaration, rows: Rows, until: int) -> npt.NDArray[np.bool_]:
+    """Return which rows the model has: at the end of the input, Flink closes windows that are still open."""
+    if declaration.on_rows:
+        return np.ones(len(rows), dtype=np.bool_)
+    closed = rows["ts"] <= until
+    step = declaration.step
+    if (
+        isinstance(step, WindowStep) and step.kind == SESSION
+    ):  # a later session of the key ends one, too
+        keys = [rows[name] for name in declaration.keys]
+        order = np.lexsort((rows["last"], *keys))
+        same = np.ones(max(len(rows) - 1, 0), dtype=np.bool_)
+        for key in keys:
+            same &= key[order[1:]] == key[order[:-1]]
+        closed[order[:-1]] |= same
+    return np.asarray(closed)
 
 
 def measure_load(

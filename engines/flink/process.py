@@ -43,8 +43,9 @@ def network_mb(workers: int) -> int:
 class FlinkProcess:
     """Controls a JVM with a Flink cluster; the JVM ends when its standard input ends."""
 
-    def __init__(self, folder: Path, *, heap_mb: int, workers: int) -> None:
-        """Start the JVM on the job in a folder; `ready` waits for it."""
+    def __init__(self, *folders: Path, heap_mb: int, workers: int) -> None:
+        """Start the JVM on the job in a folder; `ready` waits for it, and after `next` for that in the next folder."""
+        folder = folders[0]
         try:
             java = find_java()
         except DatasetError as error:
@@ -60,7 +61,7 @@ class FlinkProcess:
             f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
             "-Djava.rmi.server.hostname=127.0.0.1",
             f"-Djava.io.tmpdir={folder}",
-            *("-cp", class_path(environment.folder("flink")), MAIN, str(folder)),
+            *("-cp", class_path(environment.folder("flink")), MAIN, *map(str, folders)),
         ]
         self._process: subprocess.Popen[str] | None = subprocess.Popen(
             command,
@@ -76,14 +77,14 @@ class FlinkProcess:
 
     def ask(self, command: str) -> tuple[int, ...]:
         """Send a command and return the numbers in its reply (Main.java)."""
-        assert self._process is not None, "the process is closed"
-        assert self._process.stdin is not None
-        try:
-            print(command, file=self._process.stdin, flush=True)
-        except OSError as error:
-            raise self._ended() from error
+        self._send(command)
         numbers = self._answer({"go": "done", "answer": "written"}[command])
         return tuple(map(int, numbers.split()))
+
+    def next(self) -> None:
+        """Deploy the job in the next folder, and wait until it is ready."""
+        self._send("next")
+        self.ready()
 
     def close(self) -> None:
         """End the process. May be called twice."""
@@ -98,6 +99,14 @@ class FlinkProcess:
             process.kill()
             process.wait()
         process.stdout.close()
+
+    def _send(self, command: str) -> None:
+        assert self._process is not None, "the process is closed"
+        assert self._process.stdin is not None
+        try:
+            print(command, file=self._process.stdin, flush=True)
+        except OSError as error:
+            raise self._ended() from error
 
     def _answer(self, expected: str) -> str:
         assert self._process is not None and self._process.stdout is not None

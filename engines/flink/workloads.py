@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from streamlab.engines.declared_queries import GENERATED
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Property, Task
 
@@ -75,6 +76,9 @@ def properties(workload: str, variant: str) -> Mapping[str, Property]:
     """Return PIP1, PIP2 and PIP3 of a workload's program (DGS paper, section 4 and table 1)."""
     if variant == "manual":
         return _MANUAL
+    if variant == GENERATED:
+        derived = Property(holds=True, why="the query is generated from the declaration")
+        return {"PIP1": _SETTING, "PIP2": _BY_HASH, "PIP3": derived}
     return {"PIP1": _SETTING, "PIP2": _PIP2.get(workload, _BY_HASH), "PIP3": _CONTRACT}
 
 

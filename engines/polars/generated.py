@@ -11,7 +11,6 @@ from streamlab.engines.declared_queries import (
     Dialect,
     Translated,
     adds_in_order,
-    keeps_rows,
     nan_columns,
     order_of_windows,
     translate_expression,
@@ -90,17 +89,20 @@ def generate(declaration: Declaration) -> str:
     """Return the source of a function `answer` of the tables of an input (`tables.Tables`)."""
     steps = declaration.steps()
     reads = "".join(f', "{column.name}"' for column in steps[0].reads)
-    numbered = '.with_row_index("order_")' if keeps_rows(declaration) else ""
+    numbered = '.with_row_index("order_")' if steps[0].on_rows else ""
     lines = [f"rows = tables.events(0{reads}){numbered}  # in total order"]
-    if not keeps_rows(declaration):
+    if not all(part.on_rows for part in steps):
         lines.append('watermark = rows.select(pl.col("ts").max().fill_null(0)).collect().item()')
+    order = '"order_"'
     for number, part in enumerate(steps, start=1):
         source = f"step_{number - 1}" if number > 1 else "rows"
         lines += _Step(part, source, f"step_{number}").lines()
+        if not part.on_rows:
+            order = ", ".join(f'"{name}"' for name in order_of_windows(part))
+        if not part.on_rows and any(step.on_rows for step in steps[number : number + 1]):
+            lines.append(f'step_{number} = step_{number}.sort({order}).with_row_index("order_")')
+            order = '"order_"'
     names = ", ".join(f'"{column.name}"' for column in declaration.output)
-    order = '"order_"'
-    if not keeps_rows(declaration):
-        order = ", ".join(f'"{name}"' for name in order_of_windows(declaration))
     lines.append(f"return step_{len(steps)}.sort({order}).select({names})")
     body = "\n".join(f"    {line}" if line else "" for line in lines)
     bins = BINS if "middle_of_bin(" in body else ""
@@ -130,7 +132,7 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return self._alert(step)
-        assert isinstance(step, SelectStep), "untranslatable refuses functions of the user"
+        assert isinstance(step, SelectStep), "joins and functions of the user are refused"
         return self._select(step)
 
     def _chain(self, calls: Sequence[str], *, end: str = "", name: str | None = None) -> list[str]:

@@ -252,8 +252,12 @@ def _reports(
 def _reason(message: str) -> str:
     """Return the line of an error in a Python task that says most."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    telling = [line for line in lines if "Error" in line or "Cannot run program" in line]
-    return (telling or lines or ["no reason was reported"])[-1][:500]
+    lines = [line for line in lines if not line.startswith("at ")]  # Java's stack
+    for sign in ("Cannot run program", "Error"):
+        for line in reversed(lines):
+            if sign in line:
+                return line[:500]
+    return (lines or ["no reason was reported"])[0][:500]
 
 
 def _files(task: Task) -> list[tuple[str, int]]:

@@ -78,8 +78,8 @@ def plan() -> None:
 def explain() -> None:
     """Show the query that ENGINE runs for WORKLOAD, or what it runs instead.
 
-    DuckDB and Polars get a query generated from a declared workload (lab.window, lab.top, ...), which is
-    printed as it runs. WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
+    DuckDB, Polars and Flink get a query generated from a declared workload (lab.window, lab.top, ...), which
+    is printed as it runs. WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
     """
 
 

@@ -174,8 +174,51 @@ def _declared() -> dict[str, Workload]:
             name="compare_quotients",
         ),
         lab.select({"twice": "income * 2", "zone": "zone"}, input=counted, name="select_counts"),
+        *_mixed(tumbling, selected),
     ]
     return {workload.name: workload for workload in made}
+
+
+def _mixed(tumbling: Workload, selected: Workload) -> list[Workload]:
+    """Return chains of steps on rows and on windows of time."""
+    once = lab.deduplicate(key="amount", within="6 ms", input=rows, name="once")
+    first = lab.top(3, by="amount", size="4 ms", input=rows, key="zone", name="first")
+    visits = lab.session(
+        "3 ms", input=selected, key="zone", result={"n": lab.count()}, name="visits"
+    )
+    rates = lab.select(
+        {"zone": "zone", "rate": "opened / n", "n": "n"},
+        where="n > 0",
+        input=tumbling,
+        name="rates",
+    )
+    return [
+        lab.window(
+            "5 ms",
+            every="2 ms",
+            key="zone",
+            input=selected,
+            result={"s": lab.sum("ratio"), "n": lab.count(), "last": lab.max("seen")},
+            name="window_of_rows",
+        ),
+        lab.window("4 ms", input=once, result={"n": lab.count()}, name="window_of_first_rows"),
+        lab.top(2, by="ratio", size="5 ms", input=selected, name="top_of_rows"),
+        visits,
+        rates,
+        lab.alert("rate > 0.3", lasting="5 ms", key="zone", input=rates, name="alert_of_windows"),
+        lab.deduplicate(key="zone", within="9 ms", input=tumbling, name="first_windows"),
+        lab.count_window(
+            2, key="zone", input=first, result={"s": lab.sum("rank * amount")}, name="pairs_of_top"
+        ),
+        lab.top(1, by="rate", input=rates, name="top_of_rates"),
+        lab.window(
+            "20 ms",
+            input=lab.alert("n > 1", lasting="1 ms", key="zone", input=rates, name="busy"),
+            result={"alerts": lab.count()},
+            name="alerts",
+        ),
+        lab.select({"zone": "zone", "rides": "n"}, input=visits, where="n > 1", name="long_visits"),
+    ]
 
 
 @lab.window("9 ms", every="3 ms", input=rows, key=["zone", "open"], name="bounded_fields")

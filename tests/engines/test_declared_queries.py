@@ -124,6 +124,13 @@ def test_explain_prints_the_query_alone_and_what_it_costs(busy, capsys):
     assert "generated from the declaration" in printed.err
 
 
+def test_explain_prints_flink_sql_with_its_windows(busy, capsys):
+    assert call(["explain", f"{busy}:busy", "--engine", "flink"]) == 0
+    printed = capsys.readouterr()
+    assert "TUMBLE(TABLE row_events, DESCRIPTOR(time_), INTERVAL '10' MINUTE)" in printed.out
+    assert "generated from the declaration" in printed.err
+
+
 def test_explain_prints_python_for_polars(busy, capsys):
     assert call(["explain", f"{busy}:busy", "--engine", "polars"]) == 0
     source = capsys.readouterr().out
@@ -137,6 +144,11 @@ def test_explain_prints_python_for_polars(busy, capsys):
         (("wordcount", "--engine", "duckdb"), 0, "FROM tweet_events"),
         (("wordcount", "--engine", "polars"), 0, "engines.polars.queries.operators:wordcount"),
         (("wordcount", "--engine", "multicore"), 0, "has no text of a query; it runs"),
+        (
+            ("wordcount", "--engine", "flink"),
+            0,
+            "has no text of a query; it runs DataStream programs",
+        ),
         (("wordcount", "--engine", "duck"), 2, "no engine 'duck'"),
         (("wordcoun", "--engine", "duckdb"), 2, "did you mean wordcount"),
         (

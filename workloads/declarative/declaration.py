@@ -149,13 +149,33 @@ class SelectStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JoinStep:
+    """The join of two tables (`streamlab.join`); `how` is inner, left or asof."""
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlatMapStep:
     """At most `most` rows for each row, made by a function of the user."""
 
     most: int
 
 
-Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep | FlatMapStep
+Step = WindowStep | TopStep | DeduplicateStep | AlertStep | SelectStep | JoinStep | FlatMapStep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Which rows of equal time come in the order that one worker gives.
+
+    Attributes:
+        keys: those with equal values of these columns; none: all.
+        lost: none, or those of a column that is gone.
+    """
+
+    keys: tuple[str, ...] = ()
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +206,26 @@ class Declaration:
     def steps(self) -> "tuple[Declaration, ...]":
         """Return all steps, the first one first."""
         return (*(self.before.steps() if self.before else ()), self)
+
+    @property
+    def on_rows(self) -> bool:
+        """Whether the step is on rows, with their times, and not a join or on windows of time."""
+        in_time = isinstance(self.step, WindowStep) and self.step.kind != COUNT
+        return not in_time and not isinstance(self.step, TopStep | JoinStep)
+
+    def order_of_ties(self) -> "Order":
+        """Return the order of output rows of equal time in a query of operators O+."""
+        if not isinstance(self.step, SelectStep | FlatMapStep):
+            return Order(keys=self.keys, lost=isinstance(self.step, JoinStep))
+        order = Order() if self.before is None else self.before.order_of_ties()
+        if not order.keys or order.lost:
+            return order
+        if isinstance(self.step, FlatMapStep):
+            return Order(lost=True)
+        renamed = {text: name for name, text in self.step.columns.items()}
+        if not renamed.keys() >= {*order.keys}:
+            return Order(lost=True)
+        return Order(keys=tuple(renamed[key] for key in order.keys))
 
     def column(self, name: str) -> Column:
         """Return an output column by name."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.tables import Table, TableSet
 from streamlab.workloads.datasets.tables.cells import fits, is_text, plain, with_point
 from streamlab.workloads.datasets.tables.header_types import (
     DTYPES,
@@ -26,7 +26,7 @@ from streamlab.workloads.datasets.tables.header_types import (
     type_of_cells,
 )
 from streamlab.workloads.datasets.tables.table import FILE, LATE, NO_COLUMN, ROW
-from streamlab.workloads.datasets.user_input import InputFunction
+from streamlab.workloads.datasets.user_input import InputFunction, Source
 from streamlab.workloads.declarative.declaration import Column, Declaration
 from streamlab.workloads.model.errors import ModelError, place_of
 from streamlab.workloads.model.operators.program import RESERVED
@@ -56,12 +56,12 @@ class InputColumns:
         label: its name in messages.
         types: declared types by column: `int`, `float`, `bool` or `str`.
         declaration: of the workload that makes the input; None: a table or a function.
-        source: the table or function; of a workload its first input.
+        source: the table or function; of a workload its first input, or both tables of a join.
         unit: of event time.
     """
 
     label: str
-    source: Table | InputFunction
+    source: Source
     unit: str
     types: Mapping[str, type]
     declaration: Declaration | None
@@ -72,6 +72,8 @@ class InputColumns:
     _named: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        if isinstance(self.source, TableSet):
+            return
         self._named |= self.source.first_texts.keys()
         self._texts += next(iter(self.source.first_texts.values()), ())
 
@@ -92,6 +94,11 @@ class InputColumns:
     def number_of(self, column: Column, text: str) -> int:
         """Return the number of a text of a column: the dictionary begins with the texts of expressions."""
         assert column.dictionary is not None, "callers check that it holds texts"
+        if isinstance(self.source, TableSet):
+            raise ModelError(
+                f"{self.label}: {column.name} is a text of a join, which cannot be compared with {text!r}; "
+                "derive a field from it in its table: lab.csv(..., derive=...)"
+            )
         self._named.add(column.dictionary)
         if text not in self._texts:
             self._texts.append(text)
@@ -116,20 +123,23 @@ class InputColumns:
         self._shared.append(tuple(sorted(joint)))
         return True
 
-    def source_of(self, columns: Iterable[Column]) -> Table | InputFunction:
+    def source_of(self, columns: Iterable[Column]) -> Source:
         """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
+        if isinstance(self.source, TableSet):
+            return self.source
         # Columns that are numbered alike begin with the same texts.
         joint = {n for each in self._shared if self._named & {*each} for n in each}
         first_texts = dict.fromkeys(sorted(self._named | joint), tuple(self._texts))
         if self.declaration is not None:
             return replace(self.source, first_texts=first_texts)
         read = {column.name: column for column in columns}
-        if not isinstance(self.source, Table):
+        if isinstance(self.source, InputFunction):
             texts = (name for name, column in read.items() if column.dictionary)
             ids = tuple(dict.fromkeys((*self.source.ids, *texts)))
             shared = tuple(self._shared)
             return replace(self.source, ids=ids, shared=shared, first_texts=first_texts)
         table = self.source
+        assert isinstance(table, Table), "only joins, which are declared, have two"
 
         def of_read(settings: Mapping[str, Any]) -> dict[str, Any]:
             """Leave out settings of columns that exist and are not read; the others are mistakes."""
@@ -231,6 +241,7 @@ class InputColumns:
             if isinstance(self.source, InputFunction):
                 self._sample = _sample_of_function(self.source, self.label)
             else:
+                assert isinstance(self.source, Table), "the columns of joins are declared"
                 self._sample = _sample_of_table(self.source)
         return self._sample
 

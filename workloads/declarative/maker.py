@@ -12,7 +12,8 @@ from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.tables.lateness import KEEP
 from streamlab.workloads.datasets.tables.table import LATE
 from streamlab.workloads.datasets.times.duration import parse_duration
-from streamlab.workloads.datasets.user_input import InputFunction, input_function
+from streamlab.workloads.datasets.user_input import Source as AnySource
+from streamlab.workloads.datasets.user_input import input_function
 from streamlab.workloads.declarative import row_stages, windows
 from streamlab.workloads.declarative.aggregates import code_of_aggregates
 from streamlab.workloads.declarative.class_form import ClassForm, read_class, row_columns
@@ -27,6 +28,7 @@ from streamlab.workloads.declarative.declaration import (
     Declaration,
     DeduplicateStep,
     FlatMapStep,
+    JoinStep,
     SelectStep,
     Step,
     TopStep,
@@ -45,6 +47,7 @@ from streamlab.workloads.declarative.rows_form import read_rows
 from streamlab.workloads.declarative.user_functions import read_function
 from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import (
+    DGSProgram,
     InputType,
     ModelError,
     Operator,
@@ -134,19 +137,16 @@ class Maker:
         if at_end not in (DROP, FLUSH):
             raise ModelError(f"{place}: at_end is {at_end!r}; give {DROP} or {FLUSH}")
         before = declaration = None
-        table: Table | InputFunction
+        table: AnySource
         if isinstance(source, OpenDeclaration):
             raise ModelError(f"{place}: input is not complete: {source.error}")
         if isinstance(source, Workload):
             before, declaration = source, source.declaration
-            if not isinstance(declaration, Declaration):
+            if not isinstance(declaration, Declaration) or isinstance(source.program, DGSProgram):
+                what = "a written program" if declaration is None else "an as-of join"
                 raise ModelError(
-                    f"{place}: input is workload {source.name}, which is a written program; give a table, a "
-                    "function that makes events, or a workload declared by lab.window and the like"
-                )
-            if isinstance(declaration.step, WindowStep) and declaration.step.kind == SESSION:
-                raise ModelError(
-                    f"{place}: input {source.name} is sessions, which end a program; read its input"
+                    f"{place}: input is workload {source.name}, which is {what}; give a table, a function that "
+                    "makes events, another join, or a workload declared by lab.window and the like"
                 )
             table, label, unit = source.source, f"workload {source.name}", declaration.unit
         elif isinstance(source, Table):
@@ -264,10 +264,6 @@ class Maker:
             "output": output,
         }
         if kind == SESSION:
-            if self.before is not None:
-                raise ModelError(
-                    f"{self.place}: sessions read a table or a function, not workload {self.before.name}"
-                )
             return declare.query(windows.session(pause=size, **common))
         shape = Window(advance=advance, size=size)
         return declare.query(windows.time_window(window=shape, closes_after=closes_after, **common))
@@ -339,12 +335,14 @@ class Maker:
         before = self.columns.declaration
         if size is not None:
             units = self.length(size, "the size of the window")
-        elif (
-            before is not None and isinstance(before.step, WindowStep) and before.step.kind != COUNT
-        ):
-            units = before.step.advance
         else:
-            raise ModelError(f'{self.place}: give the size of the window, such as size="1 h"')
+            windows_before = before
+            while windows_before is not None and isinstance(windows_before.step, SelectStep):
+                windows_before = windows_before.before
+            step_before = None if windows_before is None else windows_before.step
+            if not isinstance(step_before, WindowStep) or step_before.kind == COUNT:
+                raise ModelError(f'{self.place}: give the size of the window, such as size="1 h"')
+            units = step_before.advance
         key, keep = self._key(key_names), self._filter(where)
         column = self.columns.find(by, f"{self.place}: by")
         if column.dictionary is not None or column.dtype == BOOL:
@@ -578,6 +576,16 @@ def _is_user_function(keep: Filter) -> bool:
     return keep.function is not None and keep.expression is None
 
 
+def _is_session(part: Declaration) -> bool:
+    return isinstance(part.step, WindowStep) and part.step.kind == SESSION
+
+
+def _windows(part: Declaration) -> str:
+    if isinstance(part.step, JoinStep):
+        return "a join"
+    return "sessions" if _is_session(part) else "windows of time"
+
+
 def _snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
@@ -602,29 +610,64 @@ class _Declared:
 
     def query(self, operator: Operator) -> Workload:
         """Return the workload whose last operator is `operator`."""
+        steps = self.declaration.steps()
+        for part in steps[:-1]:
+            self._check_sessions(part)
+        for part in steps:
+            self._check_order(part)
         program = None if self.maker.before is None else self.maker.before.program
-        if program is not None and not isinstance(program, Query):
-            raise self._other_model("windows of time", "rows")
-        operators = (*(() if program is None else program.operators), operator)
-        ends = {self.maker.at_end, *([] if program is None else [program.at_end])}
+        operators: tuple[Operator, ...] = ()
+        if isinstance(program, Pipeline):
+            operators = row_stages.operators_of(program)
+        elif isinstance(program, Query):
+            operators = program.operators
+        ends = {self.maker.at_end, program.at_end if isinstance(program, Query) else DROP}
         at_end = FLUSH if FLUSH in ends else DROP
-        return self._workload(Query(name=self.name, operators=operators, at_end=at_end))
+        return self._workload(
+            Query(name=self.name, operators=(*operators, operator), at_end=at_end)
+        )
 
     def pipeline(self, stage: Stage) -> Workload:
-        """Return the workload whose last stage is `stage`."""
+        """Return the workload whose last stage is `stage`; after windows of time, it is an operator."""
         program = None if self.maker.before is None else self.maker.before.program
-        if program is not None and not isinstance(program, Pipeline):
-            raise self._other_model("rows", "windows of time")
+        if isinstance(program, Query):
+            return self.query(row_stages.operator_of(stage, self.source))
+        assert program is None or isinstance(program, Pipeline), (
+            "declarations have no other program"
+        )
         event = program.event if program else windows.fields_of(self.declaration.reads)
         stages = (*(() if program is None else program.stages), stage)
         return self._workload(Pipeline(name=self.name, record=ROW, event=event, stages=stages))
 
-    def _other_model(self, this: str, other: str) -> ModelError:
-        before = self.declaration.before
-        return ModelError(
-            f"{self.maker.place}: the input {before.name if before else ''} works on {other}, this on {this}; "
-            "one program has operators of one model: put filters into where=..., or end with the rows"
-        )
+    def _check_sessions(self, part: Declaration) -> None:
+        """Check that of two steps on windows of time none is sessions, since their outputs leave early."""
+        this = self.declaration
+        if not this.on_rows and not part.on_rows and (_is_session(this) or _is_session(part)):
+            raise ModelError(
+                f"{self.maker.place}: {this.name} makes {_windows(this)} of {part.name}, which is "
+                f"{_windows(part)}; sessions neither read windows and joins nor are read by them: let {this.name} read "
+                f"the input of {part.name}, or end with a step on rows (select, alert, deduplicate, count_window)"
+            )
+
+    def _check_order(self, part: Declaration) -> None:
+        """Check that a step on rows does not depend on an order that operators in parallel lose."""
+        before = part.before
+        if before is None or not part.on_rows or isinstance(part.step, SelectStep | FlatMapStep):
+            return
+        order = before.order_of_ties()
+        if order.lost:
+            raise ModelError(
+                f"{self.maker.place}: {before.name} gives rows of equal time in no order, and {part.name} depends "
+                "on it: joins have none, and select has one only with the key of the step before it; select that "
+                f"column and give it to {part.name} as key, or put a window between them"
+            )
+        if order.keys and not {*order.keys} <= {*part.keys}:
+            keys = order.keys[0] if len(order.keys) == 1 else list(order.keys)
+            raise ModelError(
+                f"{self.maker.place}: {part.name} depends on the order of rows of equal time, and in a chain with "
+                f"windows {before.name} has one for each {keys} only; give {part.name} key={keys!r}, or "
+                "let it read the table"
+            )
 
     def _workload(self, program: Query | Pipeline) -> Workload:
         return program_workload(

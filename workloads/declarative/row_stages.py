@@ -1,4 +1,7 @@
-"""Builds stages of ordered pipelines from declarations about rows: an output has the time of its row."""
+"""Builds stages of ordered pipelines from declarations about rows: an output has the time of its row.
+
+In a chain with windows of time, a stage is an operator O+ that keeps the time of its tuples (`operator_of`).
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,6 +16,8 @@ from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.declarative.state_functions import clear
 from streamlab.workloads.declarative.windows import fields_of
 from streamlab.workloads.generated_code import define
+from streamlab.workloads.model import InputType, Operator, Pipeline, Window
+from streamlab.workloads.model.operators.program import SINGLE, keep
 from streamlab.workloads.model.pipeline.program import Stage, partitioned, stateful, stateless
 
 _SEEN = "seen_"
@@ -142,4 +147,35 @@ def select(
     names = {**HELPERS, **({} if where is None else {"where": where})}
     return stateless(
         name=name, output=fields_of(output), apply=define("apply", "t, out", lines, names)
+    )
+
+
+def operator_of(stage: Stage, source: InputType) -> Operator:
+    """Return a stage as an operator of a query. Rows of equal time keep their order for each key only."""
+    names: dict[str, Any] = {"apply": stage.apply}
+    key, arguments = "0", "w[0], t, out"
+    if stage.state is None:  # one instance takes all rows of one time, and so keeps their order
+        key, arguments = "t.ts & 1023", "t, out"
+    elif stage.key is not None:
+        key, names["key"] = "key(t)", stage.key
+    return Operator(
+        name=stage.name,
+        inputs=(source,),
+        window=Window(advance=1, size=1, type=SINGLE),
+        output=stage.output,
+        state=np.dtype([]) if stage.state is None else stage.state,
+        keys=define("keys", "t, out", [f"out.add({key})"], names),
+        update=define("update", "w, t, out", [f"apply({arguments})"], names),
+        slide=keep,
+        emits_on_update=True,
+        keeps_time=True,
+        max_outputs=stage.max_outputs,
+    )
+
+
+def operators_of(pipeline: Pipeline) -> tuple[Operator, ...]:
+    """Return the stages of a pipeline as operators of a query."""
+    return tuple(
+        operator_of(stage, InputType(name=pipeline.record, fields=pipeline.input_of(place)))
+        for place, stage in enumerate(pipeline.stages)
     )

@@ -268,9 +268,16 @@ def top(
         "        e -= 1",
         *(f"    s.{slot}[p] = t.{field}" for field, slot in zip(fields, slots, strict=True)),
     ]
-    values = ", ".join([*key.of_state("s"), "r + 1", *(f"s.{slot}[r]" for slot in slots)])
-    result = ["for r in range(s.kept_):", f"    out.emit({values})"]
     dtypes = [*(column.dtype for column in columns), np.dtype(np.int64)]
+    is_bool = [dtype == np.bool_ for dtype in dtypes]  # Numba has no arrays of them in a record
+    slot_values = (
+        f"s.{slot}[r]" + " != 0" * flag for slot, flag in zip(slots, is_bool, strict=True)
+    )
+    dtypes = [
+        np.dtype(np.int8) if flag else dtype for dtype, flag in zip(dtypes, is_bool, strict=True)
+    ]
+    values = ", ".join([*key.of_state("s"), "r + 1", *slot_values])
+    result = ["for r in range(s.kept_):", f"    out.emit({values})"]
     state = [(slot, dtype, (most,)) for slot, dtype in zip(slots, dtypes, strict=True)]
     return aggregate(
         name=name,

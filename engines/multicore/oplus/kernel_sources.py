@@ -135,7 +135,7 @@ STOP_WITHOUT_ROOM = """\
 UPDATE_ONE = """\
 {check_room}
 {at_stored}
-                set_stamp(out, first + SIZE)
+                set_stamp(out, {time})
 {at_touch}
                 user({windows}, t, out)
 {after_update}

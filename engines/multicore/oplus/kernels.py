@@ -315,6 +315,7 @@ class OperatorKernels(KernelSet):
                 check_room=parts["check_room"],
                 at_stored=parts["at_stored"],
                 after_update=parts["after_update"],
+                time="t.ts" if operator.keeps_time else "first + SIZE",
                 at_touch=textwrap.indent("\n".join(touch), " " * 16),
                 windows=self._windows_source("windows_at"),
             )
@@ -441,6 +442,7 @@ def spec_of(
         expire=0 if fused else kernels.expire(),
         max_outputs=operator.max_outputs,
         emits_on_update=operator.emits_on_update,
+        keeps_time=operator.keeps_time,
         bag=bag,
         stored_bytes=stored_tuples.stored_dtype(operator).itemsize
         if operator.stores and not fused

@@ -1,9 +1,9 @@
 """Implements `lab explain`."""
 
-from streamlab.engines.declared_queries import GENERATED, generated_plan
+from streamlab.engines.base import BaseEngine
+from streamlab.engines.declared_queries import GENERATED
 from streamlab.engines.protocol import default_variant
 from streamlab.engines.registry import engine as find_engine
-from streamlab.engines.tables import TableEngine
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.output import echo
 from streamlab.lab.conform.suite import find_variants
@@ -21,10 +21,11 @@ def explain(workload: str, engine: str, variant: str | None) -> int:
     lacking = chosen.lacks(target)
     if lacking is not None:
         raise LabError(f"{engine}/{chosen.name} {lacking}")
-    if isinstance(adapter, TableEngine):
-        echo(adapter.query_text(target, chosen.name).rstrip())
+    text = adapter.query_text(target, chosen.name) if isinstance(adapter, BaseEngine) else None
+    if isinstance(adapter, BaseEngine) and text is not None:
+        echo(text.rstrip())
         if chosen.name == GENERATED:
-            echo(f"{engine}/{chosen.name}: {generated_plan(target.declaration)}", err=True)
+            echo(f"{engine}/{chosen.name}: {adapter.generated_plan(target.declaration)}", err=True)
     else:
         echo(f"{engine}/{chosen.name} has no text of a query; it runs {chosen.summary}")
     return EXIT_OK

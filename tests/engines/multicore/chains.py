@@ -5,7 +5,7 @@ Functions are at module level, so that kernels are cached."""
 import numpy as np
 
 from streamlab.workloads.model import InputType, ListColumn, Operator, Query, Window, join
-from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.model.operators.program import SINGLE, keep
 from tests.engines.inputs import input_of
 
 # Functions at module level, so that kernels are cached.
@@ -148,6 +148,14 @@ HALVING = counting(Window(advance=2, size=6, type=SINGLE), expire=emit_count, sl
 TUMBLING_TOTALS = totalling(Window(advance=4, size=4), expire=emit_total)
 SINGLE_TOTALS = totalling(Window(advance=3, size=3, type=SINGLE), expire=emit_total, slide=forget)
 PASSING = totalling(Window(advance=5, size=5), update=pass_on, emits_on_update=True)
+KEEPING = {
+    "window": Window(advance=1, size=1, type=SINGLE),
+    "slide": keep,
+    "emits_on_update": True,
+    "keeps_time": True,
+}
+TIMED_COUNTS = counting(update=count_and_emit, **KEEPING)
+TIMED_TOTALS = totalling(update=pass_on, **KEEPING)
 
 
 def query(name, *operators):
@@ -163,6 +171,13 @@ QUERIES = {
         query("single windows", HALVING, SINGLE_TOTALS),
         query("join then aggregate", PAIRING, TUMBLING_TOTALS),
         query("join, emit, aggregate", PAIRING, PASSING, summing(Window(advance=3, size=3))),
+        query("keep times, aggregate", TIMED_COUNTS, TUMBLING_TOTALS),
+        query(
+            "aggregate, keep times, aggregate",
+            SLIDING,
+            TIMED_TOTALS,
+            summing(Window(advance=3, size=6)),
+        ),
         query("aggregate thrice", SLIDING, SINGLE_TOTALS, summing(Window(advance=9, size=9))),
     )
 }

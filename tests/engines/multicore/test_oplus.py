@@ -116,7 +116,9 @@ def refuse(w, t, out):
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("instances", [4, 2, 1])
-@pytest.mark.parametrize("name", ["aggregate thrice", "emit twice then aggregate"])
+@pytest.mark.parametrize(
+    "name", ["aggregate thrice", "emit twice then aggregate", "keep times, aggregate"]
+)
 def test_one_number_of_instances_gives_one_sequence_of_a_chain(name, instances):
     asked, data = CHAINS[name], readings(400, 2, 3)
     wanted = sorted_rows(answer_of(asked, data))

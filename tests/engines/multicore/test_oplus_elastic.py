@@ -121,7 +121,9 @@ def test_changes_lose_nothing_on_its_way_to_the_readers(form):
 
 
 @pytest.mark.parametrize("readers", [0, 1])
-@pytest.mark.parametrize("name", ["aggregate thrice", "emit twice then aggregate"])
+@pytest.mark.parametrize(
+    "name", ["aggregate thrice", "emit twice then aggregate", "aggregate, keep times, aggregate"]
+)
 def test_all_operators_of_a_chain_change(name, readers):
     query, data = QUERIES[name], readings(400, 2, 3)
     with closing(elastic_run(query, data, SCRIPT, downstream=readers)) as run:

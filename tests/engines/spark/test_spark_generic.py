@@ -253,7 +253,15 @@ def test_a_graph_that_cannot_be_carried_is_refused(period, field, reason, tmp_pa
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "name", ["session", "top_of_windows", "keys_within", "late", *declared_workloads.FUNCTIONS]
+    "name",
+    [
+        "session",
+        "top_of_windows",
+        "keys_within",
+        "window_of_first_rows",
+        "late",
+        *declared_workloads.FUNCTIONS,
+    ],
 )
 def test_declared_workloads_run_as_any_program(name, spark, tmp_path):
     declared = workload(f"{declared_workloads.__file__}:{name}")

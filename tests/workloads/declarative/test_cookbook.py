@@ -173,6 +173,30 @@ def cheap() -> pd.DataFrame:
     return pd.DataFrame(found, columns=["ts", "station", "since", "bike"])
 
 
+def unique() -> pd.DataFrame:
+    left: dict[int, int] = {}
+    kept = []
+    for row in rides().to_dict("records"):
+        if row["at"] - left.get(row["bike"], -(10**18)) > 60 * MINUTE:
+            left[row["bike"]] = row["at"]
+            kept.append(row)
+    ends = [row["at"] // (30 * MINUTE) * 30 * MINUTE + 30 * MINUTE for row in kept]
+    sizes = pd.Series(ends, name="ts").value_counts().sort_index().reset_index(name="bikes")
+    return sizes[sizes.ts <= rides()["at"].max()]
+
+
+def high() -> pd.DataFrame:
+    means = windows(rides(), 15).groupby(["ts", "station"]).price.mean().reset_index(name="mean")
+    found = []
+    for station, rows in means.groupby("station"):
+        for _, run in rows.groupby((rows["mean"] <= 1).cumsum()):
+            run = run[run["mean"] > 1]
+            late = run[run.ts - run.ts.min() >= 15 * MINUTE]
+            if len(late):
+                found.append((late.ts.iloc[0], station, run.ts.iloc[0], late["mean"].iloc[0]))
+    return pd.DataFrame(found, columns=["ts", "station", "since", "mean"])
+
+
 EXPECTED: dict[str, Callable[[], pd.DataFrame]] = {
     "Mean per quarter of an hour": mean_per_quarter,
     "Named aggregates in sliding windows": aggregates,
@@ -185,6 +209,8 @@ EXPECTED: dict[str, Callable[[], pd.DataFrame]] = {
     "Busiest stations, a chain": busiest,
     "Deduplication, several key columns": once,
     "Alert": cheap,
+    "Unique bikes": unique,
+    "Alert of a ratio": high,
     "Other columns, several rows for one": quarters,
 }
 ERRORS = {"Percentile": 0.01}

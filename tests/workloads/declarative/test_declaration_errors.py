@@ -267,7 +267,7 @@ def test_infinity_is_the_largest_value_of_a_histogram():
                 input=lab.window("1 min", input=RIDES, result={"n": lab.count()}, name="rides"),
                 result={"n": lab.count()},
             ),
-            "sessions read a table or a function, not workload rides",
+            "makes sessions of rides, which is windows of time; .* read the input of rides",
         ),
         (
             lambda: lab.top(
@@ -275,7 +275,7 @@ def test_infinity_is_the_largest_value_of_a_histogram():
                 by="n",
                 input=lab.session("1 min", input=RIDES, result={"n": lab.count()}, name="visits"),
             ),
-            "input visits is sessions, which end a program",
+            "makes windows of time of visits, which is sessions",
         ),
         (lambda: lab.count_window(0, input=RIDES), "rows is 0; give a whole number"),
         (lambda: lab.top(3, by="price", input=RIDES), "give the size of the window"),
@@ -293,10 +293,10 @@ def test_infinity_is_the_largest_value_of_a_histogram():
         (
             lambda: lab.window(
                 "1 min",
-                input=lab.select(["bike"], input=RIDES, name="bikes"),
+                input=lab.session("1 min", input=RIDES, result={"n": lab.count()}, name="visits"),
                 result={"n": lab.count()},
             ),
-            "one program has operators of one model",
+            "makes windows of time of visits, which is sessions; .* end with a step on rows",
         ),
     ],
 )

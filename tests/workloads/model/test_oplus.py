@@ -15,7 +15,7 @@ from streamlab.workloads.model import (
     ProgramError,
     Window,
 )
-from streamlab.workloads.model.operators.program import MULTI, SINGLE
+from streamlab.workloads.model.operators.program import MULTI, SINGLE, keep
 from streamlab.workloads.model.operators.reference import QueryRun
 from streamlab.workloads.model.streams.records import tuple_type
 from streamlab.workloads.model.streams.total_order import merge
@@ -219,3 +219,21 @@ def test_columns_that_are_not_what_a_query_reads_are_refused():
     without = replace(data, streams=(replace(stream, payload={}),))
     (t,) = merge(without, query).events(query)
     assert (t.ts, t.input, t.value, t.keys) == (0, 0, 0, ())
+
+
+def test_records_keep_the_time_of_their_tuple():
+    def total(w: Any, t: Any, out: Any) -> None:
+        w[0].count += 1
+        w[0].total += t.value
+        out.emit(w[0].key, w[0].count, w[0].total)
+
+    single = naive.counting(Window(advance=2, size=4, type=SINGLE))
+    with pytest.raises(ProgramError, match="keeps_time is for operators that emit in update only"):
+        replace(single, keeps_time=True, emits_on_update=True)
+    operator = replace(
+        single, expire=None, slide=keep, update=total, emits_on_update=True, keeps_time=True
+    )
+    tuples = [Tuple(-1, 0, (7,), 4), Tuple(5, 0, (7, 8), 1), Tuple(5, 0, (7,), 2)]
+    query = naive.query(operator)
+    expected = [(-1, 7, 1, 4), (5, 7, 2, 5), (5, 7, 3, 7), (5, 8, 1, 1)]
+    assert rows(query, naive.input_of([tuples], 1)) == expected

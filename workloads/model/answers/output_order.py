@@ -82,12 +82,16 @@ def same_key(first: Tag, second: Tag) -> bool:
 
 
 def _of_query(query: Query) -> OutputType:
-    """Return the type; an output emitted on a tuple is later than it by up to a window advance."""
-    early = [operator for operator in query.operators if operator.emits_on_update]
+    """Return the type; an output emitted on a tuple is later than it by up to a window advance.
+
+    It raises the watermark of later operators as far ahead of the input, and so their outputs.
+    """
+    timed = [operator for operator in query.operators if not operator.keeps_time]
+    early = [operator for operator in timed if operator.emits_on_update]
     if not early:
         return OutputType(kinds=(query.name,), depends=never, sorted=True)
     window = early[0].window
-    if len(query.operators) > 1 or window.size % window.advance:
+    if early != timed[:1] or window.size % window.advance:
         raise ModelError(
             f"query {query.name}: operator {early[0].name} emits on update, after other operators or "
             "in windows whose size is no multiple of their advance; the delay of an output after its "

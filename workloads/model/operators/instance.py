@@ -208,8 +208,11 @@ class _SingleInstance(_Windows):
         self._fields = operator.state.names or ()
         self._stores = operator.stores
         self._slide = operator.slide
+        self._keeps_time = operator.keeps_time
         # Without functions to call at each step, many steps can be taken as one; purging is the same.
         self._leaps = self._expire is None and self._slide in (None, keep)
+        # Without tuples to purge, a key's window moves when a tuple touches it.
+        self._moves_when_touched = self._leaps and not self._stores
         self._instances: dict[int, tuple[Any, ...]] = {}
         self._left = 0
         self._due: float = -math.inf
@@ -219,7 +222,7 @@ class _SingleInstance(_Windows):
         if watermark < self._due:
             return
         target = earliest_left(self._window, watermark)
-        while self._instances and self._left < target:
+        while self._instances and self._left < target and not self._moves_when_touched:
             self._shift(target if self._leaps else self._left + self._window.advance)
         self._left = target
         self._due = target + self._window.size
@@ -227,11 +230,14 @@ class _SingleInstance(_Windows):
     def process(self, t: Any) -> None:
         self.advance(t.ts)
         out = self._update_out
-        out.right = self._due
+        out.right = t.ts if self._keeps_time else self._due
         for key in self._selector.of(t):
             w = self._instances.get(key)
             if w is None:
                 w = self._instances[key] = self._make(key, self._left)
+            elif self._moves_when_touched:
+                for part in w:
+                    part.left = self._left
             self._update(w, t, out)
 
     def state(self) -> Any:

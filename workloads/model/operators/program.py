@@ -18,6 +18,8 @@ The paper leaves these choices open (docs/decisions/0007-operator-semantics.md):
   declares the keys a bag.
 - `update` may emit only if outputs then come in order of time: with a `single` window, or if windows do
   not overlap. Lemma 2 needs that without stating it.
+- Records of an operator that `keeps_time` have the time of their tuple, so later ones may have the time W. No
+  window of the next operator that contains W has expired then.
 """
 
 from collections.abc import Callable
@@ -136,6 +138,8 @@ class Operator:
         bag: Whether `update` gets a key of a tuple as often as `keys` adds it, like an aggregate after
             a map (Algorithms 11 and 13). The paper's O+ has a set.
         emits_on_update: Whether `update` forwards records.
+        keeps_time: Whether these records have the time of their tuple, not the right boundary of the window. The
+            operator has a `single` window and no `expire`, so that its state does not depend on the window.
         max_outputs: Largest number of records that one call of `update`, `expire` or a join's `emit`
             forwards.
         buckets: Number of buckets into which keys are hashed; f_mu maps buckets to instances.
@@ -155,6 +159,7 @@ class Operator:
     stores: bool = False
     bag: bool = False
     emits_on_update: bool = False
+    keeps_time: bool = False
     max_outputs: int = 1
     buckets: int = 1024
     bucket: Callable[[int], int] | None = None
@@ -194,6 +199,12 @@ class Operator:
             raise ProgramError(f"{where}: without update it must store its tuples (stores=True)")
         if self.window.type == MULTI and self.slide is not None:
             raise ProgramError(f"{where}: slide is only for single windows; remove it")
+        plain = self.window.type == SINGLE and self.expire is None and self.join is None
+        if self.keeps_time and not (plain and self.emits_on_update):
+            raise ProgramError(
+                f"{where}: keeps_time is for operators that emit in update only, with a single window; set "
+                "emits_on_update, and remove expire"
+            )
         if self.bag and self.join is not None:
             raise ProgramError(
                 f"{where}: the keys of a join cannot be a bag, because a join compares two tuples once"

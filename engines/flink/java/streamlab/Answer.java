@@ -1,6 +1,7 @@
 package streamlab;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import org.apache.flink.core.memory.DataInputView;
 import org.apache.flink.core.memory.DataOutputView;
 import org.apache.flink.types.CopyableValue;
@@ -10,7 +11,7 @@ import org.apache.flink.types.CopyableValue;
  * meaning of the other fields.
  */
 public final class Answer implements CopyableValue<Answer> {
-    private static final int BYTES = 8 + 4 + 4 + 4 + 4 + 8 + 8;
+    static final int BYTES = 8 + 4 + 4 + 4 + 4 + 8 + 8;
 
     public long ts;
     public int stream;
@@ -26,6 +27,12 @@ public final class Answer implements CopyableValue<Answer> {
         stream = event.stream;
         row = event.row;
         return this;
+    }
+
+    /** Writes this row for Python. */
+    void put(ByteBuffer to) {
+        to.putLong(ts).putInt(stream).putInt(row).putInt(kind).putInt(key);
+        to.putLong(value).putLong(other);
     }
 
     @Override

@@ -23,34 +23,35 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
 /**
  * Runs one job on a cluster in this process, controlled by commands on standard input: `go` starts
- * the clock of the deployed job, `answer` writes its rows. The reply to each is a line on standard
- * output. The process ends when standard input ends.
+ * the clock of the deployed job, `answer` writes its rows, `next` deploys the next job. The reply to
+ * each is a line on standard output. The process ends when standard input ends.
  */
 public final class Main {
     private static final int DEPLOYMENT_POLL_MS = 5;
 
-    private final Job job;
     private final MiniCluster cluster;
     private int runs;
 
-    private Main(Job job, MiniCluster cluster) {
-        this.job = job;
+    private Main(MiniCluster cluster) {
         this.cluster = cluster;
     }
 
-    /** Starts the process; the argument is the folder of the job. */
+    /** Starts the process; the arguments are the folders of jobs, of which the first shapes the cluster. */
     public static void main(String[] arguments) throws Exception {
         PrintStream replies = System.out;
         System.setOut(System.err); // Only replies to commands go to standard output.
-        Path folder = Path.of(arguments[0]);
         BufferedReader commands =
                 new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         int exit = 0;
         try {
-            Job job = new Job(folder);
-            MiniCluster cluster = new MiniCluster(configuration(job));
+            MiniCluster cluster = new MiniCluster(configuration(new Job(Path.of(arguments[0]))));
             cluster.start();
-            new Main(job, cluster).serve(commands, replies);
+            Main main = new Main(cluster);
+            int at = 0;
+            while (at < arguments.length
+                    && main.serve(new Job(Path.of(arguments[at])), commands, replies)) {
+                at++;
+            }
         } catch (Throwable error) {
             error.printStackTrace();
             replies.println("failed " + reason(error));
@@ -61,24 +62,29 @@ public final class Main {
         Runtime.getRuntime().halt(exit);
     }
 
-    private void serve(BufferedReader commands, PrintStream replies) throws Exception {
+    /** Runs a job; returns whether the next one is to run, too. */
+    private boolean serve(Job job, BufferedReader commands, PrintStream replies) throws Exception {
         for (int round = 0; round < job.number("warm_up_rounds"); round++) {
-            Deployment warmUp = deploy(true);
+            Deployment warmUp = deploy(job, true);
             warmUp.runToEnd();
             warmUp.forget();
         }
         System.gc();
-        Deployment timed = deploy(false);
+        Deployment timed = deploy(job, false);
         replies.println("ready");
         replies.flush();
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
             switch (line) {
                 case "go" -> replies.println("done " + timed.runToEnd() + " " + timed.events());
                 case "answer" -> replies.println("written " + timed.write());
+                case "next" -> {
+                    return true;
+                }
                 default -> throw new IllegalArgumentException("no command " + line);
             }
             replies.flush();
         }
+        return false;
     }
 
     private static MiniClusterConfiguration configuration(Job job) {
@@ -100,7 +106,7 @@ public final class Main {
     }
 
     /** Deploys the job, and returns when all of its tasks wait for the clock. */
-    private Deployment deploy(boolean warmUp) throws Exception {
+    private Deployment deploy(Job job, boolean warmUp) throws Exception {
         int number = runs++;
         Run run = new Run(number, job, warmUp);
         Configuration settings = new Configuration();

@@ -14,28 +14,22 @@ final class Part {
     /** Below half of G1's smallest region; larger objects are allocated separately. */
     private static final int CHUNK_BYTES = 1 << 18;
 
-    private final boolean timed;
     private final int rowBytes;
     private final List<ByteBuffer> full = new ArrayList<>();
     private ByteBuffer chunk;
 
-    /** If `timed`, stores each row's time of arrival. */
-    Part(boolean timed) {
-        this.timed = timed;
-        rowBytes = 8 + 4 + 4 + 4 + 4 + 8 + 8 + (timed ? 8 : 0);
+    Part(int rowBytes) {
+        this.rowBytes = rowBytes;
         chunk = newChunk();
     }
 
-    void add(Answer row, long nowNs) {
+    /** Returns where to write the next row. */
+    ByteBuffer next() {
         if (chunk.remaining() < rowBytes) {
             full.add(chunk);
             chunk = newChunk();
         }
-        chunk.putLong(row.ts).putInt(row.stream).putInt(row.row).putInt(row.kind).putInt(row.key);
-        chunk.putLong(row.value).putLong(row.other);
-        if (timed) {
-            chunk.putLong(nowNs);
-        }
+        return chunk;
     }
 
     void write(Path path) throws IOException {

@@ -1,5 +1,6 @@
 package streamlab;
 
+import java.io.IOException;
 import java.rmi.RemoteException;
 import java.rmi.server.UnicastRemoteObject;
 import java.time.Duration;
@@ -33,7 +34,10 @@ final class Plans {
     }
 
     /** Builds the job in `env` and returns the number of tasks of its sinks. */
-    static int build(StreamExecutionEnvironment env, Job job, int run) throws RemoteException {
+    static int build(StreamExecutionEnvironment env, Job job, int run) throws IOException {
+        if (job.variant.equals("generated")) {
+            return Sql.build(env, job, run);
+        }
         Plans plans = new Plans(env, job, run);
         plans.build();
         return plans.sinkTasks;
@@ -87,7 +91,8 @@ final class Plans {
     }
 
     private void collect(SingleOutputStreamOperator<Answer> answer) {
-        answer.sinkTo(new Collect(run)).setParallelism(answer.getParallelism());
+        answer.sinkTo(new Collect<>(run, Answer.BYTES, Answer::put))
+                .setParallelism(answer.getParallelism());
         sinkTasks += answer.getParallelism();
     }
 

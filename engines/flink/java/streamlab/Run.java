@@ -69,9 +69,9 @@ final class Run {
         return System.nanoTime() - startNs;
     }
 
-    /** Returns a new container for the rows of a sink's task. */
-    Part newPart() {
-        Part part = new Part(paced);
+    /** Returns a new container for the rows of a sink's task; under a load each has its time of arrival. */
+    Part newPart(int rowBytes) {
+        Part part = new Part(rowBytes + (paced ? Long.BYTES : 0));
         synchronized (parts) {
             parts.add(part);
         }

@@ -7,6 +7,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.function.IntFunction;
 
 /** A stream of the input as columns in memory; read before the clock starts, shared by all tasks. */
@@ -29,12 +30,15 @@ final class Stream {
     /** The list of row i is [listEnd[i - 1], listEnd[i]) of `list`. */
     final int[] listEnd;
     final int[] list;
+    /** The columns of a query's table: long[], double[], or int[] for Booleans. */
+    final Object[] columns;
     /** Due times of an offered load's events and heartbeats, in ns after the start, or null. */
     final long[] dueNs;
     final long[] beatTs;
     final long[] beatDueNs;
 
-    Stream(Path folder, int index, int alphabet, String kindsOf) throws IOException {
+    Stream(Path folder, int index, int alphabet, String kindsOf, List<Job.Column> table)
+            throws IOException {
         this.alphabet = alphabet;
         String[] numbers = kindsOf.split(",");
         int mask = 0;
@@ -49,6 +53,16 @@ final class Stream {
         value = longs(folder, index, "value");
         listEnd = ints(folder, index, "list_end");
         list = ints(folder, index, "list");
+        columns = new Object[table.size()];
+        for (int at = 0; at < columns.length; at++) {
+            String name = "column." + at;
+            columns[at] =
+                    switch (table.get(at).type()) {
+                        case "double" -> doubles(folder, index, name);
+                        case "boolean" -> ints(folder, index, name);
+                        default -> longs(folder, index, name);
+                    };
+        }
         dueNs = longs(folder, index, "due_ns");
         beatTs = longs(folder, index, "beat_ts");
         beatDueNs = longs(folder, index, "beat_due_ns");
@@ -65,6 +79,12 @@ final class Stream {
     private static long[] longs(Path folder, int index, String name) throws IOException {
         Path path = folder.resolve(index + "." + name);
         return read(path, Long.BYTES, long[]::new, (p, to, at, n) -> p.asLongBuffer().get(to, at, n));
+    }
+
+    private static double[] doubles(Path folder, int index, String name) throws IOException {
+        Path path = folder.resolve(index + "." + name);
+        return read(
+                path, Double.BYTES, double[]::new, (p, to, at, n) -> p.asDoubleBuffer().get(to, at, n));
     }
 
     private static int[] ints(Path folder, int index, String name) throws IOException {

@@ -74,7 +74,8 @@ struct OperatorSpec {
   ExpireKernel expire = nullptr;  // null: windows expire without a trace (no f_O)
   std::int64_t max_outputs = 1;   // of one call of a user function
   bool emits_on_update = false;
-  bool bag = false;  // update sees a key as often as f_MK adds it; read by map stages only, kernels know it
+  bool keeps_time = false;  // outputs have the time of their tuple, so later ones may have the watermark's
+  bool bag = false;         // update sees a key as often as f_MK adds it; read by map stages only, kernels know it
   // Bytes of a stored tuple (oplus/stored_tuples.h); 0: windows store none. Keyed operators.
   std::int64_t stored_bytes = 0;
   // A join of two inputs whose f_U compares a tuple with the stored ones of the other input. Its pairs are counted.

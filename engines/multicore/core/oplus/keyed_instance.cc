@@ -296,15 +296,15 @@ void KeyedInstance::account_each(std::int64_t begin, std::int64_t end, const Emi
   if (added == 0 || !recorder_.on()) return;
   recorder_.tick();
   if (streams_[sources_[static_cast<std::size_t>(begin)]].view->due.empty()) return;
-  // An output carries the end of its tuple's window, so a merge by time finds the tuple. Of tuples in one window, the
-  // first counts, which overestimates latency.
+  // An output carries its tuple's time, or the end of its window, so a merge by time finds the tuple. Of tuples in one
+  // window, the first counts, which overestimates latency.
   const auto* ts = static_cast<const std::int64_t*>(emit.columns[0]) + (emit.count - added);
   const WindowShape& window = spec_.window;
   std::int64_t place = begin;
   std::int64_t done = 0;
   while (done < added) {
-    const std::int64_t left = ts[done] - window.size;
-    while (place + 1 < end && window.earliest(ts_at(place)) < left) ++place;
+    const std::int64_t left = ts[done] - (spec_.keeps_time ? 0 : window.size);
+    while (place + 1 < end && (spec_.keeps_time ? ts_at(place) : window.earliest(ts_at(place))) < left) ++place;
     std::int64_t same = done + 1;
     while (same < added && ts[same] == ts[done]) ++same;
     account(same - done, due_at(place));

@@ -263,7 +263,8 @@ void OperatorStage::publish_counts(Worker& worker) noexcept {
 
 bool OperatorStage::pass_on(std::int32_t index) {
   Worker& worker = at(index);
-  const std::int64_t watermark = worker.instance->started() ? worker.instance->watermark() : OutputLog::kNever;
+  std::int64_t watermark = worker.instance->started() ? worker.instance->watermark() : OutputLog::kNever;
+  if (spec_.keeps_time && watermark != OutputLog::kNever && !worker.input_ended) --watermark;
   if (!to_->move(index, *worker.out, worker.causes, watermark)) return false;
   if (to_->advance()) notify_behind();
   return true;

@@ -1,0 +1,475 @@
+"""Generates the Flink SQL of a declared workload: a view for each step, in streaming mode with event-time watermarks.
+
+The text needs the table `row_events` (Sql.java) and two small functions. The time of a row is its column `time_`.
+Flink adds floats in the order of arrival, which is the model's, except in panes that sliding windows share.
+Flink's time of a window's result is 1 ms before its end, the model's is its end: windows of windows have an offset.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from streamlab.engines.declared_queries import (
+    Dialect,
+    Translated,
+    adds_in_order,
+    columns_before,
+    is_float,
+    nan_columns,
+    translate_expression,
+    untranslatable,
+    value_of_aggregate,
+)
+from streamlab.workloads.declarative.aggregates import Bins, beyond_most
+from streamlab.workloads.declarative.declaration import (
+    COUNT,
+    LATE_BY,
+    ROW,
+    SESSION,
+    Aggregate,
+    AlertStep,
+    Declaration,
+    DeduplicateStep,
+    Function,
+    SelectStep,
+    TopStep,
+    WindowStep,
+)
+from streamlab.workloads.declarative.expressions import FLOAT, INT
+from streamlab.workloads.model import Workload
+
+EVENTS = f"{ROW}_events"
+PLACE = "ts, src, `row`, time_"
+"""The columns of a row's place in the total order, and its time for Flink."""
+UNITS = (("DAY", 86_400_000), ("HOUR", 3_600_000), ("MINUTE", 60_000), ("SECOND", 1000))
+
+
+def _quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _number(value: int | float | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    text = repr(value)
+    if isinstance(value, int):
+        return text if abs(value) < 1 << 31 else f"CAST({text} AS BIGINT)"
+    return f"CAST('{text}' AS DOUBLE)" if "n" in text else text if "e" in text else f"{text}e0"
+
+
+SQL = Dialect(
+    column=_quote,
+    number=_number,
+    integer="CAST({} AS BIGINT)",
+    dividend="CAST({} AS DOUBLE)",
+    divisor="{}",
+    both="AND",
+    either="OR",
+    negation="(NOT {})",
+    equal="=",
+    unequal="<>",
+    is_nan="({0} <> {0})",  # Flink compares as IEEE 754 does
+)
+
+
+def interval(units: int) -> str:
+    """Return an interval of event time; a unit is a millisecond for Flink."""
+    sign, units = "-" if units < 0 else "", abs(units)
+    for name, size in UNITS:
+        if units and units % size == 0:
+            count = str(units // size)
+            precision = f"({len(count)})" if len(count) > 2 else ""
+            return f"INTERVAL '{sign}{count}' {name}{precision}"
+    whole = str(units // 1000)
+    return f"INTERVAL '{sign}{whole}.{units % 1000:03}' SECOND({max(len(whole), 2)}, 3)"
+
+
+def costs(part: Declaration) -> Iterator[str]:
+    """Return what a program written by hand does faster than the query of a step."""
+    step = part.step
+    if isinstance(step, WindowStep):
+        if _copies(part, step):
+            yield f"copies each row into its {-(-step.size // step.advance)} windows"
+        if any(
+            aggregate.function is Function.PERCENTILE for aggregate in (step.result or {}).values()
+        ):
+            yield "sorts the values of each window for a percentile"
+    if isinstance(step, AlertStep) or (isinstance(step, WindowStep) and step.kind == COUNT):
+        yield "keeps the state of ended windows or runs"
+    if isinstance(step, DeduplicateStep) and step.within is not None:
+        yield "finds the rows that leave by a pattern"
+    if _is_reordered(part):
+        yield "sorts its input, which comes from several tasks"
+
+
+def _copies(part: Declaration, step: WindowStep) -> bool:
+    """Return whether sliding windows cannot share panes: rows of some of them, or floats added in order."""
+    if step.kind in (COUNT, SESSION) or step.size == step.advance:
+        return False
+    named = (step.result or {}).values()
+    return bool(_conditions(step)) or (
+        adds_in_order(part)
+        and any(
+            aggregate.function in (Function.SUM, Function.MEAN) and is_float(aggregate, part)
+            for aggregate in named
+        )
+    )
+
+
+def _extra(step: WindowStep) -> int:
+    """Return by how much windows must be longer for Flink, whose sizes are multiples of the advance."""
+    return 0 if step.kind in (COUNT, SESSION) else -step.size % step.advance
+
+
+def _conditions(step: WindowStep) -> list[str]:
+    """Return the conditions on the rows of Flink's windows."""
+    conditions = ["ts < end_"] if _extra(step) else []
+    if step.closes_after is not None:
+        conditions.append(f"ts + {LATE_BY} < end_ + {step.closes_after}")
+    return conditions
+
+
+def _is_reordered(part: Declaration) -> bool:
+    """Return whether the rows of a step come from several tasks, and their order counts."""
+    if not part.on_rows or isinstance(part.step, SelectStep):
+        return False
+    return any(not isinstance(before.step, SelectStep) for before in part.steps()[:-1])
+
+
+def refuse(workload: Workload) -> str | None:
+    """Return why a workload has no query in Flink's SQL, as a predicate to the variant's name; None: it has one."""
+    reason = untranslatable(workload)
+    if reason is not None:
+        return reason
+    assert isinstance(workload.declaration, Declaration), "others are untranslatable"
+    steps = workload.declaration.steps()
+    if len({part.on_rows for part in steps}) > 1:
+        names = ", ".join(part.name for part in steps)
+        return (
+            f"cannot translate the chain {names}, which has steps on rows and on windows of time; "
+            "run it on duckdb, polars or an engine for any program"
+        )
+    for part in steps:
+        column = _nan_column(part)
+        if column is not None:
+            return (
+                f"cannot translate {part.name}: {column} may be NaN, which Flink's SQL orders in another way; "
+                "run it on duckdb, polars or an engine for any program"
+            )
+    return None
+
+
+def _nan_column(part: Declaration) -> str | None:
+    """Return a value that a step orders and that may be NaN; None: none."""
+    if isinstance(part.step, TopStep):
+        return part.step.by if part.step.by in nan_columns(part) else None
+    named = (part.step.result or {}) if isinstance(part.step, WindowStep) else {}
+    for name, aggregate in named.items():
+        value = value_of_aggregate(aggregate, part, SQL)
+        ordered = aggregate.function not in (Function.COUNT, Function.SUM, Function.MEAN)
+        if value is not None and ordered and value.may_be_nan:
+            return name
+    return None
+
+
+def generate(declaration: Declaration) -> str:
+    """Return the statements of the query, separated by `;` and a line end; the last one gives the answer."""
+    statements: list[str] = []
+    steps = declaration.steps()
+    late = 0
+    for number, part in enumerate(steps, start=1):
+        source = f"step_{number - 1}" if number > 1 else EVENTS
+        statements += _Step(part, source, f"step_{number}", late).views()
+        late += 1 - (_extra(part.step) if isinstance(part.step, WindowStep) else 0)
+    names = [_quote(column.name) for column in declaration.output]
+    place = ["src", "`row`"] if declaration.on_rows else []
+    statements.append(f"SELECT {', '.join([*names, *place])}\nFROM step_{len(steps)}")
+    text = ";\n".join(statements)
+    classes = {"millis": "Millis", "middle_of_bin": "MiddleOfBin", "at_most": "AtMost"}
+    functions = [
+        f"CREATE TEMPORARY FUNCTION {name} AS 'streamlab.{java}';\n"
+        for name, java in classes.items()
+        if f"{name}(" in text
+    ]
+    unit = declaration.unit
+    note = (
+        ""
+        if unit == "ms"
+        else f"-- A millisecond of this query is a unit of event time, 1 {unit}.\n"
+    )
+    return note + "".join(functions) + text + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Writes one step: the view `name` of the view `source`.
+
+    `late` is how many milliseconds the event time of a row of the source is after its `time_`.
+    """
+
+    declaration: Declaration
+    source: str
+    name: str
+    late: int
+
+    def views(self) -> list[str]:
+        """Return the statements of the step; the last one makes its output."""
+        step = self.declaration.step
+        if isinstance(step, WindowStep):
+            kinds = {COUNT: self._count_window, SESSION: self._session}
+            return kinds.get(step.kind, self._time_window)(step)
+        if isinstance(step, TopStep):
+            return self._top(step)
+        if isinstance(step, DeduplicateStep):
+            return self._deduplicate(step)
+        if isinstance(step, AlertStep):
+            return self._alert(step)
+        assert isinstance(step, SelectStep), "untranslatable refuses functions of the user"
+        late, window = "", step.too_late_for
+        if window is not None:
+            after = window.size + (window.closes_after or 0)
+            late = f"\nWHERE ts + {LATE_BY} >= {_begin('ts', window.advance)} + {after}"
+        return [self._view(f"SELECT {PLACE}, {self._selected(step)}\nFROM {self._from()}{late}")]
+
+    def _view(self, text: str, name: str | None = None) -> str:
+        return f"CREATE TEMPORARY VIEW {name or self.name} AS\n{text}"
+
+    def _expression(self, text: str) -> Translated:
+        return translate_expression(text, self.declaration, SQL)
+
+    @property
+    def _keys(self) -> list[str]:
+        return [*map(_quote, self.declaration.keys)]
+
+    def _partition(self, *more: str) -> str:
+        columns = [*self._keys, *more]
+        return f"PARTITION BY {', '.join(columns)} " if columns else ""
+
+    def _so_far(self, *more: str) -> str:
+        """Return the window of the rows up to a row, in the order of arrival."""
+        return f"{self._partition(*more)}ORDER BY time_ ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+
+    def _from(self, source: str | None = None) -> str:
+        """Return a source and the filter of the step."""
+        where = self.declaration.where
+        condition = "" if where is None else f"\nWHERE {self._expression(where).bare}"
+        return f"{source or self.source}{condition}"
+
+    def _results(self, step: WindowStep) -> str:
+        values = [
+            f"{self._aggregate(aggregate)} AS {_quote(name)}"
+            for name, aggregate in (step.result or {}).items()
+        ]
+        return ",\n    ".join(values)
+
+    def _aggregate(self, aggregate: Aggregate, over: str = "") -> str:
+        """Return a named function of the rows of a window."""
+        value = value_of_aggregate(aggregate, self.declaration, SQL)
+        if value is None:
+            return f"COUNT(*){over}"
+        text, function = _column(value), aggregate.function
+        if function is Function.DISTINCT:
+            number, message = f"COUNT(DISTINCT {text}){over}", beyond_most(aggregate)
+            return f"at_most({number}, {aggregate.most}, {_text(message)})"
+        if function is Function.PERCENTILE:
+            rank = f"CAST(CEIL(COUNT(*){over} * {_number(float(aggregate.percent))} / 100) AS INT)"
+            bins = Bins.of(aggregate)
+            values = f"ARRAY_SORT(ARRAY_AGG(CAST({value.bare} AS DOUBLE)){over})"
+            limits = f"{_number(bins.smallest)}, {_number(float(aggregate.high))}"
+            return f"middle_of_bin({values}[{rank}], {limits}, {bins.steps})"
+        if function is not Function.MEAN:
+            return f"{function.value.upper()}({text}){over}"
+        total = f"SUM({text}){over}"
+        return f"{total if value.dtype == FLOAT else SQL.dividend.format(total)} / COUNT(*){over}"
+
+    def _end(self, text: str, more: int = 0) -> str:
+        """Return the event time of a window's end, and `more`."""
+        late = self.late + more
+        return f"millis({text})" + (f" {'-' if late < 0 else '+'} {abs(late)}" if late else "")
+
+    def _windows(self, function: str, advance: int, *sizes: int) -> str:
+        """Return a table of windows; the offset makes up for the rows' time."""
+        arguments = [
+            *map(interval, sizes),
+            *([interval(-(self.late % advance))] if self.late % advance else []),
+        ]
+        return f"TABLE({function}(TABLE {self.source}, DESCRIPTOR(time_), {', '.join(arguments)}))"
+
+    def _time_window(self, step: WindowStep) -> list[str]:
+        keys = "".join(f"{key}, " for key in self._keys)
+        table, extra = self._windows("TUMBLE", step.size, step.size), _extra(step)
+        if step.advance != step.size:
+            table = self._windows("HOP", step.advance, step.advance, step.size + extra)
+        end, rows, conditions = self._end("window_end"), self._from(table), _conditions(step)
+        if conditions or _copies(self.declaration, step):
+            # Flink adds the rows of a window one by one where a row's window is in an expression.
+            windows = f"SELECT *, {self._end('window_end', -extra)} AS end_\nFROM {rows}"
+            end, rows = "MAX(end_)", f"(\n{_indent(windows)}\n)"
+            rows += f"\nWHERE {' AND '.join(conditions)}" if conditions else ""
+        return [
+            self._view(
+                f"SELECT {end} AS ts, window_time AS time_, {keys}{self._results(step)}\n"
+                f"FROM {rows}\n"
+                f"GROUP BY {keys}window_start, window_end, window_time"
+            )
+        ]
+
+    def _session(self, step: WindowStep) -> list[str]:
+        views, source, keys = [], self.source, "".join(f"{key}, " for key in self._keys)
+        if self.declaration.where is not None:
+            source = f"rows_of_{self.name}"
+            views.append(self._view(f"SELECT *\nFROM {self._from()}", source))
+        pause = step.size
+        end = f"{_begin('MAX(ts)', pause)} + {2 * pause}"
+        table, group = f"TABLE {source} {self._partition()}".rstrip(), "window_start, window_end"
+        rows = f"TABLE(SESSION({table}, DESCRIPTOR(time_), {interval(pause)}))"
+        if len(self._keys) > 1:  # Flink 2.3 finds only the first column of PARTITION BY here.
+            rows, group = source, f"SESSION(time_, {interval(pause)})"
+        return [
+            *views,
+            self._view(
+                f"SELECT {end} AS ts, {keys}MIN(ts) AS `first`, MAX(ts) AS `last`,\n"
+                f"    {self._results(step)}\n"
+                f"FROM {rows}\n"
+                f"GROUP BY {keys}{group}"
+            ),
+        ]
+
+    def _top(self, step: TopStep) -> list[str]:
+        order = [f"{_quote(step.by)} DESC", *map(_quote, step.columns), "ts"]
+        rank = f"ROW_NUMBER() OVER ({self._partition('window_start', 'window_end')}ORDER BY {', '.join(order)})"
+        keys = "".join(f"{key}, " for key in self._keys)
+        others = "".join(f"{_quote(name)}, " for name in (step.by, *step.columns))
+        ranked = (
+            f"SELECT *, {rank} AS rank_\n"
+            f"FROM {self._from(self._windows('TUMBLE', step.size, step.size))}"
+        )
+        return [
+            self._view(
+                f"SELECT {self._end('window_end')} AS ts, window_time AS time_, {keys}rank_ AS `rank`, "
+                f"{others}ts AS `at`\nFROM (\n{_indent(ranked)}\n)\nWHERE rank_ <= {step.most}"
+            )
+        ]
+
+    def _rows(self) -> tuple[list[str], str]:
+        """Return views that order the input of a step on rows, and its name."""
+        if not _is_reordered(self.declaration):
+            return [], self.source
+        names = [
+            "ts",
+            "src",
+            "`row`",
+            *(_quote(column.name) for column in columns_before(self.declaration)),
+        ]
+        measures = [
+            f"A.{name} AS {name}" for name in dict.fromkeys(names) if name not in self._keys
+        ]
+        ordered = f"ordered_{self.name}"
+        text = (
+            f"SELECT *\nFROM {self.source} MATCH_RECOGNIZE (\n"
+            f"    {self._partition()}ORDER BY time_, src, `row`\n"
+            f"    MEASURES {', '.join(measures)}, MATCH_ROWTIME() AS time_\n"
+            "    ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW\n"
+            "    PATTERN (A) DEFINE A AS TRUE\n)"
+        )
+        return [self._view(text, ordered)], ordered
+
+    def _numbered(self, source: str) -> str:
+        return f"SELECT *, COUNT(*) OVER ({self._so_far()}) AS number_\nFROM {self._from(source)}"
+
+    def _count_window(self, step: WindowStep) -> list[str]:
+        views, source = self._rows()
+        results = ",\n    ".join(
+            f"{self._aggregate(aggregate, ' OVER w')} AS {_quote(name)}"
+            for name, aggregate in (step.result or {}).items()
+        )
+        windows = (
+            f"SELECT *, (number_ - 1) / {step.size} AS window_\n"
+            f"FROM (\n{_indent(self._numbered(source))}\n)"
+        )
+        keys = "".join(f"{key}, " for key in self._keys)
+        results = (
+            f"SELECT {PLACE}, {keys}number_,\n    {results}\nFROM (\n{_indent(windows)}\n)\n"
+            f"WINDOW w AS ({self._so_far('window_')})"
+        )
+        outputs = ", ".join(_quote(column.name) for column in self.declaration.output[1:])
+        return [
+            *views,
+            self._view(
+                f"SELECT {PLACE}, {outputs}\nFROM (\n{_indent(results)}\n)\n"
+                f"WHERE MOD(number_, {step.size}) = 0"
+            ),
+        ]
+
+    def _outputs(self, names: Sequence[str]) -> str:
+        return ", ".join([PLACE, *self._keys, *map(_quote, names)])
+
+    def _first(self, text: str, *keys: str) -> str:
+        """Return the first row of each key."""
+        number = f"ROW_NUMBER() OVER ({self._partition(*keys)}ORDER BY time_)"
+        return f"(\n    SELECT *, {number} AS first_\n    FROM {_indent(text).strip()}\n)\nWHERE first_ = 1"
+
+    def _deduplicate(self, step: DeduplicateStep) -> list[str]:
+        views, source = self._rows()
+        first = f"SELECT {self._outputs(step.columns)}\nFROM {self._first(self._from(source))}"
+        if step.within is None:
+            return [*views, self._view(first)]
+        if self.declaration.where is not None:
+            filtered = f"rows_of_{self.name}"
+            views.append(self._view(f"SELECT *\nFROM {self._from(source)}", filtered))
+            source = filtered
+            first = f"SELECT {self._outputs(step.columns)}\nFROM {self._first(source)}"
+        names = ["ts", "src", "`row`", *map(_quote, step.columns)]
+        measures = ", ".join(f"later.{name} AS {name}" for name in dict.fromkeys(names))
+        pattern = (
+            f"SELECT {self._outputs(step.columns)}\nFROM {source} MATCH_RECOGNIZE (\n"
+            f"    {self._partition()}ORDER BY time_, src, `row`\n"
+            f"    MEASURES {measures}, MATCH_ROWTIME() AS time_\n"
+            "    ONE ROW PER MATCH AFTER MATCH SKIP TO LAST later\n"
+            "    PATTERN (leaving duplicate* later)\n"
+            f"    DEFINE duplicate AS duplicate.ts - FIRST(leaving.ts) <= {step.within},\n"
+            f"        later AS later.ts - FIRST(leaving.ts) > {step.within}\n)"
+        )
+        return [*views, self._view(f"{first}\nUNION ALL\n{pattern}")]
+
+    def _alert(self, step: AlertStep) -> list[str]:
+        views, source = self._rows()
+        condition = self._expression(step.condition).text
+        runs = (
+            f"SELECT *, {condition} AS holds_,\n"
+            f"    COUNT(CASE WHEN NOT {condition} THEN 1 END) OVER ({self._so_far()}) AS run_\nFROM {source}"
+        )
+        since = (
+            f"SELECT *, MIN(ts) OVER ({self._so_far('run_')}) AS since_\n"
+            f"FROM (\n{_indent(runs)}\n)\nWHERE holds_"
+        )
+        lasting = f"(\n{_indent(since)}\n)\nWHERE ts - since_ >= {step.lasting}"
+        outputs = ", ".join([PLACE, *self._keys, "since_ AS `since`", *map(_quote, step.columns)])
+        return [*views, self._view(f"SELECT {outputs}\nFROM {self._first(lasting, 'run_')}")]
+
+    def _selected(self, step: SelectStep) -> str:
+        values = []
+        for name, text in step.columns.items():
+            plain = text.isidentifier() and text not in ("True", "False")
+            value = _quote(text) if plain else _column(self._expression(text))
+            values.append(value if value == _quote(name) else f"{value} AS {_quote(name)}")
+        return ", ".join(values)
+
+
+def _begin(ts: str, advance: int) -> str:
+    """Return the largest multiple of an advance up to a time."""
+    return f"{ts} - MOD(MOD({ts}, {advance}) + {advance}, {advance})"
+
+
+def _column(value: Translated) -> str:
+    """Return the text of a value; a constant whole number is a BIGINT, as columns are."""
+    if value.constant is not None and value.dtype == INT:
+        return f"CAST({value.text} AS BIGINT)"
+    return value.bare
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.split("\n"))

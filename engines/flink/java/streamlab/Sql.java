@@ -1,0 +1,146 @@
+package streamlab;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.flink.api.common.functions.MapFunction;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.table.api.DataTypes;
+import org.apache.flink.table.api.Schema;
+import org.apache.flink.table.api.Table;
+import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
+import org.apache.flink.table.data.GenericRowData;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
+import org.apache.flink.table.types.DataType;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.table.types.logical.RowType;
+
+/**
+ * Runs a SQL query on the table `row_events`: `ts`, `src`, `row` (the place of an event in the total
+ * order), the columns of the input, and `time_`, the event time with its watermarks.
+ *
+ * <p>One task reads all streams in total order, and Flink keeps the order within a channel. Events of
+ * a key are therefore processed, and floats added, in total order.
+ */
+final class Sql {
+    private static final String EVENTS = "row_events";
+
+    private Sql() {}
+
+    /** Builds the job in `env` and returns the number of tasks of its sink. */
+    static int build(StreamExecutionEnvironment env, Job job, int run) throws IOException {
+        StreamTableEnvironment tables = StreamTableEnvironment.create(env);
+        tables.getConfig().set("table.local-time-zone", "UTC");
+        // Local sums would be added in another order.
+        tables.getConfig().set("table.optimizer.agg-phase-strategy", "ONE_PHASE");
+        DataType eventType = types(job);
+        Schema schema =
+                Schema.newBuilder()
+                        .fromRowDataType(eventType)
+                        .columnByMetadata("time_", DataTypes.TIMESTAMP_LTZ(3), "rowtime")
+                        .watermark("time_", "SOURCE_WATERMARK()")
+                        .build();
+        DataStream<RowData> events =
+                MemorySource.of(env, run, -1, 1, EVENTS)
+                        .map(new ToRow(run))
+                        .returns(InternalTypeInfo.of((RowType) eventType.getLogicalType()))
+                        .setParallelism(1);
+        tables.createTemporaryView(EVENTS, events, schema);
+        String[] statements = Files.readString(job.folder.resolve("query.sql")).split(";\\s*\n");
+        for (int at = 0; at < statements.length - 1; at++) {
+            tables.executeSql(statements[at]);
+        }
+        Table answer = tables.sqlQuery(statements[statements.length - 1]);
+        DataType type = answer.getResolvedSchema().toPhysicalRowDataType();
+        DataStream<RowData> rows = tables.toDataStream(answer, type.bridgedTo(RowData.class));
+        int tasks = rows.getParallelism() > 0 ? rows.getParallelism() : job.workers;
+        Numbers layout = new Numbers(type.getLogicalType().getChildren());
+        rows.sinkTo(new Collect<>(run, layout.bytes(), layout)).setParallelism(tasks);
+        return tasks;
+    }
+
+    private static DataType type(String type) {
+        return switch (type) {
+            case "double" -> DataTypes.DOUBLE().notNull();
+            case "boolean" -> DataTypes.BOOLEAN().notNull();
+            default -> DataTypes.BIGINT().notNull();
+        };
+    }
+
+    private static DataType types(Job job) {
+        List<DataTypes.Field> fields = new ArrayList<>();
+        for (String name : List.of("ts", "src", "row")) {
+            fields.add(DataTypes.FIELD(name, DataTypes.BIGINT().notNull()));
+        }
+        for (Job.Column column : job.columns) {
+            fields.add(DataTypes.FIELD(column.name(), type(column.type())));
+        }
+        return DataTypes.ROW(fields).notNull();
+    }
+
+    /** Makes the row of an event; its columns are looked up in memory by stream and row. */
+    private static final class ToRow implements MapFunction<Event, RowData> {
+        private final int run;
+        private transient Run shared;
+
+        ToRow(int run) {
+            this.run = run;
+        }
+
+        @Override
+        public RowData map(Event event) {
+            if (shared == null) {
+                shared = Run.of(run);
+            }
+            Object[] columns = shared.job.streams[event.stream].columns;
+            GenericRowData made = new GenericRowData(3 + columns.length);
+            made.setField(0, event.ts);
+            made.setField(1, (long) event.stream);
+            made.setField(2, (long) event.row);
+            for (int at = 0; at < columns.length; at++) {
+                if (columns[at] instanceof long[] longs) {
+                    made.setField(3 + at, longs[event.row]);
+                } else if (columns[at] instanceof double[] doubles) {
+                    made.setField(3 + at, doubles[event.row]);
+                } else {
+                    made.setField(3 + at, ((int[]) columns[at])[event.row] != 0);
+                }
+            }
+            return made;
+        }
+    }
+
+    /** Writes each column as eight bytes: a whole number, or a double; a Boolean is 0 or 1. */
+    private static final class Numbers implements Collect.Layout<RowData> {
+        private final RowData.FieldGetter[] fields;
+
+        Numbers(List<LogicalType> types) {
+            fields = new RowData.FieldGetter[types.size()];
+            for (int at = 0; at < fields.length; at++) {
+                fields[at] = RowData.createFieldGetter(types.get(at), at);
+            }
+        }
+
+        int bytes() {
+            return fields.length * Long.BYTES;
+        }
+
+        @Override
+        public void put(RowData row, ByteBuffer to) {
+            for (RowData.FieldGetter field : fields) {
+                Object value = field.getFieldOrNull(row);
+                if (value instanceof Double number) {
+                    to.putDouble(number);
+                } else if (value instanceof Boolean truth) {
+                    to.putLong(truth ? 1 : 0);
+                } else {
+                    to.putLong(((Number) value).longValue());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+"""SQL that is generated from declared workloads for Flink: its answers, its text, and what has none."""
+
+from dataclasses import asdict, replace
+
+import pytest
+
+import streamlab as lab
+from streamlab.engines.declared_queries import GENERATED
+from streamlab.engines.flink import files
+from streamlab.engines.flink.adapter import FlinkEngine
+from streamlab.engines.flink.generated import generate, interval, refuse
+from streamlab.engines.flink.process import FlinkProcess, network_mb
+from streamlab.engines.flink.workloads import flink_options
+from streamlab.engines.protocol import default_variant
+from streamlab.lab.judge.verify import verify
+from streamlab.workloads.registry import workload
+from tests.engines import declared_workloads
+from tests.engines.declared_workloads import DECLARED, random_input, rows
+from tests.engines.separate_environment import requires_environment
+from tests.engines.tasks import task_of
+
+QUICK = {"warm_up_rounds": 0, "heap_mb": 512}
+WORKERS = 2
+SEED = 0
+"""Of an input on which every form has an output."""
+
+
+def prepared(made, seed, folder):
+    """Write a random input and the query for Java; return the task."""
+    options = {"options": QUICK, "workers": WORKERS}
+    task = task_of(made, random_input(made, seed), folder, GENERATED, **options)
+    data = task.dataset.load()
+    warm_up = {f"warm_up_rows.{index}": 0 for index in range(len(data.streams))}
+    settings = {**asdict(flink_options(task)), **warm_up, "network_mb": network_mb(WORKERS)}
+    files.write_task(task, data, settings, task.scratch)
+    query = FlinkEngine().query_text(made, GENERATED)
+    (task.scratch / "query.sql").write_text(query, encoding="utf-8")
+    return task
+
+
+@requires_environment(FlinkEngine)
+def test_every_form_answers_as_the_reference_engine(tmp_path, monkeypatch):
+    """One Java process runs all forms: its start takes longer than a form."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+    names = [name for name, one in DECLARED.items() if refuse(one) is None]
+    made = [workload(f"{declared_workloads.__file__}:{name}") for name in names]
+    counts = {"n": lab.count()}
+    flushed = lab.window(
+        "5 ms", input=rows, key="zone", result=counts, at_end="flush", name="flushed"
+    )
+    uneven = lab.window("7 ms", every="3 ms", input=rows, key="zone", result=counts, name="uneven")
+    most = {"most": lab.max("n"), "last": lab.max("ts")}
+    made += [flushed, lab.window("6 ms", every="3 ms", input=uneven, result=most, name="of_uneven")]
+    tasks = [prepared(one, SEED, tmp_path / one.name) for one in made]
+    folders = [task.scratch for task in tasks]
+    process = FlinkProcess(*folders, heap_mb=512, workers=WORKERS)
+    answered = 0
+    try:
+        process.ready()
+        for number, task in enumerate(tasks):
+            if number:
+                process.next()
+            process.ask("go")
+            (parts,) = process.ask("answer")
+            data = task.dataset.load()
+            answer = files.query_answer(task, data, task.scratch, parts)
+            found = verify(task.workload, task.dataset, answer, task.workload.oracle(data))
+            assert found.difference is None, f"{task.workload.name}: {found.difference}"
+            answered += len(answer["ts"]) > 0
+    finally:
+        process.close()
+    assert answered == len(made)
+
+
+@pytest.mark.parametrize("name", ["window_of_first_rows", "alert_of_windows", "long_visits"])
+def test_a_chain_of_steps_on_rows_and_on_windows_is_refused(name):
+    assert "which has steps on rows and on windows of time" in refuse(DECLARED[name])
+
+
+def test_an_order_of_values_that_may_be_nan_is_refused():
+    most = {"most": lab.max("price / amount")}
+    assert "most may be NaN" in refuse(lab.window("4 ms", input=rows, result=most, name="w"))
+
+
+def test_a_declared_workload_runs_generated_by_default():
+    made, engine = DECLARED["top"], FlinkEngine()
+    chosen = default_variant(engine.variants(), type(made.program), made.name)
+    assert chosen.name == GENERATED
+    assert chosen.lacks(made) is None
+    assert engine.properties(made.name, GENERATED)["PIP3"].holds
+    written = workload("wordcount")
+    chosen = default_variant(engine.variants(), type(written.program), written.name)
+    assert chosen.name == "automatic"
+
+
+@pytest.mark.parametrize(
+    ("units", "text"),
+    [
+        (600_000, "INTERVAL '10' MINUTE"),
+        (86_400_000 * 365, "INTERVAL '365' DAY(3)"),
+        (5, "INTERVAL '0.005' SECOND(2, 3)"),
+        (-1, "INTERVAL '-0.001' SECOND(2, 3)"),
+        (123_456, "INTERVAL '123.456' SECOND(3, 3)"),
+    ],
+)
+def test_a_length_of_time_is_an_interval_in_its_largest_unit(units, text):
+    assert interval(units) == text
+
+
+def test_the_text_says_that_its_times_are_in_another_unit():
+    declaration = replace(DECLARED["top"].declaration, unit="us")
+    assert generate(declaration).startswith(
+        "-- A millisecond of this query is a unit of event time"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("tumbling", "FROM TABLE(TUMBLE(TABLE row_events, DESCRIPTOR(time_), INTERVAL '0.005'"),
+        ("session", "FROM TABLE(SESSION(TABLE row_events PARTITION BY `zone`, DESCRIPTOR(time_)"),
+        ("top", "OVER (PARTITION BY `zone`, window_start, window_end ORDER BY `price` DESC, ts)"),
+        ("deduplicate_within", "PATTERN (leaving duplicate* later)"),
+        (
+            "top_of_windows",
+            "TABLE step_1, DESCRIPTOR(time_), INTERVAL '0.005' SECOND(2, 3), INTERVAL '-0.001'",
+        ),
+    ],
+)
+def test_the_text_has_what_flink_has_for_it(name, text):
+    assert text in FlinkEngine().query_text(DECLARED[name], GENERATED)
+
+
+@pytest.mark.parametrize(
+    ("name", "cost"),
+    [
+        ("sliding", "sliding copies each row into its 5 windows"),
+        ("deduplicate_within", "deduplicate_within finds the rows that leave by a pattern"),
+        ("count_window", "count_window keeps the state of ended windows"),
+        ("distinct_counts", "distinct_counts sorts its input, which comes from several tasks"),
+    ],
+)
+def test_the_plan_says_what_is_slow_because_it_is_generated(name, cost):
+    engine = FlinkEngine()
+    assert cost in engine.generated_plan(DECLARED[name].declaration)
+    assert "faster" not in engine.generated_plan(DECLARED["top"].declaration)
