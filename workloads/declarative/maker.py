@@ -20,7 +20,6 @@ from streamlab.workloads.declarative.class_form import ClassForm, read_class, ro
 from streamlab.workloads.declarative.declaration import (
     COUNT,
     LATE_BY,
-    ROW,
     SESSION,
     Aggregate,
     AlertStep,
@@ -28,12 +27,12 @@ from streamlab.workloads.declarative.declaration import (
     Declaration,
     DeduplicateStep,
     FlatMapStep,
-    JoinStep,
     SelectStep,
     Step,
     TopStep,
     WindowStep,
 )
+from streamlab.workloads.declarative.declared_step import DeclaredStep
 from streamlab.workloads.declarative.expressions import (
     BOOL,
     FLOAT,
@@ -48,19 +47,13 @@ from streamlab.workloads.declarative.user_functions import read_function
 from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import (
     DGSProgram,
-    InputType,
     ModelError,
-    Operator,
-    Pipeline,
-    Query,
     Window,
     Workload,
 )
-from streamlab.workloads.model.answers.output_order import inferred_output
 from streamlab.workloads.model.operators.program import DROP, FLUSH
-from streamlab.workloads.model.pipeline.program import Stage
 from streamlab.workloads.model.workload import OpenDeclaration
-from streamlab.workloads.user_workload import name_of_file, program_workload
+from streamlab.workloads.user_workload import name_of_file
 
 Length = str | timedelta
 KeyNames = str | Sequence[str]
@@ -554,7 +547,7 @@ class Maker:
         output: tuple[Column, ...],
         user_functions: bool,
         class_name: str | None = None,
-    ) -> "_Declared":
+    ) -> DeclaredStep:
         unique = {column.name: column for column in (*key.columns, *reads)}
         name = self.name or (None if class_name is None else _snake_case(class_name))
         name = name or name_of_file(self.file) or type(step).__name__
@@ -569,111 +562,18 @@ class Maker:
             unit=self.columns.unit,
             before=self.columns.declaration,
         )
-        return _Declared(maker=self, declaration=declaration)
+        return DeclaredStep(
+            columns=self.columns,
+            before=self.before,
+            place=self.place,
+            at_end=self.at_end,
+            declaration=declaration,
+        )
 
 
 def _is_user_function(keep: Filter) -> bool:
     return keep.function is not None and keep.expression is None
 
 
-def _is_session(part: Declaration) -> bool:
-    return isinstance(part.step, WindowStep) and part.step.kind == SESSION
-
-
-def _windows(part: Declaration) -> str:
-    if isinstance(part.step, JoinStep):
-        return "a join"
-    return "sessions" if _is_session(part) else "windows of time"
-
-
 def _snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Declared:
-    """Makes the workload of a declaration from its last operator or stage."""
-
-    maker: Maker
-    declaration: Declaration
-
-    @property
-    def name(self) -> str:
-        return self.declaration.name
-
-    @property
-    def source(self) -> InputType:
-        """The schema of the rows that the operator reads; after another one, all of its output."""
-        before = self.declaration.before
-        columns = self.declaration.reads if before is None else before.output[1:]
-        return InputType(name=ROW, fields=windows.fields_of(columns))
-
-    def query(self, operator: Operator) -> Workload:
-        """Return the workload whose last operator is `operator`."""
-        steps = self.declaration.steps()
-        for part in steps[:-1]:
-            self._check_sessions(part)
-        for part in steps:
-            self._check_order(part)
-        program = None if self.maker.before is None else self.maker.before.program
-        operators: tuple[Operator, ...] = ()
-        if isinstance(program, Pipeline):
-            operators = row_stages.operators_of(program)
-        elif isinstance(program, Query):
-            operators = program.operators
-        ends = {self.maker.at_end, program.at_end if isinstance(program, Query) else DROP}
-        at_end = FLUSH if FLUSH in ends else DROP
-        return self._workload(
-            Query(name=self.name, operators=(*operators, operator), at_end=at_end)
-        )
-
-    def pipeline(self, stage: Stage) -> Workload:
-        """Return the workload whose last stage is `stage`; after windows of time, it is an operator."""
-        program = None if self.maker.before is None else self.maker.before.program
-        if isinstance(program, Query):
-            return self.query(row_stages.operator_of(stage, self.source))
-        assert program is None or isinstance(program, Pipeline), (
-            "declarations have no other program"
-        )
-        event = program.event if program else windows.fields_of(self.declaration.reads)
-        stages = (*(() if program is None else program.stages), stage)
-        return self._workload(Pipeline(name=self.name, record=ROW, event=event, stages=stages))
-
-    def _check_sessions(self, part: Declaration) -> None:
-        """Check that of two steps on windows of time none is sessions, since their outputs leave early."""
-        this = self.declaration
-        if not this.on_rows and not part.on_rows and (_is_session(this) or _is_session(part)):
-            raise ModelError(
-                f"{self.maker.place}: {this.name} makes {_windows(this)} of {part.name}, which is "
-                f"{_windows(part)}; sessions neither read windows and joins nor are read by them: let {this.name} read "
-                f"the input of {part.name}, or end with a step on rows (select, alert, deduplicate, count_window)"
-            )
-
-    def _check_order(self, part: Declaration) -> None:
-        """Check that a step on rows does not depend on an order that operators in parallel lose."""
-        before = part.before
-        if before is None or not part.on_rows or isinstance(part.step, SelectStep | FlatMapStep):
-            return
-        order = before.order_of_ties()
-        if order.lost:
-            raise ModelError(
-                f"{self.maker.place}: {before.name} gives rows of equal time in no order, and {part.name} depends "
-                "on it: joins have none, and select has one only with the key of the step before it; select that "
-                f"column and give it to {part.name} as key, or put a window between them"
-            )
-        if order.keys and not {*order.keys} <= {*part.keys}:
-            keys = order.keys[0] if len(order.keys) == 1 else list(order.keys)
-            raise ModelError(
-                f"{self.maker.place}: {part.name} depends on the order of rows of equal time, and in a chain with "
-                f"windows {before.name} has one for each {keys} only; give {part.name} key={keys!r}, or "
-                "let it read the table"
-            )
-
-    def _workload(self, program: Query | Pipeline) -> Workload:
-        return program_workload(
-            program,
-            self.maker.columns.source_of(self.declaration.reads),
-            name=self.name,
-            output=inferred_output(program),
-            declaration=self.declaration,
-        )
