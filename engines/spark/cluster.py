@@ -198,27 +198,35 @@ def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
     )
 
 
-def _executors(context: SparkContext) -> dict[str, int]:
-    """Return the cores of each executor, by host and port."""
+def _executors(context: SparkContext) -> list[tuple[str, int]]:
+    """Return the host and the cores of each executor."""
     summaries = context._jsc.sc().statusStore().executorList(True)
     executors = (summaries.apply(place) for place in range(summaries.size()))
-    return {each.hostPort(): each.totalCores() for each in executors if each.id() != "driver"}
+    # The address has a port only once the executor's storage is known.
+    return [
+        (each.hostPort().rsplit(":", 1)[0], each.totalCores())
+        for each in executors
+        if each.id() != "driver"
+    ]
 
 
 def _wait_for_executors(context: SparkContext, workers: int, master: str) -> tuple[int, ...]:
     """Return the cores on each node, largest first, once there are enough."""
     deadline = time.monotonic() + EXECUTORS_TIMEOUT_S
-    while sum((executors := _executors(context)).values()) < workers:
+    while True:
+        executors = _executors(context)
+        total = sum(cores for _, cores in executors)
+        if total >= workers:
+            break
         if time.monotonic() > deadline:
             raise EngineError(
-                f"the cluster at {master} gave {sum(executors.values())} of {workers} cores within "
+                f"the cluster at {master} gave {total} of {workers} cores within "
                 f"{EXECUTORS_TIMEOUT_S:g} s; see the logs of its workers: an executor may not "
                 "start there, or may not reach this machine"
             )
         time.sleep(_LOOK_S)
     nodes: dict[str, int] = {}
-    for address, cores in executors.items():
-        host = address.rpartition(":")[0]
+    for host, cores in executors:
         nodes[host] = nodes.get(host, 0) + cores
     return tuple(sorted(nodes.values(), reverse=True))
 
