@@ -86,7 +86,8 @@ def master_check(options: SparkOptions, master: str, workers: int) -> Callable[[
     """
 
     def check(jvm: Any) -> None:
-        if not master.startswith(_SCHEME):
+        # Of several masters one is active; the others answer, too, but without workers.
+        if not master.startswith(_SCHEME) or len(_addresses(master)) > 1:
             return
         nodes, applications = _master_state(jvm, master)
         lack = lacking(nodes, workers, options.executor_memory_mb, applications)

@@ -8,7 +8,7 @@ import pytest
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.spark.adapter import SparkEngine
-from streamlab.engines.spark.cluster import lacking, settings_of
+from streamlab.engines.spark.cluster import lacking, master_check, settings_of
 from streamlab.engines.spark.workloads import SparkOptions
 from tests.engines.clock import load_at_once
 from tests.engines.spark.inputs import spark_input
@@ -69,3 +69,8 @@ def test_the_first_master_that_listens_is_used():
         settings = settings_of(SparkOptions(master=master), master, 2)
     assert settings["spark.driver.host"] == "127.0.0.1"
     assert settings["spark.cores.max"] == "2"
+
+
+def test_the_resources_of_several_masters_are_not_read_from_one_that_may_be_in_standby():
+    master = "spark://127.0.0.1:1,127.0.0.2:1"  # nothing listens
+    master_check(SparkOptions(master=master), master, 2)(None)
