@@ -29,7 +29,8 @@ def open_database(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
     for kind, kind_name in enumerate(alphabet.kinds):
         carrying = [(src, stream) for src, stream in streams if kind in stream.kinds]
         parts = ["SELECT 0::INTEGER AS src, 0::BIGINT AS row, 0::INTEGER AS key, * FROM no_events"]
-        parts += [_rows(src, stream, kind, len(alphabet.kinds)) for src, stream in carrying]
+        for src, stream in carrying:
+            parts += _rows(src, stream, kind, len(alphabet.kinds))
         connection.execute(
             f"CREATE {relation} {kind_name}_events AS {' UNION ALL BY NAME '.join(parts)}"
         )
@@ -39,16 +40,18 @@ def open_database(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _rows(src: int, stream: DatasetStream, kind: int, kinds: int) -> str:
-    """Return the query for the events of one kind in a stream."""
+def _rows(src: int, stream: DatasetStream, kind: int, kinds: int) -> list[str]:
+    """Return the query for the events of one kind in each file of a stream."""
     names = [name for name, _ in stream.columns]
     key = f"tag // {kinds}" if "tag" in names else "0"
     columns = "".join(f', "{name}"' for name in names if name != "tag")
     where = f" WHERE tag % {kinds} = {kind}" if len(stream.kinds) > 1 else ""
-    return (
-        f"SELECT {src}::INTEGER AS src, file_row_number AS row, ({key})::INTEGER AS key{columns} "
-        f"FROM read_parquet({_quote(stream.path)}, file_row_number = true){where}"
-    )
+    files = [(stream.path, 0), *((file.path, file.first_row) for file in stream.further)]
+    return [
+        f"SELECT {src}::INTEGER AS src, file_row_number + {first_row} AS row, ({key})::INTEGER AS key{columns} "
+        f"FROM read_parquet({_quote(path)}, file_row_number = true){where}"
+        for path, first_row in files
+    ]
 
 
 def _value(name: str, value: object) -> Any:

@@ -92,4 +92,4 @@ def in_memory(tables: Tables) -> Tables:
 
 
 def _scan(stream: DatasetStream) -> pl.LazyFrame:
-    return pl.scan_parquet(stream.path).with_columns(pl.col("ts").set_sorted())
+    return pl.scan_parquet([*stream.paths]).with_columns(pl.col("ts").set_sorted())

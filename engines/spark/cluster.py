@@ -274,7 +274,7 @@ def _files(task: Task) -> list[tuple[str, int]]:
     mark = task.scratch / "visible"
     mark.write_text("1", encoding="ascii")
     source = file_of(task.workload.found_by)
-    streams = (stream.path.absolute() for stream in task.dataset.streams)
+    streams = (path.absolute() for stream in task.dataset.streams for path in stream.paths)
     paths = [mark, *streams, *([] if source is None else [source.absolute()])]
     return [(str(path), path.stat().st_size) for path in paths]
 

@@ -24,15 +24,16 @@ ROW_GROUP = 1 << 18
 def read_rows(stream: DatasetStream) -> pa.Table:
     """Return the stream's rows as a table; of a truncated dataset, the first rows of the file."""
     names = [name for name, _ in stream.columns]
-    with pq.ParquetFile(stream.path) as file:
-        groups: list[pa.Table] = []
-        rows = 0
-        for index in range(file.num_row_groups):
-            if rows >= stream.rows:
-                break
-            groups.append(file.read_row_group(index, columns=names))
-            rows += len(groups[-1])
-        schema = pa.schema([file.schema_arrow.field(name) for name in names])
+    groups: list[pa.Table] = []
+    rows = 0
+    for path in stream.paths:
+        with pq.ParquetFile(path) as file:
+            schema = pa.schema([file.schema_arrow.field(name) for name in names])
+            for index in range(file.num_row_groups):
+                if rows >= stream.rows:
+                    break
+                groups.append(file.read_row_group(index, columns=names))
+                rows += len(groups[-1])
     return pa.concat_tables([schema.empty_table(), *groups]).slice(0, stream.rows)
 
 
@@ -98,11 +99,18 @@ def prefix(dataset: Dataset, folder: Path, events: int) -> Dataset:
     until = begin + (end - begin) * events // dataset.events
     streams = []
     for src, stream in enumerate(dataset.streams):
-        table = pq.read_table(stream.path, filters=pc.field("ts") <= until)
+        table = pq.read_table([*stream.paths], filters=pc.field("ts") <= until)
         path = folder / f"{src}.parquet"
         pq.write_table(table, path)
         ends = pc.min_max(table["ts"]).as_py() if len(table) else {"min": 0, "max": 0}
         streams.append(
-            replace(stream, path=path, rows=len(table), ts_min=ends["min"], ts_max=ends["max"])
+            replace(
+                stream,
+                path=path,
+                further=(),
+                rows=len(table),
+                ts_min=ends["min"],
+                ts_max=ends["max"],
+            )
         )
     return replace(dataset, streams=tuple(streams))

@@ -98,7 +98,7 @@ class SparkPrepared:
         """Split the input, warm up, and cache the input or start the query of an offered load."""
         task, conf = self._task, self._session.conf
         self._query = _query(task)
-        total = sum(stream.path.stat().st_size for stream in task.dataset.streams)
+        total = sum(path.stat().st_size for stream in task.dataset.streams for path in stream.paths)
         for name, value in _CONF.items():
             conf.set(name, value)
         conf.set("spark.sql.shuffle.partitions", str(task.workers))

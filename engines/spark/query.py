@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
@@ -24,7 +24,7 @@ from streamlab.engines.spark.files import (
     write_files,
 )
 from streamlab.engines.spark.layout import ddl
-from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.model import Columns, Workload
 
 FileColumns = tuple[tuple[str, str], ...]
@@ -192,9 +192,21 @@ class SparkQuery(ABC):
 def scan(session: SparkSession, dataset: Dataset, src: int, row: str = "row_index") -> DataFrame:
     """Return a stream's file up to the cut, with row numbers in column `row`."""
     stream = dataset.streams[src]
-    frame = session.read.schema(ddl(stream.columns)).parquet(str(stream.path))
-    frame = frame.select("*", F.col("_metadata.row_index").alias(row))
+    frame = session.read.schema(ddl(stream.columns)).parquet(*map(str, stream.paths))
+    frame = frame.select("*", _row_number(stream).alias(row))
     return frame if dataset.until_ts is None else frame.where(F.col("ts") < dataset.until_ts)
+
+
+def _row_number(stream: DatasetStream) -> Column:
+    """Return a row's number in its stream, as the number in its file and the rows of the files before."""
+    number = F.col("_metadata.row_index")
+    if not stream.further:
+        return number
+    first_row = F.lit(0)
+    for file in stream.further:
+        is_here = F.col("_metadata.file_name") == file.path.name
+        first_row = F.when(is_here, F.lit(file.first_row)).otherwise(first_row)
+    return number + first_row
 
 
 def cache(session: SparkSession, dataset: Dataset) -> tuple[DataFrame, ...]:

@@ -28,7 +28,7 @@ way_option = click.option(
     default=WAYS[0],
     show_default=True,
     help="Make the dataset in this process or on Spark, with the same result; auto: on Spark if "
-    "it is large or --master is given.",
+    "--master is given.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -14,11 +14,12 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.trial import process
 from streamlab.lab.trial.spec import EngineTrial, OracleJob, write_job
-from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
-from streamlab.workloads.model import Alphabet
+from streamlab.workloads.datasets.dataset import Dataset
 
 
 def main(request_path: str, spec_path: str) -> None:
@@ -41,27 +42,12 @@ def main(request_path: str, spec_path: str) -> None:
 
 
 def _dataset(content: dict[str, Any]) -> Dataset:
-    """Return the dataset, without stream fields that this revision lacks."""
-    names = set(signature(DatasetStream).parameters)
-    streams = tuple(
-        DatasetStream(
-            **{
-                **{name: value for name, value in stream.items() if name in names},
-                "kinds": tuple(stream["kinds"]),
-                "path": Path(stream["path"]),
-                "columns": tuple((name, dtype) for name, dtype in stream["columns"]),
-                "heartbeats": tuple(stream["heartbeats"]),
-            }
-        )
-        for stream in content["streams"]
-    )
-    alphabet = content["alphabet"]
-    named = {key: content[key] for key in ("id", "workload", "origin", "source", "licence")}
-    return Dataset(
-        alphabet=Alphabet(kinds=tuple(alphabet["kinds"]), keys=alphabet["keys"]),
-        streams=streams,
-        **named,
-    )
+    """Return the dataset, without fields that this revision lacks."""
+    return msgspec.convert(content, Dataset, dec_hook=_path)
+
+
+def _path(kind: type, value: Any) -> Any:
+    return Path(value) if kind is Path else value
 
 
 if __name__ == "__main__":

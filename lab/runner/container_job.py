@@ -44,7 +44,8 @@ def translate(job: Job, folder: Path) -> ContainerJob:
         if isinstance(value, Path)
     }
     whole = job.dataset.complete()
-    files = [stream.path for stream in whole.streams] + [file.path for file in whole.dictionaries]
+    files = [path for stream in whole.streams for path in stream.paths]
+    files += [file.path for file in whole.dictionaries]
     hosts = dict.fromkeys(path.absolute().parent for path in files)
     targets = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
     mounts = [Mount(host=host, inside=str(path)) for host, path in targets.items()]
@@ -74,7 +75,8 @@ def _dataset(dataset: Dataset, targets: dict[Path, PurePosixPath]) -> Dataset:
 
 def _stream(stream: DatasetStream, targets: dict[Path, PurePosixPath]) -> DatasetStream:
     whole = None if stream.whole is None else _stream(stream.whole, targets)
-    return replace(stream, path=_path(stream.path, targets), whole=whole)
+    further = tuple(replace(file, path=_path(file.path, targets)) for file in stream.further)
+    return replace(stream, path=_path(stream.path, targets), further=further, whole=whole)
 
 
 def _path(path: Path, targets: dict[Path, PurePosixPath]) -> Path:

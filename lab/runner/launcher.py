@@ -216,7 +216,8 @@ def _files(job: Job) -> tuple[Path, ...]:
     if isinstance(job, CeilingJob):
         return (SOURCE, here())
     whole = job.dataset.complete()
-    files = [stream.path for stream in whole.streams] + [file.path for file in whole.dictionaries]
+    files = [path for stream in whole.streams for path in stream.paths]
+    files += [file.path for file in whole.dictionaries]
     return (SOURCE, here(), *(path.absolute() for path in files))
 
 

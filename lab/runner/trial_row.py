@@ -113,7 +113,7 @@ def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     All runs if the run lies in the folder of runs, and no input of the trial does.
     """
     run, place = run_dir.absolute(), runs().path.absolute()
-    inputs = [stream.path.absolute() for stream in dataset.complete().streams]
+    inputs = [path.absolute() for each in dataset.complete().streams for path in each.paths]
     alone = run.parent == place and not any(path.is_relative_to(place) for path in inputs)
     return (place if alone else run,)
 

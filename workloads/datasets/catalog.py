@@ -2,11 +2,13 @@
 
     <root>/<first 16 hex digits of the id>/dataset.json, one Parquet file per stream, ...
     <root>/recipes/<SHA-256 of a recipe>.json     {"recipe": ..., "dataset": "<id>"}
-    <root>/.building-<host>-<process>-<random>/   a dataset under construction; always removed
+    <root>/.building-<host>-<process>-<random>/   a dataset under construction; removed at the end
+    <root>/.building-.../recipe                   the SHA-256 of the recipe of a generated one
 
 A dataset is made in its own folder and renamed into place when complete. So readers see all of it or
 nothing, and two processes can make the same dataset at once. The next process on the same host removes
-the folders of killed processes.
+the folders of killed processes, or adopts one with its recipe, whose finished files it keeps. It leaves those of
+other recipes for a week.
 """
 
 import errno
@@ -15,6 +17,7 @@ import os
 import platform
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -37,6 +40,8 @@ from streamlab.workloads.name_suggestions import suggest_names
 LARGEST_SEED = 2**63 - 1
 """Results store seeds as signed 64-bit numbers, and NumPy accepts none below 0."""
 _BUILDING = ".building-"
+_RECIPE = "recipe"
+_ADOPTABLE_S = 7 * 24 * 3600
 _SHORTEST_PREFIX = 4
 
 
@@ -175,8 +180,10 @@ class Catalog:
         return Listing(datasets=tuple(datasets), damaged=tuple(damaged))
 
     @contextmanager
-    def staging(self) -> Iterator[Path]:
-        """Yield an empty folder next to the datasets, and remove it afterwards in any case.
+    def staging(self, recipe: Recipe | None = None) -> Iterator[Path]:
+        """Yield a folder next to the datasets, and remove it afterwards in any case.
+
+        It is empty, or what a killed process left of the same recipe.
 
         Raises:
             DatasetError: the catalogue's folder cannot be created or written.
@@ -187,6 +194,9 @@ class Catalog:
             self._sweep()
             prefix = f"{_BUILDING}{platform.node()}-{os.getpid()}-"
             folder = Path(tempfile.mkdtemp(prefix=prefix, dir=self.root))
+            if recipe is not None:
+                self._adopt(folder, recipe)
+                (folder / _RECIPE).write_text(recipe.key(), encoding="ascii")
         except OSError as error:
             raise DatasetError(
                 f"the catalogue {self.root} cannot be written ({error.strerror}); "
@@ -205,8 +215,9 @@ class Catalog:
         If the catalogue has an equal dataset, return that one and leave `folder` in place.
         `restate` then updates its source, licence and origin.
         """
-        for report in folder.glob("*.done"):
-            report.unlink()
+        for pattern in ("*.done", "*.written", "*.new"):
+            for report in folder.glob(pattern):
+                report.unlink()
         dataset_id = manifest.write(folder, content)
         folder.chmod(0o755)
         target = self.folder(dataset_id)
@@ -297,13 +308,29 @@ class Catalog:
         return tuple(path for path in paths if manifest.is_folder_name(path.name))
 
     def _sweep(self) -> None:
-        """Remove the staging folders of ended processes of this host."""
+        """Remove the staging folders of ended processes of this host, except those that can be adopted."""
+        for folder in self._abandoned():
+            with suppress(OSError):
+                age_s = time.time() - folder.stat().st_mtime
+                if (folder / _RECIPE).is_file() and age_s < _ADOPTABLE_S:
+                    continue
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _adopt(self, target: Path, recipe: Recipe) -> None:
+        """Move what a killed process left of a recipe, if anything, to an empty folder."""
+        for folder in self._abandoned():
+            with suppress(OSError):
+                if (folder / _RECIPE).read_text(encoding="ascii") == recipe.key():
+                    folder.rename(target)  # fails if another process was first
+                    return
+
+    def _abandoned(self) -> Iterator[Path]:
         prefix = f"{_BUILDING}{platform.node()}-"
         for folder in self.root.glob(f"{_BUILDING}*"):
             process = folder.name.removeprefix(prefix).split("-")[0]
             ours = folder.name.startswith(prefix) and process.isdigit()
             if ours and not psutil.pid_exists(int(process)):
-                shutil.rmtree(folder, ignore_errors=True)
+                yield folder
 
 
 def damages(folder: Path) -> Iterator[str]:

@@ -13,21 +13,36 @@ NOT_STATED = "not stated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherFile:
+    """A file of a stream after the first.
+
+    Attributes:
+        first_row: the number of rows in the files before it.
+        file_sha256: of its bytes.
+    """
+
+    path: Path
+    first_row: int
+    file_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetStream:
-    """One physical stream on disk: a Parquet file with `ts`, optionally `tag`, and payload columns.
+    """One physical stream on disk: Parquet files with `ts`, optionally `tag`, and payload columns.
 
     Attributes:
         name: unique within the dataset.
         kinds: kind indices that may occur.
-        path: absolute path of the Parquet file.
+        path: absolute path of the Parquet file, of a long stream the first one.
         rows: number of events.
         ts_min, ts_max: time span, both 0 when there are no events.
         columns: (name, type) of every column in the file, e.g. `int64`, or `list:int32`.
+        further: of a long stream, the files after the first.
         sha256: of the columns' content (`stream_file`), in hex.
         heartbeats: event times of heartbeats.
         file_sha256: of the file's bytes; None: written by a version that did not store it.
-        stamp: the file's state when its content was last verified (`integrity`).
-        whole: of a truncated stream, the complete one; the file has all its rows.
+        stamp: the state of its files when their content was last verified (`integrity`).
+        whole: of a truncated stream, the complete one; the files have all its rows.
     """
 
     name: str
@@ -42,6 +57,12 @@ class DatasetStream:
     file_sha256: str | None = None
     stamp: str | None = field(default=None, compare=False)
     whole: "DatasetStream | None" = None
+    further: tuple[FurtherFile, ...] = ()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The paths of all its files, in order of rows."""
+        return (self.path, *(file.path for file in self.further))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,13 @@
 """Runs the steps that make datasets, in this process or on Spark.
 
-Starting Spark takes ten seconds or more, so it is for large datasets: its tasks run in parallel, on a
-cluster if available, and it sorts data larger than memory. The dataset's id is the same either way.
+In this process tasks run in threads on all cores, where local Spark has only its start-up to add (docs/data.md).
+Spark is for clusters, and to sort data larger than memory. The dataset's id is the same either way.
 """
 
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.control_group import available_bytes, usable_cores_here
 from streamlab.workloads.datasets import pa, pyspark
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import DEFAULT_MASTER, spark
-from streamlab.workloads.optional_packages import missing_package
 
 Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]
@@ -28,17 +29,17 @@ WAYS = (AUTO, PROCESS, SPARK)
 
 _SORTED_ROWS = 1 << 20
 _TASKS_PER_CORE = 4
+_SORTING_BYTES = 24
+"""Memory per row, if rows are sorted in this process."""
 
 
 @contextmanager
-def executor(step: str, way: str, *, small: bool, master: str) -> Iterator["Executor"]:
+def executor(step: str, way: str, *, master: str) -> Iterator["Executor"]:
     """Yield an executor for the steps.
 
     Args:
         step: the work in words, for errors.
-        way: one of `WAYS`; `auto` uses Spark if a master is named, or for data that is not small if
-            PySpark is installed.
-        small: whether it is faster without Spark.
+        way: one of `WAYS`; `auto` uses Spark if a master is named.
         master: of Spark.
 
     Raises:
@@ -46,8 +47,7 @@ def executor(step: str, way: str, *, small: bool, master: str) -> Iterator["Exec
     """
     if way not in WAYS:
         raise DatasetError(f"--with is {way!r}; give one of {', '.join(WAYS)}")
-    in_process = master == DEFAULT_MASTER and (small or missing_package("pyspark") is not None)
-    if way == SPARK or (way == AUTO and not in_process):
+    if way == SPARK or (way == AUTO and master != DEFAULT_MASTER):
         with spark(f"lab: {step}", master=master, conf={}) as session:
             yield OnSpark(session)
         return
@@ -58,17 +58,33 @@ def executor(step: str, way: str, *, small: bool, master: str) -> Iterator["Exec
 
 
 class InProcess:
-    """Runs one task after another in this process."""
+    """Runs tasks in threads of this process, one a core: NumPy, Arrow and hashes run without the interpreter's lock."""
 
     def run(self, task: Task, count: int) -> list[Any]:
         """Call `task` with 0 to `count` - 1 and return the results in that order."""
-        return [task(index) for index in range(count)]
+        threads = min(count, max(1, round(usable_cores_here())))
+        if threads <= 1:
+            return [task(index) for index in range(count)]
+        with ThreadPoolExecutor(threads, "dataset") as pool:
+            futures = [pool.submit(task, index) for index in range(count)]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                pool.shutdown(cancel_futures=True)
 
     def order(self, times: Path, target: Path) -> None:
         """Sort rows by time, ties by row: reads int64 times from a file and writes int64 row numbers.
 
-        Takes about 24 bytes of memory a row.
+        Raises:
+            DatasetError: the rows do not fit into memory.
         """
+        rows, free = times.stat().st_size // 8, available_bytes()
+        if rows * _SORTING_BYTES > free:
+            raise DatasetError(
+                f"{rows:,} rows are not in order of time, and sorting them takes "
+                f"{rows * _SORTING_BYTES / 1e9:.1f} GB of memory, of which {free / 1e9:.1f} GB are "
+                "free; import them --with spark, or sort them first"
+            )
         np.argsort(np.memmap(times, np.int64, "r"), kind="stable").tofile(target)
 
 

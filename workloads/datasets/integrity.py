@@ -40,22 +40,24 @@ def verify(dataset: Dataset) -> Dataset:
 
 
 def check_stream(stream: DatasetStream) -> DatasetStream:
-    """Verify the file of a stream and return the stream with the file's stamp.
+    """Verify the files of a stream and return the stream with their stamp.
 
-    Reads nothing if the stream carries the file's current stamp.
+    Reads nothing if the stream carries their current stamp.
 
     Raises:
         DamagedError: the file is missing or damaged.
     """
-    before = _stamp(stream.path, stream.name)
+    before = _stamp(stream)
     if stream.stamp == before:
         return stream
     complete = stream.whole or stream
     if stream.file_sha256 is not None:
         _check_bytes(stream.path, f"stream {stream.name}", stream.file_sha256)
+        for file in stream.further:
+            _check_bytes(file.path, f"stream {stream.name}", file.file_sha256)
     else:
         _check_content(complete)
-    if _stamp(stream.path, stream.name) != before:
+    if _stamp(stream) != before:
         raise DamagedError(f"{stream.path} (stream {stream.name}) changed while it was checked")
     return replace(stream, stamp=before)
 
@@ -100,7 +102,7 @@ def _check_bytes(path: Path, what: str, expected: str) -> None:
 
 def _check_content(stream: DatasetStream) -> None:
     dtypes = {name: column_type(dtype) for name, dtype in stream.columns}
-    actual = describe(stream.path, stream.name, stream.kinds, dtypes)
+    actual = describe(stream.paths, stream.name, stream.kinds, dtypes)
     what = f"stream {stream.name}"
     if actual.sha256 != stream.sha256:
         raise DamagedError(
@@ -120,7 +122,11 @@ def _differs(path: Path, what: str, has: str, actual: str, expected: str) -> str
     )
 
 
-def _stamp(path: Path, name: str) -> str:
+def _stamp(stream: DatasetStream) -> str:
+    return " ".join(_stamp_of_file(path, stream.name) for path in stream.paths)
+
+
+def _stamp_of_file(path: Path, name: str) -> str:
     try:
         state = path.stat()
     except OSError as error:

@@ -70,13 +70,13 @@ def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
     for stream in streams:
         if field not in dict(stream.columns):
             continue
-        metadata = pq.read_metadata(stream.path)
-        column = metadata.schema.names.index(field)
-        for group in range(metadata.num_row_groups):
-            statistics = metadata.row_group(group).column(column).statistics
-            if statistics is None or not statistics.has_min_max:
-                return -(2**63), 2**63 - 1
-            extremes += [int(statistics.min), int(statistics.max)]
+        for metadata in map(pq.read_metadata, stream.paths):
+            column = metadata.schema.names.index(field)
+            for group in range(metadata.num_row_groups):
+                statistics = metadata.row_group(group).column(column).statistics
+                if statistics is None or not statistics.has_min_max:
+                    return -(2**63), 2**63 - 1
+                extremes += [int(statistics.min), int(statistics.max)]
     return min(extremes), max(extremes)
 
 

@@ -2,7 +2,7 @@
 
     {"format": 1, "id": "<sha-256>", "workload": ..., "alphabet": {"kinds": [...], "keys": n},
      "streams": [{"name", "kinds", "file", "bytes", "rows", "ts_min", "ts_max", "columns",
-                  "sha256", "heartbeats"}, ...],
+                  "sha256", "heartbeats", "further": [{"file", "bytes", "first_row"}, ...]}, ...],
      "dictionaries": {"pages": "pages.parquet"}, "dictionary_sha256": {"pages": "<SHA-256>"},
      "origin": {...}, "source": ..., "licence": ...,
      "files": {"value-0.parquet": "<SHA-256 of its bytes>", ...}, "checksum": "<SHA-256>"}
@@ -28,7 +28,7 @@ from typing import Annotated, Any, TypedDict
 import msgspec
 from msgspec import Meta
 
-from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile, FurtherFile
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.remedy import rebuild_command
 from streamlab.workloads.model import Alphabet, ModelError
@@ -46,8 +46,17 @@ _ColumnType = Annotated[str, Meta(pattern=r"\A(list:)?(bool|u?int(8|16|32|64)|fl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """A file of a stream."""
+
+    file: _FileName
+    bytes: int
+    first_row: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenStream:
-    """The report of a task that wrote a stream. Fields as in `dataset.json`."""
+    """A stream as written, or one file of it. Fields as in `dataset.json`."""
 
     name: str
     kinds: tuple[int, ...]
@@ -59,9 +68,14 @@ class WrittenStream:
     columns: tuple[tuple[str, _ColumnType], ...]
     sha256: _Sha256
     heartbeats: tuple[int, ...] = ()
+    further: tuple[WrittenFile, ...] = ()
+
+    def files(self) -> tuple[WrittenFile, ...]:
+        """Return all of its files, in order of rows."""
+        return (WrittenFile(file=self.file, bytes=self.bytes, first_row=0), *self.further)
 
 
-_SHARED_FIELDS = sorted(set(WrittenStream.__slots__) & set(DatasetStream.__slots__))
+_SHARED_FIELDS = sorted(set(WrittenStream.__slots__) & set(DatasetStream.__slots__) - {"further"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +119,10 @@ def write(folder: Path, content: Content) -> str:
         **asdict(content),
         "files": {
             name: file_sha256(folder / name)
-            for name in (*(part.file for part in content.streams), *content.dictionaries.values())
+            for name in (
+                *(each.file for part in content.streams for each in part.files()),
+                *content.dictionaries.values(),
+            )
         },
     }
     record["checksum"] = _checksum(record)
@@ -171,12 +188,17 @@ def read(folder: Path) -> Dataset:
     if is_folder_name(folder.name) and not dataset.id.startswith(folder.name):
         raise DatasetError(f"{path} is of another dataset, {dataset.id}; {remedy}")
     for stream, recorded in zip(dataset.streams, record["streams"], strict=True):
-        size = stream.path.stat().st_size if stream.path.is_file() else None
-        if size != recorded["bytes"]:
-            shown = "is missing" if size is None else f"has {size} bytes, not {recorded['bytes']}"
-            raise DatasetError(
-                f"{stream.path} (stream {stream.name}) {shown}; {rebuild_command(dataset)}"
-            )
+        for path, in_record in zip(
+            stream.paths, (recorded, *recorded.get("further", ())), strict=True
+        ):
+            size = path.stat().st_size if path.is_file() else None
+            if size != in_record["bytes"]:
+                shown = (
+                    "is missing" if size is None else f"has {size} bytes, not {in_record['bytes']}"
+                )
+                raise DatasetError(
+                    f"{path} (stream {stream.name}) {shown}; {rebuild_command(dataset)}"
+                )
     return dataset
 
 
@@ -203,6 +225,14 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
             DatasetStream(
                 path=here / part.file,
                 file_sha256=None if sums is None else sums[part.file],
+                further=tuple(
+                    FurtherFile(
+                        path=here / each.file,
+                        first_row=each.first_row,
+                        file_sha256=(sums or {})[each.file],
+                    )
+                    for each in part.further
+                ),
                 **{name: getattr(part, name) for name in _SHARED_FIELDS},
             )
             for part in content.streams

@@ -1,13 +1,18 @@
-"""Writes and reads stream files: one Parquet file per stream, identified by the hash of its content.
+"""Writes and reads the Parquet files of streams, which are identified by the hash of their content.
 
+A stream has a file for each `ROWS_PER_FILE` rows: `value-0.parquet`, `value-0.1.parquet` and so on, so that
+tasks can write the parts of a long stream in parallel.
 Files are plain Parquet with Snappy compression in row groups of about a million rows, which every engine
 reads fast. Each page has a CRC-32, so any reader can detect damage. The bytes depend on the library's version,
-so the content hash is over the columns: name, type and all values in little-endian order of each; for a column
+so a file's content hash is over the columns: name, type and all values in little-endian order of each; for a column
 of lists, the ends of all lists, counted from the first value, and all elements.
+The hash of a stream of several files is over their hashes.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +20,15 @@ import numpy as np
 from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
-from streamlab.workloads.datasets.manifest import WrittenStream
+from streamlab.workloads.datasets.manifest import WrittenFile, WrittenStream
 from streamlab.workloads.datasets.progress import report
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListColumn, ListType
 
 ROWS_PER_GROUP = 1 << 20
 """16 MiB for two int64 columns: small compared with memory, large compared with the overhead of a group."""
+
+ROWS_PER_FILE = 1 << 24
+"""About a second's work of a generator and 100 MB on disk; a task's start-up is small compared with it."""
 
 
 def write_stream(
@@ -31,16 +39,64 @@ def write_stream(
     blocks: Iterable[Block],
     alphabet: Alphabet,
 ) -> WrittenStream:
-    """Write blocks of columns to `<name>.parquet` in `folder`, then read them back for the record.
+    """Write all blocks of a stream, as `write_file` does.
+
+    Raises:
+        DatasetError: as `write_file`.
+    """
+    rest = iter(blocks)
+    files: list[WrittenStream] = []
+    rows = 0
+    while not files or files[-1].rows >= ROWS_PER_FILE:
+        part = _up_to(ROWS_PER_FILE, rest)
+        file = write_file(
+            folder, name, kinds, dtypes, part, alphabet, number=len(files), first_row=rows
+        )
+        rows += file.rows
+        files.append(file)
+    if len(files) > 1 and not files[-1].rows:
+        (folder / files.pop().file).unlink()
+    return join_files(files)
+
+
+def _up_to(rows: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks until they have this many rows."""
+    while rows > 0 and (block := next(blocks, None)) is not None:
+        rows -= len(block["ts"])
+        yield block
+
+
+def write_file(
+    folder: Path,
+    name: str,
+    kinds: tuple[int, ...],
+    dtypes: Mapping[str, ColumnType],
+    blocks: Iterable[Block],
+    alphabet: Alphabet,
+    *,
+    number: int,
+    first_row: int,
+) -> WrittenStream:
+    """Write blocks of columns to a file of a stream, then read them back for the record.
 
     A column of a `ListType` comes as `ListColumn`s, any other as arrays. Memory is bounded by one row group
-    and one block. Reports finished rows to `<name>.done`.
+    and one block. Reports finished rows to a file beside it that ends in `.done`.
+
+    Args:
+        folder: of all files of the dataset.
+        name: of the stream.
+        kinds: kind indices that may occur.
+        dtypes: of the columns.
+        blocks: of columns.
+        alphabet: of the dataset.
+        number: of the file in its stream.
+        first_row: the number of rows in the files before it.
 
     Raises:
         DatasetError: timestamps decrease, or a tag is outside of the alphabet or of a kind that is not the
             stream's.
     """
-    path = folder / f"{name}.parquet"
+    path = folder / f"{name}.{number}.parquet" if number else folder / f"{name}.parquet"
     schema = pa.schema(
         [pa.field(column, arrow_type(dtype), False) for column, dtype in dtypes.items()]
     )
@@ -53,24 +109,58 @@ def write_stream(
             assert not isinstance(ts, ListColumn)
             late = np.flatnonzero(np.diff(ts, prepend=latest if rows else ts[0]) < 0)
             if len(late):
-                row = rows + int(late[0])
-                raise DatasetError(
-                    f"stream {name} is not sorted: row {row} has timestamp {ts[late[0]]}, which is "
-                    "before that of the row before it"
-                )
+                raise _unsorted(name, first_row + rows + int(late[0]), int(ts[late[0]]))
             latest = ts[-1]
             if "tag" in group:
                 tags = group["tag"]
                 assert not isinstance(tags, ListColumn)
-                wrong = alphabet.wrong_tag(tags, kinds, first_row=rows)
+                wrong = alphabet.wrong_tag(tags, kinds, first_row=first_row + rows)
                 if wrong is not None:
                     raise DatasetError(f"stream {name}: {wrong}")
             arrays = [arrow_array(group[column]) for column in dtypes]
             table = pa.Table.from_arrays(arrays, schema=schema)
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             rows += len(ts)
-            report(folder / f"{name}.done", rows)
-    return describe(path, name, kinds, dtypes)
+            report(path.with_suffix(".done"), rows)
+    return describe((path,), name, kinds, dtypes)
+
+
+def join_files(files: Sequence[WrittenStream]) -> WrittenStream:
+    """Return the record of a stream from those of its files, in order of rows.
+
+    Raises:
+        DatasetError: a file begins before the time at which the one before it ends.
+    """
+    first, *others = files
+    if not others:
+        return first
+    first_rows = [0, *accumulate(file.rows for file in files)]
+    for before, file, row in zip(files, others, first_rows[1:], strict=False):
+        if file.ts_min < before.ts_max:
+            raise _unsorted(file.name, row, file.ts_min)
+    return replace(
+        first,
+        rows=first_rows[-1],
+        ts_max=files[-1].ts_max,
+        sha256=_joined_digest([bytes.fromhex(file.sha256) for file in files]),
+        further=tuple(
+            WrittenFile(file=file.file, bytes=file.bytes, first_row=row)
+            for file, row in zip(others, first_rows[1:], strict=False)
+        ),
+    )
+
+
+def _joined_digest(digests: Sequence[bytes]) -> str:
+    """Return the hash of a stream from those of its files."""
+    if len(digests) == 1:
+        return digests[0].hex()
+    return hashlib.sha256(b"".join(digests)).hexdigest()
+
+
+def _unsorted(name: str, row: int, ts: int) -> DatasetError:
+    return DatasetError(
+        f"stream {name} is not sorted: row {row} has timestamp {ts}, which is before that of the row before it"
+    )
 
 
 def _grouped(
@@ -129,13 +219,20 @@ class _Digest:
 
 
 def describe(
-    path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
+    paths: Sequence[Path], name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
 ) -> WrittenStream:
-    """Read a stream file and return its record, with the checksum of its content.
+    """Read the files of a stream and return its record, with the checksum of its content.
 
     Raises:
-        DamagedError: the file is missing or damaged, or lacks a column.
+        DamagedError: a file is missing or damaged, or lacks a column.
+        DatasetError: as `join_files`.
     """
+    return join_files([_describe_file(path, name, kinds, dtypes) for path in paths])
+
+
+def _describe_file(
+    path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
+) -> WrittenStream:
     hashes = {column: _Digest(column, dtype) for column, dtype in dtypes.items()}
     rows, ts_min, ts_max = 0, 0, 0
     for group in read_groups(path):

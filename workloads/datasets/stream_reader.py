@@ -55,7 +55,8 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
     types = dict(stream.columns)
     columns = {name: _allocate(stream, name, column_type(types[name])) for name in names}
     row, ends = 0, dict.fromkeys(names, 0)
-    for group in read_groups(stream.path, names if len(names) < len(types) else None):
+    only = names if len(names) < len(types) else None
+    for group in (group for path in stream.paths for group in read_groups(path, only)):
         rows = len(next(iter(group.values())))
         if set(group) != set(columns) or (stream.whole is None and row + rows > stream.rows):
             row = -1
@@ -86,7 +87,8 @@ def _allocate(stream: DatasetStream, name: str, dtype: ColumnType) -> Column:
     offsets = aligned(stream.rows + 1, np.dtype(np.int64))
     offsets[:] = 0
     # Unused pages of the values are never touched and take no memory.
-    return ListColumn(offsets, aligned(most_values(stream.path, name), dtype.element))
+    values = sum(most_values(path, name) for path in stream.paths)
+    return ListColumn(offsets, aligned(values, dtype.element))
 
 
 def _put(column: Column, row: int, end: int, part: Column) -> int:

@@ -159,11 +159,15 @@ class StreamTable:
 
 
 def write_table(
-    tables: tuple[StreamTable, ...], rows: Rows, folder: Path, alphabet: Alphabet, index: int
+    tables: tuple[StreamTable, ...],
+    rows: tuple[Rows, ...],
+    folder: Path,
+    alphabet: Alphabet,
+    index: int,
 ) -> dict[str, Any]:
-    """Write one stream, by its index, and return the fields of its `WrittenStream`."""
+    """Write one stream, by its index, from its rows, and return the fields of its `WrittenStream`."""
     table = tables[index]
-    blocks = table.blocks(rows.blocks())
+    blocks = table.blocks(rows[index].blocks())
     return asdict(write_stream(folder, table.name, table.kinds, table.dtypes, blocks, alphabet))
 
 

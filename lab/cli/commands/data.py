@@ -159,7 +159,7 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
             str(stream.ts_min),
             str(stream.ts_max),
             ", ".join(f"{name} {dtype}" for name, dtype in stream.columns),
-            stream.path.name,
+            stream.path.name + (f" and {len(stream.further)} more" if stream.further else ""),
         )
     console.print(table)
 
@@ -181,7 +181,7 @@ def as_record(dataset: Dataset) -> dict[str, object]:
             {
                 "name": stream.name,
                 "kinds": [kinds[kind] for kind in stream.kinds],
-                "path": str(stream.path),
+                "paths": [str(path) for path in stream.paths],
                 "rows": stream.rows,
                 "ts_min": stream.ts_min,
                 "ts_max": stream.ts_max,

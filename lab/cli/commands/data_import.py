@@ -171,6 +171,8 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
 )
 @click.option("--source", help="Origin of the data, to record.")
 @click.option("--licence", help="Licence of the data, to record.")
+@way_option
+@master_option
 @root_option
 def table(
     reference: str,
@@ -183,6 +185,8 @@ def table(
     form: str,
     source: str | None,
     licence: str | None,
+    way: str,
+    master: str,
     root: Path | None,
     **settings: Any,
 ) -> None:
@@ -212,6 +216,8 @@ def table(
             progress,
             source=source,
             licence=licence,
+            way=way,
+            master=master,
         )
     _print_dataset(dataset, _table_counts(dataset.origin), of_table=True)
 

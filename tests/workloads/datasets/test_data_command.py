@@ -30,7 +30,7 @@ def test_an_answer_can_be_recomputed_from_what_show_says(tmp_path: Path):
     values, barriers = shown["streams"]
     assert values["rows"] == 100
     assert (values["ts_min"], values["ts_max"]) == (0, 99)
-    table = pq.read_table(values["path"])
+    table = pq.read_table(values["paths"][0])
     assert table.column_names == list(values["columns"]) == ["ts", "value"]
     windows = np.add.reduceat(table.column("value").to_numpy(), np.arange(0, 100, 10))
     assert len(windows) == barriers["rows"] == 10

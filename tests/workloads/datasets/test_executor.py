@@ -2,6 +2,7 @@
 
 import os
 import random
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from streamlab.workloads.datasets import stream_table
+from streamlab.workloads.datasets import builder, stream_table
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
@@ -17,6 +18,7 @@ from streamlab.workloads.datasets.executor import InProcess, OnSpark, executor
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
+from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.files import text_file
@@ -88,16 +90,64 @@ def test_spark_sorts_in_the_same_order(spark: SparkSession, tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "times", "two"]
 
 
-def test_large_data_is_made_in_process_without_pyspark(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    with executor("x", "auto", small=False, master="local[*]") as on:
-        assert isinstance(on, InProcess)
+@pytest.mark.spark
+@pytest.mark.parametrize(("way", "events"), [("process", 50_000), ("spark", 50_000)])
+def test_streams_of_several_files_are_the_same_input(
+    way: str, events: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request
+):
+    """A stream of one file, cut into several: Spark's processes get the cuts with their tasks."""
+    if way == "spark":
+        request.getfixturevalue("spark")
+    chosen, params = workload("page_view_join"), {"streams": 2}
+    whole = ensure(chosen, params, events, SEED, catalog=Catalog(root=tmp_path / "whole")).load()
+    monkeypatch.setattr(builder, "ROWS_PER_FILE", 7_000)
+    cut = ensure(chosen, params, events, SEED, catalog=Catalog(root=tmp_path / "cut"), way=way)
+    assert max(len(stream.paths) for stream in cut.streams) > 2
+    assert all(path.is_file() for stream in cut.streams for path in stream.paths)
+    verify(cut)
+    for one, other in zip(whole.streams, cut.load().streams, strict=True):
+        assert np.array_equal(one.ts, other.ts)
+        assert one.payload.keys() == other.payload.keys()
+        assert all(np.array_equal(one.payload[name], other.payload[name]) for name in one.payload)
+
+
+def test_a_build_that_was_killed_is_resumed_with_its_finished_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(builder, "ROWS_PER_FILE", 1_000)
+    catalog, chosen = Catalog(root=tmp_path / "resumed"), workload("event_window")
+    recipe = builder.recipe_of(chosen, chosen.params({}), 20_000, SEED)
+    with catalog.staging(recipe) as staging:
+        ended = subprocess.run(
+            [sys.executable, "-c", "import os; print(os.getpid())"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        left = staging.with_name(staging.name.replace(str(os.getpid()), ended.stdout.strip()))
+        specs = chosen.streams(chosen.params({}), 20_000)
+        parts = builder._parts(specs)
+        (staging / "dataset").mkdir()
+        for index in range(3):
+            builder._write(
+                "event_window", chosen.params({}), SEED, specs, parts, staging / "dataset", index
+            )
+        staging.rename(left)
+    finished = {path.name: path.stat().st_mtime_ns for path in (left / "dataset").glob("*.parquet")}
+    dataset = ensure(chosen, {}, 20_000, SEED, catalog=catalog)
+    folder = catalog.folder(dataset.id)
+    assert {name: (folder / name).stat().st_mtime_ns for name in finished} == finished
+    assert len(finished) == 3
+    assert not left.exists()
+    assert {path.suffix for path in folder.iterdir()} == {".json", ".parquet"}
+    fresh = ensure(chosen, {}, 20_000, SEED, catalog=Catalog(root=tmp_path / "fresh"))
+    assert dataset.id == fresh.id
 
 
 def test_a_disk_that_fails_in_process_is_told():
     with (
         pytest.raises(DatasetError, match=r"import x failed: .*No space left on device"),
-        executor("import x", "auto", small=True, master="local[*]") as on,
+        executor("import x", "auto", master="local[*]") as on,
     ):
         on.run(fill_the_disk, 1)
 
@@ -113,6 +163,6 @@ def fill_the_disk(index: int) -> None:
 def test_another_way_is_refused():
     with (
         pytest.raises(DatasetError, match="--with is 'flink'; give one of auto, process, spark"),
-        executor("x", "flink", small=True, master="local[*]"),
+        executor("x", "flink", master="local[*]"),
     ):
         pass

@@ -33,10 +33,6 @@ from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, write_table
 from streamlab.workloads.model import Alphabet
 
-SMALL_BYTES = 256 << 20
-"""Up to this size, one process is faster than Spark. It is about ten million lines, because files are
-compressed several times over. One task reads the files either way."""
-
 
 def import_files(
     kind: ImportKind,
@@ -62,7 +58,7 @@ def import_files(
     with where.staging() as staging:
         folder = staging / "dataset"
         folder.mkdir()
-        with executor(step, way, small=size_bytes <= SMALL_BYTES, master=master) as on:
+        with executor(step, way, master=master) as on:
             read = partial(_read_files, kind.name, options, staging)
             with watch(progress, f"reading {kind.name} (bytes)", staging, size_bytes):
                 (fields,) = on.run(read, 1)
@@ -100,7 +96,9 @@ def _write(
     if reading.descents:
         on.order(rows.times, rows.order)
     with watch(progress, "writing streams", folder, 0):
-        written = on.run(partial(write_table, tables, rows, folder, alphabet), len(tables))
+        written = on.run(
+            partial(write_table, tables, (rows,) * len(tables), folder, alphabet), len(tables)
+        )
     return Content(
         workload=kind.workload,
         alphabet=alphabet,

@@ -12,14 +12,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.workloads.control_group import available_bytes
 from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.executor import InProcess
+from streamlab.workloads.datasets.executor import AUTO, executor
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
-from streamlab.workloads.datasets.progress import Progress
+from streamlab.workloads.datasets.progress import Progress, watch
+from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.split import Share, shares
 from streamlab.workloads.datasets.stream_table import Rows, StreamTable, select_rows, write_table
 from streamlab.workloads.datasets.tables.required_columns import (
@@ -39,9 +39,6 @@ _FEW = 1024
 
 VERSION = 3
 """Increased when the same table becomes a different dataset."""
-
-SORTING_BYTES = 24
-"""Memory per row, if rows must be sorted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +118,14 @@ def dataset_of(
     source: str | None = None,
     licence: str | None = None,
     made: Recipe | None = None,
+    way: str = AUTO,
+    master: str = DEFAULT_MASTER,
 ) -> Dataset:
     """Return a table, or one for each kind, as the input of a program, from the catalogue if present, else newly made.
 
     `name` is the input's (`Workload.input_name`). `source` and `licence` describe the data for people. `made` is the
-    recipe of a generated table, which identifies it instead of its content.
+    recipe of a generated table, which identifies it instead of its content. `way` and `master` say where rows are
+    sorted and written (`executor`).
 
     Raises:
         DatasetError: the table cannot be read, or does not fit the program; the catalogue is
@@ -177,7 +177,10 @@ def dataset_of(
         if progress is not None:
             progress("reading table (bytes)", min(done, size), size)
 
-    with catalog.staging() as staging:
+    with (
+        catalog.staging() as staging,
+        executor(f"importing {table.label}", way, master=master) as on,
+    ):
         folder = staging / "dataset"
         folder.mkdir()
         numberings: dict[str, Numbering] | None = {} if len(parts) > 1 else None
@@ -192,8 +195,7 @@ def dataset_of(
             readings.append(reading)
             rows_of_kind |= dict.fromkeys(kinds, (reading, rows))
             if reading.descents:
-                _check_memory(reading.rows)
-                InProcess().order(rows.times, rows.order)
+                on.order(rows.times, rows.order)
         if [_state(path) for path in files] != before:
             raise DatasetError(f"{table.label} changed while it was read; import it again")
         if not any(reading.rows for reading in readings):
@@ -206,12 +208,10 @@ def dataset_of(
             _stream(share, required, rows_of_kind[share.kind][0], keys) for share in streams
         )
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
-        written = []
-        for index, share in enumerate(streams):
-            if progress is not None:
-                progress("writing streams", index, len(streams))
-            rows = rows_of_kind[share.kind][1]
-            written.append(write_table(stream_tables, rows, folder, alphabet, index))
+        rows_of_stream = tuple(rows_of_kind[share.kind][1] for share in streams)
+        with watch(progress, "writing streams", folder, 0):
+            task = partial(write_table, stream_tables, rows_of_stream, folder, alphabet)
+            written = on.run(task, len(streams))
         content = Content(
             workload=name,
             alphabet=alphabet,
@@ -307,16 +307,6 @@ def _generated(made: Recipe) -> dict[str, Any]:
 def _state(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_size, status.st_mtime_ns
-
-
-def _check_memory(rows: int) -> None:
-    free = available_bytes()
-    if rows * SORTING_BYTES > free:
-        raise DatasetError(
-            f"{rows:,} rows are not in order of time, and sorting them takes "
-            f"{rows * SORTING_BYTES / 1e9:.1f} GB of memory, of which {free / 1e9:.1f} GB are "
-            "free; sort the table first"
-        )
 
 
 def _stream(share: Share, required: RequiredColumns, reading: Reading, keys: Keys) -> StreamTable:

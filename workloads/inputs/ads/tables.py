@@ -242,7 +242,9 @@ def _missing_id(dataset: Dataset, column: str, rows: int) -> int | None:
     lowest, highest = 0, -1
     for stream in dataset.streams:
         if stream.rows:
-            ends = pc.min_max(pq.read_table(stream.path, columns=[column]).column(column)).as_py()
+            ends = pc.min_max(
+                pq.read_table([*stream.paths], columns=[column]).column(column)
+            ).as_py()
             lowest, highest = min(lowest, ends["min"]), max(highest, ends["max"])
     if lowest < 0:
         return lowest
