@@ -79,7 +79,7 @@ class Task:
 
     Attributes:
         workload: the program to run.
-        dataset: the input; `dataset.load()` returns columns, `dataset.streams[i].path` is a file. `until_ts` is
+        dataset: the input; `dataset.load()` returns columns, `dataset.streams[i].paths` are files. `until_ts` is
             set where event time passes beyond the last event: a load cuts the input, or a query flushes its end.
         variant: one of the engine's variants.
         workers: degree of parallelism, at least 1.

@@ -1,19 +1,25 @@
 """Writes a small input as a dataset outside any catalogue, without Spark; for tests."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.stream_file import write_stream
-from streamlab.workloads.model import Input, type_of
+from streamlab.workloads.datasets.stream_table import take_rows
+from streamlab.workloads.model import Block, Input, type_of
 
 SEED = 7
+_ROWS_PER_FILE = 500
+"""Few, so that engines read streams of several files."""
 
 
 def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
-    """Write an input to `folder`, one Parquet file per stream and a manifest; return the dataset."""
+    """Write an input to `folder`, the files of its streams and a manifest; return the dataset."""
     folder.mkdir(parents=True, exist_ok=True)
     streams = []
     for stream in data.streams:
@@ -22,8 +28,17 @@ def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
             columns["tag"] = stream.tag
         columns |= stream.payload
         dtypes = {name: type_of(values) for name, values in columns.items()}
-        written = write_stream(folder, stream.name, stream.kinds, dtypes, [columns], data.alphabet)
-        (folder / f"{stream.name}.done").unlink(missing_ok=True)
+        written = write_stream(
+            folder,
+            stream.name,
+            stream.kinds,
+            dtypes,
+            _blocks(columns, len(stream)),
+            data.alphabet,
+            rows_per_file=_ROWS_PER_FILE,
+        )
+        for report in folder.glob("*.done"):
+            report.unlink()
         heartbeats = tuple(int(value) for value in stream.heartbeats)
         streams.append(replace(written, heartbeats=heartbeats))
     content = manifest.Content(
@@ -36,3 +51,9 @@ def write_dataset(data: Input, workload: str, folder: Path) -> Dataset:
     )
     manifest.write(folder, content)
     return manifest.read(folder)
+
+
+def _blocks(columns: Block, rows: int) -> Iterator[Block]:
+    for begin in range(0, max(1, rows), _ROWS_PER_FILE):
+        chosen = np.arange(begin, min(begin + _ROWS_PER_FILE, rows))
+        yield {name: take_rows(column, chosen) for name, column in columns.items()}

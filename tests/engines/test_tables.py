@@ -33,7 +33,7 @@ class Forwarding(TableEngine):
 
     def tables(self, task):
         copies = int(task.workload.query_params["copies"])
-        return [(pq.read_table(stream.path), copies) for stream in task.dataset.streams]
+        return [(pq.read_table([*stream.paths]), copies) for stream in task.dataset.streams]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -82,7 +82,10 @@ def ensure(
         folder.mkdir(exist_ok=True)
         parts = _parts(specs)
         task = partial(_write, workload.found_by, complete, seed, specs, parts, folder)
-        with executor(step, way, master=master) as on, watch(progress, step, folder, total):
+        with (
+            executor(step, way, master=master, sorts=False) as on,
+            watch(progress, step, folder, total),
+        ):
             written = msgspec.convert(on.run(task, len(parts)), list[WrittenStream])
         content = Content(
             workload=workload.input_name,

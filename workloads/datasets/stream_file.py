@@ -38,6 +38,7 @@ def write_stream(
     dtypes: Mapping[str, ColumnType],
     blocks: Iterable[Block],
     alphabet: Alphabet,
+    rows_per_file: int = ROWS_PER_FILE,
 ) -> WrittenStream:
     """Write all blocks of a stream, as `write_file` does.
 
@@ -47,8 +48,8 @@ def write_stream(
     rest = iter(blocks)
     files: list[WrittenStream] = []
     rows = 0
-    while not files or files[-1].rows >= ROWS_PER_FILE:
-        part = _up_to(ROWS_PER_FILE, rest)
+    while not files or files[-1].rows >= rows_per_file:
+        part = _up_to(rows_per_file, rest)
         file = write_file(
             folder, name, kinds, dtypes, part, alphabet, number=len(files), first_row=rows
         )

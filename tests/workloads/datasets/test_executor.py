@@ -19,6 +19,8 @@ from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
 from streamlab.workloads.datasets.integrity import verify
+from streamlab.workloads.datasets.tables.constructors import arrays
+from streamlab.workloads.datasets.tables.table_dataset import dataset_of
 from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.files import text_file
@@ -51,6 +53,21 @@ def test_every_kind_of_import_is_tried():
 @pytest.mark.parametrize("kind", RAW)
 def test_an_import_on_spark_is_that_in_process(kind: str, spark: SparkSession, tmp_path: Path):
     assert imported(kind, tmp_path, "a", "spark") == imported(kind, tmp_path, "b", "process")
+
+
+@pytest.mark.spark
+def test_a_table_on_spark_is_that_in_process(spark: SparkSession, tmp_path: Path):
+    draw = np.random.default_rng(SEED)
+    user = draw.integers(0, 50, LINES).astype(str)
+    columns = {"at": draw.integers(0, LINES, LINES), "user": user, "amount": np.arange(LINES)}
+    program = workload("keyed_counter").program
+    table = arrays(columns, ts="at", key="user", kind="=increment", time_format="ms")
+    one, two = (
+        dataset_of(table, "x", program, Catalog(root=tmp_path / way), way=way)
+        for way in ("spark", "process")
+    )
+    assert one.id == two.id
+    assert one.origin["rows_out_of_order"]
 
 
 @pytest.mark.some(4)
