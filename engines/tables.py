@@ -81,7 +81,7 @@ class TableEngine(BatchEngine):
     def tables(self, task: Task) -> Any:
         """Return the input as tables, with whatever else the query reads; not timed.
 
-        In variant FILE the tables refer to the files (`task.dataset.streams[i].paths`), unread; else they are in memory.
+        In variant FILE the tables refer to unread files (`task.dataset.streams[i].paths`); else they are in memory.
         """
 
     def refused(self, task: Task) -> str | None:
