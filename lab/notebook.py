@@ -93,16 +93,17 @@ class MeasuredRun:
             [_ratio_row(ratio) for ratio in compared.ratios], columns=list(_RATIO_COLUMNS)
         )
 
-    def answers(self, cell: str | None = None) -> pd.DataFrame:
+    def answers(self, cell: str | None = None, output: str | None = None) -> pd.DataFrame:
         """Return the answer that the verified cells gave, with texts and times decoded.
 
         Args:
             cell: a pattern of cells, if the run has several answers.
+            output: one of the outputs of `streamlab.outputs`.
 
         Raises:
             LabError: there is no verified answer, or there are several.
         """
-        return pd.DataFrame(read_answer(self.path, cell, None).columns)
+        return pd.DataFrame(read_answer(self.path, cell, None, output).columns)
 
     def figure(self, workload: str | None = None) -> "Figure":
         """Return a matplotlib figure of a workload's rates by number of workers, as in the report.

@@ -27,7 +27,7 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.answers.floats import Tolerances, check_declared
 from streamlab.workloads.model.answers.output_order import inferred_output
 from streamlab.workloads.model.reference import answer_of
-from streamlab.workloads.model.workload import ORACLE, REFERENCE
+from streamlab.workloads.model.workload import ORACLE, REFERENCE, OpenDeclaration, Outputs
 
 AnyTable = TypeVar("AnyTable", bound=Table | TableSet)
 
@@ -97,6 +97,38 @@ def workload(
         oracle=oracle or partial(answer_of, program),
         checked_by=REFERENCE if oracle is None else ORACLE,
     )
+
+
+@check_arguments(ModelError)
+def outputs(**workloads: Workload) -> Outputs:
+    """Return several workloads as the outputs of one program, which one `lab run FILE` runs.
+
+    Each is verified and measured by itself; `lab answer RUN --output NAME` shows its answer. Call it from the file
+    that declares the program.
+
+    Args:
+        workloads: by the names of the outputs.
+
+    Raises:
+        ModelError: an output is no workload, or there is none.
+    """
+    name = name_of_file(caller_file()) or "outputs"
+    if not workloads:
+        raise ModelError(
+            "lab.outputs: give at least one output, such as lab.outputs(counts=counts)"
+        )
+    for output, each in workloads.items():
+        if isinstance(each, OpenDeclaration):
+            raise ModelError(f"lab.outputs: {output} is not complete: {each.error}")
+        if not isinstance(each, Workload):
+            raise ModelError(
+                f"lab.outputs: {output} is a {type(each).__name__}; give a workload, such as lab.window(...)"
+            )
+    named = {
+        output: replace(each, name=f"{name}.{output}", input=name)
+        for output, each in workloads.items()
+    }
+    return Outputs(name=name, workloads=named)
 
 
 def program_workload(
