@@ -99,7 +99,6 @@ def workload(
     )
 
 
-@check_arguments(ModelError)
 def outputs(**workloads: Workload) -> Outputs:
     """Return several workloads as the outputs of one program, which one `lab run FILE` runs.
 
@@ -112,7 +111,7 @@ def outputs(**workloads: Workload) -> Outputs:
     Raises:
         ModelError: an output is no workload, or there is none.
     """
-    name = name_of_file(caller_file()) or "outputs"
+    name = name_of_file(caller_file(frames=2)) or "outputs"
     if not workloads:
         raise ModelError(
             "lab.outputs: give at least one output, such as lab.outputs(counts=counts)"
@@ -157,9 +156,9 @@ def program_workload(
     )
 
 
-def caller_file() -> str | None:
-    """Return the file that called the public function, wrapped by `check_arguments`, that calls this one."""
-    file: str | None = sys._getframe(3).f_globals.get("__file__")
+def caller_file(frames: int = 3) -> str | None:
+    """Return the file that called the public function that calls this one: 2 frames above, 3 with `check_arguments`."""
+    file: str | None = sys._getframe(frames).f_globals.get("__file__")
     return file
 
 

@@ -34,7 +34,8 @@ def read_answer(
 ) -> StoredAnswer:
     """Return the answer of the verified cells that match a pattern (None: all), or its first rows.
 
-    `output` names one output of a program (`lab.outputs`); None: all. Verified answers equal the expected one, which is stored with the dataset.
+    `output` names one output of a program (`lab.outputs`); None: all. Verified answers equal the expected one, which
+    is stored with the dataset.
 
     Raises:
         LabError: there is none, there are several, or the workload was edited since.

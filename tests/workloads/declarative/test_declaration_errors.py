@@ -342,6 +342,23 @@ def test_a_file_with_several_workloads_names_them(tmp_path):
     assert workload(f"{path}:Others").name == "others"
 
 
+def test_mistakes_in_outputs_are_named(tmp_path):
+    made = lab.window("1 h", input=RIDES, result={"n": lab.count()}, name="made")
+    for outputs, message in (
+        ({}, "give at least one output"),
+        ({"counts": "made"}, "counts is a str; give a workload"),
+        ({"counts": lab.window("1 h", input=RIDES)}, "counts is not complete: .* has no result"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            lab.outputs(**outputs)
+    assert lab.outputs(counts=made).workloads["counts"].name == "test_declaration_errors.counts"
+    path = file_of(tmp_path, CLASS + "a = lab.outputs(x=Rides)\nb = lab.outputs(x=Rides)\n")
+    with pytest.raises(ModelError, match=r"defines 2 workloads; .*rides.py:a, .*rides.py:b"):
+        workload(path)
+    with pytest.raises(ModelError, match="has 2 outputs x; give each another name"):
+        workload(f"{path}:x")
+
+
 def test_a_workload_that_another_one_reads_is_not_meant(tmp_path):
     path = file_of(tmp_path, CLASS + '\nBusiest = lab.top(1, by="rides", input=Rides)\n')
     found = workload(path)
