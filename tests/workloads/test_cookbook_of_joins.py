@@ -93,7 +93,7 @@ def both_columns(folder: Path) -> pd.DataFrame:
     gifts["given"] = pd.to_datetime(gifts["at"], utc=True)
     both = views(folder).merge(gifts.drop(columns="at"), on=["user", "page"])
     late = both.given - both["at"]
-    both = both.assign(ts=both.given + UNIT, late=late.dt.total_seconds())
+    both = both.assign(ts=both.given + UNIT, late=late // UNIT)
     both["dear"] = (both.cents > 700) & (both.page != "home")
     return both[(late >= 0 * MINUTE) & (late <= 5 * MINUTE)]
 

@@ -287,7 +287,7 @@ def _convert(where: str, parameter: Parameter, raw: object) -> ParamValue:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The outputs of one program, each a workload over its input, with the name `NAME.OUTPUT`.
+    """The outputs of one program, each a workload over its input, named `name.OUTPUT`.
 
     Attributes:
         name: of the program.
