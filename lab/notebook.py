@@ -35,7 +35,7 @@ from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.default_folders import runs, set_cache_variables
 from streamlab.workloads.model import Workload
-from streamlab.workloads.model.workload import OpenDeclaration
+from streamlab.workloads.model.workload import OpenDeclaration, Outputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -289,11 +289,15 @@ def _text(
     return arguments.to_toml()
 
 
-def _reference(workload: str | Workload) -> str:
+def _reference(workload: str | Workload | Outputs) -> str:
     if isinstance(workload, str):
         return workload
     if isinstance(workload, OpenDeclaration):
         raise LabError(f"lab.run: {workload.error}")
+    if isinstance(workload, Outputs):
+        raise LabError(
+            f"lab.run: workloads has the outputs of {workload.name}; give the path of the file that declares them"
+        )
     if not workload.reference:
         raise LabError(
             f"lab.run: workload {workload.name!r} has no name or file that a fresh process can "

@@ -4,14 +4,14 @@ import ast
 import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table
-from streamlab.workloads.datasets.tables.header_types import DTYPES, read_header
+from streamlab.workloads.datasets.tables.header_types import DTYPES, Header, read_header
 from streamlab.workloads.declarative.declaration import Column
 from streamlab.workloads.declarative.expressions import TS, parse_expression
 from streamlab.workloads.join_program import LEFT, MATCHED, RIGHT, JoinColumn, JoinValue
@@ -114,7 +114,7 @@ class JoinColumns:
         """Whether no float is NaN or infinite, as in all inputs."""
         return True
 
-    def _header(self, side: str, columns: Sequence[str]) -> Any:
+    def _header(self, side: str, columns: Sequence[str]) -> Header:
         try:
             return read_header(self.sides[side], columns)
         except DatasetError as error:
@@ -208,18 +208,11 @@ class JoinColumns:
         if plain is None:
             expression = parse_expression(text, self, f"lab.join: select {name}")
             code = re.sub(r"\bt\.(left|right)\.(\w+)", self._code_of, expression.code)
-            self.values.append(JoinValue(name=name, code=code, dtype=expression.dtype))
-            return
-        column = self._field(plain, name)
-        self.values.append(
-            JoinValue(
-                name=name,
-                code=f"{plain[0]}.{column.name}",
-                dtype=column.dtype,
-                dictionary=column.dictionary,
-                is_time=column.is_time,
-            )
-        )
+            value = Column(name=name, dtype=expression.dtype)
+        else:
+            column = self._field(plain, name)
+            code, value = f"{plain[0]}.{column.name}", replace(column, name=name)
+        self.values.append(JoinValue(column=value, code=code))
 
     def _code_of(self, path: re.Match[str]) -> str:
         return f"{path[1]}.{self._read[path[1], path[2]].name}"

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -51,14 +50,10 @@ class JoinValue:
 
     Attributes:
         code: a Python expression over `left.FIELD` and `right.FIELD`, which calls HELPERS; `ts` is the time of a row.
-        dtype, dictionary, is_time: as of a `Column`.
     """
 
-    name: str
+    column: Column
     code: str
-    dtype: np.dtype[Any]
-    dictionary: str | None = None
-    is_time: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +86,9 @@ class JoinShape:
 
     def output(self, *, matched: bool) -> tuple[Column, ...]:
         """Return the columns of the output."""
-        values = [
-            Column(name=v.name, dtype=v.dtype, dictionary=v.dictionary, is_time=v.is_time)
-            for v in self.values
-        ]
         time = Column(name=TS, dtype=np.dtype(np.int64), is_time=True)
         partner = [Column(name=MATCHED, dtype=np.dtype(np.bool_))] * matched
-        return (time, *self.key.columns, *values, *partner)
+        return (time, *self.key.columns, *(value.column for value in self.values), *partner)
 
     def row(
         self,

@@ -105,6 +105,7 @@ def _only_workload(module: ModuleType, shown: str) -> str:
     if ATTRIBUTE in defined:
         return ATTRIBUTE
     last = list({id(o): name for name, o in defined.items() if isinstance(o, Outputs)}.values())
+    more = ""
     if not last:
         workloads = {id(w): (name, w) for name, w in defined.items() if isinstance(w, Workload)}
         inputs = [getattr(w.declaration, "before", None) for _, w in workloads.values()]
@@ -113,13 +114,11 @@ def _only_workload(module: ModuleType, shown: str) -> str:
             for name, w in workloads.values()
             if w.declaration is None or not any(w.declaration is before for before in inputs)
         ]
+        group = ", ".join(f"{name}={name}" for name in last)
+        more = f"; or run them together: WORKLOAD = lab.outputs({group})"
     if len(last) > 1:
         names = ", ".join(f"{Path(shown).name}:{name}" for name in last)
-        group = ", ".join(f"{name}={name}" for name in last)
-        raise ModelError(
-            f"{shown} defines {len(last)} workloads; name one of them: {names}; or run them together: "
-            f"WORKLOAD = lab.outputs({group})"
-        )
+        raise ModelError(f"{shown} defines {len(last)} workloads; name one of them: {names}{more}")
     for value in () if last else defined.values():
         if isinstance(value, OpenDeclaration):
             raise ModelError(value.error)

@@ -123,10 +123,11 @@ def outputs(**workloads: Workload) -> Outputs:
             raise ModelError(
                 f"lab.outputs: {output} is a {type(each).__name__}; give a workload, such as lab.window(...)"
             )
-    named = {
-        output: replace(each, name=f"{name}.{output}", input=name)
-        for output, each in workloads.items()
-    }
+    named = {}
+    for output, each in workloads.items():
+        # Outputs that read the same columns share a dataset, which has one name.
+        shared = each.input_name if each.source is None else name
+        named[output] = replace(each, name=f"{name}.{output}", input=shared)
     return Outputs(name=name, workloads=named)
 
 
