@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import streamlab as lab
+from streamlab.lab.errors import LabError
 from streamlab.workloads.declarative.state_functions import bin_of
 from streamlab.workloads.declarative.windows import clock_note
 from streamlab.workloads.model import ModelError
@@ -352,6 +353,8 @@ def test_mistakes_in_outputs_are_named(tmp_path):
         with pytest.raises(ModelError, match=message):
             lab.outputs(**outputs)
     assert lab.outputs(counts=made).workloads["counts"].name == "test_declaration_errors.counts"
+    with pytest.raises(LabError, match="give the path of the file that declares them"):
+        lab.run(workloads=[lab.outputs(counts=made)], engines=["reference"])
     path = file_of(tmp_path, CLASS + "a = lab.outputs(x=Rides)\nb = lab.outputs(x=Rides)\n")
     with pytest.raises(ModelError, match=r"defines 2 workloads; .*rides.py:a, .*rides.py:b"):
         workload(path)
