@@ -35,7 +35,7 @@ from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.default_folders import runs, set_cache_variables
 from streamlab.workloads.model import Workload
-from streamlab.workloads.model.workload import OpenDeclaration
+from streamlab.workloads.model.workload import OpenDeclaration, Outputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,16 +93,17 @@ class MeasuredRun:
             [_ratio_row(ratio) for ratio in compared.ratios], columns=list(_RATIO_COLUMNS)
         )
 
-    def answers(self, cell: str | None = None) -> pd.DataFrame:
+    def answers(self, cell: str | None = None, output: str | None = None) -> pd.DataFrame:
         """Return the answer that the verified cells gave, with texts and times decoded.
 
         Args:
             cell: a pattern of cells, if the run has several answers.
+            output: one of the outputs of `streamlab.outputs`.
 
         Raises:
             LabError: there is no verified answer, or there are several.
         """
-        return pd.DataFrame(read_answer(self.path, cell, None).columns)
+        return pd.DataFrame(read_answer(self.path, cell, None, output).columns)
 
     def figure(self, workload: str | None = None) -> "Figure":
         """Return a matplotlib figure of a workload's rates by number of workers, as in the report.
@@ -288,11 +289,15 @@ def _text(
     return arguments.to_toml()
 
 
-def _reference(workload: str | Workload) -> str:
+def _reference(workload: str | Workload | Outputs) -> str:
     if isinstance(workload, str):
         return workload
     if isinstance(workload, OpenDeclaration):
         raise LabError(f"lab.run: {workload.error}")
+    if isinstance(workload, Outputs):
+        raise LabError(
+            f"lab.run: workloads has the outputs of {workload.name}; give the path of the file that declares them"
+        )
     if not workload.reference:
         raise LabError(
             f"lab.run: workload {workload.name!r} has no name or file that a fresh process can "

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         window,
     )
     from streamlab.workloads.join_workload import join
-    from streamlab.workloads.user_workload import workload
+    from streamlab.workloads.user_workload import outputs, workload
 
 _TABLES = "streamlab.workloads.datasets.tables"
 _AGGREGATES = "streamlab.workloads.declarative.aggregates"
@@ -70,7 +70,7 @@ _PUBLIC = {
     ),
     "join": "streamlab.workloads.join_workload",
     "run": "streamlab.lab.notebook",
-    "workload": "streamlab.workloads.user_workload",
+    **dict.fromkeys(("outputs", "workload"), "streamlab.workloads.user_workload"),
 }
 """The module of each public name. Imported on first use, because measured processes import this package."""
 
@@ -94,6 +94,7 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "outputs",
     "parquet",
     "percentile",
     "rows",

@@ -3,11 +3,17 @@
 The functions of a program read fields by their names, which the tables determine, so their source is made here.
 """
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
 
 import numpy as np
 
+from streamlab.workloads.declarative.declaration import Column
+from streamlab.workloads.declarative.expressions import HELPERS, TS
+from streamlab.workloads.declarative.keys import Key
+from streamlab.workloads.declarative.windows import fields_of
 from streamlab.workloads.generated_code import define_all
 from streamlab.workloads.model import (
     DGSProgram,
@@ -31,31 +37,23 @@ _AT, _SEEN, _VERSION = "right_at", "right_seen", "right_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JoinField:
-    """A field of the output, after `ts` and the key.
+class JoinColumn:
+    """A field of the events of a side, besides the keys."""
+
+    side: str
+    column: Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinValue:
+    """A column of the output, after `ts` and the keys.
 
     Attributes:
-        name: of the field, in the output and in the program's events.
-        side: LEFT or RIGHT.
-        dtype: of its values; int64 for times.
-        text: whether values number texts.
-        time: whether it is the row's event time, and no column of the events.
+        code: a Python expression over `left.FIELD` and `right.FIELD`, which calls HELPERS; `ts` is the time of a row.
     """
 
-    name: str
-    side: str
-    dtype: np.dtype[Any]
-    text: bool = False
-    time: bool = False
-
-    def read_from(self, record: str) -> str:
-        """Return the expression that reads the field."""
-        return f"{record}.{'ts' if self.time else self.name}"
-
-    @property
-    def missing(self) -> str:
-        """The value of a row without a partner, as an expression."""
-        return str(NO_TEXT) if self.text else "False" if self.dtype == np.bool_ else "0"
+    column: Column
+    code: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,66 +62,82 @@ class JoinShape:
 
     Attributes:
         name: of the program.
-        key: the field of keys.
-        key_dtype: its type in the events of joins in time bounds.
-        fields: of the output.
+        key: the fields of both sides that are equal.
+        columns: the other fields.
+        values: of the output.
         before, after: a partner's time is at least the left row's minus `before`, and at most plus `after`.
         every: the step in which rows without a partner leave.
         most: the most rows of the output that one row of the input causes.
     """
 
     name: str
-    key: str
-    key_dtype: np.dtype[Any]
-    fields: tuple[JoinField, ...]
+    key: Key
+    columns: tuple[JoinColumn, ...]
+    values: tuple[JoinValue, ...]
     before: int
     after: int
     every: int = 1
     most: int = 1
 
     def input_type(self, side: str) -> InputType:
-        """Return the events of a side: the key and the fields."""
-        columns = [(f.name, f.dtype) for f in self.fields if f.side == side and not f.time]
-        return InputType(name=side, fields=np.dtype([(self.key, self.key_dtype), *columns]))
+        """Return the events of a side: the keys and the other fields."""
+        own = [each.column for each in self.columns if each.side == side]
+        return InputType(name=side, fields=fields_of([*self.key.columns, *own]))
 
-    def output(self, key_dtype: np.dtype[Any], *, matched: bool) -> np.dtype[np.void]:
-        """Return the type of the output."""
-        fields = [("ts", np.dtype(np.int64)), (self.key, key_dtype)]
-        fields += [(f.name, f.dtype) for f in self.fields]
-        return np.dtype(fields + [(MATCHED, np.dtype(np.bool_))] * matched)
+    def output(self, *, matched: bool) -> tuple[Column, ...]:
+        """Return the columns of the output."""
+        time = Column(name=TS, dtype=np.dtype(np.int64), is_time=True)
+        partner = [Column(name=MATCHED, dtype=np.dtype(np.bool_))] * matched
+        return (time, *self.key.columns, *(value.column for value in self.values), *partner)
 
-    def values(self, left: str, right: str | None) -> str:
-        """Return the values of the fields as expressions; without `right` those of a missing partner."""
+    def row(
+        self,
+        left: str,
+        right: str | None,
+        *more: str,
+        renamed: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
+        """Return the output after `ts`, as arguments: of two records, or of a left one without a partner."""
         records = {LEFT: left, RIGHT: right}
-        values = []
-        for each in self.fields:
-            record = records[each.side]
-            values.append(each.missing if record is None else each.read_from(record))
-        return ", ".join(values)
+        missing = {each.column.name: self._missing(each.column) for each in self.columns}
+        missing |= {column.name: self._missing(column) for column in self.key.columns}
+
+        def read(path: re.Match[str]) -> str:
+            record = records[path[1]]
+            if record is None:
+                return missing.get(path[2], "0")
+            return renamed.get(f"{record}.{path[2]}", f"{record}.{path[2]}")
+
+        values = [re.sub(r"\b(left|right)\.(\w+)", read, value.code) for value in self.values]
+        return ", ".join([*self.key.of_row(left), *values, *more])
+
+    @staticmethod
+    def _missing(column: Column) -> str:
+        """Return the value of a row without a partner, as an expression."""
+        if column.dictionary is not None:
+            return str(NO_TEXT)
+        return "False" if column.dtype == np.bool_ else "0"
 
 
 def inner_join(shape: JoinShape) -> Query:
     """Return the program of an inner join in time bounds: `equi_join` over the wider bound."""
     functions = define_all(
         f"""
-def key(t):
-    return t.{shape.key}
-
 def match(l, r):
     return l.ts - {shape.before} <= r.ts and r.ts <= l.ts + {shape.after}
 
 def emit(l, r, out):
-    out.emit({_row(f"l.{shape.key}", shape.values("l", "r"))})
+    out.emit({shape.row("l", "r")})
 """,
-        {},
+        HELPERS,
     )
     operator = equi_join(
         name=shape.name,
         left=shape.input_type(LEFT),
         right=shape.input_type(RIGHT),
         size=max(1, shape.before, shape.after),
-        output=shape.output(shape.key_dtype, matched=False),
-        key=functions["key"],
+        output=fields_of(shape.output(matched=False)),
+        key=shape.key.function(),
         match=functions["match"],
         emit=functions["emit"],
     )
@@ -142,7 +156,7 @@ def left_join(shape: JoinShape) -> Query:
     functions = define_all(
         f"""
 def keys(t, out):
-    out.add(t.{shape.key})
+    out.add(key(t))
 
 def in_bounds(l, r):
     return l.ts - {before} <= r.ts and r.ts <= l.ts + {after}
@@ -151,11 +165,11 @@ def update(w, t, out):
     if t.input == 0:
         for r in w[1].tuples:
             if in_bounds(t, r):
-                out.emit({_row(f"t.{shape.key}", shape.values("t", "r"), "True")})
+                out.emit({shape.row("t", "r", "True")})
     else:
         for l in w[0].tuples:
             if in_bounds(l, t):
-                out.emit({_row(f"t.{shape.key}", shape.values("l", "t"), "True")})
+                out.emit({shape.row("l", "t", "True")})
     w[t.input].tuples.append(t)
 
 def expire(w, out):
@@ -168,7 +182,7 @@ def expire(w, out):
                 if in_bounds(l, r):
                     partners += 1
             if partners == 0:
-                out.emit({_row(f"l.{shape.key}", shape.values("l", None), "False")})
+                out.emit({shape.row("l", None, "False")})
 
 def slide(w):
     boundary = w[0].left + {size - every}
@@ -177,13 +191,13 @@ def slide(w):
     while w[1].tuples and w[1].tuples[0].ts + {before + after} < boundary:
         w[1].tuples.popleft()
 """,
-        {},
+        {**HELPERS, "key": shape.key.function()},
     )
     operator = Operator(
         name=shape.name,
         inputs=(shape.input_type(LEFT), shape.input_type(RIGHT)),
         window=Window(advance=every, size=size, type=SINGLE),
-        output=shape.output(shape.key_dtype, matched=True),
+        output=fields_of(shape.output(matched=True)),
         state=np.dtype([]),
         stores=True,
         emits_on_update=True,
@@ -202,18 +216,17 @@ def asof_join(shape: JoinShape, *, bounded: bool) -> DGSProgram:
     Right rows come first in the order of kinds, so that one of equal time is a partner. Left rows do not
     depend on each other.
     """
-    carried = [f for f in shape.fields if f.side == RIGHT and not f.time]
-    names = [_AT, _SEEN, _VERSION, *(f.name for f in carried)]
+    carried = [each.column for each in shape.columns if each.side == RIGHT]
+    names = [_AT, _SEEN, _VERSION, *(f"{column.name}_" for column in carried)]
     in_bound = f" and event.ts - state.{_AT} <= {shape.before}" if bounded else ""
+    renamed = {f"state.{TS}": f"state.{_AT}"}
+    renamed |= {f"state.{name}": f"event.{name}" for name in shape.key.names}
+    renamed |= {f"state.{column.name}": f"state.{column.name}_" for column in carried}
 
     def copy(target: str, source: str) -> str:
         return "\n    ".join(f"{target}.{name} = {source}.{name}" for name in names)
 
-    store = "\n        ".join(f"state.{f.name} = event.{f.name}" for f in carried)
-    with_partner = ", ".join(
-        f.read_from("event") if f.side == LEFT else f"state.{_AT if f.time else f.name}"
-        for f in shape.fields
-    )
+    store = "\n        ".join(f"state.{c.name}_ = event.{c.name}" for c in carried)
     functions = define_all(
         f"""
 def init(state):
@@ -226,9 +239,9 @@ def update(state, event, out):
         state.{_VERSION} += 1
         {store}
     elif state.{_SEEN} == 1{in_bound}:
-        out.emit({_row("event.ts", "event.key", with_partner, "True")})
+        out.emit(event.ts, {shape.row("event", "state", "True", renamed=renamed)})
     else:
-        out.emit({_row("event.ts", "event.key", shape.values("event", None), "False")})
+        out.emit(event.ts, {shape.row("event", None, "False")})
 
 def fork(state, pred1, pred2, first, second):
     {copy("first", "state")}
@@ -240,21 +253,21 @@ def join(first, second, state):
     else:
         {copy("state", "first").replace(chr(10), chr(10) + "    ")}
 """,
-        {},
+        HELPERS,
     )
     state = np.dtype(
         [
             (_AT, np.int64),
             (_SEEN, np.int8),
             (_VERSION, np.int64),
-            *((f.name, f.dtype) for f in carried),
+            *((f"{column.name}_", column.dtype) for column in carried),
         ]
     )
     return DGSProgram(
         name=shape.name,
         kinds=(RIGHT, LEFT),
-        event=np.dtype([(f.name, f.dtype) for f in shape.fields if not f.time]),
-        output=shape.output(np.dtype(np.int32), matched=True),
+        event=fields_of([*shape.key.columns, *(each.column for each in shape.columns)]),
+        output=fields_of(shape.output(matched=True)),
         depends=right_depends,
         states=(StateType(name="latest", dtype=state, update=functions["update"]),),
         init=functions["init"],
@@ -274,7 +287,3 @@ def join(first, second, state):
 def right_depends(a: Tag, b: Tag) -> bool:
     """Right rows of a key depend on all its rows; left rows do not depend on each other."""
     return a.key == b.key and (a.kind == 0 or b.kind == 0)
-
-
-def _row(*values: str) -> str:
-    return ", ".join(value for value in values if value)

@@ -16,7 +16,7 @@ from types import ModuleType
 
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.model.errors import ModelError
-from streamlab.workloads.model.workload import OpenDeclaration, Workload
+from streamlab.workloads.model.workload import OpenDeclaration, Outputs, Workload
 from streamlab.workloads.module_reload import load_current
 
 ATTRIBUTE = "WORKLOAD"
@@ -76,6 +76,12 @@ def load(reference: str) -> object:
     else:
         name, _, attribute = reference.partition(":")
         module, shown = load_current(lambda: _module(name)), repr(name)
+    outputs = {id(o): o for o in vars(module).values() if isinstance(o, Outputs)}.values()
+    found = [each.workloads[attribute] for each in outputs if attribute in each.workloads]
+    if len(found) > 1:
+        raise ModelError(f"{shown} has {len(found)} outputs {attribute}; give each another name")
+    if found:
+        return found[0]
     try:
         return getattr(module, attribute)
     except AttributeError as error:
@@ -88,9 +94,9 @@ def load(reference: str) -> object:
 
 
 def _only_workload(module: ModuleType, shown: str) -> str:
-    """Return the name of the workload that a file without `WORKLOAD` defines, if there is one.
+    """Return the name of the workload or outputs that a file without `WORKLOAD` defines, if there is one.
 
-    A workload that is the input of another one of the file does not count.
+    A workload that is the input of another one of the file does not count, nor do any in a file with outputs.
 
     Raises:
         ModelError: the file defines several workloads, or only one without its result.
@@ -98,16 +104,21 @@ def _only_workload(module: ModuleType, shown: str) -> str:
     defined = vars(module)
     if ATTRIBUTE in defined:
         return ATTRIBUTE
-    workloads = {id(w): (name, w) for name, w in defined.items() if isinstance(w, Workload)}
-    inputs = [getattr(w.declaration, "before", None) for _, w in workloads.values()]
-    last = [
-        name
-        for name, w in workloads.values()
-        if w.declaration is None or not any(w.declaration is before for before in inputs)
-    ]
+    last = list({id(o): name for name, o in defined.items() if isinstance(o, Outputs)}.values())
+    more = ""
+    if not last:
+        workloads = {id(w): (name, w) for name, w in defined.items() if isinstance(w, Workload)}
+        inputs = [getattr(w.declaration, "before", None) for _, w in workloads.values()]
+        last = [
+            name
+            for name, w in workloads.values()
+            if w.declaration is None or not any(w.declaration is before for before in inputs)
+        ]
+        group = ", ".join(f"{name}={name}" for name in last)
+        more = f"; or run them together: WORKLOAD = lab.outputs({group})"
     if len(last) > 1:
         names = ", ".join(f"{Path(shown).name}:{name}" for name in last)
-        raise ModelError(f"{shown} defines {len(last)} workloads; name one of them: {names}")
+        raise ModelError(f"{shown} defines {len(last)} workloads; name one of them: {names}{more}")
     for value in () if last else defined.values():
         if isinstance(value, OpenDeclaration):
             raise ModelError(value.error)

@@ -16,7 +16,7 @@ from streamlab.workloads import references
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.model import ModelError, Workload
-from streamlab.workloads.model.workload import OpenDeclaration
+from streamlab.workloads.model.workload import OpenDeclaration, Outputs
 from streamlab.workloads.module_reload import load_current
 from streamlab.workloads.name_suggestions import suggest_names
 
@@ -60,12 +60,32 @@ def workload(reference: str) -> Workload:
 
 
 def short_name(reference: str) -> str:
-    """Return the name of the workload at a reference; a plain name is returned unchecked.
+    """Return the name of the workload or outputs at a reference; a plain name is returned unchecked.
 
     Raises:
         ModelError: as for `workload`.
     """
-    return reference if references.is_name(reference) else workload(reference).name
+    if references.is_name(reference):
+        return reference
+    loaded = references.load(references.absolute(reference, here()))
+    return loaded.name if isinstance(loaded, Outputs) else workload(reference).name
+
+
+def outputs(reference: str) -> tuple[str, ...]:
+    """Return the references of all outputs at a reference (`lab.outputs`); of a workload the reference itself.
+
+    Raises:
+        ModelError: it does not exist or fails to load.
+    """
+    if references.is_name(reference):
+        return (reference,)
+    loaded = references.load(references.absolute(reference, here()))
+    return _of_outputs(loaded, reference) if isinstance(loaded, Outputs) else (reference,)
+
+
+def _of_outputs(found: Outputs, reference: str) -> tuple[str, ...]:
+    (place,) = places(reference)
+    return tuple(f"{place}:{name}" for name in found.workloads)
 
 
 def _by_name(name: str) -> Workload:
@@ -99,6 +119,10 @@ def _loaded(point: EntryPoint, where: str) -> object:
 def _as_workload(loaded: object, where: str) -> Workload:
     if isinstance(loaded, OpenDeclaration):
         raise ModelError(f"{where} is no workload: {loaded.error}")
+    if isinstance(loaded, Outputs):
+        raise ModelError(
+            f"{where} has several outputs; name one of them: {', '.join(_of_outputs(loaded, where))}"
+        )
     if not isinstance(loaded, Workload):
         raise ModelError(
             f"{where} is a {type(loaded).__name__}, not a Workload; make one of a program with "

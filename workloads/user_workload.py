@@ -27,7 +27,7 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.answers.floats import Tolerances, check_declared
 from streamlab.workloads.model.answers.output_order import inferred_output
 from streamlab.workloads.model.reference import answer_of
-from streamlab.workloads.model.workload import ORACLE, REFERENCE
+from streamlab.workloads.model.workload import ORACLE, REFERENCE, OpenDeclaration, Outputs
 
 AnyTable = TypeVar("AnyTable", bound=Table | TableSet)
 
@@ -99,6 +99,38 @@ def workload(
     )
 
 
+def outputs(**workloads: Workload) -> Outputs:
+    """Return several workloads as the outputs of one program, which one `lab run FILE` runs.
+
+    Each is verified and measured by itself; `lab answer RUN --output NAME` shows its answer. Call it from the file
+    that declares the program.
+
+    Args:
+        workloads: by the names of the outputs.
+
+    Raises:
+        ModelError: an output is no workload, or there is none.
+    """
+    name = name_of_file(caller_file(frames=2)) or "outputs"
+    if not workloads:
+        raise ModelError(
+            "lab.outputs: give at least one output, such as lab.outputs(counts=counts)"
+        )
+    for output, each in workloads.items():
+        if isinstance(each, OpenDeclaration):
+            raise ModelError(f"lab.outputs: {output} is not complete: {each.error}")
+        if not isinstance(each, Workload):
+            raise ModelError(
+                f"lab.outputs: {output} is a {type(each).__name__}; give a workload, such as lab.window(...)"
+            )
+    named = {}
+    for output, each in workloads.items():
+        # Outputs that read the same columns share a dataset, which has one name.
+        shared = each.input_name if each.source is None else name
+        named[output] = replace(each, name=f"{name}.{output}", input=shared)
+    return Outputs(name=name, workloads=named)
+
+
 def program_workload(
     program: Program,
     source: Table | TableSet | InputFunction,
@@ -125,9 +157,9 @@ def program_workload(
     )
 
 
-def caller_file() -> str | None:
-    """Return the file that called the public function, wrapped by `check_arguments`, that calls this one."""
-    file: str | None = sys._getframe(3).f_globals.get("__file__")
+def caller_file(frames: int = 3) -> str | None:
+    """Return the file that called the public function that calls this one: 2 frames above, 3 with `check_arguments`."""
+    file: str | None = sys._getframe(frames).f_globals.get("__file__")
     return file
 
 

@@ -91,7 +91,8 @@ _master_option = click.option(
 def run() -> None:
     """Run the cells of MATRIX, a TOML file, or WORKLOAD on engines, each trial in a fresh process.
 
-    WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
+    WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE]. Of a program with
+    several outputs (lab.outputs), all run.
 
     Each answer is compared with the oracle's after the timed part. The last line printed is the run
     directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine failed,

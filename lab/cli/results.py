@@ -40,6 +40,7 @@ def report() -> None:
     metavar="PATTERN",
     help="Show the answer of the cells whose id matches; needed if a run has several answers.",
 )
+@click.option("--output", metavar="NAME", help="Show this output of a program with several.")
 @click.option("--head", type=click.IntRange(min=0), help="Show only this many rows.")
 @runs_option("--runs", "root", about="Folder of runs")
 def answer() -> None:

@@ -27,7 +27,7 @@ from streamlab.workloads.control_group import usable_cores_here
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.model import ModelError, Workload
-from streamlab.workloads.registry import short_name
+from streamlab.workloads.registry import outputs, short_name
 from streamlab.workloads.registry import workload as find_workload
 
 DEFAULT_BATCH = 4096
@@ -180,8 +180,9 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
         folder=base,
         name=name,
         workloads=tuple(
-            _workload(TomlTable(source, f"[[workload]] {number}", table), seed, base)
+            entry
             for number, table in enumerate(workloads, 1)
+            for entry in _workloads(TomlTable(source, f"[[workload]] {number}", table), seed, base)
         ),
         engines=tuple(
             _engine(TomlTable(source, f"[[engine]] {number}", table), repetitions, timeout_s)
@@ -215,10 +216,11 @@ def _settings(run: TomlTable) -> Settings:
     )
 
 
-def _workload(table: TomlTable, seed: int, folder: Path) -> WorkloadEntry:
+def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry, ...]:
+    """Return the entry of a table; of a program with several outputs one for each."""
     reference = references.absolute(table.text("name", REQUIRED), folder)
     try:
-        name = short_name(reference)
+        named = {each: short_name(each) for each in outputs(reference)}
     except ModelError as error:
         raise MatrixError(f"{table.file}: {table.name}, key name: {error}") from error
     dataset = table.take(
@@ -243,7 +245,10 @@ def _workload(table: TomlTable, seed: int, folder: Path) -> WorkloadEntry:
             "label": table.label("label"),
         }
     table.done()
-    return WorkloadEntry(name=name, reference="" if reference == name else reference, **entry)
+    return tuple(
+        WorkloadEntry(name=name, reference="" if each == name else each, **entry)
+        for each, name in named.items()
+    )
 
 
 def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry:

@@ -29,16 +29,28 @@ class StoredAnswer:
     cells: tuple[str, ...]
 
 
-def read_answer(run_dir: Path, pattern: str | None, head: int | None) -> StoredAnswer:
+def read_answer(
+    run_dir: Path, pattern: str | None, head: int | None, output: str | None = None
+) -> StoredAnswer:
     """Return the answer of the verified cells that match a pattern (None: all), or its first rows.
 
-    Verified answers equal the expected one, which is stored with the dataset.
+    `output` names one output of a program (`lab.outputs`); None: all. Verified answers equal the expected one, which
+    is stored with the dataset.
 
     Raises:
         LabError: there is none, there are several, or the workload was edited since.
     """
     stored = read_run(run_dir)
-    rows = [row for row in stored.rows if pattern is None or fnmatchcase(row.cell, pattern)]
+    names = {row.cell: row.workload.rpartition(".")[2] for row in stored.rows}
+    if output is not None and output not in names.values():
+        known = ", ".join(dict.fromkeys(names.values()))
+        raise LabError(f"{run_dir.name} has no output {output!r}; it has {known or 'no trials'}")
+    rows = [
+        row
+        for row in stored.rows
+        if pattern is None or fnmatchcase(row.cell, pattern)
+        if output in (None, names[row.cell])
+    ]
     row = _verified(rows, run_dir, pattern)
     entry = next(cell.entry for cell in read_plan(run_dir).cells if cell.id == row.cell)
     workload = entry.bound()
@@ -66,7 +78,9 @@ def _verified(rows: list[TrialRow], run_dir: Path, pattern: str | None) -> Trial
     cells = list(dict.fromkeys(row.cell for row in rows))
     if verified:
         several = ", ".join(row.cell for row in verified.values())
-        raise LabError(f"{run_dir.name} has several answers; choose one with --cell: {several}")
+        raise LabError(
+            f"{run_dir.name} has several answers; choose one with --cell or --output: {several}"
+        )
     if pattern is not None and not cells:
         raise LabError(f"{run_dir.name} has no cell that matches {pattern!r}")
     statuses = ", ".join(dict.fromkeys(f"{row.cell}: {row.status}" for row in rows))

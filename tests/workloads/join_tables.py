@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+By = str | list[str]
 USERS = ("ann", "bob", "cleo", "dan")
 
 
@@ -22,33 +23,43 @@ def random_rows(seed: int, rows: int, span: int, value: str) -> pd.DataFrame:
     ).astype({"user": str, f"{value}_text": str, f"{value}_part": float})
 
 
-def pairs_within(left: pd.DataFrame, right: pd.DataFrame, before: int, after: int) -> pd.DataFrame:
-    """The pairs of equal users whose times are within the bounds."""
-    both = left.reset_index(names="row").merge(right, on="user", suffixes=("", "_right"))
+def pairs_within(
+    left: pd.DataFrame, right: pd.DataFrame, before: int, after: int, by: By = "user"
+) -> pd.DataFrame:
+    """The pairs of equal `by` whose times are within the bounds."""
+    both = left.reset_index(names="row").merge(right, on=by, suffixes=("", "_right"))
     distance = both["at_right"] - both["at"]
     return both[(distance >= -before) & (distance <= after)]
 
 
 def left_within(
-    left: pd.DataFrame, right: pd.DataFrame, before: int, after: int, every: int
+    left: pd.DataFrame,
+    right: pd.DataFrame,
+    before: int,
+    after: int,
+    every: int,
+    by: By = "user",
 ) -> pd.DataFrame:
     """These pairs, and the left rows without one whose bound passes, in steps of `every`, before the end."""
-    pairs = pairs_within(left, right, before, after)
+    pairs = pairs_within(left, right, before, after, by)
     alone = left[~left.index.isin(pairs["row"])]
     end = max([*left["at"], *right["at"]])
     leaves = (alone["at"] + after) // every * every + every
     return pd.concat([pairs, alone[leaves <= end]]).drop(columns="row")
 
 
-def latest_before(left: pd.DataFrame, right: pd.DataFrame, bound: int | None) -> pd.DataFrame:
-    """Each left row with the latest right row of its user at or before it."""
+def latest_before(
+    left: pd.DataFrame, right: pd.DataFrame, bound: int | None, by: By = "user"
+) -> pd.DataFrame:
+    """Each left row with the latest right row of equal `by` at or before it."""
     right = right.assign(at_right=right["at"])
     return pd.merge_asof(
         left.sort_values("at", kind="stable"),
         right.sort_values("at", kind="stable"),
         on="at",
-        by="user",
+        by=by,
         tolerance=bound,
+        suffixes=("", "_right"),
     )
 
 

@@ -88,6 +88,16 @@ def bounded(folder: Path) -> pd.DataFrame:
     return both.assign(ts=both.sold + UNIT)
 
 
+def both_columns(folder: Path) -> pd.DataFrame:
+    gifts = pd.read_csv(folder / "gifts.csv").rename(columns={"buyer": "user"})
+    gifts["given"] = pd.to_datetime(gifts["at"], utc=True)
+    both = views(folder).merge(gifts.drop(columns="at"), on=["user", "page"])
+    late = both.given - both["at"]
+    both = both.assign(ts=both.given + UNIT, late=late // UNIT)
+    both["dear"] = (both.cents > 700) & (both.page != "home")
+    return both[(late >= 0 * MINUTE) & (late <= 5 * MINUTE)]
+
+
 def without_partner(folder: Path) -> pd.DataFrame:
     both = pairs(folder, 5)
     both = both.assign(ts=both.sold.dt.floor("1min") + MINUTE, matched=True)
@@ -116,6 +126,7 @@ def side(folder: Path) -> pd.DataFrame:
 
 EXPECTED: dict[str, Callable[[Path], pd.DataFrame]] = {
     "Pairs in time bounds": bounded,
+    "Several columns, values of both sides": both_columns,
     "Rows without a partner": without_partner,
     "The latest row before": latest,
     "A side table and a function of a text": side,

@@ -90,11 +90,25 @@ def test_the_laws_of_the_model_hold(tmp_path: Path, how: str):
         ({"within": "1 us"}, "no multiple of 1 ms"),
         ({"within": ("1 s",)}, "give one duration, or for inner and left a pair"),
         ({"within": 1, "how": "outer"}, "give 'inner', 'left' or 'asof'"),
-        ({"within": 1, "select": {"x": "page"}}, "give 'left.COLUMN' or 'right.COLUMN'"),
+        (
+            {"within": 1, "select": {"x": "page"}},
+            "give 'left.COLUMN', 'right.COLUMN' or an expression of them",
+        ),
         ({"within": 1, "select": {"key": "left.ts"}}, "a Python name other than"),
         ({"within": 1, "select": {"user": "left.ts"}}, "is the key already"),
         ({"within": 1, "on": "page"}, "0 columns are called page; there are time, user"),
-        ({"within": 1, "on": ["user", "page"]}, "to join on several columns, derive one"),
+        ({"within": 1, "on": ["user", "page"]}, "0 columns are called page"),
+        (
+            {"within": 1, "on": [("user", "page id"), ("user", "user")]},
+            "has user of the left table twice",
+        ),
+        ({"within": 1, "on": ("user", "page id", "ts")}, "or a list of them"),
+        ({"within": 1, "on": []}, "or a list of them"),
+        ({"within": 1, "select": {"x": "left.ts - right.pay"}}, "0 columns are called pay"),
+        ({"within": 1, "select": {"x": "left.ts - ts"}}, "or an expression of them"),
+        ({"within": 1, "select": {"x": "left.left + 1"}}, "column left.left holds texts"),
+        ({"within": 1, "select": {"x": "left.ts - middle.ts"}}, "or an expression of them"),
+        ({"within": 1, "select": {"x": "7"}}, "or an expression of them"),
         ({"within": 1, "on": ("user", "paid")}, "column paid of clicks.csv holds bool"),
         ({"within": 1, "types": {"pad": int}}, "types has <class 'int'> for pad; give int"),
         ({"withni": 1}, "no argument 'withni'"),
@@ -143,8 +157,7 @@ def test_missing_values_are_filled_or_left_out_by_column(tmp_path: Path):
         dataset = ensure(subject, {}, 0, 0, catalog=Catalog(root=tmp_path / "data"))
         answer = subject.oracle(dataset.load())
         assert (answer["t"].tolist(), answer["n"].tolist()) == ([1], [3])
-        key = "user" if how == "inner" else "key"
-        assert dataset.origin["tables"]["left"]["skipped_by_field"] == {key: 1, "n": 1}
+        assert dataset.origin["tables"]["left"]["skipped_by_field"] == {"user": 1, "n": 1}
         assert dataset.origin["filled_by_field"] == {"page": 1}
     unread = csv(tmp_path / "a.csv", ts="t", skip_missing="other")
     with pytest.raises(DatasetError, match="skip_missing names other, which is no field"):

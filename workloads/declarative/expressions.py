@@ -79,7 +79,7 @@ def parse_expression(text: object, columns: Columns, place: str) -> Expression:
     if not isinstance(text, str) or not text.strip():
         raise ModelError(f"{place} is {text!r:.60}; give a text; {_LANGUAGE}")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = _Paths().visit(ast.parse(text.strip(), mode="eval").body)
     except SyntaxError as error:
         raise ModelError(f"{place} is {text!r}, which is no expression: {error.msg}") from None
     read = {name: columns.find(name) for name in _names(tree) if name != TS}
@@ -94,6 +94,15 @@ def parse_expression(text: object, columns: Columns, place: str) -> Expression:
         dtype=part.dtype,
         may_be_nan=nan,
     )
+
+
+class _Paths(ast.NodeTransformer):
+    """Turns paths, such as `left.price` in a join, into names."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if not isinstance(node.value, ast.Name):
+            return node
+        return ast.copy_location(ast.Name(f"{node.value.id}.{node.attr}", ast.Load()), node)
 
 
 def _names(tree: ast.expr) -> Iterator[str]:

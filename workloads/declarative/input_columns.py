@@ -72,10 +72,12 @@ class InputColumns:
     _named: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        if isinstance(self.source, TableSet):
-            return
-        self._named |= self.source.first_texts.keys()
-        self._texts += next(iter(self.source.first_texts.values()), ())
+        sources = (
+            self.source.by_kind.values() if isinstance(self.source, TableSet) else [self.source]
+        )
+        first_texts = {name: texts for each in sources for name, texts in each.first_texts.items()}
+        self._named |= first_texts.keys()
+        self._texts += next(iter(first_texts.values()), ())
 
     def find(self, name: str, place: str) -> Column:
         """Return a column.
@@ -94,11 +96,6 @@ class InputColumns:
     def number_of(self, column: Column, text: str) -> int:
         """Return the number of a text of a column: the dictionary begins with the texts of expressions."""
         assert column.dictionary is not None, "callers check that it holds texts"
-        if isinstance(self.source, TableSet):
-            raise ModelError(
-                f"{self.label}: {column.name} is a text of a join, which cannot be compared with {text!r}; "
-                "derive a field from it in its table: lab.csv(..., derive=...)"
-            )
         self._named.add(column.dictionary)
         if text not in self._texts:
             self._texts.append(text)
@@ -126,7 +123,7 @@ class InputColumns:
     def source_of(self, columns: Iterable[Column]) -> Source:
         """Return the source as a program reads it that has these columns, with dictionaries for their texts."""
         if isinstance(self.source, TableSet):
-            return self.source
+            return self.source.with_first_texts(self._named, self._texts)
         # Columns that are numbered alike begin with the same texts.
         joint = {n for each in self._shared if self._named & {*each} for n in each}
         first_texts = dict.fromkeys(sorted(self._named | joint), tuple(self._texts))

@@ -286,6 +286,19 @@ def _convert(where: str, parameter: Parameter, raw: object) -> ParamValue:
 
 
 @dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs of one program, each a workload over its input, named `name.OUTPUT`.
+
+    Attributes:
+        name: of the program.
+        workloads: by the names of the outputs.
+    """
+
+    name: str
+    workloads: Mapping[str, Workload]
+
+
+@dataclass(frozen=True, slots=True)
 class OpenDeclaration:
     """A declared window that lacks its result; it decorates a class, and is then a workload.
 

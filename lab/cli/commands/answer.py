@@ -9,9 +9,9 @@ from streamlab.lab.runner.stored_answer import read_answer
 from streamlab.reports.numbers import number_of
 
 
-def answer(run: str, pattern: str | None, head: int | None, root: Path) -> None:
+def answer(run: str, pattern: str | None, output: str | None, head: int | None, root: Path) -> None:
     """Show the answer that the verified cells of RUN gave, with texts and times decoded."""
-    stored = read_answer(find_run(run, root), pattern, head)
+    stored = read_answer(find_run(run, root), pattern, head, output)
     print_columns(stored.columns)
     more = f", the first {head} of them shown" if head is not None and head < stored.count else ""
     rows = number_of(stored.count, "row")

@@ -49,13 +49,8 @@ def texts(dataset: Dataset, name: str) -> list[str]:
 def decoded(subject: Workload, dataset: Dataset, answer: Columns) -> list[tuple[Any, ...]]:
     """The answer in the columns of `PANDAS`, with texts, and None for what a missing partner lacks."""
     columns = {name: values.tolist() for name, values in answer.items()}
-    keyed = isinstance(subject.program, DGSProgram)
-    for name, dictionary in (
-        ("user", "keys" if keyed else "user"),
-        ("amount_text", ""),
-        ("price_text", ""),
-    ):
-        known = texts(dataset, dictionary or name)
+    for name in ("user", "amount_text", "price_text"):
+        known = texts(dataset, name)
         columns[name] = [known[i] if i >= 0 else None for i in columns[name]]
     for row, matched in enumerate(columns.get("matched", [])):
         if not matched:

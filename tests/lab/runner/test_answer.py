@@ -23,6 +23,43 @@ def first_answer() -> list[str]:
     return answer.splitlines()
 
 
+OUTPUTS = """
+import streamlab as lab
+
+rides = lab.csv("rides.csv", ts="started_at", zone="America/New_York")
+counts = lab.window("30 min", key="station", input=rides, result={"rides": lab.count()})
+dear = lab.select(["station", "price"], where="price > 3", input=rides)
+answers = lab.outputs(counts=counts, busiest=lab.top(1, by="rides", input=counts), dear=dear)
+"""
+
+
+def test_a_program_with_several_outputs_runs_in_one_command_and_answers_by_name(
+    capsys, tmp_path: Path, monkeypatch
+):
+    shutil.copy(EXAMPLES / "cookbook" / "rides.csv", tmp_path)
+    (tmp_path / "rides.py").write_text(OUTPUTS)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run_lab(capsys, "rides.py", "--engine", "reference")
+    assert code == EXIT_OK, (out, err)
+    run_dir = out[-1]
+    assert run_dir.endswith("-rides")
+    rows = {row.workload: row for row in read_run(Path(run_dir)).rows}
+    assert {name: row.status for name, row in rows.items()} == dict.fromkeys(
+        ["rides.counts", "rides.busiest", "rides.dear"], "ok"
+    )
+    assert rows["rides.counts"].dataset == rows["rides.busiest"].dataset
+    for output, columns in (("busiest", "ts rank rides station at"), ("dear", "ts station price")):
+        assert call(["answer", run_dir, "--output", output, "--head", "1"]) == EXIT_OK
+        assert capsys.readouterr().out.splitlines()[0].split() == columns.split()
+    assert call(["answer", run_dir]) == EXIT_USER_ERROR
+    assert "choose one with --cell or --output" in capsys.readouterr().err
+    assert call(["answer", run_dir, "--output", "paid"]) == EXIT_USER_ERROR
+    assert "has no output 'paid'; it has counts, busiest, dear" in capsys.readouterr().err
+    assert call(["explain", "rides.py", "--engine", "duckdb"]) == EXIT_USER_ERROR
+    assert "name one of them: " in capsys.readouterr().err
+    assert call(["explain", "rides.py:busiest", "--engine", "duckdb"]) == EXIT_OK
+
+
 def test_the_first_program_runs_on_two_engines_and_shows_its_answer(
     capsys, tmp_path: Path, monkeypatch
 ):

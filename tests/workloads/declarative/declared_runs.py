@@ -9,11 +9,12 @@ import pandas as pd
 
 from streamlab import frame
 from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.protocol import default_variant
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.decoded_answer import decode_answer
 from streamlab.workloads.datasets.tables import Table
-from streamlab.workloads.model import Query, Workload
+from streamlab.workloads.model import Workload
 from tests.engines.tasks import assert_equal, run_task, task_of
 
 STATIONS = ("Pier 40", "Broadway", "Hudson St", "5 Av")
@@ -48,7 +49,7 @@ def answer_of(
         subject, subject.params({}), events, 1, catalog=Catalog(root=folder / "catalogue")
     )
     expected = subject.oracle(dataset.load())
-    variant = "vsn" if isinstance(subject.program, Query) else "ordered"
+    variant = default_variant(MulticoreEngine().variants(), type(subject.program)).name
     for number in workers:
         task = task_of(subject, dataset, folder, variant, workers=number, batch=64)
         _, answer = run_task(MulticoreEngine(), task)

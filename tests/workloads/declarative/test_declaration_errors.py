@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import streamlab as lab
+from streamlab.lab.errors import LabError
 from streamlab.workloads.declarative.state_functions import bin_of
 from streamlab.workloads.declarative.windows import clock_note
 from streamlab.workloads.model import ModelError
@@ -340,6 +341,25 @@ def test_a_file_with_several_workloads_names_them(tmp_path):
     ):
         workload(path)
     assert workload(f"{path}:Others").name == "others"
+
+
+def test_mistakes_in_outputs_are_named(tmp_path):
+    made = lab.window("1 h", input=RIDES, result={"n": lab.count()}, name="made")
+    for outputs, message in (
+        ({}, "give at least one output"),
+        ({"counts": "made"}, "counts is a str; give a workload"),
+        ({"counts": lab.window("1 h", input=RIDES)}, "counts is not complete: .* has no result"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            lab.outputs(**outputs)
+    assert lab.outputs(counts=made).workloads["counts"].name == "test_declaration_errors.counts"
+    with pytest.raises(LabError, match="give the path of the file that declares them"):
+        lab.run(workloads=[lab.outputs(counts=made)], engines=["reference"])
+    path = file_of(tmp_path, CLASS + "a = lab.outputs(x=Rides)\nb = lab.outputs(x=Rides)\n")
+    with pytest.raises(ModelError, match=r"defines 2 workloads; .*rides.py:a, .*rides.py:b"):
+        workload(path)
+    with pytest.raises(ModelError, match="has 2 outputs x; give each another name"):
+        workload(f"{path}:x")
 
 
 def test_a_workload_that_another_one_reads_is_not_meant(tmp_path):

@@ -206,7 +206,7 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
             f"{where}: key is {table.key!r}, but the program has no keys; leave it out, "
             "and name the columns of its fields"
         )
-    if table.key is None and required.keyed:
+    if table.key is None and not table.key_fields and required.keyed:
         raise DatasetError(f"{where}: the program is keyed; say which column is the key (key=...)")
     if table.kind is None and len(required.kinds) > 1:
         raise DatasetError(

@@ -1,6 +1,6 @@
 """Declares a table: where rows come from, and what their columns mean. Declaring reads nothing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -89,6 +89,7 @@ class Table:
     Attributes:
         source: where rows come from.
         shared: groups of fields in `ids` whose texts have the same numbers; declared workloads set it.
+        key_fields: fields of the program that are the key together, in place of `key`; joins set it.
         ts: the column of event times, or several, such as of date and time, that are joined with a blank;
             `@start` (`START`): all rows are as early as the first of other tables.
         key: the column of keys, whole numbers or texts, for a keyed program.
@@ -139,6 +140,7 @@ class Table:
     out_of_order: str | None = None
     late: str = DROP
     shared: tuple[tuple[str, ...], ...] = ()
+    key_fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         where = f"table {self.source.label}"
@@ -216,8 +218,7 @@ class Table:
     def meaning(self) -> dict[str, Any]:
         """Return all attributes except the source, in a JSON form."""
         # Without these the form is that of earlier versions, whose datasets stay valid.
-        absent = [] if self.shared else ["shared"]
-        absent += [] if self.first_texts else ["first_texts"]
+        absent = [n for n in ("shared", "first_texts", "key_fields") if not getattr(self, n)]
         absent += ["out_of_order", "late"] if self.out_of_order is None else []
         names = (entry.name for entry in fields(self) if entry.name not in ("source", *absent))
         values = {name: getattr(self, name) for name in names}
@@ -282,6 +283,18 @@ class TableSet:
         return TableSet(
             by_kind={kind: table.relative_to(folder) for kind, table in self.by_kind.items()}
         )
+
+    def with_first_texts(self, names: Iterable[str], texts: Sequence[str]) -> "TableSet":
+        """Return the tables whose dictionaries of these names begin with texts."""
+        if not texts:
+            return self
+        tables = {
+            kind: replace(
+                table, first_texts={n: tuple(texts) for n in sorted({*names} & {*table.ids})}
+            )
+            for kind, table in self.by_kind.items()
+        }
+        return TableSet(by_kind=tables)
 
 
 def flagged_field(name: str, fields: Mapping[str, Any]) -> str | None:

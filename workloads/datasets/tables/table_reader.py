@@ -1,6 +1,6 @@
 """Converts the rows of a table to columns of numbers on disk, in reading order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -262,6 +262,8 @@ class _Block:
                 self._empty.pop(base, None)
         for name, dtype in self._required.lists.items():
             read[f".{name}"] = self._list(name, dtype, rows)
+        if self._table.key_fields:
+            read["key"] = _joined([read[f".{name}"] for name in self._table.key_fields])
         self._check_empty(kind)
         # Invalid rows come last, because they do not show whether columns are declared wrongly.
         further = self._chunk.further
@@ -531,3 +533,13 @@ class _Block:
         if isinstance(ids, ListColumn):
             return ListColumn(ids.offsets, ids.values.astype(dtype))
         return ids.astype(dtype)
+
+
+def _joined(columns: "Sequence[npt.NDArray[Any] | ListColumn | pa.Array]") -> "pa.Array":
+    """Return one text for the values of a row, different for different values."""
+    texts = [pa.array(column).cast(pa.string()) for column in columns]
+    if len(texts) == 1:
+        return texts[0]
+    lengths = [pc.utf8_length(text).cast(pa.string()) for text in texts]
+    parts = [part for pair in zip(lengths, texts, strict=True) for part in pair]
+    return pc.binary_join_element_wise(*parts, ":")

@@ -1,0 +1,268 @@
+"""Finds the columns that a declared join reads, and turns its `on` and `select` into fields and expressions."""
+
+import ast
+import keyword
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.tables import Table
+from streamlab.workloads.datasets.tables.header_types import DTYPES, Header, read_header
+from streamlab.workloads.declarative.declaration import Column
+from streamlab.workloads.declarative.expressions import TS, parse_expression
+from streamlab.workloads.join_program import LEFT, MATCHED, RIGHT, JoinColumn, JoinValue
+from streamlab.workloads.model import ModelError
+
+On = str | tuple[str, str] | Sequence[str | tuple[str, str]]
+Place = tuple[str, str]
+"""A side and a column of its table."""
+
+_RESERVED = frozenset({"ts", "kind", "key", "input", "left", "tuples", MATCHED})
+_INT, _TEXT_ID = np.dtype(np.int64), np.dtype(np.int32)
+_PATHS = (
+    "'left.COLUMN', 'right.COLUMN' or an expression of them, such as 'left.price - right.price'"
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class JoinColumns:
+    """The columns that a join reads.
+
+    Attributes:
+        sides: the tables.
+        keys: the columns of equal values, as fields of both sides.
+        columns_of_keys: their columns in the table of each side.
+        columns: the other fields.
+        sources: the column of each of them.
+        values: the columns of the output after `ts` and the keys.
+        texts: texts of expressions, which are the first of the dictionaries `named`.
+    """
+
+    sides: Mapping[str, Table]
+    keys: tuple[Column, ...] = ()
+    columns_of_keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: list[JoinColumn] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
+    values: list[JoinValue] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
+    _names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    _types: Mapping[str, dict[str, np.dtype[Any] | None]] = field(default_factory=dict)
+    _read: dict[Place, Column] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        sides: Mapping[str, Table],
+        on: On,
+        select: Mapping[str, str] | None,
+        types: Mapping[str, type],
+    ) -> "JoinColumns":
+        """Return the columns of a join.
+
+        Raises:
+            ModelError: an argument does not fit the tables.
+            DatasetError: a table cannot be read.
+        """
+        made = cls(sides=sides)
+        pairs = _pairs(on)
+        keys = {side: tuple(pair[at] for pair in pairs) for at, side in enumerate(sides)}
+        made.columns_of_keys = keys
+        made._names = {side: (*made._header(side, []).names, *sides[side].times) for side in sides}
+        texts = made._default(keys) if select is None else dict(select)
+        read = {(side, name) for side, names in keys.items() for name in names}
+        for name, text in texts.items():
+            read |= {*made._places(name, text)}
+        made._types = {
+            side: dict(
+                made._header(
+                    side, sorted(c for s, c in read if s == side and c not in sides[side].times)
+                ).types
+            )
+            for side in sides
+        }
+        made._declare(types)
+        made.keys = tuple(made._key(pair) for pair in pairs)
+        for at, key in enumerate(made.keys):
+            if key.name in [other.name for other in made.keys[:at]]:
+                raise ModelError(f"lab.join: on has {keys[LEFT][at]} of the left table twice")
+            made._read |= {(side, keys[side][at]): key for side in sides}
+        for name, text in texts.items():
+            made._add(name, text)
+        return made
+
+    def find(self, name: str) -> Column:
+        """Return a column by its path."""
+        side, _, column = name.partition(".")
+        known = self._field((side, column), f"{side}_{column}")
+        return Column(name=name, dtype=known.dtype, dictionary=known.dictionary)
+
+    def number_of(self, column: Column, text: str) -> int:
+        """Return the number of a text in a column's dictionary, which begins with the texts of expressions."""
+        assert column.dictionary is not None, "callers check that it holds texts"
+        self.named.add(column.dictionary)
+        if text not in self.texts:
+            self.texts.append(text)
+        return self.texts.index(text)
+
+    @property
+    def are_finite(self) -> bool:
+        """Whether no float is NaN or infinite, as in all inputs."""
+        return True
+
+    def _header(self, side: str, columns: Sequence[str]) -> Header:
+        try:
+            return read_header(self.sides[side], columns)
+        except DatasetError as error:
+            raise DatasetError(f"lab.join: {error}") from None
+
+    def _declare(self, types: Mapping[str, type]) -> None:
+        """Give columns their declared types."""
+        read = {name for known in self._types.values() for name in known}
+        for name, kind in types.items():
+            if name not in read or kind not in DTYPES:
+                raise ModelError(
+                    f"lab.join: types has {kind!r} for {name}; give int, float, bool or str for one of "
+                    f"{', '.join(sorted(read))}"
+                )
+            for known in self._types.values():
+                known.update({name: DTYPES[kind]} if name in known else {})
+
+    def _key(self, pair: tuple[str, str]) -> Column:
+        types = [self._types[side][column] for side, column in zip(self.sides, pair, strict=True)]
+        for side, column, dtype in zip(self.sides, pair, types, strict=True):
+            if dtype not in (_INT, None):
+                raise ModelError(
+                    f"lab.join: column {column} of {self.sides[side].label} holds {dtype}; join on whole "
+                    "numbers or texts"
+                )
+        name = identifier(pair[0])
+        if types == [_INT, _INT]:
+            return Column(name=name, dtype=_INT)
+        return Column(name=name, dtype=_TEXT_ID, dictionary=name)
+
+    def _default(self, keys: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+        """Return all columns except the keys as a selection."""
+        taken = {identifier(key) for key in keys[LEFT]}
+        columns: dict[str, str] = {}
+        for side in self.sides:
+            for column in self._header(side, []).names:
+                if column not in keys[side]:
+                    name = identifier(column)
+                    name = identifier(f"{side}_{column}") if name in {*columns, *taken} else name
+                    columns[name] = f"{side}.{column}"
+        return columns
+
+    def _plain(self, text: str) -> Place | None:
+        """Return the column that a text names; None: it is an expression."""
+        side, dot, column = text.partition(".")
+        if not dot or side not in self.sides:
+            return None
+        return (side, column) if column in self._names[side] or column.isidentifier() else None
+
+    def _places(self, name: str, text: object) -> Iterator[Place]:
+        """Yield the columns of a selected value."""
+        where = f"lab.join: select has {name!r}: {text!r}"
+        plain = self._plain(text) if isinstance(text, str) else None
+        if plain is not None:
+            yield plain
+            return
+        try:
+            tree = ast.parse(str(text).strip(), mode="eval")
+        except SyntaxError:
+            raise ModelError(f"{where}; give {_PATHS}") from None
+        columns = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        sides = [node.value for node in columns]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and (node.id not in self.sides or node not in sides):
+                raise ModelError(f"{where}; give {_PATHS}")
+        if not columns or not isinstance(text, str):
+            raise ModelError(f"{where}; give {_PATHS}")
+        for node in columns:
+            if isinstance(node.value, ast.Name):
+                yield node.value.id, node.attr
+
+    def _add(self, name: str, text: str) -> None:
+        """Add a column of the output."""
+        if identifier(name) != name:
+            raise ModelError(
+                f"lab.join: select names a field {name!r}; give a Python name other than "
+                f"{', '.join(sorted(_RESERVED))}"
+            )
+        plain = self._plain(text)
+        keys = [key.name for key in self.keys]
+        if (
+            name in keys
+            and plain is not None
+            and self._read.get(plain) == self.keys[keys.index(name)]
+        ):
+            return
+        if name in keys:
+            raise ModelError(
+                f"lab.join: field {name} of select is the key already; give another name"
+            )
+        if plain is None:
+            expression = parse_expression(text, self, f"lab.join: select {name}")
+            code = re.sub(r"\bt\.(left|right)\.(\w+)", self._code_of, expression.code)
+            value = Column(name=name, dtype=expression.dtype)
+        else:
+            column = self._field(plain, name)
+            code, value = f"{plain[0]}.{column.name}", replace(column, name=name)
+        self.values.append(JoinValue(column=value, code=code))
+
+    def _code_of(self, path: re.Match[str]) -> str:
+        return f"{path[1]}.{self._read[path[1], path[2]].name}"
+
+    def _field(self, place: Place, name: str) -> Column:
+        """Return the field of a column, which gets this name if it can."""
+        if place in self._read:
+            return self._read[place]
+        side, source = place
+        if source in self.sides[side].times:
+            column = Column(name=TS, dtype=_INT, is_time=True)
+        else:
+            # A DGS program's events have the fields of the columns that a table has.
+            others = {
+                *self._names[RIGHT if side == LEFT else LEFT],
+                *(key.name for key in self.keys),
+            }
+            free = identifier(f"{side}_{name}" if name in others else name)
+            while free in {*others, *self.sources}:
+                free += "_"
+            dtype = self._types[side][source]
+            column = Column(
+                name=free,
+                dtype=_TEXT_ID if dtype is None else dtype,
+                dictionary=free if dtype is None else None,
+            )
+            self.columns.append(JoinColumn(side=side, column=column))
+            self.sources[free] = source
+        self._read[place] = column
+        return column
+
+
+def identifier(text: str) -> str:
+    """Return a text as the name of a field."""
+    name = re.sub(r"\W", "_", text)
+    if not name or name[0].isdigit():
+        name = f"_{name}"
+    return f"{name}_" if name in _RESERVED or keyword.iskeyword(name) else name
+
+
+def _pairs(on: On) -> list[tuple[str, str]]:
+    """Return the pairs of columns with equal values."""
+    listed = on if isinstance(on, list) else [on]
+    pairs = [(each, each) if isinstance(each, str) else each for each in listed]
+    right = [
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
+        for pair in pairs
+    ]
+    if not pairs or not all(right):
+        raise ModelError(
+            f"lab.join: on is {on!r:.60}; give a column, a tuple (left column, right column), or a list of them"
+        )
+    return pairs  # type: ignore[return-value]
