@@ -45,10 +45,16 @@ class Daemon:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterState:
-    """The workers that a cluster has, all of them alive; `applications` counts those that run now."""
+    """The workers that a cluster has, all of them alive.
+
+    Attributes:
+        used_cores: on which tasks run or may run now.
+        applications: that run now.
+    """
 
     workers: int
     cores: int
+    used_cores: int
     applications: int
 
 

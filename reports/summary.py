@@ -210,7 +210,8 @@ def _cluster_words(row: TrialRow) -> str:
     cores = row.node_cores.split(", ")
     sizes = " + ".join(dict.fromkeys(cores))
     nodes = f"{len(cores)} node{'s' * (len(cores) > 1)}"
-    return f"{row.cluster}, {nodes} of {sizes} core{'s' * (sizes != '1')}"
+    fault = "" if row.fault is None else f", {row.fault}"
+    return f"{row.cluster}, {nodes} of {sizes} core{'s' * (sizes != '1')}{fault}"
 
 
 def start_time(run: Run) -> str:

@@ -87,6 +87,13 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     node_cores: Annotated[
         str | None, "cores that it had on each node, largest first; null: no cluster"
     ] = None
+    fault: Annotated[
+        str | None, "fault that the lab caused in the cluster, as in the matrix; null: none"
+    ] = None
+    recovery_s: Annotated[
+        float | None,
+        "from the fault until tasks had as many cores as before; null: no fault, or not before the end",
+    ] = None
     repetition: Annotated[int, "from 1; every repetition is a fresh process"]
     attempt: Annotated[
         int | None, "from 1; higher when earlier ones were interrupted or cores moved"

@@ -85,6 +85,7 @@ def state(plan: ClusterPlan) -> ClusterState | None:
     return ClusterState(
         workers=content["aliveworkers"],
         cores=content["cores"],
+        used_cores=content["coresused"],
         applications=len(content["activeapps"]),
     )
 

@@ -111,11 +111,7 @@ def _start(engine: ClusterEngine, record: ClusterRecord, network: Network) -> Cl
 
     def begin(record: ClusterRecord, daemon: Daemon) -> ClusterRecord:
         starts[daemon.name] = starts.get(daemon.name, 0) + 1
-        started = _start_daemon(record.plan.folder, daemon, network)
-        rest = (each for each in record.daemons if each.name != daemon.name)
-        record = msgspec.structs.replace(record, daemons=(*rest, started))
-        write_record(record)
-        return record
+        return _begin(record, daemon, network)
 
     def wait(record: ClusterRecord, until: Callable[[ClusterState], bool]) -> ClusterRecord:
         while (state := engine.cluster_state(record.plan)) is None or not until(state):
@@ -183,7 +179,7 @@ def stop_cluster(record: ClusterRecord) -> None:
         ClusterError: a process cannot be ended.
     """
     for force in (False, True):
-        processes = _processes(record)
+        processes = _processes(record.daemons)
         for process in processes:
             with suppress(psutil.Error):
                 process.kill() if force else process.terminate()
@@ -195,9 +191,37 @@ def stop_cluster(record: ClusterRecord) -> None:
     shutil.rmtree(record.plan.folder, ignore_errors=True)
 
 
-def _processes(record: ClusterRecord) -> list[psutil.Process]:
-    """Return the processes in the sessions of a cluster's daemons."""
-    begin = {daemon.pid: daemon.started for daemon in record.daemons}
+def kill_worker(record: ClusterRecord) -> Daemon:
+    """Kill the last worker of a cluster with all that it started, and return its daemon.
+
+    Raises:
+        EngineError: the engine cannot start here.
+    """
+    daemon = cluster_engine(record.engine).cluster_daemons(record.plan)[-1]
+    for process in _processes([each for each in record.daemons if each.name == daemon.name]):
+        with suppress(psutil.Error):
+            process.kill()
+    return daemon
+
+
+def restart_daemon(record: ClusterRecord, daemon: Daemon) -> ClusterRecord:
+    """Start a daemon that has ended, and return the cluster's new record."""
+    hosts = record.plan.worker_hosts
+    network = Network(host=record.plan.host, workers=hosts, namespaces=record.namespaces)
+    return _begin(record, daemon, network)
+
+
+def _begin(record: ClusterRecord, daemon: Daemon, network: Network) -> ClusterRecord:
+    started = _start_daemon(record.plan.folder, daemon, network)
+    rest = (each for each in record.daemons if each.name != daemon.name)
+    record = msgspec.structs.replace(record, daemons=(*rest, started))
+    write_record(record)
+    return record
+
+
+def _processes(daemons: Sequence[StartedDaemon]) -> list[psutil.Process]:
+    """Return the processes in the sessions of daemons."""
+    begin = {daemon.pid: daemon.started for daemon in daemons}
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError):

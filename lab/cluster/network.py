@@ -89,6 +89,11 @@ def remove_namespaces(name: str, namespaces: Sequence[str]) -> None:
     _ip("link", "delete", f"lab-{name}", check=False)
 
 
+def set_bridge(name: str, *, up: bool) -> None:
+    """Connect or disconnect the namespaces that `create_namespaces` created, from each other and this machine."""
+    _ip("link", "set", f"lab-{name}", "up" if up else "down")
+
+
 def free_ports(host: str) -> tuple[int, int]:
     """Return two TCP ports of an address that no process uses."""
     with socket.socket() as first, socket.socket() as second:

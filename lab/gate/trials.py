@@ -105,12 +105,16 @@ class Bench:
 
 
 def check_cells(cells: Sequence[Cell]) -> None:
-    """Refuse cells that a gate cannot repeat: searches for a rate."""
+    """Refuse cells that a gate cannot repeat: searches for a rate, and faults."""
     for cell in cells:
         if cell.search is not None:
             raise GateError(
                 f"{cell.id} searches for a rate, which takes many trials for one number; gate on "
                 "latency at a fixed rate (rate_eps) with --metric p99, or on catch-up"
+            )
+        if cell.fault is not None:
+            raise GateError(
+                f"{cell.id} has a fault, whose cost varies too much for a gate; leave it out"
             )
 
 

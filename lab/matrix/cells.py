@@ -46,6 +46,7 @@ class Cell:
         search: settings of the search for the rate; None if the matrix has the rate.
         refusal: why the cell cannot run; None if it can.
         conditions: what the rate includes; None if the variant does not declare it.
+        fault: of the cluster, in each trial; None: none.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Cell:
     search: SearchSettings | None = None
     refusal: str | None = None
     conditions: Conditions | None = None
+    fault: str | None = None
 
     @property
     def query(self) -> Mapping[str, Any]:
@@ -200,6 +202,8 @@ def describe(cell: Cell) -> dict[str, Any]:
         "load": None if cell.load is None else msgspec.structs.asdict(cell.load),
         "search": None if cell.search is None else asdict(cell.search),
     }
+    if cell.fault is not None:
+        content["fault"] = cell.fault
     if cell.query:  # leaving out an empty query keeps fingerprints of older runs valid
         content["query"] = dict(cell.query)
     # TOML values that JSON lacks, such as dates, become text on both sides of the comparison.
@@ -307,4 +311,5 @@ def _cells(
                         batch=batch,
                         offered=spec is not None,
                     ),
+                    fault=engine.fault,
                 )

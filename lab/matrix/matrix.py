@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from streamlab.lab.cluster.fault import EXPECTED, parse_fault
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.isolate.isolation import KINDS, PROCESS, Isolation
 from streamlab.lab.matrix.load_table import LoadEntry, parse_loads
@@ -94,6 +95,7 @@ class EngineEntry:
     repetitions: int = 1
     timeout_s: float = DEFAULT_TIMEOUT_S
     label: str | None = None
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,9 +264,14 @@ def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry
         repetitions=table.integer("repetitions", repetitions, maximum=MOST_REPETITIONS),
         timeout_s=float(table.number("timeout_s", timeout_s, maximum=LONGEST_S)),
         label=table.label("label"),
+        fault=table.take("fault", EXPECTED, _is_fault, None),
     )
     table.done()
     return entry
+
+
+def _is_fault(value: object) -> bool:
+    return isinstance(value, str) and parse_fault(value) is not None
 
 
 def _workers(table: TomlTable) -> tuple[int, ...]:

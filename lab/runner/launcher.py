@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import msgspec
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import KeepsFolders
 from streamlab.engines.registry import engine as find_engine
+from streamlab.lab.cluster.fault import KILL, Fault
+from streamlab.lab.cluster.fault_injector import FaultInjector
 from streamlab.lab.errors import DiskFullError
 from streamlab.lab.host.git import environment
 from streamlab.lab.host.installation import SOURCE, python_path
@@ -26,7 +29,7 @@ from streamlab.lab.isolate.process import FileAccess, Outcome, run_isolated
 from streamlab.lab.judge.client import Judge, Judgement, judge_of
 from streamlab.lab.runner.container_job import FOLDER, translate
 from streamlab.lab.runner.witness import Witness
-from streamlab.lab.trial.evidence import EVIDENCE
+from streamlab.lab.trial.evidence import EVIDENCE, TREE_COLUMNS
 from streamlab.lab.trial.scratch import trial_folder
 from streamlab.lab.trial.spec import CeilingJob, EngineTrial, Job, OracleJob, write_job
 from streamlab.results import schema
@@ -44,6 +47,7 @@ ATTEMPTS = ".attempts"
 _NO_SPACE = os.strerror(errno.ENOSPC)
 LEAST_FREE_BYTES = 16 << 20
 """About the size of a trial's log, series and record: with less space the next trial fails, too."""
+KILLED = "CPU time and memory are not known: those of the killed worker are lost with it"
 HAVE_ROOM = "the disks of run directory and TMPDIR have room now, so only this engine lacked space"
 
 
@@ -62,6 +66,7 @@ def run_trial(
     timeout_s: float,
     isolate: Isolation | None = None,
     hidden: Sequence[Path] = (),
+    fault: Fault | None = None,
 ) -> TrialResult:
     """Run one trial; its output goes to `log`, after a line with the number of the attempt.
 
@@ -76,8 +81,10 @@ def run_trial(
             `streamlab.lab.isolate.check` first.
         hidden: further folders that a trial in a process must not see. Stored answers for its input are
             always hidden.
+        fault: to cause in the cluster that the trial runs on, which the lab started.
 
     Raises:
+        ClusterError: a cluster does not recover from the fault.
         DiskFullError: a disk that the lab needs is full; the trial says nothing about the engine.
         IsolationError: the container engine failed.
     """
@@ -96,7 +103,14 @@ def run_trial(
             return _run_process(job, folder, kept, hidden, log=log, timeout_s=timeout_s)
 
         judge = judge_of(sys.executable, variables)
-        judgement = run_and_judge(job, start, judge, variables, log=log, timeout_s=timeout_s)
+        judge_trial = partial(
+            run_and_judge, job, start, judge, variables, log=log, timeout_s=timeout_s
+        )
+        if fault is None:
+            judgement = judge_trial()
+        else:
+            assert isinstance(job, EngineTrial), "other jobs have no cluster"
+            judgement = run_with_fault(fault, job.engine, judge_trial)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
@@ -122,10 +136,11 @@ def run_and_judge(
     *,
     log: Path,
     timeout_s: float,
+    on_phase: Callable[[str], None] | None = None,
 ) -> Judgement:
     """Run a job in a fresh folder, which `start` gets, and judge it.
 
-    `variables` belong to the trial's process, in addition to the lab's own.
+    `variables` belong to the trial's process, in addition to the lab's own. `on_phase` gets each phase of the trial.
     """
     begin = log.stat().st_size
     environ = environment() | dict(variables)
@@ -133,7 +148,7 @@ def run_and_judge(
         if isinstance(job, EngineTrial):
             size = judge.expected_rows(job, log=log, environ=environ)
             job = msgspec.structs.replace(job, expected_outputs=size)
-        with Witness(folder) as witness:
+        with Witness(folder, on_phase) as witness:
             outcome = start(job, folder)
         judgement: Judgement | None = None
         if (folder / EVIDENCE).exists() and not outcome.timed_out:
@@ -144,6 +159,36 @@ def run_and_judge(
         left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
         row["warnings"] = json.dumps([*json.loads(row.get("warnings") or "[]"), left])
     return Judgement(columns=row, lacked_space=judgement is not None and judgement.lacked_space)
+
+
+def run_with_fault(fault: Fault, engine: str, judge_trial: Callable[..., Judgement]) -> Judgement:
+    """Run and judge a trial with a fault in its timed part, and return what the fault cost.
+
+    A trial that ended before its fault is invalid.
+    """
+    with FaultInjector(fault, engine) as injector:
+
+        def on_phase(name: str) -> None:
+            if name == "run":
+                injector.begin()
+            elif name == "ran":
+                injector.end()
+
+        judgement = judge_trial(on_phase=on_phase)
+    columns = {**judgement.columns, "recovery_s": injector.recovery_s}
+    if fault.action == KILL and injector.caused_s is not None:
+        warnings = json.loads(columns.get("warnings") or "[]")
+        columns |= {**dict.fromkeys(TREE_COLUMNS), "warnings": json.dumps([*warnings, KILLED])}
+    if injector.caused_s is None and columns.get("status") in schema.VERIFIED:
+        duration_s = columns.get("duration_s") or 0.0
+        columns |= {
+            "status": schema.INVALID,
+            "reason": f"the timed part ended after {duration_s:.1f} s, before the fault at "
+            f"{fault.after_s:g} s; give a longer input or an earlier fault",
+            "throughput_eps": None,
+            "outputs_eps": None,
+        }
+    return msgspec.structs.replace(judgement, columns=columns)
 
 
 def _count_attempt(log: Path) -> int:

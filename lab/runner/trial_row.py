@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from streamlab.lab.cluster.fault import parse_fault
+from streamlab.lab.cluster.fault_injector import refusal
 from streamlab.lab.isolate.isolation import PROCESS
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.matrix.cells import Trial
@@ -46,6 +48,11 @@ def measure_trial(
         refused = {"status": schema.UNSUPPORTED, "reason": trial.cell.refusal, "attempt": 1}
         return make_row(trial.name, request | refused)
     cell, load, run_dir = trial.cell, trial.load, session.run_dir
+    fault = None if cell.fault is None else parse_fault(cell.fault)
+    refused_fault = fault and refusal(fault, cell.engine, cell.options)
+    if refused_fault:
+        refused = {"status": schema.UNSUPPORTED, "reason": refused_fault, "attempt": 1}
+        return make_row(trial.name, request | refused)
     ceiling = None if load is None else session.ceiling(cell)
     series = Path("series") / f"{trial.name}.parquet"
     histograms = Path("series") / f"{trial.name}.hlog"
@@ -75,6 +82,7 @@ def measure_trial(
             timeout_s=cell.timeout_s + _length_s(load),
             isolate=session.settings.isolation,
             hidden=_hidden(run_dir, dataset),
+            fault=fault,
         )
 
     before, result, after, warnings = _watched(once, session.settings)
@@ -177,6 +185,7 @@ def _request_columns(
         "isolate": session.settings.isolation.kind,
         "planted_slowdown": session.settings.planted_slowdown,
         "load_label": cell.load_label,
+        "fault": cell.fault,
     }
     if cell.conditions is not None:
         columns |= cell.conditions.columns()

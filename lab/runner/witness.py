@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -32,8 +33,9 @@ _LONGEST_MESSAGE = 64
 class Witness:
     """A thread that listens to one trial; use as a context manager."""
 
-    def __init__(self, folder: Path) -> None:
-        """Listen in the trial's folder."""
+    def __init__(self, folder: Path, on_phase: Callable[[str], None] | None = None) -> None:
+        """Listen in the trial's folder; `on_phase` gets each phase before the trial goes on."""
+        self._on_phase = on_phase
         self._phases: list[Sighting] = []
         self._stamps: list[Sighting] = []
         self._listening = open_socket(folder, PHASES, socket.SOCK_SEQPACKET, listen=True)
@@ -112,6 +114,8 @@ class Witness:
         name, cpu_s = message.decode("ascii", "replace"), _cpu_s(pid)
         read_ns = time.monotonic_ns()
         self._phases.append(Sighting(name=name, at_ns=at_ns, cpu_s=cpu_s, read_ns=read_ns))
+        if self._on_phase is not None:
+            self._on_phase(name)
         with suppress(OSError):  # the trial has ended
             trial.send(ANSWER)
         return True

@@ -27,6 +27,12 @@ from streamlab.workloads.model import Columns, ListColumn
 EVIDENCE, ANSWER = "evidence.json", "answer"
 NUMBERS, LISTS = "numbers", "lists"
 
+TREE_COLUMNS = (
+    *("cpu_s", "user_s", "system_s", "minor_faults", "major_faults", "peak_rss_bytes"),
+    *("prepare_cpu_s", "answer_cpu_s"),
+)
+"""Columns that describe the trial's process tree."""
+
 
 class AnswerColumn(msgspec.Struct, frozen=True, kw_only=True):
     """A column of the answer, in `<index>.npy`; lists have their offsets in `<index>.o.npy`."""

@@ -18,7 +18,7 @@ from streamlab.lab.measure.series import Track
 from streamlab.lab.measure.tree import descendants
 from streamlab.lab.measure.usage import own_usage, usage_of
 from streamlab.lab.trial.collector import collect_from_now_on
-from streamlab.lab.trial.evidence import Timed
+from streamlab.lab.trial.evidence import TREE_COLUMNS, Timed
 from streamlab.lab.trial.plants import add_delay, ballast, burn
 from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END, Reporter
 from streamlab.lab.trial.spec import EngineTrial
@@ -29,11 +29,6 @@ Result = dict[str, Any]
 # After closing, an engine's processes may need a moment to end.
 CLOSE_GRACE_S = 2.0
 
-TREE_COLUMNS = (
-    *("cpu_s", "user_s", "system_s", "minor_faults", "major_faults", "peak_rss_bytes"),
-    *("prepare_cpu_s", "answer_cpu_s"),
-)
-"""Columns that describe the trial's process tree."""
 DRIVER_ONLY = (
     "CPU time and memory are not known: the nodes of the cluster are elsewhere, and only the driver "
     "was observed"

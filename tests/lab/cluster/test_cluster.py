@@ -1,7 +1,6 @@
 """A cluster of real processes starts, runs tasks that are verified, and leaves nothing behind."""
 
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -17,26 +16,9 @@ from streamlab.lab.cluster.record import ClusterRecord, StartedDaemon, read_reco
 from streamlab.lab.errors import ClusterError
 from streamlab.lab.trial.timed_part import DRIVER_ONLY
 from streamlab.results.store import read_run
+from tests.lab.cluster.commands import LAB, ROOT_ONLY, run_command
 
 pytestmark = pytest.mark.spark
-
-LAB = Path(sysconfig.get_path("scripts")) / "lab"
-ROOT_ONLY = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("ip") is None, reason="needs root and iproute2"
-)
-
-
-def run_command(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run `lab` with folders below `place`."""
-    folders = {f"LAB_{name.upper()}": str(place / name) for name in ("clusters", "runs", "data")}
-    return subprocess.run(
-        [LAB, *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        env=os.environ | folders,
-        check=False,
-    )
 
 
 def run_row(place: Path, master: str, *words: str, query: str = "event_window"):

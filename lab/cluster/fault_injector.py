@@ -1,0 +1,135 @@
+"""Breaks a cluster in the middle of a trial: kills a worker, or cuts the network.
+
+The last worker's daemon and all that it started are killed with SIGKILL, and the daemon is started again at once, as a
+supervisor on its node would do. The network between the workers' namespaces and the driver is cut at their bridge.
+"""
+
+import threading
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from streamlab.engines.clusters import ClusterEngine, ClusterState
+from streamlab.engines.errors import EngineError
+from streamlab.lab.cluster.daemons import cluster_engine, kill_worker, restart_daemon
+from streamlab.lab.cluster.fault import CUT, KILL, Fault
+from streamlab.lab.cluster.network import set_bridge
+from streamlab.lab.cluster.record import ClusterRecord, read_record
+from streamlab.lab.errors import ClusterError, LabError
+
+WHOLE_TIMEOUT_S = 60.0
+"""The time that a cluster has after a trial to get all of its workers back."""
+_LOOK_S = 0.1
+
+
+def refusal(fault: Fault, engine: str, options: Mapping[str, Any]) -> str | None:
+    """Return why a fault cannot be caused in a task with these options; None if it can."""
+    try:
+        option = cluster_engine(engine).cluster_option
+        address, record = options.get(option), read_record(engine)
+    except ClusterError as error:
+        return f"fault: {error}"
+    if record is None or record.address != address:
+        return (
+            f"fault: {option} is {address or 'not set'}, and faults need a cluster that the lab "
+            f"started: lab cluster up --engine {engine}"
+        )
+    if fault.action == CUT and not record.namespaces:
+        return (
+            "fault: only the network between namespaces can be cut: lab cluster up "
+            f"--engine {engine} --network namespaces"
+        )
+    return None
+
+
+class FaultInjector:
+    """Causes a fault at its time, and observes when the cluster works with all cores again.
+
+    Use it as a context manager around a trial, and call `begin` as the timed part begins.
+    """
+
+    def __init__(self, fault: Fault, engine: str) -> None:
+        """Prepare a fault of an engine's cluster, which `refusal` accepts."""
+        record = read_record(engine)
+        assert record is not None, "callers call refusal"
+        self._fault = fault
+        self._engine: ClusterEngine = cluster_engine(engine)
+        self._record: ClusterRecord = record
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lab-fault", daemon=True)
+        self.caused_s: float | None = None
+        """When the fault happened, in seconds from the beginning of the timed part; None: the trial ended before."""
+        self.recovery_s: float | None = None
+        """From the fault until tasks had as many cores as before; None: not before the end of the timed part."""
+        self._error: Exception | None = None
+
+    def __enter__(self) -> "FaultInjector":
+        return self
+
+    def begin(self) -> None:
+        """Start the time of the fault."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """Note the end of the timed part: a fault that has not happened does not happen any more."""
+        self._ended.set()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+        if self.caused_s is not None:
+            self._await_all_workers()
+
+    def _run(self) -> None:
+        try:
+            self._cause_and_observe()
+        except (LabError, EngineError) as error:
+            self._error = error
+
+    def _cause_and_observe(self) -> None:
+        begin_ns = time.monotonic_ns()
+        if self._ended.wait(self._fault.after_s):
+            return
+        before = self._state()
+        fault_ns = time.monotonic_ns()
+        self.caused_s = (fault_ns - begin_ns) / 1e9
+        if self._fault.action == KILL:
+            daemon = kill_worker(self._record)
+            self._record = restart_daemon(self._record, daemon)
+        else:
+            set_bridge(self._record.engine, up=False)
+            try:
+                self._ended.wait(self._fault.for_s)
+            finally:
+                set_bridge(self._record.engine, up=True)
+        lost = self._fault.action == CUT
+        while before is not None and not self._ended.wait(_LOOK_S):
+            state = self._state()
+            used = -1 if state is None else state.used_cores
+            lost = lost or used < before.used_cores
+            if lost and used >= before.used_cores:
+                self.recovery_s = (time.monotonic_ns() - fault_ns) / 1e9
+                return
+
+    def _state(self) -> ClusterState | None:
+        return self._engine.cluster_state(self._record.plan)
+
+    def _await_all_workers(self) -> None:
+        workers = len(self._record.plan.worker_hosts)
+        deadline = time.monotonic() + WHOLE_TIMEOUT_S
+        while (state := self._state()) is None or state.workers < workers:
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"after {self._fault.action}, the cluster of {self._record.engine} did not get its "
+                    f"{workers} workers back within {WHOLE_TIMEOUT_S:g} s; start it again: lab cluster down, up"
+                )
+            time.sleep(_LOOK_S)
