@@ -275,7 +275,6 @@ class StreamingEngine(BaseEngine):
             name="streaming",
             summary="one event at a time, in total order",
             takes_load=True,
-            stamps_arrivals=True,
             conditions=Conditions(unit=RECORD, origin=MEMORY, also_timed=(PYTHON,)),
         ),
     )

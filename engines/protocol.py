@@ -136,7 +136,8 @@ class Variant:
             empty: its name and the variant's.
         uses_batch: whether the variant uses `Task.batch`.
         takes_load: whether it can run at an offered rate (`Task.load`).
-        stamps_arrivals: whether its source can set arrival times (`Query.arrival_tick_ns`).
+        stamps_arrivals: whether its source sets arrival times (`Query.arrival_tick_ns`), and the end of the input
+            (`Dataset.until_ts`, decades later) costs no step per window.
         models: the programming models that it runs, keys of MODELS.
         lacking: workloads of these models that it cannot run on any input, with the reason.
         written_for: names of the only workloads that it runs, each by hand-written code;

@@ -209,7 +209,7 @@ class Source {
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // by the latest heartbeat that was due
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // by the latest block
   std::int64_t now_ts_ = 0;  // of arrival times: the time of the latest `notice`
-  bool full_ = false;  // whether the latest `publish` found the ring full
+  bool full_ = false;        // whether the latest `publish` found the ring full
   bool exhausted_ = false;
 };
 
