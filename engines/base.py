@@ -35,6 +35,7 @@ from streamlab.engines.recording import OpenRun, measured
 from streamlab.workloads.declarative.declaration import Declaration
 from streamlab.workloads.model import Columns, Input, Program, Workload
 from streamlab.workloads.model.errors import place_of
+from streamlab.workloads.model.operators.program import arrival_tick_ns
 from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
 
@@ -108,6 +109,8 @@ class BaseEngine(ABC):
         lacking = variant.lacks(task.workload)
         if lacking is not None:
             return f"{self.name}/{task.variant} {lacking}"
+        if task.lacks_load is not None:
+            return task.lacks_load
         if task.load is not None and not variant.takes_load:
             return f"{task.variant} of {self.name} takes no offered load"
         try:
@@ -357,8 +360,13 @@ class PreparedStream:
         assert self._merged is not None
         due_ns = np.concatenate(load.due_ns)[self._merged.order]
         pacer = self._pacer(due_ns)
-        events = self._merged.events(self._program, chunk=CHUNK_UNDER_LOAD)
-        self._process(pacer.take(events, self._out.rows), self._out)
+        events = pacer.take(
+            self._merged.events(self._program, chunk=CHUNK_UNDER_LOAD), self._out.rows
+        )
+        tick_ns = arrival_tick_ns(self._program)
+        if tick_ns is not None:
+            events = (event._replace(ts=pacer.now_ns // tick_ns) for event in events)
+        self._process(events, self._out)
         pacer.finish(self._out.rows)
         run = OpenRun(
             due_ns=due_ns,

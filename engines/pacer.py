@@ -71,6 +71,11 @@ class Pacer:
             self._done[-1] = self._clock() - self._start_ns
 
     @property
+    def now_ns(self) -> int:
+        """When the engine took the last event, in ns after the start."""
+        return self._taken[-1]
+
+    @property
     def taken_ns(self) -> IntArray:
         """When the engine took each event: int64[n], ns after the start."""
         return _copied(self._taken)

@@ -25,6 +25,7 @@ from streamlab.workloads.model import (
     Query,
     Workload,
 )
+from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 IntArray = npt.NDArray[np.int64]
 
@@ -105,6 +106,16 @@ class Task:
         # All engines, also those of other packages, thus learn the end of a flushed input as that of a cut one.
         object.__setattr__(self, "dataset", self.dataset.flushed(self.workload.program))
 
+    @property
+    def lacks_load(self) -> str | None:
+        """Why the task needs a load, as arrival times do; None: it has one, or needs none."""
+        if self.load is not None or arrival_tick_ns(self.workload.program) is None:
+            return None
+        return (
+            f"{self.workload.name} has windows of arrival time, and at full speed an engine decides when rows arrive; "
+            "offer a load: a table [[load]] in a matrix (docs/offered-load.md)"
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Property:
@@ -125,6 +136,8 @@ class Variant:
             empty: its name and the variant's.
         uses_batch: whether the variant uses `Task.batch`.
         takes_load: whether it can run at an offered rate (`Task.load`).
+        stamps_arrivals: whether its source sets arrival times (`Query.arrival_tick_ns`), and the end of the input
+            (`Dataset.until_ts`, decades later) costs no step per window.
         models: the programming models that it runs, keys of MODELS.
         lacking: workloads of these models that it cannot run on any input, with the reason.
         written_for: names of the only workloads that it runs, each by hand-written code;
@@ -144,6 +157,7 @@ class Variant:
     label: str = ""
     uses_batch: bool = False
     takes_load: bool = False
+    stamps_arrivals: bool = False
     models: tuple[type[Program], ...] = tuple(MODELS)
     lacking: Mapping[str, str] = field(default_factory=dict)
     written_for: frozenset[str] | None = None
@@ -162,6 +176,8 @@ class Variant:
             return f"does not run {name}: {self.lacking[name]}"
         if model not in self.models:
             return f"runs no {MODELS[model]}"
+        if arrival_tick_ns(workload.program) is not None and not self.stamps_arrivals:
+            return f"does not run {name}: its source cannot set the arrival times that the windows are of"
         if self.written_for is not None and name not in self.written_for:
             return f"has no query for {name}; it has {', '.join(sorted(self.written_for))}"
         return None if self.generates is None else self.generates(workload)

@@ -23,10 +23,13 @@ from streamlab.results.query import CellSummary, Spread, by_cell, spread, spread
 from streamlab.results.schema import OK, VERIFIED, TrialRow
 from streamlab.results.store import Run
 
-ORACLE, REFERENCE = "oracle", "reference engine"
+ORACLE, REFERENCE, INVARIANTS = "oracle", "reference engine", "invariants"
 """Origins of the right answer; runs of older labs, which do not record it, had an oracle."""
 
 BY_REFERENCE = "checked against the reference engine, not an independent oracle"
+BY_INVARIANTS = "checked by invariants, such as totals over all windows, not against an answer"
+WITHOUT_ORACLE = {INVARIANTS: BY_INVARIANTS, REFERENCE: BY_REFERENCE}
+"""Words for each origin other than an oracle, the weakest first."""
 
 _MEASURED = (
     *("throughput_eps", "latency_p50_ns", "latency_p90_ns", "latency_p99_ns", "latency_p999_ns"),
@@ -85,7 +88,7 @@ class Cell:
         conditions: the conditions of its rate; None if its engine declares none, or its trials
             differ.
         status: the worst status of its trials.
-        checked_by: origin of the right answers: `REFERENCE` if any came from the reference engine.
+        checked_by: the weakest origin of the right answers.
         statuses: number of trials by status.
         load: the offered load with its measurements; None for catch-up.
         reasons: the distinct reasons of trials that are not ok.
@@ -230,13 +233,18 @@ def code_of(run: Run) -> str:
 
 
 def checked_by(rows: Iterable[TrialRow]) -> str:
-    """Return REFERENCE if the reference engine gave any right answer, else ORACLE."""
-    return REFERENCE if any(row.checked_by == REFERENCE for row in rows) else ORACLE
+    """Return the weakest origin of right answers."""
+    origins = {row.checked_by for row in rows}
+    return next((origin for origin in WITHOUT_ORACLE if origin in origins), ORACLE)
 
 
-def cells_by_reference(rows: Iterable[TrialRow]) -> list[str]:
-    """Return the cells with an answer that was compared only with the reference engine's."""
-    return list(dict.fromkeys(row.cell for row in rows if checked_by([row]) == REFERENCE))
+def cells_without_oracle(rows: Iterable[TrialRow]) -> dict[str, str]:
+    """Return by cell how its answers were checked, of those with an answer that had no oracle."""
+    return {
+        row.cell: WITHOUT_ORACLE[origin]
+        for row in rows
+        if (origin := checked_by([row])) in WITHOUT_ORACLE
+    }
 
 
 def rounded_answers(rows: Iterable[TrialRow]) -> dict[str, str]:

@@ -251,9 +251,12 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     # The comparison with the oracle.
     checked_by: Annotated[
         str | None,
-        "origin of the right answer: oracle, or reference engine, which is no independent oracle; null: oracle",
+        "origin of the right answer: oracle; reference engine, which is no independent oracle; invariants, which "
+        "hold whenever rows arrive (windows of arrival time); null: oracle",
     ] = None
-    expected_outputs: Annotated[int | None, "records in the oracle's answer"] = None
+    expected_outputs: Annotated[
+        int | None, "records in the oracle's answer; null: checked by invariants"
+    ] = None
     at_end: Annotated[
         str | None,
         "of a query, what the end of the input does to open windows: drop, flush, or cut by a load",

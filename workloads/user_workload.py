@@ -26,8 +26,15 @@ from streamlab.workloads.model import (
 )
 from streamlab.workloads.model.answers.floats import Tolerances, check_declared
 from streamlab.workloads.model.answers.output_order import inferred_output
-from streamlab.workloads.model.reference import answer_of
-from streamlab.workloads.model.workload import ORACLE, REFERENCE, OpenDeclaration, Outputs
+from streamlab.workloads.model.operators.program import arrival_tick_ns
+from streamlab.workloads.model.reference import answer_of, totals_of
+from streamlab.workloads.model.workload import (
+    INVARIANTS,
+    ORACLE,
+    REFERENCE,
+    OpenDeclaration,
+    Outputs,
+)
 
 AnyTable = TypeVar("AnyTable", bound=Table | TableSet)
 
@@ -68,6 +75,11 @@ def workload(
     """
     if isinstance(program, Operator):
         program = Query(name=program.name, operators=(program,))
+    if arrival_tick_ns(program) is not None:
+        raise ModelError(
+            f"workload: query {program.name} has arrival times, whose answer only a declaration lets the lab check; "
+            'write lab.window(..., time="arrival")'
+        )
     if not isinstance(program, DGSProgram | Query | Pipeline | Dataflow):
         raise ModelError(
             f"workload: the program is a {type(program).__name__}; give a DGSProgram, a Query, an "
@@ -140,6 +152,10 @@ def program_workload(
     declaration: Any = None,
 ) -> Workload:
     """Return the workload of a program, with the reference engine as oracle."""
+    oracle: Callable[[Input], Columns] = partial(answer_of, program)
+    checked_by = REFERENCE
+    if isinstance(program, Query) and program.arrival_tick_ns is not None:
+        oracle, checked_by = partial(totals_of, program), INVARIANTS
     return Workload(
         name=name,
         title=f"program {program.name}",
@@ -150,8 +166,8 @@ def program_workload(
         keys=_not_generated,
         streams=_not_generated,
         generate=_not_generated,
-        oracle=partial(answer_of, program),
-        checked_by=REFERENCE,
+        oracle=oracle,
+        checked_by=checked_by,
         source=source,
         declaration=declaration,
     )

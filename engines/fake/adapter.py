@@ -36,6 +36,8 @@ from streamlab.engines.recording import OpenRun, measured
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.datasets.time_cutoff import event_times
 from streamlab.workloads.model import Columns
+from streamlab.workloads.model.operators.program import arrival_tick_ns
+from streamlab.workloads.model.reference import answer_of
 
 _SUMMARIES = {
     "correct": "the oracle's answer",
@@ -61,6 +63,7 @@ _VARIANTS = tuple(
         name=name,
         summary=summary,
         takes_load=True,
+        stamps_arrivals=True,
         conditions=Conditions(unit=WHOLE, origin=MEMORY),
         options=FakeOptions,
         colour=3,
@@ -101,15 +104,28 @@ class FakeEngine(BaseEngine):
     def start(self, task: Task) -> "FakePrepared":
         """Compute the oracle's answer."""
         if task.load is None:
-            return FakePrepared(task, task.workload.oracle(task.dataset.load()))
-        # The cached answer serves every truncation of the input, i.e. every rate of a search.
-        return FakePrepared(task, expected(task.workload, task.dataset))
+            return FakePrepared(task, task.workload.oracle(task.dataset.load()), ())
+        query, tick_ns = task.workload.program, arrival_tick_ns(task.workload.program)
+        if tick_ns is None:
+            # The cached answer serves every truncation of the input, i.e. every rate of a search.
+            answer = expected(task.workload, task.dataset)
+            return FakePrepared(task, answer, event_times(task.dataset))
+        data = task.dataset.load()
+        times = tuple(
+            due_ns // tick_ns for due_ns in task.load.due_ns
+        )  # each event arrives when due
+        streams = zip(data.streams, times, strict=True)
+        arrived = tuple(
+            replace(stream, ts=ts, heartbeats=stream.heartbeats[:0]) for stream, ts in streams
+        )
+        return FakePrepared(task, answer_of(query, replace(data, streams=arrived)), times)
 
 
 class FakePrepared:
     """One prepared task of the fake engine."""
 
-    def __init__(self, task: Task, answer: Columns) -> None:
+    def __init__(self, task: Task, answer: Columns, times: tuple[IntArray, ...]) -> None:
+        """Store the answer; `times` are those of the events under a load."""
         self._variant = task.variant
         self._answer = answer
         self._output = task.workload.output
@@ -119,7 +135,7 @@ class FakePrepared:
         if task.load is not None:
             # Due times never decrease along the total order, so sorting them restores it.
             self._due_ns = np.sort(np.concatenate(task.load.due_ns), kind="stable")
-            self._made_by = _causes(event_times(task.dataset), answer["ts"].astype(np.int64))
+            self._made_by = _causes(times, answer["ts"].astype(np.int64))
 
     def run(self) -> Measured:
         """Wait for the simulated time, or fail as the variant requires."""

@@ -16,7 +16,7 @@ MOST_WORKERS: int = 64
 class RunSettings:
     """What every run is given; see core/run/run.h."""
 
-    def __init__(self, *, workers: int, batch: int, ring_blocks: int, cores: Sequence[int], pinned: bool, core_count: int, load: tuple[int, int, bool] | None, reserved_rows: int, measure: bool) -> None: ...
+    def __init__(self, *, workers: int, batch: int, ring_blocks: int, cores: Sequence[int], pinned: bool, core_count: int, load: tuple[int, int, bool, int] | None, reserved_rows: int, measure: bool) -> None: ...
 
 class Run:
     """

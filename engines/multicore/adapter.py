@@ -56,6 +56,8 @@ class MulticoreEngine(BaseEngine):
             return f"no variant {task.variant!r}; choose one of {', '.join(FAMILIES)}"
         if (reason := _check_model(task, family)) is not None:
             return reason
+        if (reason := family.variant().lacks(task.workload) or task.lacks_load) is not None:
+            return reason
         try:
             check_options(self, family.variant(), task.options)
         except OptionError as error:

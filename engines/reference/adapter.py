@@ -26,6 +26,7 @@ class ReferenceEngine(BaseEngine):
             summary="plain Python, one event at a time, in total order",
             label="reference in Python",
             takes_load=True,
+            stamps_arrivals=True,
             conditions=Conditions(unit=RECORD, origin=MEMORY, also_timed=(PYTHON,)),
             sequential=True,
             colour=2,

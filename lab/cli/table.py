@@ -23,7 +23,7 @@ from streamlab.reports.numbers import (
 )
 from streamlab.reports.run_warnings import warnings_of
 from streamlab.reports.searches import as_cell
-from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
+from streamlab.reports.summary import WITHOUT_ORACLE, Cell, rounded_answers, summarise
 from streamlab.reports.table import HeadlineRow, classes_of, group_of, in_groups, title
 from streamlab.reports.troubleshooting import DOCUMENT, advice_on
 from streamlab.results.query import Spread, by_cell, by_search
@@ -70,9 +70,9 @@ def print_results(
     print_table([row for row in rows if row.load is None], console)
     print_loads(rows, console)
     print_searches(rows, searches, console)
-    weak = dict.fromkeys(row.workload for row in rows if row.checked_by == REFERENCE)
-    for workload in weak:
-        console.print(f"{workload}: {BY_REFERENCE}", highlight=False)
+    weak = {row.workload: row.checked_by for row in rows if row.checked_by in WITHOUT_ORACLE}
+    for workload, origin in weak.items():
+        console.print(f"{workload}: {WITHOUT_ORACLE[origin or '']}", highlight=False)
     for workload, floats in rounded_answers(rows).items():
         console.print(f"{workload}: floats compared: {escape(floats)}", highlight=False)
     warnings = warnings_of(rows)

@@ -6,7 +6,7 @@ from math import ceil
 from streamlab.lab.gate.metrics import Metric, Pair
 from streamlab.lab.gate.outcome import GateReport, Headline, Verdict
 from streamlab.lab.gate.status import STATUS
-from streamlab.reports.summary import BY_REFERENCE, REFERENCE
+from streamlab.reports.summary import WITHOUT_ORACLE
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 from streamlab.results.stats.methods import INDEPENDENT, PAIRED
 
@@ -16,13 +16,14 @@ TAIL_ERROR = 0.1
 
 def reference_notes(pairs: Mapping[str, Pair]) -> Iterator[str]:
     """Yield a note with the cells whose answers no independent oracle checked, if any."""
-    cells = [
-        cell
-        for cell, pair in pairs.items()
-        if any(row.checked_by == REFERENCE for row in (*pair.old, *pair.new))
-    ]
-    if cells:
-        yield f"{BY_REFERENCE}: {', '.join(cells)}"
+    for origin, words in WITHOUT_ORACLE.items():
+        cells = [
+            cell
+            for cell, pair in pairs.items()
+            if any(row.checked_by == origin for row in (*pair.old, *pair.new))
+        ]
+        if cells:
+            yield f"{words}: {', '.join(cells)}"
 
 
 def doubt_notes(report: GateReport, *, one_stage: bool) -> Iterator[str]:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.protocol import OfferedLoad, Progress
-from streamlab.lab.judge.verify import Verification, verify
+from streamlab.lab.judge.invariants import Arrivals
+from streamlab.lab.judge.verify import Verification, verify, verify_arrivals
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.measure.latency import parse_objective, percentiles
 from streamlab.lab.measure.load_window import FEWEST_POINTS, POINT_NS
@@ -25,7 +26,8 @@ from streamlab.workloads.datasets.stream_reader import load_column
 from streamlab.workloads.datasets.time_cutoff import event_times
 from streamlab.workloads.declarative.declaration import LATE_BY, Declaration, WindowStep
 from streamlab.workloads.model import Columns, Dataflow, Query, Workload
-from streamlab.workloads.model.workload import REFERENCE
+from streamlab.workloads.model.operators.program import arrival_tick_ns
+from streamlab.workloads.model.workload import INVARIANTS, REFERENCE
 
 # In a shorter timed part, starting and stopping threads takes longer than the work.
 SHORTEST_S = 1e-3
@@ -66,11 +68,15 @@ class Case:
 
 
 def check_answer(
-    workload: Workload, dataset: Dataset, answer: Columns | str, result: Result
+    workload: Workload,
+    dataset: Dataset,
+    answer: Columns | str,
+    result: Result,
+    arrivals: Arrivals | None = None,
 ) -> str | None:
     """Compare the answer with the oracle's, and add the columns of the comparison to `result`.
 
-    `answer` may be a text: why it cannot be compared.
+    `answer` may be a text: why it cannot be compared. With `arrivals`, invariants check it instead.
     Returns a line about the first difference; None if the answer is correct.
     """
     begin_ns = time.monotonic_ns()
@@ -80,7 +86,10 @@ def check_answer(
         verdict = Verification(expected_outputs=len(correct["ts"]), difference=problem)
     else:
         count = max((len(column) for column in answer.values()), default=0)
-        verdict = verify(workload, dataset, answer, correct)
+        if arrivals is None:
+            verdict = verify(workload, dataset, answer, correct)
+        else:
+            verdict = verify_arrivals(workload, answer, correct, arrivals)
     result |= {
         "checked_by": workload.checked_by,
         **_end_columns(workload, dataset),
@@ -104,7 +113,7 @@ def _end_columns(workload: Workload, dataset: Dataset) -> Result:
     program = workload.program
     if not isinstance(program, Query):
         return {}
-    if dataset.until_ts is not None:
+    if dataset.until_ts is not None and program.arrival_tick_ns is None:
         return {"at_end": "cut"}
     return {
         "at_end": program.at_end,
@@ -133,7 +142,7 @@ def conclude(
     """
     warnings, measured = list(case.warnings), case.timed.measured
     contradicted = contradicted or _early(case)
-    wrong = check_answer(case.workload, case.dataset, answer, result)
+    wrong = check_answer(case.workload, case.dataset, answer, result, _arrivals(case))
     if wrong is not None:
         result["status"] = schema.WRONG_OUTPUT
         if measured.unsound is not None:
@@ -166,12 +175,24 @@ def conclude(
 
 def _early(case: Case) -> list[str]:
     """Return a text if outputs left before their inputs were due."""
-    if case.load is None:
+    if case.load is None or case.workload.checked_by == INVARIANTS:
         return []
     correct = expected(case.workload, case.dataset)
     progress, delay = case.timed.measured.progress, case.workload.output.delay
     early = early_outputs(progress, case.load, case.dataset, correct["ts"], delay)
     return [] if early is None else [early]
+
+
+def _arrivals(case: Case) -> Arrivals | None:
+    """Return when the rows can have arrived; None: they have event times."""
+    tick_ns = arrival_tick_ns(case.workload.program)
+    if tick_ns is None or case.load is None:
+        return None
+    return Arrivals(
+        due_ns=np.sort(np.concatenate(case.load.due_ns)),
+        end_ns=max(case.load.end_ns, case.timed.ran_ns - case.timed.start_ns),
+        tick_ns=tick_ns,
+    )
 
 
 def _nothing_compared(case: Case) -> str:

@@ -6,8 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from streamlab.lab.judge.invariants import Arrivals, violated
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.stream_reader import load_column
+from streamlab.workloads.declarative.declaration import Declaration, WindowStep
 from streamlab.workloads.model import Columns, ModelError, Workload
 from streamlab.workloads.model.answers.floats import Tolerances, tolerances_of
 from streamlab.workloads.model.answers.trace import Difference, compare
@@ -29,7 +31,7 @@ class Verification:
     """Result of a comparison.
 
     Attributes:
-        expected_outputs: number of expected records.
+        expected_outputs: number of expected records; None: unknown.
         missing, duplicate, out_of_order, wrong: numbers of records with this problem.
         difference: text about the differences; None exactly if the answer is correct.
         floats: rule for comparing floats, with the largest difference; None: no floats.
@@ -37,7 +39,7 @@ class Verification:
         rounding: why only the last bits of floats differ; None if more differs.
     """
 
-    expected_outputs: int
+    expected_outputs: int | None
     missing: int = 0
     duplicate: int = 0
     out_of_order: int = 0
@@ -80,6 +82,24 @@ def verify(
         floats=_describe_floats(tolerances, difference),
         float_deviation=_deviation(tolerances, difference),
         rounding=_rounding(tolerances) if difference.rounding else None,
+    )
+
+
+def verify_arrivals(
+    workload: Workload, answer: Columns, totals: Columns, arrivals: Arrivals
+) -> Verification:
+    """Check an answer of windows of arrival time by invariants; an answer with wrong columns is wrong, too."""
+    declaration = workload.declaration
+    assert isinstance(declaration, Declaration) and isinstance(declaration.step, WindowStep)
+    try:
+        problem = violated(declaration.step, declaration.keys, answer, totals, arrivals)
+    except (LookupError, TypeError, ValueError) as error:
+        traceback.print_exc()
+        problem = f"the answer cannot be checked: {error!r}"
+    # The number of windows depends on the arrivals.
+    return Verification(
+        expected_outputs=None if len(totals["ts"]) else 0,
+        difference=problem,
     )
 
 

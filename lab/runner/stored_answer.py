@@ -12,6 +12,7 @@ from streamlab.results.store import read_run
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.decoded_answer import decode_answer
 from streamlab.workloads.datasets.oracle_cache import expected
+from streamlab.workloads.model.workload import INVARIANTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,11 @@ def read_answer(
         raise LabError(
             f"{run_dir}: the code of workload {entry.key} was edited since the run; run it again, or "
             "restore the code"
+        )
+    if workload.checked_by == INVARIANTS:
+        raise LabError(
+            f"{run_dir.name}: {entry.key} has windows of arrival time, whose answer differs from trial to trial; "
+            "lab run --keep-outputs stores that of each cell"
         )
     assert row.dataset is not None, "a verified trial has an input"
     dataset = Catalog.default().get(row.dataset)

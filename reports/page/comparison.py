@@ -19,7 +19,7 @@ from streamlab.reports.side_by_side import (
     side_by_side,
     what_differs,
 )
-from streamlab.reports.summary import BY_REFERENCE, cells_by_reference, code_of
+from streamlab.reports.summary import cells_without_oracle, code_of
 from streamlab.results.store import Run
 
 _COLOURS = {"better": BETTER_COLOUR, "worse": WORSE_COLOUR}
@@ -40,8 +40,7 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
         colours=_COLOURS,
         runs=list(zip(LETTERS, names, [_about(run) for run in runs], strict=False)),
         comparison=comparison,
-        by_reference=BY_REFERENCE,
-        by_reference_cells=cells_by_reference(row for run in runs for row in run.rows),
+        without_oracle=cells_without_oracle(row for run in runs for row in run.rows),
         figures={
             table.metric.name: _figures(table, comparison, names) for table in comparison.tables
         },

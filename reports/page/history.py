@@ -10,7 +10,7 @@ from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import named_facts
 from streamlab.reports.side_by_side import recorded_facts, what_differs, write_value
 from streamlab.reports.steps import History, Track, history
-from streamlab.reports.summary import BY_REFERENCE, cells_by_reference, code_of, start_time
+from streamlab.reports.summary import cells_without_oracle, code_of, start_time
 from streamlab.results.compare import METRICS
 from streamlab.results.stats.decision import ONE_STAGE
 from streamlab.results.store import Run
@@ -52,8 +52,7 @@ def write_history(
         machine=machine,
         runs=_listed(runs, names),
         tracked=tracked,
-        by_reference=BY_REFERENCE,
-        by_reference_cells=cells_by_reference(row for run in runs for row in run.rows),
+        without_oracle=cells_without_oracle(row for run in runs for row in run.rows),
         rule=ONE_STAGE,
         drawn=[
             (track, draw_history(track, names, write=lambda v: write_value(metric, v), alt=alt))

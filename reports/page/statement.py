@@ -9,7 +9,7 @@ from typing import Literal
 from streamlab.reports.numbers import number_of
 from streamlab.reports.run_warnings import LEAST_DIFFERENCE
 from streamlab.reports.searches import Search
-from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell
+from streamlab.reports.summary import INVARIANTS, ORACLE, WITHOUT_ORACLE, Cell
 from streamlab.reports.verdicts import MARKS, sign
 from streamlab.results.meta import RunMeta
 from streamlab.results.schema import CRASH, OOM, TIMEOUT, UNSUPPORTED, WRONG_OUTPUT
@@ -69,7 +69,7 @@ def statement(
     failed = Counter(cell.status for cell in cells if not cell.verified)
     failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in searches if s.pass_eps is None)
     rated = len(every) - failed.total()
-    weak = sum(cell.verified and cell.checked_by == REFERENCE for cell in every)
+    weak = Counter(c.checked_by for c in every if c.verified and c.checked_by != ORACLE)
     empty = sum(cell.verified and cell.expected_outputs == 0 for cell in every)
     marked = Counter(cell.status for cell in cells if cell.status in MARKS)
     silent = sum(s.place.statuses.get(status, 0) for s in searches for status in _NO_ANSWER)
@@ -122,14 +122,16 @@ def _rest(missing: Sequence[str], complete: bool) -> str:
     return "" if complete else " The run is incomplete: some repetitions are missing."
 
 
-def _verdict(rated: int, failed: Counter[str], weak: int) -> str:
-    """State which numbers are verified; `weak` cells were compared with the reference engine."""
+def _verdict(rated: int, failed: Counter[str], weak: Counter[str]) -> str:
+    """State which numbers are verified; `weak`: the number of cells for each origin other than an oracle."""
     expected = "the expected answers" if weak else "the oracle's"
-    if weak == rated:
-        against = f" The answers were {BY_REFERENCE}."
-    else:
-        against = f" Those of {number_of(weak, 'cell')} were {BY_REFERENCE}."
-    return _right(rated, failed, expected) + (against if weak and rated else "")
+    if weak[INVARIANTS]:
+        expected += " or satisfies the invariants" if not failed else " or satisfy the invariants"
+    against = ""
+    for origin, count in weak.items() if rated else ():
+        those = "The answers" if count == rated else f"Those of {number_of(count, 'cell')}"
+        against += f" {those} were {WITHOUT_ORACLE[origin]}."
+    return _right(rated, failed, expected) + against
 
 
 def _right(rated: int, failed: Counter[str], expected: str) -> str:

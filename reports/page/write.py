@@ -48,7 +48,7 @@ from streamlab.reports.palette import Colour, engine_colours
 from streamlab.reports.run_warnings import ceilings, warnings_of
 from streamlab.reports.scaling import slower
 from streamlab.reports.searches import Search, read_searches
-from streamlab.reports.summary import BY_REFERENCE, REFERENCE, Cell, rounded_answers, summarise
+from streamlab.reports.summary import WITHOUT_ORACLE, Cell, rounded_answers, summarise
 from streamlab.reports.table import (
     Group,
     HeadlineRow,
@@ -188,9 +188,9 @@ def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> di
         "advice_on_text": advice_on_text,
         "without_number": [cell for cell in cells if not cell.verified],
         "warnings": warnings,
-        "by_reference": BY_REFERENCE,
+        "words_of_checks": WITHOUT_ORACLE,
         "rounded_answers": rounded_answers(run.rows),
-        "by_reference_cells": [c.name for c in every if c.checked_by == REFERENCE],
+        "checks": {c.checked_by for c in every} & WITHOUT_ORACLE.keys(),
         "known_ceilings": [ceiling for ceiling in generators if ceiling.eps is not None],
         "unknown_ceilings": unknown,
         "near_ceiling": near,

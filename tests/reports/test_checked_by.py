@@ -5,7 +5,7 @@ import pytest
 from streamlab.reports.page.comparison import write_comparison
 from streamlab.reports.page.history import write_history
 from streamlab.reports.page.write import render
-from streamlab.reports.summary import BY_REFERENCE, summarise
+from streamlab.reports.summary import BY_INVARIANTS, BY_REFERENCE, summarise
 from streamlab.reports.table import headline_table
 from streamlab.results.meta import RunMeta
 from streamlab.results.store import Run
@@ -43,6 +43,15 @@ def test_one_repetition_without_an_oracle_marks_its_cell(page_of, trial):
     table, page = page_of([trial(), trial(repetition=2, **REFERENCE)])
     assert table[0].cell.checked_by == "reference engine"
     assert f"The answers were {BY_REFERENCE}." in page
+
+
+def test_a_row_that_was_checked_by_invariants_is_marked(page_of, trial, offered):
+    rows = [trial(), offered(checked_by="invariants"), trial("spark", batch=None, **REFERENCE)]
+    _, page = page_of(rows)
+    assert page.count(f'title="{BY_INVARIANTS}">by invariants</a>') == 1
+    assert page.count(f'title="{BY_REFERENCE}">by reference</a>') == 1
+    assert "equals the expected answers or satisfies the invariants." in page
+    assert f"Those of 1 cell were {BY_INVARIANTS}." in page
 
 
 @pytest.mark.parametrize("said", [{}, {"checked_by": None}, {"checked_by": "oracle"}])

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from streamlab.workloads.model import Alphabet, Input, Stream
-from streamlab.workloads.model.operators.windows import flush_end
+from streamlab.workloads.model.operators.program import arrival_tick_ns
+from streamlab.workloads.model.operators.windows import END_OF_ARRIVALS, flush_end
 
 NOT_STATED = "not stated"
 """The source or licence of a dataset if its import named none."""
@@ -119,8 +120,11 @@ class Dataset:
     def flushed(self, program: object) -> "Dataset":
         """Return the dataset as its end leaves it to a program (`flush_end`).
 
-        A truncated dataset stays as it is: its input goes on after the cut, so no window is flushed.
+        A truncated dataset stays as it is: its input goes on after the cut, so no window is flushed. Arrival times
+        know no cut.
         """
+        if arrival_tick_ns(program) is not None:
+            return replace(self, until_ts=END_OF_ARRIVALS)
         if self.until_ts is not None:
             return self
         last_times = (stream.ts_max for stream in self.streams if stream.rows)

@@ -30,7 +30,7 @@ from streamlab.workloads.model import Columns, Input, Workload
 from streamlab.workloads.model.code.fingerprint import code_of
 from streamlab.workloads.model.reference import outputs_at_end
 from streamlab.workloads.model.streams.records import column
-from streamlab.workloads.model.workload import REFERENCE
+from streamlab.workloads.model.workload import INVARIANTS, ORACLE
 
 _CHECKSUM = b"sha256"
 _MADE_FROM = b"made from"
@@ -42,9 +42,10 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
     """Return the oracle's answer for a dataset, as columns of the program's output dtype.
 
     For a truncated dataset, return the answer for the complete one, truncated likewise (`time_cutoff`).
+    Of a workload checked by invariants, return the totals of the dataset as it is.
     Reads the input only if no answer is cached.
     """
-    if dataset.until_ts is not None:
+    if dataset.until_ts is not None and workload.checked_by != INVARIANTS:
         complete = expected(workload, dataset.complete())
         return truncate_answer(complete, dataset.until_ts, workload.output)
     if not dataset.streams:
@@ -111,9 +112,10 @@ def is_intact(path: Path) -> bool:
 def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
     """Return the number of records in the cached answer; None if it is missing or unreadable.
 
-    Computes no answer. Reads the number of rows, and for a truncated dataset the times.
+    None too if invariants check the workload. Computes no answer. Reads the number of rows, and for a truncated
+    dataset the times.
     """
-    if not dataset.streams:
+    if not dataset.streams or workload.checked_by == INVARIANTS:
         return None
     complete = dataset.complete()
     path = _path(workload, complete, _hash(workload, complete))
@@ -139,9 +141,11 @@ def _computed(workload: Workload, data: Input) -> Columns:
 
 def _hash(workload: Workload, dataset: Dataset) -> str:
     """Return a hash of all that the answer depends on: content, code and query parameters."""
-    content = [dataset.id, *(stream.sha256 for stream in dataset.streams)]
+    content: list[object] = [dataset.id, *(stream.sha256 for stream in dataset.streams)]
+    if workload.checked_by == INVARIANTS:
+        content += [stream.rows for stream in dataset.streams]
     code = code_of(workload.oracle, workload.program.output)
-    if workload.checked_by == REFERENCE:
+    if workload.checked_by != ORACLE:
         code += _meaning()
     made_from = canonical([content, dict(workload.query_params), code])
     return hashlib.sha256(made_from.encode()).hexdigest()

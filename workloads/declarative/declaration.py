@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+EVENT, ARRIVAL = "event", "arrival"
+"""The times of windows."""
+
 TUMBLING, SLIDING, SESSION, COUNT = "tumbling", "sliding", "session", "count"
 
 LATE_BY = "late_by"
@@ -86,6 +89,7 @@ class WindowStep:
         result: the named functions, by output column; None: the user's functions compute the result.
         closes_after: a row counts if the latest row read before it is less than this past the window's end; None: all
             rows count.
+        time: EVENT or ARRIVAL.
     """
 
     kind: str
@@ -93,6 +97,7 @@ class WindowStep:
     advance: int
     result: Mapping[str, Aggregate] | None
     closes_after: int | None = None
+    time: str = EVENT
 
     def count_late(self, ts: npt.NDArray[np.int64], late_by: npt.NDArray[np.int64]) -> int:
         """Return the number of rows that came too late for all of their windows, by their columns."""

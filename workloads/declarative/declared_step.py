@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from streamlab.workloads.datasets.times.recognition import PER_SECOND
 from streamlab.workloads.declarative import row_stages, windows
 from streamlab.workloads.declarative.declaration import (
+    ARRIVAL,
     ROW,
     SESSION,
     Declaration,
@@ -74,8 +76,16 @@ class DeclaredStep:
             operators = program.operators
         ends = {self.at_end, program.at_end if isinstance(program, Query) else DROP}
         at_end = FLUSH if FLUSH in ends else DROP
+        step, tick_ns = self.declaration.step, None
+        if isinstance(step, WindowStep) and step.time == ARRIVAL:
+            tick_ns = PER_SECOND["ns"] // PER_SECOND[self.declaration.unit]
         return self._workload(
-            Query(name=self.name, operators=(*operators, operator), at_end=at_end)
+            Query(
+                name=self.name,
+                operators=(*operators, operator),
+                at_end=at_end,
+                arrival_tick_ns=tick_ns,
+            )
         )
 
     def pipeline(self, stage: Stage) -> Workload:

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from streamlab.workloads.argument_errors import check_arguments
+from streamlab.workloads.declarative.arrival import check_time
 from streamlab.workloads.declarative.class_form import ClassForm
 from streamlab.workloads.declarative.declaration import (
+    ARRIVAL,
     COUNT,
+    EVENT,
     SESSION,
     SLIDING,
     TUMBLING,
@@ -28,7 +31,7 @@ from streamlab.workloads.model import (
     ModelError,
     Workload,
 )
-from streamlab.workloads.model.operators.program import DROP
+from streamlab.workloads.model.operators.program import DROP, FLUSH
 
 
 @overload
@@ -41,6 +44,7 @@ def window(
     key: KeyNames | None = None,
     where: Where | None = None,
     allowed_lateness: Length | None = None,
+    time: str = EVENT,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -72,6 +76,7 @@ def window(
     key: KeyNames | None = None,
     where: Where | None = None,
     allowed_lateness: Length | None = None,
+    time: str = EVENT,
     at_end: str = DROP,
     types: Mapping[str, type] | None = None,
     name: str | None = None,
@@ -90,6 +95,9 @@ def window(
             function of a row.
         allowed_lateness: of an input with late="keep": how long after the watermark has passed its end a window
             still takes rows; None: not at all. `late_rows` are the rest (docs/model.md, Late rows).
+        time: "event", or "arrival": the windows are of the time since the start of an offered load at which the
+            source hands a row over. Then `at_end` is "flush", and the lab checks totals instead of an answer
+            (docs/model.md, Arrival time).
         at_end: windows that are open when the input ends have no output ("drop"), or are closed ("flush"), with
             those of the declared workload that makes the input.
         types: types of columns (int, float, bool, str), if the input's first rows do not show them.
@@ -98,15 +106,26 @@ def window(
     Raises:
         ModelError: the declaration is wrong; the message names the place.
     """
-    maker = Maker.of(input, types, name, "window", at_end)
+    maker = Maker.of(input, types, name, "window", FLUSH if time == ARRIVAL else at_end)
     size_units = maker.length(size, "the size of the window")
     advance = size_units if every is None else maker.length(every, "every")
     if advance > size_units:
         raise ModelError(f"{maker.place}: every is {every!r}, more than the size {size!r}")
     kind = TUMBLING if every is None or advance == size_units else SLIDING
+    check_time(
+        time,
+        maker.place,
+        maker.columns,
+        is_sliced=size_units % advance == 0,
+        where=where,
+        result=result,
+        allowed_lateness=allowed_lateness,
+    )
 
     def make(form: ClassForm | None) -> Workload:
-        return maker.window(kind, size_units, advance, key, where, result, form, allowed_lateness)
+        return maker.window(
+            kind, size_units, advance, key, where, result, form, allowed_lateness, time
+        )
 
     return make(None) if result is not None else maker.decorator(make)
 

@@ -19,6 +19,7 @@ from streamlab.workloads.declarative.aggregates import code_of_aggregates
 from streamlab.workloads.declarative.class_form import ClassForm, read_class, row_columns
 from streamlab.workloads.declarative.declaration import (
     COUNT,
+    EVENT,
     LATE_BY,
     SESSION,
     Aggregate,
@@ -51,7 +52,7 @@ from streamlab.workloads.model import (
     Window,
     Workload,
 )
-from streamlab.workloads.model.operators.program import DROP, FLUSH
+from streamlab.workloads.model.operators.program import DROP, FLUSH, arrival_tick_ns
 from streamlab.workloads.model.workload import OpenDeclaration
 from streamlab.workloads.user_workload import name_of_file
 
@@ -141,6 +142,11 @@ class Maker:
                     f"{place}: input is workload {source.name}, which is {what}; give a table, a function that "
                     "makes events, another join, or a workload declared by lab.window and the like"
                 )
+            if arrival_tick_ns(source.program) is not None:
+                raise ModelError(
+                    f"{place}: input is workload {source.name}, which has windows of arrival time; nothing reads "
+                    "them, since only their totals are known"
+                )
             table, label, unit = source.source, f"workload {source.name}", declaration.unit
         elif isinstance(source, Table):
             table = source if file is None else source.relative_to(Path(file).absolute().parent)
@@ -195,6 +201,7 @@ class Maker:
         result: Mapping[str, Aggregate] | None,
         form: ClassForm | None,
         allowed_lateness: Length | None = None,
+        time: str = EVENT,
     ) -> Workload:
         """Return the workload of a window of any kind."""
         closes_after = self._closes_after(allowed_lateness)
@@ -219,7 +226,12 @@ class Maker:
         edges = [Column(name=n, dtype=INT, is_time=True) for n in (windows.FIRST, windows.LAST)]
         output = self._output(key, edges if kind == SESSION else [], gives)
         step = WindowStep(
-            kind=kind, size=size, advance=advance, result=result, closes_after=closes_after
+            kind=kind,
+            size=size,
+            advance=advance,
+            result=result,
+            closes_after=closes_after,
+            time=time,
         )
         if closes_after is not None:
             reads = (*reads, self.columns.find(LATE_BY, self.place))

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from streamlab.workloads.model.dataflow import Dataflow
 from streamlab.workloads.model.dataflow.reference import FlowRun
 from streamlab.workloads.model.dgs.reference import KeyedRun
 from streamlab.workloads.model.errors import ModelError, place_of
-from streamlab.workloads.model.operators.program import FLUSH, MULTI, Query
+from streamlab.workloads.model.operators.program import FLUSH, MULTI, Query, Window, arrival_tick_ns
 from streamlab.workloads.model.operators.reference import QueryRun
 from streamlab.workloads.model.operators.windows import flushed
 from streamlab.workloads.model.pipeline.program import Pipeline
@@ -44,6 +46,24 @@ def answer_of(program: Program, data: Input) -> Columns:
     return out.columns(program.output)
 
 
+def totals_of(query: Query, data: Input) -> Columns:
+    """Return what a query of one operator gives if a single window has all tuples: one row per key, of time 1.
+
+    Whatever the times of the tuples are, the results of all windows add up to it.
+
+    Raises:
+        ModelError: The query raised.
+    """
+    operator = replace(query.operators[0], window=Window(advance=1, size=1))
+    streams = [
+        replace(s, ts=np.zeros_like(s.ts), heartbeats=s.heartbeats[:0]) for s in data.streams
+    ]
+    return answer_of(
+        replace(query, operators=(operator,), arrival_tick_ns=None),
+        replace(data, streams=tuple(streams), until_ts=None),
+    )
+
+
 def _remembered(events: Iterable[Any], last: list[Any]) -> Iterator[Any]:
     """Yield events; `last` holds the last one."""
     for event in events:
@@ -58,11 +78,13 @@ MOST_UPDATES = 100_000
 def outputs_at_end(program: Program, data: Input) -> int | None:
     """Return the number of records that a flush of the input's end emits: those of windows that are open.
 
-    Returns None for programs that are no queries, for cut inputs, which have not ended, and if the open windows
-    depend on more than MOST_UPDATES updates. Multi windows depend on the tuples of their reach, single
-    windows on all tuples.
+    Returns None for programs that are no queries, for arrival times, for cut inputs, which have not ended, and if
+    the open windows depend on more than MOST_UPDATES updates. Multi windows depend on the tuples of their reach,
+    single windows on all tuples.
     """
     if not isinstance(program, Query) or data.until_ts is not None:
+        return None
+    if arrival_tick_ns(program) is not None:
         return None
     query = replace(program, at_end=FLUSH)
     whole = flushed(query, data)

@@ -25,7 +25,7 @@ Program = DGSProgram | Query | Pipeline | Dataflow
 ParamValue = int | float | str
 Params = Mapping[str, ParamValue]
 
-ORACLE, REFERENCE = "oracle", "reference engine"
+ORACLE, REFERENCE, INVARIANTS = "oracle", "reference engine", "invariants"
 """The source of the expected answer: an oracle that shares no code with an engine, or the reference
 engine. Every engine repeats an error of the program itself, so the reference engine cannot reveal it."""
 
@@ -165,7 +165,7 @@ class Workload:
             `streamlab.workloads.registry` sets it. Empty: another process loads it by its name.
         source: A `Source` of `streamlab.workloads.datasets.user_input` that replaces the generator; None
             means the generator. This package does not look inside.
-        checked_by: The kind of `oracle`: ORACLE or REFERENCE.
+        checked_by: The kind of `oracle`: ORACLE, REFERENCE, or INVARIANTS (it gives totals, see `totals_of`).
         unfit: `unfit(query, dataset)` returns why a `streamlab.workloads.datasets.dataset.Dataset` cannot
             be its input for complete query parameters, with the remedy; "" if it can. None accepts all.
         limits: Limits on the input; beyond one, a computed number overflows its field.

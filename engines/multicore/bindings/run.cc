@@ -6,7 +6,7 @@
 namespace lab::python {
 namespace {
 
-using Load = std::tuple<std::int64_t, std::int64_t, bool>;  // warm_up_ns, end_ns, whole blocks
+using Load = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t>;  // warm_up_ns, end_ns, whole blocks, tick_ns
 
 void collect(const Run& run, const std::vector<Address>& columns) {
   std::vector<void*> targets;
@@ -52,7 +52,10 @@ void bind_run(nb::module_& m) {
              std::vector<std::int32_t> cores, bool pinned, std::int32_t core_count, const std::optional<Load>& load,
              std::int64_t reserved_rows, bool measure) {
             std::optional<LoadOptions> offered;
-            if (load) offered = LoadOptions{std::get<0>(*load), std::get<1>(*load), std::get<2>(*load)};
+            if (load) {
+              const auto& [warm_up_ns, end_ns, whole_blocks, tick_ns] = *load;
+              offered = LoadOptions{warm_up_ns, end_ns, whole_blocks, tick_ns};
+            }
             new (self) RunSettings{workers,    batch,   ring_blocks,   std::move(cores), pinned,
                                    core_count, offered, reserved_rows, Recorder::kSteps, measure};
           },

@@ -314,6 +314,7 @@ VSN = Family(
     summary="virtual shared-nothing: instances share state and an ordered log; operators O+",
     label="multicore, shared state",
     models=(Query,),
+    stamps_arrivals=True,
     run=OplusRun,
     unsupported=_unsupported,
     options=OplusOptions,

@@ -25,6 +25,7 @@ class Family:
         properties: whether PIP1 to PIP3 hold, with reasons.
         unsupported: returns why a task with valid options cannot run, or None.
         options: type of the variant's options.
+        stamps_arrivals: see `Variant`.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Family:
     run: Callable[..., Prepared]
     properties: Mapping[str, Property]
     options: type[CommonOptions]
+    stamps_arrivals: bool = False
     unsupported: Callable[[Task, Any], str | None] = lambda task, options: None
 
     def variant(self) -> Variant:
@@ -44,6 +46,7 @@ class Family:
             label=self.label,
             uses_batch=True,
             takes_load=True,
+            stamps_arrivals=self.stamps_arrivals,
             models=self.models,
             source="generator",
             conditions=Conditions(unit=BLOCK, origin=MEMORY),

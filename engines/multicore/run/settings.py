@@ -11,6 +11,7 @@ from msgspec import Meta
 from streamlab.engines.multicore import _core
 from streamlab.engines.protocol import FULL, OfferedLoad, Task
 from streamlab.workloads.control_group import most_reserved_bytes
+from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 RING_BLOCKS = 64
 LOAD_RING_BLOCKS = 1 << 14
@@ -39,6 +40,7 @@ class RunSettings:
             their memory in advance, up to a quarter of the available memory. Further records allocate
             during the run (counter `outputs_grown`).
         bounds: whether users' functions check array indices; docs/performance.md states the cost.
+        arrival_tick_ns: see `Query`.
         link_rows: capacity of a link between operators in rows; None means the variant's. Tests lower it.
     """
 
@@ -50,6 +52,7 @@ class RunSettings:
     measure: bool = True
     expected_outputs: int | None = None
     bounds: bool = True
+    arrival_tick_ns: int | None = None
     link_rows: int | None = None
 
     def for_core(
@@ -76,7 +79,9 @@ class RunSettings:
             cores=[] if count == 1 and not pinned else available,
             pinned=pinned,
             core_count=len(available),
-            load=None if load is None else (load.warm_up_ns, load.end_ns, load.batching == FULL),
+            load=None
+            if load is None
+            else (load.warm_up_ns, load.end_ns, load.batching == FULL, self.arrival_tick_ns or 0),
             reserved_rows=self.reserved_rows(output, most_rows),
             measure=self.measure,
         )
@@ -115,6 +120,7 @@ class CommonOptions:
             measure=self.measure,
             expected_outputs=task.expected_outputs,
             bounds=self.bounds,
+            arrival_tick_ns=arrival_tick_ns(task.workload.program),
         )
 
 

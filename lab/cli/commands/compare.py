@@ -12,7 +12,7 @@ from streamlab.lab.cli.write_errors import writing
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.stored_baseline import planted_work_notes
 from streamlab.reports.numbers import digits, duration, memory, rate
-from streamlab.reports.summary import BY_REFERENCE, cells_by_reference, conditions_of
+from streamlab.reports.summary import cells_without_oracle, conditions_of
 from streamlab.results.compare import METRICS, Comparison, Ratio
 from streamlab.results.compare import compare as compare_runs
 from streamlab.results.differences import describe_differences
@@ -61,7 +61,8 @@ def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
         lines += [f"- {text}" for text in describe_differences(comparison.unlike)] + [""]
     lines += [f"- {note}" for note in comparison.notes]
     lines += [f"- the code of {key} differs" for key in _edited(old, new)]
-    lines += [f"- {cell}: {BY_REFERENCE}" for cell in cells_by_reference([*old.rows, *new.rows])]
+    weak = cells_without_oracle([*old.rows, *new.rows])
+    lines += [f"- {cell}: {words}" for cell, words in weak.items()]
     lines += [f"- {a.cell}: {a.word}: A {a.old}, B {a.new}" for a in comparison.answers]
     lines += [f"- {cell}: only in A" for cell in comparison.only_old]
     lines += [f"- {cell}: only in B" for cell in comparison.only_new]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, EXIT_WRONG_OUTPUT, call
+from streamlab.reports.summary import BY_INVARIANTS
 from streamlab.results.store import read_run
 from tests.examples_folder import EXAMPLES
 from tests.lab.runner.runs import run_lab
@@ -84,3 +85,44 @@ def test_the_first_program_runs_on_two_engines_and_shows_its_answer(
     program.write_text(program.read_text().replace("/ 60", "/ 61"))
     assert call(["answer", run_dir]) == EXIT_USER_ERROR
     assert "was edited since the run; run it again" in capsys.readouterr().err
+
+
+MATRIX = """
+[[workload]]
+name = "rides.py"
+
+[[engine]]
+name = "fake"
+variants = ["correct", "lose"]
+
+[[load]]
+rate_eps = 500
+warm_up_s = 0.02
+window_s = 0.1
+"""
+
+
+def test_windows_of_arrival_time_have_no_answer_but_are_checked_and_marked(
+    capsys, tmp_path: Path, monkeypatch
+):
+    folder = tmp_path / "cookbook"
+    shutil.copytree(EXAMPLES / "cookbook", folder)
+    monkeypatch.chdir(folder)
+    head, *_, program = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    (folder / "rides.py").write_text(f"{head}\n{program}")
+    (folder / "m.toml").write_text(MATRIX)
+    code, out, err = run_lab(capsys, "m.toml", "--keep-outputs", "--report")
+    assert code == EXIT_WRONG_OUTPUT, (out, err)
+    run_dir = out[-1]
+    rows = {row.variant: row for row in read_run(Path(run_dir)).rows}
+    assert {name: row.status for name, row in rows.items()} == {
+        "correct": "ok",
+        "lose": "wrong_output",
+    }
+    assert {row.checked_by for row in rows.values()} == {"invariants"}
+    assert "rides (count) of all rows of " in rows["lose"].reason
+    assert f"rides: {BY_INVARIANTS}" in out
+    assert ">by invariants</a>" in Path(out[-2]).read_text()
+    assert len([*(Path(run_dir) / "outputs").glob("*.parquet")]) == 2, "each cell has its own"
+    assert call(["answer", run_dir]) == EXIT_USER_ERROR
+    assert "whose answer differs from trial to trial" in capsys.readouterr().err

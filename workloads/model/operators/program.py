@@ -259,14 +259,17 @@ class Query:
             operator before it, without `ts`.
         at_end: What the end of the input does to open windows: `drop` leaves them without output, `flush`
             closes them.
+        arrival_tick_ns: The source of an offered load sets the time of each tuple as it hands it over, in this
+            unit after the load's start; None: tuples have event times. Engines need nothing else.
 
     Raises:
-        ProgramError: The schemas do not fit.
+        ProgramError: The schemas do not fit, or arrival times without one flushed operator with multi windows.
     """
 
     name: str
     operators: tuple[Operator, ...]
     at_end: str = DROP
+    arrival_tick_ns: int | None = None
 
     def __post_init__(self) -> None:
         if self.at_end not in (DROP, FLUSH):
@@ -275,6 +278,16 @@ class Query:
             )
         if not self.operators:
             raise ProgramError(f"query {self.name} needs at least one operator")
+        if self.arrival_tick_ns is not None and (
+            self.arrival_tick_ns < 1
+            or self.at_end != FLUSH
+            or len(self.operators) > 1
+            or self.operators[0].window.type != MULTI
+        ):
+            raise ProgramError(
+                f"query {self.name}: arrival times need a unit of at least 1 ns, at_end = 'flush', and one operator "
+                "with multi windows"
+            )
         for before, after in zip(self.operators, self.operators[1:], strict=False):
             expected = [(name, before.output[name]) for name in before.output.names or ()][1:]
             part = after.inputs[0]
@@ -308,6 +321,11 @@ class Query:
     def kind_indices(self, names: Any) -> tuple[int, ...]:
         """Return the indices of kinds by name."""
         return tuple(self.kinds.index(name) for name in names)
+
+
+def arrival_tick_ns(program: object) -> int | None:
+    """Return the unit of a program's arrival times in ns; None: it has event times."""
+    return program.arrival_tick_ns if isinstance(program, Query) else None
 
 
 def join(

@@ -21,6 +21,9 @@ LARGEST_TIME = 1 << 62
 """Bound on the magnitude of event times plus window sizes: sums and differences of two such values
 fit int64 in compiled code."""
 
+END_OF_ARRIVALS = 1 << 60
+"""The end of an input with arrival times, which no run knows before: after all of them."""
+
 WINDOW_FIELDS = ("key", "left", "tuples")
 """Fields of window instances in addition to those of their state."""
 

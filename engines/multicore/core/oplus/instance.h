@@ -116,6 +116,12 @@ inline std::int64_t due_of_watermark(std::span<const OperatorStream> streams, st
   std::int64_t result = -1;
   for (const OperatorStream& stream : streams) {
     const StreamView& view = *stream.view;
+    if (view.arrivals != nullptr) {  // time passes by itself, until the end of the load
+      const std::int64_t end =
+          std::max(view.due.empty() ? 0 : view.due.back(), view.heartbeat_due.empty() ? 0 : view.heartbeat_due.back());
+      result = std::max(result, watermark > end / view.tick_ns ? end : watermark * view.tick_ns);
+      continue;
+    }
     const auto event = std::lower_bound(view.ts.begin(), view.ts.end(), watermark) - view.ts.begin();
     const auto beat =
         std::lower_bound(view.heartbeats.begin(), view.heartbeats.end(), watermark - 1) - view.heartbeats.begin();

@@ -27,6 +27,7 @@ struct LoadOptions {
   std::int64_t warm_up_ns = 0;  // outputs due earlier than this after the start count as warm-up
   std::int64_t end_ns = 0;      // end of the offered load
   bool whole_blocks = false;    // publish full batches only
+  std::int64_t tick_ns = 0;     // sources set the time of a row as they publish it, in this unit; 0: event times
 };
 
 class alignas(kCacheLine) Generator {

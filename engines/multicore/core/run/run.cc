@@ -51,12 +51,19 @@ void check(const RunSettings& settings) {
   for (const std::int64_t time_ns : {settings.load->warm_up_ns, settings.load->end_ns}) {
     if (time_ns < 0 || time_ns > kLatestDueNs) throw std::invalid_argument("a load's times lie in the next 146 years");
   }
+  if (settings.load->tick_ns < 0) throw std::invalid_argument("the unit of arrival times must not be negative");
 }
 
 StreamView& Run::add_view(StreamView stream) {
   if (started()) throw std::logic_error("add streams before start");
   check_stream(stream, views_.size(), settings().load.has_value());
   stream.index = static_cast<std::int32_t>(views_.size());
+  if (settings().load && settings().load->tick_ns != 0) {
+    std::vector<std::int64_t>& times = arrivals_.emplace_back(stream.ts.size());
+    stream.ts = times;
+    stream.columns.at(0) = stream.arrivals = times.data();
+    stream.tick_ns = settings().load->tick_ns;
+  }
   return views_.emplace_back(std::move(stream));
 }
 

@@ -26,6 +26,10 @@ struct StreamView {
   std::span<const std::int64_t> heartbeats;     // ascending; h promises that later events have ts > h
   std::span<const std::int64_t> due;            // per event, ns after the start, never decreasing; empty: no schedule
   std::span<const std::int64_t> heartbeat_due;  // per heartbeat, likewise
+  // Of arrival times: the memory of `ts`, which the source writes before it publishes a row; readers read published
+  // rows only. Null: `ts` has event times.
+  std::int64_t* arrivals = nullptr;
+  std::int64_t tick_ns = 0;  // unit of arrival times
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(ts.size()); }
 };
@@ -78,9 +82,11 @@ class Source {
   DueEvents notice(std::int64_t elapsed_ns) noexcept {
     const std::int64_t n = stream_.size();
     const std::int64_t before = due_end_;
+    if (stream_.arrivals != nullptr) now_ts_ = elapsed_ns / stream_.tick_ns;
     while (heartbeat_ < stream_.heartbeats.size() && stream_.heartbeat_due[heartbeat_] <= elapsed_ns) {
       // Never the end of time: only the last block may promise it.
-      promised_ts_ = std::min(stream_.heartbeats[heartbeat_] + 1, kEndOfTime - 1);
+      promised_ts_ =
+          stream_.arrivals != nullptr ? now_ts_ : std::min(stream_.heartbeats[heartbeat_] + 1, kEndOfTime - 1);
       ++heartbeat_;
     }
     if (whole_blocks_) {
@@ -117,6 +123,7 @@ class Source {
     block.begin = next_;
     block.end = std::min(due_end_, next_ + batch_);
     block.stamp_ns = stamp_ns;
+    if (stream_.arrivals != nullptr) std::fill(stream_.arrivals + block.begin, stream_.arrivals + block.end, now_ts_);
     if (ends_at(block.end)) {
       exhausted_ = true;
       block.bound_ts = kEndOfTime;
@@ -174,9 +181,11 @@ class Source {
 
  private:
   std::int64_t due(std::int64_t i) const noexcept { return stream_.due[static_cast<std::size_t>(i)]; }
-  // The promise of the latest heartbeat for the events from `next` on. It never exceeds the time of a waiting event.
+  // The promise of the latest heartbeat for the events from `next` on. It never exceeds the time of a waiting event,
+  // which arrives when it is published.
   std::int64_t promise(std::int64_t next) const noexcept {
-    return next == stream_.size() ? promised_ts_ : std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
+    if (next == stream_.size() || stream_.arrivals != nullptr) return promised_ts_;
+    return std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
   }
   // On a schedule: whether the stream ends once the events before `next` are published.
   bool ends_at(std::int64_t next) const noexcept {
@@ -199,7 +208,8 @@ class Source {
   std::size_t heartbeat_ = 0;         // first heartbeat not yet promised
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // by the latest heartbeat that was due
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // by the latest block
-  bool full_ = false;  // whether the latest `publish` found the ring full
+  std::int64_t now_ts_ = 0;  // of arrival times: the time of the latest `notice`
+  bool full_ = false;        // whether the latest `publish` found the ring full
   bool exhausted_ = false;
 };
 

@@ -61,6 +61,34 @@ void source_stops_at_a_full_ring() {
   CHECK(source.pump() && !source.pump() && !source.exhausted());
 }
 
+void a_row_arrives_when_it_is_published() {
+  std::vector<std::int64_t> times(4);
+  const std::vector<std::int64_t> due{0, 10, 40, 90}, heartbeats{7}, heartbeat_due{70};
+  lab::StreamView stream;
+  stream.ts = times;
+  stream.arrivals = times.data();
+  stream.tick_ns = 10;
+  stream.due = due;
+  stream.heartbeats = heartbeats;
+  stream.heartbeat_due = heartbeat_due;
+  lab::Source source(stream, 8, 2);
+  const std::size_t reader = source.ring.add_reader();
+  source.notice(15);
+  CHECK(source.publish(0));  // late: due at 0 and 10
+  source.notice(41);
+  CHECK(source.publish(0));
+  CHECK_EQ(source.ring.at(0).bound_ts, 1);
+  CHECK_EQ(source.ring.at(1).bound_ts, 4);
+  source.notice(75);
+  CHECK(!source.publish(0));  // the ring is full, and the promise waits
+  source.ring.advance(reader, 2);
+  CHECK(source.publish(0));
+  CHECK_EQ(source.ring.at(2).bound_ts, 7);
+  source.notice(99);
+  CHECK(source.publish(0) && source.exhausted());
+  CHECK(times == (std::vector<std::int64_t>{1, 1, 4, 9}));
+}
+
 }  // namespace
 
 int main() {
@@ -68,5 +96,6 @@ int main() {
   empty_stream_ends_at_once();
   heartbeat_raises_the_bound();
   source_stops_at_a_full_ring();
+  a_row_arrives_when_it_is_published();
   return 0;
 }

@@ -1,0 +1,199 @@
+"""Checks an answer of windows of arrival time, which no oracle knows, by what holds whenever the rows arrive.
+
+Each row counts once for each window that contains it, so the results of all windows add up to known totals, which one
+window over all rows gives (`totals_of`). No row counts before it is due, and none after the end of the run.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streamlab.workloads.declarative.declaration import Function, WindowStep
+from streamlab.workloads.model import Columns
+
+IntArray = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrivals:
+    """When the rows of an input can have arrived.
+
+    Attributes:
+        due_ns: int64[n], due times after the load's start, ascending.
+        end_ns: length of the run, or of the load if longer.
+        tick_ns: unit of arrival times.
+    """
+
+    due_ns: IntArray
+    end_ns: int
+    tick_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Counts of rows, and the keys of windows.
+
+    Attributes:
+        of_windows: int64[m], of each result.
+        of_totals: int64[k], of each key, once for each window that a row is in.
+        group: int64[m], the key of each result.
+    """
+
+    of_windows: IntArray
+    of_totals: IntArray
+    group: IntArray
+
+
+def violated(
+    step: WindowStep, keys: tuple[str, ...], answer: Columns, totals: Columns, arrivals: Arrivals
+) -> str | None:
+    """Return the first invariant that an answer violates, with the values; None: all hold.
+
+    Args:
+        step: tumbling or sliding windows with named aggregates, one of them a count.
+        keys: the key columns.
+        answer: the columns `ts`, the keys and the aggregates.
+        totals: the same columns, with one row per key.
+        arrivals: when the rows can have arrived.
+
+    Raises:
+        LookupError, TypeError, ValueError: the answer lacks a column, or its columns differ in length or type.
+    """
+    assert step.result is not None, "windows of arrival time have named aggregates"
+    assert step.size % step.advance == 0, "windows of arrival time are sliced evenly"
+    if len({len(answer[name]) for name in totals}) > 1:
+        raise ValueError("the columns have different lengths")
+    ends = answer["ts"].astype(np.int64)
+    if (ends % step.advance != 0).any():
+        return f"a window ends at {_first(ends, ends % step.advance != 0)}, no multiple of {step.advance}"
+    if (np.diff(ends) < 0).any():
+        return f"a window that ends at {_first(ends[1:], np.diff(ends) < 0)} follows a later one"
+    group = _groups(answer, totals, keys)
+    if (group < 0).any():
+        key = {name: _first(answer[name], group < 0) for name in keys}
+        return f"the key {key} is not in the input"
+    order = np.lexsort([ends, group])
+    if ((np.diff(ends[order]) == 0) & (np.diff(group[order]) == 0)).any():
+        return "a window of a key has two results"
+    count = next(name for name, part in step.result.items() if part.function is Function.COUNT)
+    overlaps = step.size // step.advance
+    rows = Rows(
+        of_windows=answer[count].astype(np.int64),
+        of_totals=totals[count].astype(np.int64) * overlaps,
+        group=group,
+    )
+    if (rows.of_windows < 1).any():
+        return f"a window has {_first(rows.of_windows, rows.of_windows < 1)} rows"
+    problem = _wrong_time(step, ends, rows.of_windows, arrivals)
+    if problem is not None:
+        return problem
+    for name in (count, *step.result):  # first that each key has windows
+        function = step.result[name].function
+        wrong = _wrong_groups(function, answer[name], totals[name], rows, overlaps)
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            key = {column: totals[column][at].item() for column in keys}
+            return (
+                f"{name} ({function.value}) of all rows{f' of {key}' if keys else ''} is {totals[name][at]}, with each "
+                f"in {overlaps} windows; the windows' {_summary(function, answer[name][group == at])}"
+            )
+    return None
+
+
+def _first(values: npt.NDArray[Any], where: Flags) -> Any:
+    return values[where][0].item()
+
+
+def _summary(function: Function, values: npt.NDArray[Any]) -> str:
+    if function in (Function.COUNT, Function.SUM):
+        return f"add up to {values.sum()}"
+    return f"lie between {values.min()} and {values.max()}"
+
+
+def _groups(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntArray:
+    """Return for each row of the answer the row of its key in `totals`; -1: there is none."""
+    known = len(totals["ts"])
+    numbers = np.zeros(known + len(answer["ts"]), dtype=np.int64)
+    for name in keys:
+        both = np.concatenate([totals[name], answer[name]])
+        column = np.unique(both, return_inverse=True)[1].astype(np.int64)
+        # Numbered anew for each column, so that the product fits.
+        numbers = np.unique(numbers * len(both) + column, return_inverse=True)[1].astype(np.int64)
+    row = np.full(len(numbers), -1, dtype=np.int64)
+    row[numbers[:known]] = np.arange(known)
+    return row[numbers[known:]]
+
+
+def _wrong_time(
+    step: WindowStep, ends: IntArray, counts: IntArray, arrivals: Arrivals
+) -> str | None:
+    """Return that rows count in windows that ended before they were due, or that began after the run; or None."""
+    if not len(ends):
+        return None
+    last, overlaps = arrivals.end_ns // arrivals.tick_ns, step.size // step.advance
+    if int(ends[-1]) - step.size > last:
+        return f"a window ends at {ends[-1]}, so it began after the end of the run, {last}"
+    each, first = np.unique(ends, return_index=True)
+    counted = np.cumsum(np.add.reduceat(counts, first))
+    ends_ns = np.minimum(each, last + step.size) * arrivals.tick_ns
+    due = np.searchsorted(arrivals.due_ns, ends_ns, side="left")
+    early = counted > due * overlaps
+    if early.any():
+        at = int(np.flatnonzero(early)[0])
+        return (
+            f"the windows that end by {each[at]} count {counted[at]:,} rows, but only {due[at]:,} were due by then, "
+            f"each in at most {overlaps} windows"
+        )
+    return None
+
+
+def _wrong_groups(
+    function: Function,
+    values: npt.NDArray[Any],
+    totals: npt.NDArray[Any],
+    rows: Rows,
+    overlaps: int,
+) -> Flags:
+    """Return for each key whether the results of its windows contradict its total."""
+    if function is Function.MEAN:
+        return _differs(values * rows.of_windows, totals * rows.of_totals, rows)
+    if function is Function.SUM and totals.dtype.kind == "f":
+        return _differs(values, totals * overlaps, rows)
+    if function in (Function.COUNT, Function.SUM):
+        different: Flags = _sums(values, rows.group, len(totals)) != totals * overlaps
+        return different
+    order = np.lexsort([values, rows.group])
+    begins = np.searchsorted(rows.group[order], np.arange(len(totals)))
+    lowest, highest = values[order][begins], values[order][[*(begins[1:] - 1), -1]]
+    if function is Function.MIN:
+        wrong: Flags = lowest != totals
+    elif function is Function.MAX:
+        wrong = highest != totals
+    else:  # a percentile of all rows lies between the lowest and the highest of their parts
+        wrong = (lowest > totals) | (totals > highest)
+    wrong &= ~(_is_nan(highest) | _is_nan(totals))  # NaN is the highest
+    return wrong
+
+
+def _sums(values: npt.NDArray[Any], group: IntArray, number: int) -> npt.NDArray[Any]:
+    sums = np.zeros(number, dtype=values.dtype)
+    np.add.at(sums, group, values)
+    return sums
+
+
+def _is_nan(values: npt.NDArray[Any]) -> Flags:
+    flags: Flags = values != values
+    return flags
+
+
+def _differs(parts: npt.NDArray[Any], whole: npt.NDArray[Any], rows: Rows) -> Flags:
+    """Return where sums of floats differ by more than rounding (docs/model.md, Floats)."""
+    sums = _sums(parts, rows.group, len(whole))
+    size = np.maximum(_sums(np.abs(parts), rows.group, len(whole)), np.abs(whole))
+    with np.errstate(invalid="ignore"):
+        far: Flags = np.abs(sums - whole) > rows.of_totals * 2.0**-52 * size
+    far |= _is_nan(sums) != _is_nan(whole)
+    return far
