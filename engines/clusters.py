@@ -86,7 +86,7 @@ class Placement:
     Attributes:
         kind: of the cluster, e.g. `spark standalone`.
         cores: that the task has on each node, largest first.
-        processes: of this machine, below which all workers of the task run; empty: they cannot be observed.
+        processes: of this machine, whose trees have all workers of the task; empty: they cannot be observed.
     """
 
     kind: str

@@ -7,6 +7,7 @@ import pytest
 SHARED = (
     r"test_figure_command\.py|test_dry_run\.py|runs_of_a_family"
     r"|test_architecture\.py|(?<=conforms\[)multicore-\w+|(?<=conforms_under\[)multicore-\w+"
+    r"|lab/cluster/test_\w+"
 )
 
 
@@ -16,8 +17,8 @@ def group_of(nodeid):
     Tests of Spark share its start. The kernel counts what it kills for lack of memory on the whole
     machine, so tests that make it kill must not run beside others whose trial is killed; some are
     in containers, and all of those are on one engine. Tests on the same finished figure, stored run
-    of several trials, process of random runs, parsed tree, or kernels of a workload take it from
-    one process.
+    of several trials, cluster, process of random runs, parsed tree, or kernels of a workload take it
+    from one process.
     """
     kills = re.search(r"/isolate/test_(container|own_workload)|test_faults\.py|_kill|_dies", nodeid)
     if kills and "/multicore/" not in nodeid:  # tests of that folder start no trials

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import ClassVar
 
 from streamlab.engines.base import BaseEngine
+from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon, Placement
 from streamlab.engines.conditions import MEMORY, RECORD, Conditions
 from streamlab.engines.declared_queries import GENERATED, generated_plan, generated_variant
-from streamlab.engines.flink import files
+from streamlab.engines.flink import cluster, files, session
 from streamlab.engines.flink.build import ENVIRONMENT
 from streamlab.engines.flink.generated import costs, generate, refuse
 from streamlab.engines.flink.process import FlinkProcess, measure_ceiling, network_mb
@@ -25,6 +25,9 @@ from streamlab.workloads.model import Columns, DGSProgram, Input, Query, Workloa
 
 ROW_BYTES = 48
 """Memory per row of an answer in Java."""
+
+CLIENT_HEAP_MB = 512
+"""Of the trial's own Java if the job runs on a cluster."""
 
 MOST_LEAVES = 1_000_000
 """Most leaves of all trees of variant `manual`: about 150 MB of semaphores."""
@@ -73,15 +76,22 @@ class FlinkEngine(BaseEngine):
     most_workers = None
     packages = ("apache-flink-libraries",)
     environment = ENVIRONMENT
+    cluster_option = "jobmanager"
 
     def refused(self, task: Task) -> str | None:
         """Refuse loads of queries, RocksDB for programs without Flink state, and too many trees."""
         if task.load is not None and not isinstance(task.workload.program, DGSProgram):
             return "flink takes no offered load for queries of operators: see docs/engines/flink.md"
+        options = flink_options(task)
+        if task.load is not None and options.jobmanager is not None:
+            return (
+                "flink takes no load on a cluster: its machines have no common clock for due times; "
+                "run it at full speed, or without option jobmanager"
+            )
         if task.variant == GENERATED:
             return None
         shape = SHAPES[task.workload.name]
-        if flink_options(task).state == "rocksdb" and not shape.keyed_state:
+        if options.state == "rocksdb" and not shape.keyed_state:
             return (
                 f"flink runs {task.workload.name} in one task that stores its state in fields, so "
                 "state = rocksdb would change nothing; remove the option"
@@ -116,6 +126,9 @@ class FlinkEngine(BaseEngine):
         answer_bytes = ROW_BYTES * (task.expected_outputs or task.dataset.events)
         needed_mb = 2 * (files.input_bytes(data) + answer_bytes) >> 20
         options = flink_options(task)
+        if options.jobmanager is not None:
+            cluster.check(options.jobmanager, task.workers)
+            cluster.write_jar(task.scratch / "streamlab.jar")
         rows = files.warm_up_rows(data, options.warm_up_events)
         settings = {
             **asdict(options),
@@ -126,25 +139,48 @@ class FlinkEngine(BaseEngine):
         query = self.query_text(task.workload, task.variant)
         if query is not None:
             (task.scratch / "query.sql").write_text(query, encoding="utf-8")
-        heap_mb = options.heap_mb or 1024 + needed_mb
+        on_cluster = options.jobmanager is not None
+        heap_mb = CLIENT_HEAP_MB if on_cluster else options.heap_mb or 1024 + needed_mb
         process = FlinkProcess(task.scratch, heap_mb=heap_mb, workers=task.workers)
         try:
-            process.ready()
+            job = process.ready()
+            place = None
+            if options.jobmanager is not None:
+                place = cluster.placement(options.jobmanager, job)
         except BaseException:
             process.close()
             raise
-        return FlinkPrepared(task, data, process, task.scratch)
+        return FlinkPrepared(task, data, process, place)
+
+    def cluster_daemons(self, plan: ClusterPlan) -> tuple[Daemon, ...]:
+        """Return the job manager and the task managers of a session cluster."""
+        return session.daemons(plan)
+
+    def cluster_address(self, plan: ClusterPlan) -> str:
+        """Return the job manager's address."""
+        return session.address(plan)
+
+    def cluster_state(self, plan: ClusterPlan) -> ClusterState | None:
+        """Return the state of a session cluster."""
+        return session.state(plan)
 
 
 class FlinkPrepared:
     """Controls a deployed job that waits for the clock."""
 
-    def __init__(self, task: Task, data: Input, process: FlinkProcess, folder: Path) -> None:
+    def __init__(
+        self, task: Task, data: Input, process: FlinkProcess, place: Placement | None
+    ) -> None:
         self._task = task
         self._data = data
         self._process = process
-        self._folder = folder
+        self._folder = task.scratch
+        self._place = place
         self._rows: files.Rows | None = None
+
+    def placement(self) -> Placement | None:
+        """Return the nodes of the cluster that run the job; None in the trial's own process."""
+        return self._place
 
     def run(self) -> Measured:
         """Start the sources and wait until the sinks have all rows."""
@@ -182,6 +218,8 @@ class FlinkPrepared:
         setting = f"state {options.state}"
         if isinstance(options, ManualOptions):
             setting = f"service {options.service}"
+        if options.checkpoint_ms:
+            setting += f", checkpoints every {options.checkpoint_ms} ms"
         return (
             f"{task.variant}, parallelism {task.workers}, {setting}, buffers flushed after "
             f"{options.buffer_timeout_ms} ms, Java {self._process.java}"

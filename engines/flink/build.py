@@ -14,7 +14,6 @@ RELEASE = 17
 """The oldest Java that the lab supports; Flink 2.3 runs on 17 and 21."""
 
 MAIN = "streamlab.Main"
-_CLASSES = "streamlab-classes"
 _JARS = (
     *("flink-dist-*", "log4j-api-*", "log4j-core-*", "log4j-slf4j-impl-*"),
     *(
@@ -28,9 +27,20 @@ _JARS = (
 
 def class_path(folder: Path) -> str:
     """Return the class path of an environment: the lab's classes, Flink, and its logging."""
+    return os.pathsep.join([str(classes(folder)), flink_class_path(folder)])
+
+
+def classes(folder: Path) -> Path:
+    """Return the folder of the lab's classes in an environment."""
+    return folder / "streamlab-classes"
+
+
+def flink_class_path(folder: Path) -> str:
+    """Return the class path of Flink and its logging."""
     lib = folder / "pyflink" / "lib"
-    jars = [str(jar) for pattern in _JARS for jar in sorted(lib.glob(f"{pattern}.jar"))]
-    return os.pathsep.join([str(folder / _CLASSES), *jars])
+    return os.pathsep.join(
+        str(jar) for pattern in _JARS for jar in sorted(lib.glob(f"{pattern}.jar"))
+    )
 
 
 def compile_programs(folder: Path) -> None:
@@ -40,7 +50,7 @@ def compile_programs(folder: Path) -> None:
         EngineError: no Java compiler was found, or it rejects the programs.
     """
     compiler = find_compiler()
-    target = folder / _CLASSES
+    target = classes(folder)
     command = [
         *(compiler, "--release", str(RELEASE), "-proc:none", "-nowarn"),
         *("-cp", class_path(folder), "-d", str(target)),

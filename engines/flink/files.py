@@ -45,7 +45,9 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
     }
     read = task.workload.declaration.steps()[0].reads if task.variant == GENERATED else ()
     lines["columns"] = ",".join(f"{column.name}:{_type(column)[0]}" for column in read)
+    lines["time_per_event"] = _time_per_event(data)
     for index, stream in enumerate(data.streams):
+        lines[f"rows.{index}"] = len(stream)
         lines[f"kinds_of.{index}"] = ",".join(map(str, stream.kinds))
         if task.variant == GENERATED:
             columns = _query_columns(stream, read)
@@ -61,8 +63,8 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
 
 
 def write_lines(lines: Mapping[str, object], folder: Path) -> None:
-    """Write job.properties (see Job.java)."""
-    text = "".join(f"{name}={value}\n" for name, value in lines.items())
+    """Write job.properties (see Job.java), without values that are None."""
+    text = "".join(f"{name}={value}\n" for name, value in lines.items() if value is not None)
     (folder / "job.properties").write_text(text, encoding="utf-8")
 
 
@@ -91,6 +93,13 @@ def until(data: Input) -> int:
     if data.until_ts is not None:
         return data.until_ts - 1
     return max((int(stream.ts[-1]) for stream in data.streams if len(stream)), default=-1)
+
+
+def _time_per_event(data: Input) -> float:
+    times = [stream.ts for stream in data.streams if len(stream)]
+    if not times:
+        return 0.0
+    return float(max(ts[-1] for ts in times) - min(ts[0] for ts in times)) / data.events
 
 
 def _type(column: Column) -> tuple[str, np.dtype[Any]]:

@@ -16,7 +16,7 @@ from streamlab.engines.flink.build import ENVIRONMENT, HERE, MAIN, class_path
 from streamlab.engines.flink.files import LONG, write_lines
 from streamlab.engines.flink.workloads import LOAD_BUFFER_TIMEOUT_MS
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.java import find_java
+from streamlab.workloads.datasets.java import JavaHome, find_java
 
 CLOSE_GRACE_S = 5.0
 CEILING_EVENTS = 4_000_000
@@ -29,6 +29,25 @@ _OPEN_PACKAGES = (
     *("lang", "net", "io", "nio", "lang.reflect", "text", "time", "util", "util.concurrent"),
 )
 """Java packages that Flink accesses by reflection: the list of its `conf/config.yaml`, without SQL."""
+
+
+def find_flink_java() -> JavaHome:
+    """Return the Java that runs Flink, or raise EngineError."""
+    try:
+        return find_java()
+    except DatasetError as error:
+        raise EngineError(f"cannot start flink: {error}") from error
+
+
+def java_flags(*, heap_mb: int, direct_mb: int) -> tuple[str, ...]:
+    """Return the flags of each Java process of Flink."""
+    return (
+        # A heap of fixed size, touched before the clock starts, and the same collector on every machine.
+        *(f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", "-XX:+AlwaysPreTouch", "-XX:+UseG1GC"),
+        f"-XX:MaxDirectMemorySize={direct_mb}m",
+        *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPEN_PACKAGES),
+        f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
+    )
 
 
 def network_mb(workers: int) -> int:
@@ -46,19 +65,12 @@ class FlinkProcess:
     def __init__(self, *folders: Path, heap_mb: int, workers: int) -> None:
         """Start the JVM on the job in a folder; `ready` waits for it, and after `next` for that in the next folder."""
         folder = folders[0]
-        try:
-            java = find_java()
-        except DatasetError as error:
-            raise EngineError(f"cannot start flink: {error}") from error
+        java = find_flink_java()
         self.java = java.version
         (folder / "flink").mkdir()
         command = [
             str(java.path / "bin" / "java"),
-            # A heap of fixed size, touched before the clock starts, and the same collector on every machine.
-            *(f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", "-XX:+AlwaysPreTouch", "-XX:+UseG1GC"),
-            f"-XX:MaxDirectMemorySize={network_mb(workers) + _FRAMEWORK_DIRECT_MB}m",
-            *(f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPEN_PACKAGES),
-            f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
+            *java_flags(heap_mb=heap_mb, direct_mb=network_mb(workers) + _FRAMEWORK_DIRECT_MB),
             "-Djava.rmi.server.hostname=127.0.0.1",
             f"-Djava.io.tmpdir={folder}",
             *("-cp", class_path(environment.folder("flink")), MAIN, *map(str, folders)),
@@ -71,9 +83,9 @@ class FlinkProcess:
             errors="replace",
         )
 
-    def ready(self) -> None:
-        """Wait until the job is deployed and warm, or raise EngineError with the reason."""
-        self._answer("ready")
+    def ready(self) -> str:
+        """Wait until the job is deployed and warm, and return its id; or raise EngineError with the reason."""
+        return self._answer("ready")
 
     def ask(self, command: str) -> tuple[int, ...]:
         """Send a command and return the numbers in its reply (Main.java)."""
@@ -150,6 +162,9 @@ def measure_ceiling() -> float:
             "workers": 1,
             "offered": "yes",
             "streams": 1,
+            "rows.0": CEILING_EVENTS,
+            "time_per_event": 1.0,
+            "checkpoint_ms": 0,
             "kinds": 1,
             "kinds_of.0": 0,
             "state": "heap",

@@ -85,6 +85,8 @@ def properties(workload: str, variant: str) -> Mapping[str, Property]:
 LOAD_BUFFER_TIMEOUT_MS = 1
 """Flink's default of 100 ms would become the latency of a load that does not fill buffers."""
 
+MANAGED_MEMORY_MB = 128
+
 Natural = Annotated[int, Meta(ge=0)]
 
 
@@ -92,15 +94,30 @@ Natural = Annotated[int, Meta(ge=0)]
 class AutomaticOptions:
     """Options of variant `automatic`, which docs/engines/flink.md describes.
 
-    `buffer_timeout_ms` None means 100, or LOAD_BUFFER_TIMEOUT_MS under a load; `heap_mb` 0 fits the input.
+    `buffer_timeout_ms` None means 100, or LOAD_BUFFER_TIMEOUT_MS under a load; `heap_mb` 0 fits the input;
+    `checkpoint_ms` 0 means no checkpoints and no restarts; `jobmanager` None means a cluster in the trial's process.
     """
 
     state: Literal["heap", "rocksdb"] = "heap"
     buffer_timeout_ms: Annotated[int, Meta(ge=-1)] | None = None
+    checkpoint_ms: Natural = 0
     heap_mb: Natural = 0
-    managed_memory_mb: Annotated[int, Meta(ge=16)] = 128
+    jobmanager: str | None = None
+    managed_memory_mb: Annotated[int, Meta(ge=16)] = MANAGED_MEMORY_MB
     warm_up_events: Natural = 1_000_000
     warm_up_rounds: Natural = 2
+
+    def __post_init__(self) -> None:
+        if self.jobmanager is None:
+            return
+        host, _, port = self.jobmanager.rpartition(":")
+        if not host or not port.isdecimal():
+            raise ValueError(f"option jobmanager is {self.jobmanager!r}; it must be HOST:PORT")
+        if self.heap_mb or self.managed_memory_mb != MANAGED_MEMORY_MB:
+            raise ValueError(
+                "the memory of a cluster is set where its task managers start; remove options "
+                "heap_mb and managed_memory_mb"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +127,11 @@ class ManualOptions(AutomaticOptions):
     service: Literal["rmi", "memory"] = "rmi"
 
     def __post_init__(self) -> None:
+        if self.jobmanager is not None or self.checkpoint_ms:
+            raise ValueError(
+                "tasks of variant manual of flink meet in a service outside Flink, in the trial's own "
+                "process, which no checkpoint holds; remove options jobmanager and checkpoint_ms"
+            )
         if self.state == "rocksdb":
             raise ValueError(
                 "variant manual of flink stores its state in fields of tasks, as the paper's "

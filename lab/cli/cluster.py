@@ -37,9 +37,9 @@ def cluster_up() -> None:
     """Start a cluster and print its address, the last line of the output.
 
     Its logs and scratch files lie in one folder (environment: LAB_CLUSTERS) until `lab cluster
-    down`. The engine's option for this address is `master` on Spark:
+    down`. The engine's option for this address is `master` on Spark and `jobmanager` on Flink:
 
-    lab run event_window --engine spark/batch --option spark.master=ADDRESS
+    lab run event_window --engine flink --option flink.jobmanager=ADDRESS
     """
 
 

@@ -35,7 +35,7 @@ from streamlab.lab.errors import ClusterError
 from streamlab.lab.host.git import environment
 from streamlab.lab.isolate.process import last_lines
 
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 180.0
 MOST_STARTS = 3
 """On a loaded machine, a daemon may give up while it starts; it is started again."""
 STOP_TIMEOUT_S = 10.0

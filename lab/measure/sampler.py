@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -66,17 +67,21 @@ class ResourceSampler:
             self._stop.wait(PERIOD_S - (time.monotonic() - begin) % PERIOD_S)
 
     def add_roots(self, pids: Sequence[int]) -> Usage:
-        """Measure all processes below `pids` as well, and return their usage so far."""
+        """Measure the process trees of `pids` as well, and return their usage so far."""
         self._roots = tuple(pids)
-        return usage_of(self._below_roots())
+        return usage_of(self._rooted())
 
     def others(self) -> list[psutil.Process]:
         """Return the measured processes other than this one."""
         below = [process for process in descendants() if process.pid not in self._ignore]
-        return below + self._below_roots()
+        return below + self._rooted()
 
-    def _below_roots(self) -> list[psutil.Process]:
-        return [process for root in self._roots for process in descendants(root)]
+    def _rooted(self) -> list[psutil.Process]:
+        rooted = []
+        for root in self._roots:
+            with suppress(psutil.NoSuchProcess):
+                rooted += [psutil.Process(root), *descendants(root)]
+        return rooted
 
     def _sample(self, processes: list[psutil.Process]) -> None:
         rss = rss_bytes(processes)

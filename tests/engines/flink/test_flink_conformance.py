@@ -99,6 +99,14 @@ def test_state_in_rocksdb_gives_the_same_answer(name, tmp_path):
     assert (tmp_path / "scratch" / "rocksdb").is_dir()  # which only that store makes
 
 
+@pytest.mark.parametrize(
+    "name", ["event_window", pytest.param("wordcount", marks=pytest.mark.full)]
+)
+def test_checkpoints_leave_the_answer_as_it_is(name, tmp_path):
+    check(name, CASES[0], tmp_path, setting("automatic", checkpoint_ms=10))
+    assert (tmp_path / "scratch" / "checkpoints").is_dir()
+
+
 @pytest.mark.full
 def test_a_service_that_is_called_without_rmi_gives_the_same_answer_after_a_warm_up(tmp_path):
     direct = setting("manual", service="memory", warm_up_rounds=1, warm_up_events=500)

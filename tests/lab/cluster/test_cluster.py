@@ -16,19 +16,15 @@ from streamlab.lab.cluster.record import ClusterRecord, StartedDaemon, read_reco
 from streamlab.lab.errors import ClusterError
 from streamlab.lab.trial.timed_part import DRIVER_ONLY
 from streamlab.results.store import read_run
-from tests.lab.cluster.commands import LAB, ROOT_ONLY, run_command
+from tests.lab.cluster.commands import LAB, ROOT_ONLY, cluster, run_command, run_row
 
 pytestmark = pytest.mark.spark
 
 
-def run_row(place: Path, master: str, *words: str, query: str = "event_window"):
-    """Run a workload on a cluster and return its row."""
-    done = run_command(
-        *(place, "run", query, "--events", "20000", "-w", "2"),
-        *("--option", f"spark.master={master}", "--option", "spark.warm_up_rounds=0", *words),
-    )
-    (row,) = read_run(Path(done.stdout.splitlines()[-1])).rows
-    return row
+def run_spark(place: Path, master: str, *words: str, query: str = "event_window"):
+    """Run a workload on a cluster of Spark and return its row."""
+    options = ("--option", f"spark.master={master}", "--option", "spark.warm_up_rounds=0")
+    return run_row(place, *options, *words, query=query)
 
 
 @pytest.fixture(scope="module")
@@ -39,21 +35,12 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def master(place):
     """The address of a cluster of two workers with a core each."""
-    up = run_command(place, "cluster", "up", "--engine", "spark", "--workers", "2")
-    assert up.returncode == 0, up.stderr
-    yield up.stdout.strip()
-    below = str(place / "clusters")
-    down = run_command(place, "cluster", "down", "--engine", "spark")
-    assert down.returncode == 0, down.stderr
-    left = [
-        p for p in psutil.process_iter(["cmdline"]) if below in " ".join(p.info["cmdline"] or ())
-    ]
-    assert left == []
-    assert not (place / "clusters" / "spark").exists()
+    with cluster(place, "spark") as address:
+        yield address
 
 
 def test_a_query_on_two_workers_is_verified_and_its_row_says_where_it_ran(place, master):
-    row = run_row(place, master, "--engine", "spark/batch")
+    row = run_spark(place, master, "--engine", "spark/batch")
     assert (row.status, row.reason) == ("ok", None)
     assert (row.cluster, row.nodes, row.node_cores) == ("spark standalone", 2, "1, 1")
     # The executors' work, and not only the driver's, which waits for them.
@@ -70,7 +57,7 @@ def test_a_second_cluster_is_refused_and_the_status_shows_the_first(place, maste
 
 
 def test_a_task_with_more_workers_than_the_cluster_has_is_refused(place, master):
-    row = run_row(place, master, "--engine", "spark/batch", "-w", "3")
+    row = run_spark(place, master, "--engine", "spark/batch", "-w", "3")
     assert row.status == "crash"
     assert "has 2 cores on 2 workers, and the task needs 3" in row.reason
 
@@ -94,21 +81,21 @@ def test_the_labs_code_travels_to_nodes_without_it(place, master, tmp_path):
     assert b"ModuleNotFoundError" in missing.stderr
     option = ("--option", f"spark.python={python}")
     engine = ("--engine", "spark/generic-batch")
-    row = run_row(place, master, *engine, *option, query="keyed_counter")
+    row = run_spark(place, master, *engine, *option, query="keyed_counter")
     assert (row.status, row.reason) == ("ok", None)
 
 
 @pytest.mark.full
 def test_a_node_without_a_package_is_named(place, master, tmp_path):
     python = python_without(tmp_path / "bare", "pandas")
-    row = run_row(place, master, "--engine", "spark/batch", "--option", f"spark.python={python}")
+    row = run_spark(place, master, "--engine", "spark/batch", "--option", f"spark.python={python}")
     assert row.status == "crash"
     assert "has pandas missing (the driver has " in row.reason
 
 
 @pytest.mark.full
 def test_a_python_that_nodes_lack_is_named(place, master):
-    row = run_row(place, master, "--engine", "spark/batch", "--option", "spark.python=/no/python")
+    row = run_spark(place, master, "--engine", "spark/batch", "--option", "spark.python=/no/python")
     assert row.status == "crash"
     assert "/no/python" in row.reason
 
@@ -158,7 +145,7 @@ def test_cpu_and_memory_of_nodes_that_cannot_be_observed_are_absent(place, maste
 @pytest.mark.full
 def test_micro_batches_on_a_shared_folder_are_verified(place, master, tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_SHARED", str(tmp_path))
-    row = run_row(place, master, "--engine", "spark/streaming")
+    row = run_spark(place, master, "--engine", "spark/streaming")
     assert (row.status, row.reason, row.nodes) == ("ok", None, 2)
     assert [path.name for path in tmp_path.iterdir()] == []
 
@@ -166,16 +153,9 @@ def test_micro_batches_on_a_shared_folder_are_verified(place, master, tmp_path, 
 @pytest.mark.full
 @ROOT_ONLY
 def test_workers_in_network_namespaces_are_reached_and_the_namespaces_end(tmp_path):
-    up = run_command(
-        *(tmp_path, "cluster", "up", "--engine", "spark", "--network", "namespaces"),
-    )
-    assert up.returncode == 0, up.stderr
-    try:
-        row = run_row(tmp_path, up.stdout.strip(), "--engine", "spark/batch")
-    finally:
-        down = run_command(tmp_path, "cluster", "down", "--engine", "spark")
+    with cluster(tmp_path, "spark", "--network", "namespaces") as address:
+        row = run_spark(tmp_path, address, "--engine", "spark/batch")
     assert (row.status, row.reason, row.nodes) == ("ok", None, 2)
-    assert down.returncode == 0, down.stderr
     left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
     assert "lab-spark" not in left.stdout
 

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.lab.cluster.fault import CUT, KILL, Fault, parse_fault
 from streamlab.lab.cluster.fault_injector import refusal
 from streamlab.lab.runner.launcher import KILLED
+from streamlab.results.schema import TrialRow
 from streamlab.results.store import read_run
-from tests.lab.cluster.commands import ROOT_ONLY, run_command
+from tests.engines.separate_environment import requires_environment
+from tests.lab.cluster.commands import ROOT_ONLY, cluster, run_command
 
 MATRIX = """
 [[workload]]
@@ -16,66 +19,73 @@ name = "event_window"
 events = {events}
 
 [[engine]]
-name = "spark"
+name = "{engine}"
 variants = ["{variant}"]
 workers = [2]
 label = "broken"
 fault = "{fault}"
 timeout_s = 300
-options = {{ master = "{master}", warm_up_rounds = 0{more} }}
+options = {{ {options} }}
 """
+SPARK = 'warm_up_rounds = 0, master = "{address}"'
+FLINK = 'checkpoint_ms = 500, jobmanager = "{address}"'
 
 
-def run_broken(place: Path, master: str, fault: str, variant: str, events: int, more: str = ""):
+def run_broken(
+    place: Path, fault: str, events: int, *, engine: str, variant: str, options: str
+) -> TrialRow:
     """Run a workload with a fault, and return its row."""
     matrix = place / "matrix.toml"
-    matrix.write_text(
-        MATRIX.format(events=events, variant=variant, fault=fault, master=master, more=more)
-    )
+    keys = {"engine": engine, "variant": variant, "fault": fault, "options": options}
+    matrix.write_text(MATRIX.format(events=events, **keys))
     done = run_command(place, "run", str(matrix))
     assert done.stdout, done.stderr
     (row,) = read_run(Path(done.stdout.splitlines()[-1])).rows
     return row
 
 
-@pytest.fixture
-def cluster(tmp_path, request):
-    """The folder of a cluster of two workers, and its address."""
-    network = getattr(request, "param", "loopback")
-    up = run_command(tmp_path, "cluster", "up", "--engine", "spark", "--network", network)
-    assert up.returncode == 0, up.stderr
-    yield tmp_path, up.stdout.strip()
-    down = run_command(tmp_path, "cluster", "down", "--engine", "spark")
-    assert down.returncode == 0, down.stderr
-
-
 @pytest.mark.full
-@pytest.mark.spark
 @pytest.mark.parametrize(
-    ("variant", "more"), [("batch", ""), ("streaming", ", micro_batches = 12")]
+    ("engine", "variant", "options"),
+    [
+        pytest.param("spark", "batch", SPARK, marks=pytest.mark.spark),
+        pytest.param(
+            *("spark", "streaming", f"{SPARK}, micro_batches = 12"), marks=pytest.mark.spark
+        ),
+        pytest.param("flink", "automatic", FLINK, marks=requires_environment(FlinkEngine)),
+    ],
 )
 def test_a_worker_killed_in_a_run_costs_time_and_no_answer(
-    variant, more, cluster, tmp_path, monkeypatch
+    engine, variant, options, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("LAB_SHARED", str(tmp_path))
-    place, master = cluster
-    row = run_broken(place, master, "kill worker after 0.5 s", variant, 20_000_000, more)
+    with cluster(tmp_path, engine) as address:
+        row = run_broken(
+            *(tmp_path, "kill worker after 0.5 s", 20_000_000),
+            engine=engine,
+            variant=variant,
+            options=options.format(address=address),
+        )
+        status = run_command(tmp_path, "cluster", "status").stdout
     assert (row.status, row.fault) == ("ok", "kill worker after 0.5 s")
-    assert row.reason is None or KILLED in row.reason
+    assert KILLED in row.reason
     assert row.recovery_s is None or 0.1 < row.recovery_s < row.duration_s
     assert (row.cpu_s, row.peak_rss_bytes) == (None, None)
-    status = run_command(place, "cluster", "status").stdout
     assert "2 of 2 workers" in status
 
 
 @pytest.mark.full
 @pytest.mark.spark
 @ROOT_ONLY
-@pytest.mark.parametrize("cluster", ["namespaces"], indirect=True)
-def test_a_network_that_is_cut_for_seconds_costs_time_and_no_answer(cluster, tmp_path, monkeypatch):
+def test_a_network_that_is_cut_for_seconds_costs_time_and_no_answer(tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_SHARED", str(tmp_path))
-    place, master = cluster
-    row = run_broken(place, master, "cut network after 0.5 s for 3 s", "batch", 20_000_000)
+    with cluster(tmp_path, "spark", "--network", "namespaces") as address:
+        row = run_broken(
+            *(tmp_path, "cut network after 0.5 s for 3 s", 20_000_000),
+            engine="spark",
+            variant="batch",
+            options=SPARK.format(address=address),
+        )
     assert (row.status, row.fault) == ("ok", "cut network after 0.5 s for 3 s")
     assert row.duration_s > 3
     assert row.cpu_s > 0
@@ -83,9 +93,14 @@ def test_a_network_that_is_cut_for_seconds_costs_time_and_no_answer(cluster, tmp
 
 @pytest.mark.full
 @pytest.mark.spark
-def test_a_run_that_ends_before_its_fault_is_invalid(cluster):
-    place, master = cluster
-    row = run_broken(place, master, "kill worker after 1000 s", "batch", 2_000)
+def test_a_run_that_ends_before_its_fault_is_invalid(tmp_path):
+    with cluster(tmp_path, "spark") as address:
+        row = run_broken(
+            *(tmp_path, "kill worker after 1000 s", 2_000),
+            engine="spark",
+            variant="batch",
+            options=SPARK.format(address=address),
+        )
     assert row.status == "invalid"
     assert "before the fault at 1000 s; give a longer input or an earlier fault" in row.reason
     assert row.throughput_eps is None
@@ -93,7 +108,12 @@ def test_a_run_that_ends_before_its_fault_is_invalid(cluster):
 
 
 def test_a_fault_needs_a_cluster_that_the_lab_started(tmp_path):
-    row = run_broken(tmp_path, "spark://elsewhere:7077", "kill worker after 1 s", "batch", 2_000)
+    row = run_broken(
+        *(tmp_path, "kill worker after 1 s", 2_000),
+        engine="spark",
+        variant="batch",
+        options=SPARK.format(address="spark://elsewhere:7077"),
+    )
     assert row.status == "unsupported"
     assert row.reason == (
         "fault: master is spark://elsewhere:7077, and faults need a cluster that the lab started: "
@@ -122,9 +142,8 @@ def test_a_fault_reads_from_its_text(text, fault):
 
 
 def test_a_wrong_fault_is_named_with_right_ones(tmp_path):
-    (tmp_path / "m.toml").write_text(
-        MATRIX.format(events=1, variant="batch", fault="kill all", master="x", more="")
-    )
+    keys = {"engine": "spark", "variant": "batch", "options": ""}
+    (tmp_path / "m.toml").write_text(MATRIX.format(events=1, fault="kill all", **keys))
     done = run_command(tmp_path, "run", str(tmp_path / "m.toml"))
     assert done.returncode == 2
     assert (

@@ -13,24 +13,13 @@ final class Alignment {
     private final AtomicLongArray reached;
     private final long mostAhead;
 
-    Alignment(Stream[] streams, int[] rows) {
+    Alignment(Job job, int[] rows) {
         // A stream has one reader, but bulk and synchronizing events may have one each.
-        reached = new AtomicLongArray(2 * streams.length);
-        long events = 0;
-        long first = Long.MAX_VALUE;
-        long last = Long.MIN_VALUE;
-        for (int index = 0; index < rows.length; index++) {
-            for (int reader = 0; reader < 2; reader++) {
-                reached.set(2 * index + reader, Long.MAX_VALUE);
-            }
-            if (rows[index] > 0) {
-                events += rows[index];
-                first = Math.min(first, streams[index].ts[0]);
-                last = Math.max(last, streams[index].ts[rows[index] - 1]);
-            }
+        reached = new AtomicLongArray(2 * rows.length);
+        for (int place = 0; place < reached.length(); place++) {
+            reached.set(place, Long.MAX_VALUE);
         }
-        double perEvent = events == 0 ? 0 : ((double) last - first) / events;
-        mostAhead = Math.max(1, (long) (perEvent * MOST_EVENTS));
+        mostAhead = job.timeOf(MOST_EVENTS);
     }
 
     /** Records a reader's position: the time of its next event. */

@@ -1,46 +1,82 @@
 package streamlab;
 
+import java.io.IOException;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
+import java.util.Collection;
+import java.util.List;
 import org.apache.flink.api.connector.sink2.Sink;
-import org.apache.flink.api.connector.sink2.SinkWriter;
+import org.apache.flink.api.connector.sink2.StatefulSinkWriter;
+import org.apache.flink.api.connector.sink2.SupportsWriterState;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
+import org.apache.flink.core.io.SimpleVersionedSerializer;
 
-/** Stores all rows in memory; the run ends when every task of the sink has all its rows. */
-final class Collect<T> implements Sink<T> {
+/**
+ * Stores all rows; the run ends when every task of the sink has all its rows. After a failure the rows
+ * that a checkpoint did not count are removed, and come again.
+ */
+final class Collect<T> implements Sink<T>, SupportsWriterState<T, Collect.Stored> {
     /** Writes a row in its layout. */
     interface Layout<T> extends Serializable {
         void put(T row, ByteBuffer to);
     }
 
-    private final int run;
+    /** The rows of a task at a checkpoint, as a number of bytes. */
+    record Stored(int sink, long bytes) implements Serializable {}
+
+    private final Run.Id run;
+    /** The number of the first task of this sink among those of all sinks. */
+    private final int first;
     private final int rowBytes;
     private final Layout<T> layout;
 
-    Collect(int run, int rowBytes, Layout<T> layout) {
+    Collect(Run.Id run, int first, int rowBytes, Layout<T> layout) {
         this.run = run;
+        this.first = first;
         this.rowBytes = rowBytes;
         this.layout = layout;
     }
 
     @Override
-    public SinkWriter<T> createWriter(WriterInitContext context) {
-        return new Writer<>(Run.of(run), rowBytes, layout);
+    public Writer<T> createWriter(WriterInitContext context) throws IOException {
+        return restoreWriter(context, List.of());
     }
 
-    private static final class Writer<T> implements SinkWriter<T> {
+    @Override
+    public Writer<T> restoreWriter(WriterInitContext context, Collection<Stored> states)
+            throws IOException {
+        int sink = first + context.getTaskInfo().getIndexOfThisSubtask();
+        long bytes = 0;
+        for (Stored state : states) {
+            if (state.sink != sink) {
+                throw new IOException("task " + sink + " got the state of " + state.sink);
+            }
+            bytes = state.bytes;
+        }
+        Run shared = Run.of(run);
+        Part part = shared.newPart(sink, rowBytes);
+        part.truncate(bytes);
+        return new Writer<>(shared, part, layout);
+    }
+
+    @Override
+    public SimpleVersionedSerializer<Stored> getWriterStateSerializer() {
+        return new Serializer<>();
+    }
+
+    static final class Writer<T> implements StatefulSinkWriter<T, Stored> {
         private final Run run;
         private final Layout<T> layout;
         private final Part part;
 
-        Writer(Run run, int rowBytes, Layout<T> layout) {
+        Writer(Run run, Part part, Layout<T> layout) {
             this.run = run;
+            this.part = part;
             this.layout = layout;
-            part = run.newPart(rowBytes);
         }
 
         @Override
-        public void write(T row, Context context) {
+        public void write(T row, Context context) throws IOException {
             ByteBuffer place = part.next();
             layout.put(row, place);
             if (run.paced) {
@@ -49,13 +85,23 @@ final class Collect<T> implements Sink<T> {
         }
 
         @Override
-        public void flush(boolean endOfInput) {
+        public List<Stored> snapshotState(long checkpoint) throws IOException {
+            return List.of(new Stored(part.sink, part.store()));
+        }
+
+        @Override
+        public void flush(boolean endOfInput) throws IOException {
             if (endOfInput) {
-                run.partIsComplete();
+                if (part.isInFile()) {
+                    part.flush();
+                }
+                run.partIsComplete(part.sink);
             }
         }
 
         @Override
-        public void close() {}
+        public void close() throws IOException {
+            part.close();
+        }
     }
 }

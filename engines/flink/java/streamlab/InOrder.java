@@ -3,10 +3,17 @@ package streamlab;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.state.OperatorStateStore;
+import org.apache.flink.api.common.typeinfo.PrimitiveArrayTypeInfo;
+import org.apache.flink.runtime.state.StateInitializationContext;
+import org.apache.flink.runtime.state.StateSnapshotContext;
 import org.apache.flink.streaming.api.operators.AbstractStreamOperator;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperator;
 import org.apache.flink.streaming.api.watermark.Watermark;
 import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
+import org.apache.flink.util.InstantiationUtil;
 
 /**
  * Passes events to an update in the total order of the input.
@@ -14,13 +21,12 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
  * <p>Flink keeps the order within a channel but not between channels. Events therefore wait here, in
  * one queue for each stream and source that reads it, until the watermark passes them; then the
  * queues are merged. The queues hold a few events per watermark, plus the lead of one source over
- * another. As in the programs of the DGS paper, they are fields of the operator, not Flink state: a
- * failed job would have to restart from the beginning.
+ * another. Checkpoints hold the queues and the update's own fields.
  */
 final class InOrder extends AbstractStreamOperator<Answer>
         implements OneInputStreamOperator<Event, Answer> {
-    private final int run;
-    private final Update update;
+    private final Run.Id run;
+    private Update update;
     /** The label of each key in Flink's state; null where events are not partitioned by key. */
     private final int[] labels;
 
@@ -31,8 +37,10 @@ final class InOrder extends AbstractStreamOperator<Answer>
     private transient List<ArrayDeque<Event>> queues;
     private transient Update.Out out;
     private transient long released;
+    private transient ListState<Event> storedEvents;
+    private transient ListState<byte[]> storedUpdate;
 
-    InOrder(int run, Update update, int[] labels) {
+    InOrder(Run.Id run, Update update, int[] labels) {
         this.run = run;
         this.update = update;
         this.labels = labels;
@@ -40,20 +48,47 @@ final class InOrder extends AbstractStreamOperator<Answer>
 
     @Override
     @SuppressWarnings("unchecked")
-    public void open() throws Exception {
-        super.open();
+    public void initializeState(StateInitializationContext context) throws Exception {
+        super.initializeState(context);
         shared = Run.of(run);
-        released = Long.MIN_VALUE;
         waiting = new ArrayDeque[shared.rows.length][2];
         queues = new ArrayList<>();
         for (int stream = 0; stream < waiting.length; stream++) {
             for (int kind : new int[] {Kind.BULK, Kind.SYNCHRONIZING}) {
-                if ((shared.job.streams[stream].kinds >> kind & 1) != 0) {
+                if ((shared.job.kinds[stream] >> kind & 1) != 0) {
                     waiting[stream][kind] = new ArrayDeque<>();
                     queues.add(waiting[stream][kind]);
                 }
             }
         }
+        OperatorStateStore store = context.getOperatorStateStore();
+        storedEvents = store.getListState(new ListStateDescriptor<>("waiting", Event.class));
+        storedUpdate =
+                store.getListState(
+                        new ListStateDescriptor<>(
+                                "update", PrimitiveArrayTypeInfo.BYTE_PRIMITIVE_ARRAY_TYPE_INFO));
+        for (Event event : storedEvents.get()) {
+            waiting[event.stream][event.kind].add(event);
+        }
+        for (byte[] bytes : storedUpdate.get()) {
+            update = InstantiationUtil.deserializeObject(bytes, getUserCodeClassloader());
+        }
+    }
+
+    @Override
+    public void snapshotState(StateSnapshotContext context) throws Exception {
+        super.snapshotState(context);
+        storedEvents.update(List.of());
+        for (ArrayDeque<Event> queue : queues) {
+            storedEvents.addAll(List.copyOf(queue));
+        }
+        storedUpdate.update(List.of(InstantiationUtil.serializeObject(update)));
+    }
+
+    @Override
+    public void open() throws Exception {
+        super.open();
+        released = Long.MIN_VALUE;
         StreamRecord<Answer> record = new StreamRecord<>(null);
         out = row -> output.collect(record.replace(row, row.ts));
         int task = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();

@@ -7,21 +7,26 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 
-/** Reads the settings of a job from the folder that the adapter wrote, and the input into memory. */
+/** Reads the settings of a job from the folder that the adapter wrote, and streams when a task needs them. */
 final class Job {
     /** A column of the table of a query; the type is long, double or boolean. */
     record Column(String name, String type) {}
 
     final Path folder;
-    final Stream[] streams;
     final String workload;
     final String variant;
     final int workers;
     final boolean offered;
+    /** Milliseconds between checkpoints; 0: none. */
+    final int checkpointMs;
+    /** By stream, the kinds that may occur, one bit each. */
+    final int[] kinds;
     /** The columns of a query's table; of other programs none. */
     final List<Column> columns = new ArrayList<>();
     private final Properties settings = new Properties();
+    private final AtomicReferenceArray<Stream> streams;
 
     Job(Path folder) throws IOException {
         this.folder = folder;
@@ -38,10 +43,39 @@ final class Job {
                 columns.add(new Column(parts[0], parts[1]));
             }
         }
-        streams = new Stream[number("streams")];
-        for (int index = 0; index < streams.length; index++) {
-            streams[index] = new Stream(folder, index, number("kinds"), text("kinds_of." + index), columns);
+        checkpointMs = number("checkpoint_ms");
+        streams = new AtomicReferenceArray<>(number("streams"));
+        kinds = new int[streams.length()];
+        for (int index = 0; index < kinds.length; index++) {
+            for (String kind : text("kinds_of." + index).split(",")) {
+                kinds[index] |= 1 << Integer.parseInt(kind);
+            }
         }
+    }
+
+    /** Returns whether tasks run in other processes than the trial's. */
+    boolean onCluster() {
+        return settings.containsKey("jobmanager");
+    }
+
+    /** Returns a stream, read into the memory of this process by the first call. */
+    Stream stream(int index) throws IOException {
+        Stream stream = streams.getAcquire(index); // Pairs with the release in `load`.
+        return stream == null ? load(index) : stream;
+    }
+
+    private synchronized Stream load(int index) throws IOException {
+        if (streams.getPlain(index) == null) {
+            String kindsOf = text("kinds_of." + index);
+            streams.setRelease(
+                    index, new Stream(folder, index, number("kinds"), kindsOf, columns));
+        }
+        return streams.getPlain(index);
+    }
+
+    /** Returns the average event time that a number of events takes, at least 1. */
+    long timeOf(long events) {
+        return Math.max(1, (long) (Double.parseDouble(text("time_per_event")) * events));
     }
 
     String text(String name) {
@@ -62,9 +96,9 @@ final class Job {
 
     /** Returns the number of rows of each stream: all, or those of a warm-up. */
     int[] rows(boolean warmUp) {
-        int[] rows = new int[streams.length];
+        int[] rows = new int[kinds.length];
         for (int index = 0; index < rows.length; index++) {
-            rows[index] = warmUp ? number("warm_up_rows." + index) : streams[index].rows;
+            rows[index] = number((warmUp ? "warm_up_rows." : "rows.") + index);
         }
         return rows;
     }

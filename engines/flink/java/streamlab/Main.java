@@ -8,31 +8,28 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.configuration.Configuration;
-import org.apache.flink.runtime.execution.ExecutionState;
-import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
-import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobmaster.JobResult;
-import org.apache.flink.runtime.minicluster.MiniCluster;
-import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
 /**
- * Runs one job on a cluster in this process, controlled by commands on standard input: `go` starts
- * the clock of the deployed job, `answer` writes its rows, `next` deploys the next job. The reply to
- * each is a line on standard output. The process ends when standard input ends.
+ * Runs one job on a cluster in this process or on a session cluster, controlled by commands on standard
+ * input: `go` starts the clock of the deployed job, `answer` writes its rows, `next` deploys the next job.
+ * The reply to each is a line on standard output. The process ends when standard input ends.
  */
 public final class Main {
     private static final int DEPLOYMENT_POLL_MS = 5;
+    /** A second apart: a lost task manager may be offered again until its heartbeats are missed. */
+    private static final String MOST_RESTARTS = "60";
 
-    private final MiniCluster cluster;
+    private final Cluster cluster;
     private int runs;
+    private Deployment last;
 
-    private Main(MiniCluster cluster) {
+    private Main(Cluster cluster) {
         this.cluster = cluster;
     }
 
@@ -43,10 +40,9 @@ public final class Main {
         BufferedReader commands =
                 new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         int exit = 0;
+        Main main = null;
         try {
-            MiniCluster cluster = new MiniCluster(configuration(new Job(Path.of(arguments[0]))));
-            cluster.start();
-            Main main = new Main(cluster);
+            main = new Main(Cluster.of(new Job(Path.of(arguments[0]))));
             int at = 0;
             while (at < arguments.length
                     && main.serve(new Job(Path.of(arguments[at])), commands, replies)) {
@@ -58,8 +54,14 @@ public final class Main {
             exit = 1;
         }
         replies.flush();
-        // No clean-up is needed: the cluster's files are in the trial's folder.
-        Runtime.getRuntime().halt(exit);
+        try {
+            if (main != null) {
+                main.cancel();
+            }
+        } finally {
+            // No other clean-up is needed: a cluster in this process has its files in the trial's folder.
+            Runtime.getRuntime().halt(exit);
+        }
     }
 
     /** Runs a job; returns whether the next one is to run, too. */
@@ -71,11 +73,11 @@ public final class Main {
         }
         System.gc();
         Deployment timed = deploy(job, false);
-        replies.println("ready");
+        replies.println("ready " + timed.id);
         replies.flush();
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
             switch (line) {
-                case "go" -> replies.println("done " + timed.runToEnd() + " " + timed.events());
+                case "go" -> replies.println("done " + timed.runToEnd() + " " + timed.run.events());
                 case "answer" -> replies.println("written " + timed.write());
                 case "next" -> {
                     return true;
@@ -87,30 +89,23 @@ public final class Main {
         return false;
     }
 
-    private static MiniClusterConfiguration configuration(Job job) {
-        Configuration settings = new Configuration();
-        settings.setString("rest.port", "0");
-        settings.setString("rest.bind-address", "localhost");
-        settings.setString("io.tmp.dirs", job.folder.resolve("flink").toString());
-        settings.setString(
-                "state.backend.rocksdb.localdir", job.folder.resolve("rocksdb").toString());
-        settings.setString("taskmanager.memory.network.min", job.text("network_mb") + "m");
-        settings.setString("taskmanager.memory.network.max", job.text("network_mb") + "m");
-        settings.setString("taskmanager.memory.managed.size", job.text("managed_memory_mb") + "m");
-        return new MiniClusterConfiguration.Builder()
-                .setConfiguration(settings)
-                .setNumTaskManagers(1)
-                .setNumSlotsPerTaskManager(job.workers)
-                .withRandomPorts()
-                .build();
-    }
-
     /** Deploys the job, and returns when all of its tasks wait for the clock. */
     private Deployment deploy(Job job, boolean warmUp) throws Exception {
         int number = runs++;
-        Run run = new Run(number, job, warmUp);
+        Run.Id key = new Run.Id(job.folder.toString(), number, warmUp);
+        Run run = Run.create(key, job);
         Configuration settings = new Configuration();
-        settings.setString("restart-strategy.type", "disable");
+        if (job.checkpointMs == 0) {
+            settings.setString("restart-strategy.type", "disable");
+        } else {
+            settings.setString("execution.checkpointing.interval", job.checkpointMs + "ms");
+            settings.setString("execution.checkpointing.storage", "filesystem");
+            settings.setString(
+                    "execution.checkpointing.dir", job.folder.resolve("checkpoints").toUri().toString());
+            settings.setString("restart-strategy.type", "fixed-delay");
+            settings.setString("restart-strategy.fixed-delay.attempts", MOST_RESTARTS);
+            settings.setString("restart-strategy.fixed-delay.delay", "1s");
+        }
         settings.setString(
                 "state.backend.type", job.text("state").equals("heap") ? "hashmap" : "rocksdb");
         settings.setString("pipeline.object-reuse", "true");
@@ -119,31 +114,23 @@ public final class Main {
         env.setRuntimeMode(RuntimeExecutionMode.STREAMING);
         env.setParallelism(job.workers);
         env.setBufferTimeout(job.large("buffer_timeout_ms"));
-        int sinkTasks = Plans.build(env, job, number);
-        JobGraph graph = env.getStreamGraph().getJobGraph();
-        JobID id = cluster.submitJob(graph).get().getJobID();
-        CompletableFuture<JobResult> result = cluster.requestJobResult(id);
-        while (!isRunning(id)) {
-            if (result.isDone()) {
-                check(result.get());
+        run.expect(Plans.build(env, job, key));
+        JobID id = cluster.submit(env.getStreamGraph().getJobGraph());
+        last = new Deployment(id, key, run, cluster.result(id));
+        while (!cluster.isRunning(id)) {
+            if (last.result.isDone()) {
+                check(last.result.get());
             }
             Thread.sleep(DEPLOYMENT_POLL_MS);
         }
-        return new Deployment(number, run, sinkTasks, result);
+        return last;
     }
 
-    private boolean isRunning(JobID id) throws Exception {
-        AccessExecutionGraph graph = cluster.getExecutionGraph(id).get();
-        int tasks = 0;
-        for (AccessExecutionVertex task : graph.getAllExecutionVertices()) {
-            // A reader without streams may already have ended.
-            ExecutionState state = task.getExecutionState();
-            if (state != ExecutionState.RUNNING && state != ExecutionState.FINISHED) {
-                return false;
-            }
-            tasks++;
+    /** Frees the slots of a session cluster. */
+    private void cancel() throws Exception {
+        if (last != null && !last.result.isDone()) {
+            cluster.cancel(last.id);
         }
-        return tasks > 0;
     }
 
     private static void check(JobResult result) throws Exception {
@@ -162,52 +149,26 @@ public final class Main {
     }
 
     /** A job whose tasks wait for the clock. */
-    private static final class Deployment {
-        private final int number;
-        private final Run run;
-        private final int sinkTasks;
-        private final CompletableFuture<JobResult> result;
-
-        Deployment(int number, Run run, int sinkTasks, CompletableFuture<JobResult> result) {
-            this.number = number;
-            this.run = run;
-            this.sinkTasks = sinkTasks;
-            this.result = result;
-        }
-
+    private record Deployment(JobID id, Run.Id key, Run run, CompletableFuture<JobResult> result) {
         /** Starts the clock, waits for the last row, and returns the duration in ns. */
         long runToEnd() throws Exception {
-            CompletableFuture<Void> allRows =
-                    CompletableFuture.runAsync(
-                            () -> {
-                                try {
-                                    run.awaitParts(sinkTasks);
-                                } catch (InterruptedException error) {
-                                    Thread.currentThread().interrupt();
-                                }
-                            });
             run.start();
-            CompletableFuture.anyOf(allRows, result).get();
+            run.awaitRows(result);
             long took = run.nowNs();
-            if (!allRows.isDone()) {
+            if (result.isDone()) {
                 check(result.get());
-                allRows.get(10, TimeUnit.SECONDS);
             }
             return took;
         }
 
-        long events() {
-            return run.handedOver.sum();
-        }
-
         int write() throws Exception {
             check(result.get()); // A task may fail after its last row.
-            return run.write(run.job.folder);
+            return run.write();
         }
 
         void forget() throws Exception {
             check(result.get());
-            Run.forget(number);
+            Run.forget(key);
         }
     }
 }

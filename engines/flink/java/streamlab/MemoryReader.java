@@ -1,5 +1,6 @@
 package streamlab;
 
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -19,7 +20,7 @@ import org.apache.flink.core.io.InputStatus;
  * minus 1, since the next event may have the same time. The reader emits one after every few events,
  * and under a load before every wait. A load's heartbeats become watermarks when they are due.
  */
-final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
+final class MemoryReader implements SourceReader<Event, MemorySource.Share> {
     /** Events per call from Flink, and per watermark. */
     private static final int EVENTS_A_CALL = 64;
 
@@ -41,56 +42,72 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
     private final int kinds;
     /** Streams of this task, ascending, and the next row of each. */
     private final int[] indices;
+    private final Stream[] streams;
     private final int[] next;
     private int beat;
     /** The stream with the load's heartbeats, which are the same for all streams of a task. */
     private final Stream beats;
 
+    /** The number of this task in its source, and among the tasks of all sources. */
+    private final int task;
+
+    private final int number;
+    /** The place in the alignment of the trial's own process; -1 without streams, or on a cluster. */
     private final int place;
     private CompletableFuture<Void> available;
     private long lastTs = Long.MIN_VALUE;
     private long handedOver;
     private long watermark = Long.MIN_VALUE;
 
-    MemoryReader(Run run, int kinds, int task, int tasks) {
+    MemoryReader(Run run, int kinds, int task, int first, int tasks) throws IOException {
         this.run = run;
         this.kinds = kinds;
-        List<Integer> streams = new ArrayList<>();
+        this.task = task;
+        number = first + task;
+        List<Integer> mine = new ArrayList<>();
         for (int index = task; index < run.rows.length; index += tasks) {
-            if ((run.job.streams[index].kinds & kinds) != 0) {
-                streams.add(index);
+            if ((run.job.kinds[index] & kinds) != 0) {
+                mine.add(index);
             }
         }
-        indices = streams.stream().mapToInt(Integer::intValue).toArray();
+        indices = mine.stream().mapToInt(Integer::intValue).toArray();
+        streams = new Stream[indices.length];
+        for (int at = 0; at < indices.length; at++) {
+            streams[at] = run.job.stream(indices[at]);
+        }
         next = new int[indices.length];
-        beats = run.paced && indices.length > 0 ? run.job.streams[indices[0]] : null;
+        beats = run.paced && indices.length > 0 ? streams[0] : null;
+        boolean aligned = indices.length > 0 && run.alignment != null;
         // If bulk and synchronizing events have separate readers, the latter skip kind 0.
-        place = indices.length == 0 ? -1 : 2 * indices[0] + ((kinds & 1) == 0 ? 1 : 0);
+        place = aligned ? 2 * indices[0] + ((kinds & 1) == 0 ? 1 : 0) : -1;
         available = run.gate;
+    }
+
+    @Override
+    public void start() {
         int first = earliest();
-        if (first >= 0) {
-            run.alignment.reach(place, run.job.streams[indices[first]].ts[0]);
+        if (place >= 0 && first >= 0) {
+            run.alignment.reach(place, streams[first].ts[next[first]]);
         }
     }
 
     @Override
-    public void start() {}
-
-    @Override
-    public InputStatus pollNext(ReaderOutput<Event> output) {
+    public InputStatus pollNext(ReaderOutput<Event> output) throws IOException {
         if (!run.gate.isDone()) {
             return InputStatus.NOTHING_AVAILABLE;
         }
+        run.gate.join(); // Fails if the trial has ended before.
+
         for (int turn = 0; turn < EVENTS_A_CALL; turn++) {
             int at = earliest();
             if (at < 0) {
                 if (place >= 0) {
                     run.alignment.done(place);
                 }
-                run.handedOver.add(handedOver);
+                run.sourceIsComplete(number, handedOver);
                 return InputStatus.END_OF_INPUT;
             }
-            Stream stream = run.job.streams[indices[at]];
+            Stream stream = streams[at];
             int row = next[at];
             if (run.paced) {
                 // Wait for events of another source's kinds, too: no watermark may precede them.
@@ -98,7 +115,9 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
                 if (stream.dueNs[row] > nowNs) {
                     return await(stream.dueNs[row], nowNs, output);
                 }
-            } else if (turn == 0 && run.alignment.tooFarAhead(place, stream.ts[row])) {
+            } else if (turn == 0
+                    && place >= 0
+                    && run.alignment.tooFarAhead(place, stream.ts[row])) {
                 // All events before the next one have been read, so operators may advance to there.
                 emitWatermark(stream.ts[row] - 1, output);
                 LockSupport.parkNanos(ALIGNMENT_WAIT_NS);
@@ -136,7 +155,7 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
         long ts = Long.MAX_VALUE;
         for (int at = 0; at < indices.length; at++) {
             if (next[at] < run.rows[indices[at]]) {
-                long candidate = run.job.streams[indices[at]].ts[next[at]];
+                long candidate = streams[at].ts[next[at]];
                 if (first < 0 || candidate < ts) {
                     first = at;
                     ts = candidate;
@@ -186,12 +205,23 @@ final class MemoryReader implements SourceReader<Event, MemorySource.NoSplit> {
     }
 
     @Override
-    public List<MemorySource.NoSplit> snapshotState(long checkpoint) {
-        return List.of();
+    public List<MemorySource.Share> snapshotState(long checkpoint) {
+        return List.of(new MemorySource.Share(task, next.clone(), beat, lastTs, handedOver));
     }
 
+    /** Resumes at a checkpoint; called before `start`, and only then. */
     @Override
-    public void addSplits(List<MemorySource.NoSplit> splits) {}
+    public void addSplits(List<MemorySource.Share> splits) {
+        for (MemorySource.Share share : splits) {
+            if (share.task() != task) {
+                throw new IllegalStateException("task " + task + " got the share of " + share.task());
+            }
+            System.arraycopy(share.next(), 0, next, 0, next.length);
+            beat = share.beat();
+            lastTs = share.lastTs();
+            handedOver = share.handedOver();
+        }
+    }
 
     @Override
     public void notifyNoMoreSplits() {}

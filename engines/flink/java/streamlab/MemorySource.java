@@ -1,5 +1,8 @@
 package streamlab;
 
+import java.io.IOException;
+import java.io.Serializable;
+import java.time.Duration;
 import java.util.List;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
@@ -18,25 +21,51 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
  * Reads the streams of the input from memory; task i modulo the number of tasks reads stream i. Only
  * events of some kinds are read.
  *
- * <p>The enumerator has no splits, since the assignment is fixed and recovery is not supported.
+ * <p>Each task has one split, its share of the streams, from its start: it reads them before the clock
+ * starts. The enumerator therefore assigns nothing; checkpoints hold the positions.
  */
-final class MemorySource implements Source<Event, MemorySource.NoSplit, Integer> {
-    private final int run;
+final class MemorySource implements Source<Event, MemorySource.Share, Integer> {
+    /**
+     * Average number of input events by which one source may be ahead on a cluster. Flink compares the
+     * sources 50 times a second, in which they must not run out of events.
+     */
+    private static final long MOST_EVENTS = 1 << 20;
+
+    private static final Duration COMPARE_EVERY = Duration.ofMillis(20);
+
+    private final Run.Id run;
     private final int kinds;
+    private final int first;
     private final int tasks;
 
-    private MemorySource(int run, int kinds, int tasks) {
+    private MemorySource(Run.Id run, int kinds, int first, int tasks) {
         this.run = run;
         this.kinds = kinds;
+        this.first = first;
         this.tasks = tasks;
     }
 
-    /** Adds a source of the events of some kinds (one bit each), with a number of tasks. */
+    /**
+     * Adds a source of the events of some kinds (one bit each), with a number of tasks; `first` is the
+     * number of its first task among those of all sources.
+     */
     static SingleOutputStreamOperator<Event> of(
-            StreamExecutionEnvironment env, int run, int kinds, int tasks, String name) {
+            StreamExecutionEnvironment env,
+            Job job,
+            Run.Id run,
+            int kinds,
+            int first,
+            int tasks,
+            String name) {
+        WatermarkStrategy<Event> strategy =
+                WatermarkStrategy.noWatermarks(); // The reader emits watermarks.
+        if (job.onCluster()) {
+            Duration ahead = Duration.ofMillis(job.timeOf(MOST_EVENTS));
+            strategy = strategy.withWatermarkAlignment("events", ahead, COMPARE_EVERY);
+        }
         return env.fromSource(
-                        new MemorySource(run, kinds, tasks),
-                        WatermarkStrategy.noWatermarks(), // The reader emits watermarks.
+                        new MemorySource(run, kinds, first, tasks),
+                        strategy,
                         name,
                         TypeInformation.of(Event.class))
                 .setParallelism(tasks);
@@ -48,57 +77,41 @@ final class MemorySource implements Source<Event, MemorySource.NoSplit, Integer>
     }
 
     @Override
-    public SourceReader<Event, NoSplit> createReader(SourceReaderContext context) {
-        return new MemoryReader(Run.of(run), kinds, context.getIndexOfSubtask(), tasks);
+    public SourceReader<Event, Share> createReader(SourceReaderContext context) throws IOException {
+        return new MemoryReader(Run.of(run), kinds, context.getIndexOfSubtask(), first, tasks);
     }
 
     @Override
-    public SplitEnumerator<NoSplit, Integer> createEnumerator(
-            SplitEnumeratorContext<NoSplit> context) {
+    public SplitEnumerator<Share, Integer> createEnumerator(SplitEnumeratorContext<Share> context) {
         return new NoEnumerator();
     }
 
     @Override
-    public SplitEnumerator<NoSplit, Integer> restoreEnumerator(
-            SplitEnumeratorContext<NoSplit> context, Integer checkpoint) {
+    public SplitEnumerator<Share, Integer> restoreEnumerator(
+            SplitEnumeratorContext<Share> context, Integer checkpoint) {
         return new NoEnumerator();
     }
 
     @Override
-    public SimpleVersionedSerializer<NoSplit> getSplitSerializer() {
-        return new Nothing<>();
+    public SimpleVersionedSerializer<Share> getSplitSerializer() {
+        return new Serializer<>();
     }
 
     @Override
     public SimpleVersionedSerializer<Integer> getEnumeratorCheckpointSerializer() {
-        return new Nothing<>();
+        return new Serializer<>();
     }
 
-    static final class NoSplit implements SourceSplit {
+    /** A task's share of the streams: the next row of each, and what has been handed over so far. */
+    record Share(int task, int[] next, int beat, long lastTs, long handedOver)
+            implements SourceSplit, Serializable {
         @Override
         public String splitId() {
-            return "none";
+            return "share-" + task;
         }
     }
 
-    private static final class Nothing<T> implements SimpleVersionedSerializer<T> {
-        @Override
-        public int getVersion() {
-            return 0;
-        }
-
-        @Override
-        public byte[] serialize(T none) {
-            return new byte[0];
-        }
-
-        @Override
-        public T deserialize(int version, byte[] bytes) {
-            throw new UnsupportedOperationException("recovery is not supported");
-        }
-    }
-
-    private static final class NoEnumerator implements SplitEnumerator<NoSplit, Integer> {
+    private static final class NoEnumerator implements SplitEnumerator<Share, Integer> {
         @Override
         public void start() {}
 
@@ -106,7 +119,7 @@ final class MemorySource implements Source<Event, MemorySource.NoSplit, Integer>
         public void handleSplitRequest(int task, String host) {}
 
         @Override
-        public void addSplitsBack(List<NoSplit> splits, int task) {}
+        public void addSplitsBack(List<Share> splits, int task) {}
 
         @Override
         public void addReader(int task) {}

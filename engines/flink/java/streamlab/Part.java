@@ -4,54 +4,102 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The rows of one task of a sink, in the order of arrival. */
+/** The rows of one task of a sink, in the order of arrival, in memory or in a file. */
 final class Part {
     /** Below half of G1's smallest region; larger objects are allocated separately. */
     private static final int CHUNK_BYTES = 1 << 18;
 
+    final int sink;
     private final int rowBytes;
+    /** Null: all rows stay in memory. */
+    private final FileChannel file;
     private final List<ByteBuffer> full = new ArrayList<>();
-    private ByteBuffer chunk;
+    private ByteBuffer chunk = newChunk();
 
-    Part(int rowBytes) {
+    /** Creates a part; `path` is that of its file, which may have rows, or null. */
+    Part(int sink, int rowBytes, Path path) throws IOException {
+        this.sink = sink;
         this.rowBytes = rowBytes;
-        chunk = newChunk();
+        file =
+                path == null
+                        ? null
+                        : FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+    }
+
+    /** Removes all rows after a number of bytes of the file; called before `next`. */
+    void truncate(long bytes) throws IOException {
+        if (file != null) {
+            file.truncate(bytes).position(bytes);
+        }
     }
 
     /** Returns where to write the next row. */
-    ByteBuffer next() {
+    ByteBuffer next() throws IOException {
         if (chunk.remaining() < rowBytes) {
-            full.add(chunk);
-            chunk = newChunk();
+            if (file != null) {
+                flush();
+            } else {
+                full.add(chunk);
+                chunk = newChunk();
+            }
         }
         return chunk;
     }
 
+    /** Writes the rows that are not in the file yet, and returns its size. */
+    long flush() throws IOException {
+        chunk.flip();
+        while (chunk.hasRemaining()) {
+            file.write(chunk);
+        }
+        chunk.clear();
+        return file.position();
+    }
+
+    /** Flushes, and returns the size of a file that is stored even if the machine fails. */
+    long store() throws IOException {
+        long size = flush();
+        file.force(false);
+        return size;
+    }
+
+    void close() throws IOException {
+        if (file != null) {
+            file.close();
+        }
+    }
+
+    boolean isInFile() {
+        return file != null;
+    }
+
     void write(Path path) throws IOException {
-        try (OutputStream file = Files.newOutputStream(path)) {
+        try (OutputStream to = Files.newOutputStream(path)) {
             for (ByteBuffer bytes : full) {
-                file.write(bytes.array(), 0, bytes.position());
+                to.write(bytes.array(), 0, bytes.position());
             }
-            file.write(chunk.array(), 0, chunk.position());
+            to.write(chunk.array(), 0, chunk.position());
         }
     }
 
     static void write(Path path, long[] values) throws IOException {
         ByteBuffer bytes = newChunk();
-        try (OutputStream file = Files.newOutputStream(path)) {
+        try (OutputStream to = Files.newOutputStream(path)) {
             for (long value : values) {
                 if (!bytes.hasRemaining()) {
-                    file.write(bytes.array(), 0, bytes.position());
+                    to.write(bytes.array(), 0, bytes.position());
                     bytes.clear();
                 }
                 bytes.putLong(value);
             }
-            file.write(bytes.array(), 0, bytes.position());
+            to.write(bytes.array(), 0, bytes.position());
         }
     }
 

@@ -24,23 +24,27 @@ final class Plans {
 
     private final StreamExecutionEnvironment env;
     private final Job job;
-    private final int run;
+    private final Run.Id run;
+    private int sourceTasks;
     private int sinkTasks;
 
-    private Plans(StreamExecutionEnvironment env, Job job, int run) {
+    /** The numbers of tasks of all sources and all sinks of a job. */
+    record Tasks(int sources, int sinks) {}
+
+    private Plans(StreamExecutionEnvironment env, Job job, Run.Id run) {
         this.env = env;
         this.job = job;
         this.run = run;
     }
 
-    /** Builds the job in `env` and returns the number of tasks of its sinks. */
-    static int build(StreamExecutionEnvironment env, Job job, int run) throws IOException {
+    /** Builds the job in `env` and returns the numbers of its tasks. */
+    static Tasks build(StreamExecutionEnvironment env, Job job, Run.Id run) throws IOException {
         if (job.variant.equals("generated")) {
             return Sql.build(env, job, run);
         }
         Plans plans = new Plans(env, job, run);
         plans.build();
-        return plans.sinkTasks;
+        return new Tasks(plans.sourceTasks, plans.sinkTasks);
     }
 
     private void build() throws RemoteException {
@@ -70,17 +74,23 @@ final class Plans {
     }
 
     private SingleOutputStreamOperator<Event> all() {
-        return MemorySource.of(env, run, ALL_KINDS, job.workers, "events");
+        return source(ALL_KINDS, job.workers, "events");
     }
 
     private SingleOutputStreamOperator<Event> bulk() {
-        return MemorySource.of(env, run, ONLY_BULK, job.workers, "bulk");
+        return source(ONLY_BULK, job.workers, "bulk");
     }
 
     private SingleOutputStreamOperator<Event> synchronizing() {
         // They are few: waiting for a full buffer would delay all other events.
-        return MemorySource.of(env, run, ONLY_SYNCHRONIZING, 1, "synchronizing")
+        return source(ONLY_SYNCHRONIZING, 1, "synchronizing")
                 .setBufferTimeout(Math.min(1, job.large("buffer_timeout_ms")));
+    }
+
+    private SingleOutputStreamOperator<Event> source(int kinds, int tasks, String name) {
+        int first = sourceTasks;
+        sourceTasks += tasks;
+        return MemorySource.of(env, job, run, kinds, first, tasks, name);
     }
 
     private SingleOutputStreamOperator<Answer> inOrder(
@@ -91,7 +101,7 @@ final class Plans {
     }
 
     private void collect(SingleOutputStreamOperator<Answer> answer) {
-        answer.sinkTo(new Collect<>(run, Answer.BYTES, Answer::put))
+        answer.sinkTo(new Collect<>(run, sinkTasks, Answer.BYTES, Answer::put))
                 .setParallelism(answer.getParallelism());
         sinkTasks += answer.getParallelism();
     }

@@ -1,24 +1,33 @@
 package streamlab;
 
 import java.io.IOException;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The state that all tasks of one Flink job share in this process: the input, the gate that stops
- * the sources until the clock starts, and the outputs and times.
+ * What the tasks of one Flink job share: the input, the gate that stops the sources until the clock
+ * starts, and the outputs and times.
  *
- * <p>Flink serializes jobs, so functions carry the number of a run and look it up here.
+ * <p>In the trial's own process all tasks share one object. On a cluster each task manager has an
+ * object of its own, which reads the input from the trial's folder, and the processes signal each
+ * other through files there. Flink serializes jobs, so functions carry the id and look the run up
+ * here; a cluster loads this class anew for each job.
  */
 final class Run {
-    private static final Map<Integer, Run> RUNS = new ConcurrentHashMap<>();
+    /** The folder is the job's; `number` counts the runs of the trial. */
+    record Id(String folder, int number, boolean warmUp) implements Serializable {}
+
+    private static final Map<Id, Run> RUNS = new ConcurrentHashMap<>();
+    private static final String GATE = "gate";
+    private static final int POLL_MS = 2;
 
     final Job job;
     /** Number of rows read from each stream. */
@@ -36,32 +45,106 @@ final class Run {
     /** When each event was handed over and finished, by stream and row; null at full speed. */
     final long[][] sentNs;
     final long[][] doneNs;
+    /** Null on a cluster, where Flink aligns the sources. */
     final Alignment alignment;
-    /** Events that sources have handed over; each source adds its count at its end. */
-    final LongAdder handedOver = new LongAdder();
-    private final List<Part> parts = new ArrayList<>();
-    private final Semaphore finished = new Semaphore(0);
 
-    Run(int number, Job job, boolean warmUp) {
+    /** The run's files. */
+    private final Path folder;
+    /** Null in the trial's own process. */
+    private final Marks marks;
+    private final Map<Integer, Part> parts = new ConcurrentHashMap<>();
+    /** Events that the tasks of sources have handed over, once they have ended. */
+    private final Map<Integer, Long> handedOver = new ConcurrentHashMap<>();
+    private final CompletableFuture<Void> allRows = new CompletableFuture<>();
+    private final Map<Integer, Boolean> completeParts = new ConcurrentHashMap<>();
+    private volatile Plans.Tasks tasks;
+
+    private Run(Id id, Job job) {
         this.job = job;
-        this.rows = job.rows(warmUp);
-        this.paced = job.offered && !warmUp;
-        this.sentNs = paced ? perEvent() : null;
-        this.doneNs = paced ? perEvent() : null;
-        this.alignment = new Alignment(job.streams, rows);
-        RUNS.put(number, this);
+        rows = job.rows(id.warmUp);
+        paced = job.offered && !id.warmUp;
+        sentNs = paced ? perEvent() : null;
+        doneNs = paced ? perEvent() : null;
+        folder = job.folder.resolve("run-" + id.number);
+        marks = job.onCluster() ? new Marks(folder) : null;
+        alignment = job.onCluster() ? null : new Alignment(job, rows);
     }
 
-    static Run of(int number) {
-        return RUNS.get(number);
+    /** Creates a run in the trial's process, and its folder. */
+    static Run create(Id id, Job job) throws IOException {
+        Run run = new Run(id, job);
+        Files.createDirectory(run.folder);
+        if (run.marks != null) {
+            run.marks.create(GATE);
+        }
+        RUNS.put(id, run);
+        return run;
     }
 
-    static void forget(int number) {
-        RUNS.remove(number);
+    static Run of(Id id) {
+        return RUNS.computeIfAbsent(id, Run::arrive);
     }
 
-    void start() {
+    /** Creates the object of a task manager, which waits for the gate. */
+    private static Run arrive(Id id) {
+        Path folder = Path.of(id.folder);
+        try {
+            if (!Files.exists(folder.resolve("job.properties"))) {
+                throw new IllegalStateException(
+                        "node " + hostName() + " does not see " + folder
+                                + "; set LAB_SHARED to a folder that all nodes see under one path");
+            }
+            Run run = new Run(id, new Job(folder));
+            Thread thread = new Thread(run::awaitGate, "gate");
+            thread.setDaemon(true);
+            thread.start();
+            return run;
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    private static String hostName() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException error) {
+            return error.getMessage();
+        }
+    }
+
+    private void awaitGate() {
+        try {
+            while (marks.get(GATE) == 0) {
+                Thread.sleep(POLL_MS);
+            }
+            gate.complete(null);
+        } catch (IOException | InterruptedException error) { // The trial has ended.
+            gate.completeExceptionally(error);
+        }
+    }
+
+    static void forget(Id id) {
+        RUNS.remove(id);
+    }
+
+    /** Prepares for the signals of all tasks; called before they are deployed. */
+    void expect(Plans.Tasks all) throws IOException {
+        tasks = all;
+        if (marks != null) {
+            for (int source = 0; source < all.sources(); source++) {
+                marks.create("source-" + source);
+            }
+            for (int sink = 0; sink < all.sinks(); sink++) {
+                marks.create("sink-" + sink);
+            }
+        }
+    }
+
+    void start() throws IOException {
         startNs = System.nanoTime();
+        if (marks != null) {
+            marks.set(GATE, 1);
+        }
         gate.complete(null);
     }
 
@@ -69,38 +152,75 @@ final class Run {
         return System.nanoTime() - startNs;
     }
 
-    /** Returns a new container for the rows of a sink's task; under a load each has its time of arrival. */
-    Part newPart(int rowBytes) {
-        Part part = new Part(rowBytes + (paced ? Long.BYTES : 0));
-        synchronized (parts) {
-            parts.add(part);
-        }
+    /** Returns a container for the rows of a sink's task; under a load each row has its time of arrival. */
+    Part newPart(int sink, int rowBytes) throws IOException {
+        boolean inFile = job.onCluster() || job.checkpointMs > 0;
+        Path path = inFile ? folder.resolve(sink + ".part") : null;
+        Part part = new Part(sink, rowBytes + (paced ? Long.BYTES : 0), path);
+        parts.put(sink, part);
         return part;
     }
 
-    void partIsComplete() {
-        finished.release();
-    }
-
-    /** Waits until `count` tasks of sinks have all their rows. */
-    void awaitParts(int count) throws InterruptedException {
-        finished.acquire(count);
-    }
-
-    /** Writes all rows, one file per task of a sink, and the times of a load. */
-    int write(Path folder) throws IOException {
-        synchronized (parts) {
-            for (int index = 0; index < parts.size(); index++) {
-                parts.get(index).write(folder.resolve(index + ".part"));
-            }
-            if (paced) {
-                for (int index = 0; index < rows.length; index++) {
-                    Part.write(folder.resolve(index + ".sent_ns"), sentNs[index]);
-                    Part.write(folder.resolve(index + ".done_ns"), doneNs[index]);
-                }
-            }
-            return parts.size();
+    /** Records that a task of a sink has all its rows. */
+    void partIsComplete(int sink) throws IOException {
+        if (marks != null) {
+            marks.set("sink-" + sink, 1);
+            return;
         }
+        completeParts.put(sink, true);
+        if (completeParts.size() == tasks.sinks()) {
+            allRows.complete(null);
+        }
+    }
+
+    /** Records that a task of a source has handed over all its events. */
+    void sourceIsComplete(int source, long events) throws IOException {
+        if (marks != null) {
+            marks.set("source-" + source, events);
+        } else {
+            handedOver.put(source, events);
+        }
+    }
+
+    /** Waits until all tasks of sinks have all their rows, or the job has ended. */
+    void awaitRows(CompletableFuture<?> end) throws Exception {
+        if (marks == null) {
+            CompletableFuture.anyOf(allRows, end).get();
+            return;
+        }
+        for (int sink = 0; sink < tasks.sinks(); sink++) {
+            while (marks.get("sink-" + sink) == 0 && !end.isDone()) {
+                Thread.sleep(POLL_MS);
+            }
+        }
+    }
+
+    /** Returns the number of events that sources have handed over, once all have ended. */
+    long events() throws IOException {
+        long sum = 0;
+        for (int source = 0; source < tasks.sources(); source++) {
+            sum += marks == null ? handedOver.getOrDefault(source, 0L) : marks.get("source-" + source);
+        }
+        return sum;
+    }
+
+    /** Writes all rows to the job's folder, one file per task of a sink, and the times of a load. */
+    int write() throws IOException {
+        for (int sink = 0; sink < tasks.sinks(); sink++) {
+            Path path = job.folder.resolve(sink + ".part");
+            if (Files.exists(folder.resolve(sink + ".part"))) {
+                Files.move(folder.resolve(sink + ".part"), path);
+            } else {
+                parts.get(sink).write(path);
+            }
+        }
+        if (paced) {
+            for (int index = 0; index < rows.length; index++) {
+                Part.write(job.folder.resolve(index + ".sent_ns"), sentNs[index]);
+                Part.write(job.folder.resolve(index + ".done_ns"), doneNs[index]);
+            }
+        }
+        return tasks.sinks();
     }
 
     private long[][] perEvent() {

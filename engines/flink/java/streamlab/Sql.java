@@ -31,8 +31,9 @@ final class Sql {
 
     private Sql() {}
 
-    /** Builds the job in `env` and returns the number of tasks of its sink. */
-    static int build(StreamExecutionEnvironment env, Job job, int run) throws IOException {
+    /** Builds the job in `env` and returns the numbers of its tasks. */
+    static Plans.Tasks build(StreamExecutionEnvironment env, Job job, Run.Id run)
+            throws IOException {
         StreamTableEnvironment tables = StreamTableEnvironment.create(env);
         tables.getConfig().set("table.local-time-zone", "UTC");
         // Local sums would be added in another order.
@@ -45,7 +46,7 @@ final class Sql {
                         .watermark("time_", "SOURCE_WATERMARK()")
                         .build();
         DataStream<RowData> events =
-                MemorySource.of(env, run, -1, 1, EVENTS)
+                MemorySource.of(env, job, run, -1, 0, 1, EVENTS)
                         .map(new ToRow(run))
                         .returns(InternalTypeInfo.of((RowType) eventType.getLogicalType()))
                         .setParallelism(1);
@@ -59,8 +60,8 @@ final class Sql {
         DataStream<RowData> rows = tables.toDataStream(answer, type.bridgedTo(RowData.class));
         int tasks = rows.getParallelism() > 0 ? rows.getParallelism() : job.workers;
         Numbers layout = new Numbers(type.getLogicalType().getChildren());
-        rows.sinkTo(new Collect<>(run, layout.bytes(), layout)).setParallelism(tasks);
-        return tasks;
+        rows.sinkTo(new Collect<>(run, 0, layout.bytes(), layout)).setParallelism(tasks);
+        return new Plans.Tasks(1, tasks);
     }
 
     private static DataType type(String type) {
@@ -84,19 +85,19 @@ final class Sql {
 
     /** Makes the row of an event; its columns are looked up in memory by stream and row. */
     private static final class ToRow implements MapFunction<Event, RowData> {
-        private final int run;
+        private final Run.Id run;
         private transient Run shared;
 
-        ToRow(int run) {
+        ToRow(Run.Id run) {
             this.run = run;
         }
 
         @Override
-        public RowData map(Event event) {
+        public RowData map(Event event) throws IOException {
             if (shared == null) {
                 shared = Run.of(run);
             }
-            Object[] columns = shared.job.streams[event.stream].columns;
+            Object[] columns = shared.job.stream(event.stream).columns;
             GenericRowData made = new GenericRowData(3 + columns.length);
             made.setField(0, event.ts);
             made.setField(1, (long) event.stream);

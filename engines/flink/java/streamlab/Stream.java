@@ -10,16 +10,13 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.function.IntFunction;
 
-/** A stream of the input as columns in memory; read before the clock starts, shared by all tasks. */
+/** A stream of the input as columns in memory, shared by all tasks of a process. */
 final class Stream {
     /** Elements read at a time. */
     private static final int PART = 1 << 20;
 
-    final int rows;
     /** The kind of all events if the stream has no tags. */
     final int firstKind;
-    /** The kinds that may occur, one bit each. */
-    final int kinds;
     /** Number of kinds in the alphabet: a tag is kind + alphabet x key. */
     final int alphabet;
     final long[] ts;
@@ -40,15 +37,8 @@ final class Stream {
     Stream(Path folder, int index, int alphabet, String kindsOf, List<Job.Column> table)
             throws IOException {
         this.alphabet = alphabet;
-        String[] numbers = kindsOf.split(",");
-        int mask = 0;
-        for (String kind : numbers) {
-            mask |= 1 << Integer.parseInt(kind);
-        }
-        kinds = mask;
-        firstKind = Integer.parseInt(numbers[0]);
+        firstKind = Integer.parseInt(kindsOf.split(",")[0]);
         ts = longs(folder, index, "ts");
-        rows = ts.length;
         tag = ints(folder, index, "tag");
         value = longs(folder, index, "value");
         listEnd = ints(folder, index, "list_end");

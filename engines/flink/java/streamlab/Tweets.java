@@ -1,5 +1,6 @@
 package streamlab;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
 import org.apache.flink.api.common.functions.AggregateFunction;
@@ -23,7 +24,7 @@ final class Tweets {
     private Tweets() {}
 
     static SingleOutputStreamOperator<Answer> windows(
-            DataStream<Event> tweets, Job job, int run, Keys keys, boolean longest) {
+            DataStream<Event> tweets, Job job, Run.Id run, Keys keys, boolean longest) {
         int distance = keys == Keys.PAIRS ? job.number("distance") : 0;
         boolean bag = !longest && job.text("counting").equals("bag");
         long until = job.large("until");
@@ -45,14 +46,14 @@ final class Tweets {
 
     /** Emits the keys of a tweet, as a set or a bag. Its items are looked up in memory by row. */
     private static final class Split implements FlatMapFunction<Event, Word> {
-        private final int run;
+        private final Run.Id run;
         private final Keys keys;
         private final int distance;
         private final boolean bag;
         private transient Run shared;
         private transient long[] items;
 
-        Split(int run, Keys keys, int distance, boolean bag) {
+        Split(Run.Id run, Keys keys, int distance, boolean bag) {
             this.run = run;
             this.keys = keys;
             this.distance = distance;
@@ -60,12 +61,12 @@ final class Tweets {
         }
 
         @Override
-        public void flatMap(Event tweet, Collector<Word> out) {
+        public void flatMap(Event tweet, Collector<Word> out) throws IOException {
             if (shared == null) {
                 shared = Run.of(run);
                 items = new long[64];
             }
-            Stream stream = shared.job.streams[tweet.stream];
+            Stream stream = shared.job.stream(tweet.stream);
             int begin = tweet.row == 0 ? 0 : stream.listEnd[tweet.row - 1];
             int end = stream.listEnd[tweet.row];
             int count = keys == Keys.ITEMS ? addItems(stream, begin, end) : addPairs(stream, begin, end);

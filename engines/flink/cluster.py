@@ -1,0 +1,83 @@
+"""Checks before a task starts that a session cluster can run it, and reports where it runs."""
+
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+from streamlab.engines import environment
+from streamlab.engines.clusters import Placement
+from streamlab.engines.errors import EngineError
+from streamlab.engines.flink.build import classes
+from streamlab.engines.flink.session import NO_MANAGER, host_of, read, worker_processes
+
+KIND = "flink session"
+
+
+def check(jobmanager: str, workers: int) -> None:
+    """Check that a cluster answers, has this machine's version of Flink, and has enough free slots.
+
+    Raises:
+        EngineError: with what is lacking, and the remedy.
+    """
+    reported = read(jobmanager, "config")
+    actual = reported.get("flink-version") if isinstance(reported, dict) else None
+    if actual is None:
+        raise EngineError(NO_MANAGER.format(jobmanager))
+    expected = environment.versions("flink", ("apache-flink-libraries",)).split()[-1]
+    if actual != expected:
+        raise EngineError(
+            f"the Flink cluster at {jobmanager} has version {actual}, and the lab runs {expected}; "
+            "install this version there"
+        )
+    nodes = read(jobmanager, "taskmanagers")["taskmanagers"]
+    slots = sum(node["slotsNumber"] for node in nodes)
+    free = sum(node["freeSlots"] for node in nodes)
+    jobs = [
+        job["name"]
+        for job in read(jobmanager, "jobs/overview")["jobs"]
+        if job["state"] not in ("FINISHED", "CANCELED", "FAILED")
+    ]
+    lack = lacking(slots, free, len(nodes), workers, jobs)
+    if lack is not None:
+        raise EngineError(f"the Flink cluster at {jobmanager} {lack}")
+
+
+def lacking(slots: int, free: int, nodes: int, workers: int, jobs: list[str]) -> str | None:
+    """Return what a cluster lacks to run a task, as a predicate with a remedy; None: nothing."""
+    if slots < workers:
+        return (
+            f"has {slots} slots on {nodes} task managers, and the task needs {workers}; "
+            "use fewer workers, or add some to the cluster"
+        )
+    if free < workers:
+        return (
+            f"has {free} of {slots} slots free, and the task needs {workers}: they belong to "
+            f"{', '.join(jobs) or 'another job'}; wait, or cancel it"
+        )
+    return None
+
+
+def placement(jobmanager: str, job: str) -> Placement:
+    """Return the nodes that have slots of a job."""
+    slots: Counter[str] = Counter()
+    ids = set()
+    for node in read(jobmanager, "taskmanagers")["taskmanagers"]:
+        details = read(jobmanager, f"taskmanagers/{node['id']}")
+        own = sum(slot["jobId"] == job for slot in details["allocatedSlots"])
+        if own:
+            slots[host_of(node)] += own
+            ids.add(str(node["id"]))
+    found = worker_processes(ids)
+    return Placement(
+        kind=KIND,
+        cores=tuple(sorted(slots.values(), reverse=True)),
+        processes=found if len(found) == len(ids) else (),
+    )
+
+
+def write_jar(path: Path) -> None:
+    """Write the lab's classes, which travel with each job."""
+    folder = classes(environment.folder("flink"))
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(folder.rglob("*.class")):
+            archive.write(file, str(file.relative_to(folder)))

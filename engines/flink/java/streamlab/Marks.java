@@ -1,0 +1,36 @@
+package streamlab;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+
+/**
+ * Numbers in files, by which processes that share only a folder signal each other.
+ *
+ * <p>A file exists, with 0, before its number is set in place. Network file systems show a new content to
+ * whoever opens the file after it was closed, but may hide a new file for seconds.
+ */
+final class Marks {
+    private final Path folder;
+
+    Marks(Path folder) {
+        this.folder = folder;
+    }
+
+    void create(String name) throws IOException {
+        Files.write(folder.resolve(name), new byte[Long.BYTES]);
+    }
+
+    void set(String name, long number) throws IOException {
+        try (FileChannel file = FileChannel.open(folder.resolve(name), StandardOpenOption.WRITE)) {
+            file.write(ByteBuffer.allocate(Long.BYTES).putLong(0, number));
+        }
+    }
+
+    long get(String name) throws IOException {
+        return ByteBuffer.wrap(Files.readAllBytes(folder.resolve(name))).getLong();
+    }
+}
