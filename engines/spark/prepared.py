@@ -19,11 +19,14 @@ from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import prefix
 from streamlab.engines.spark.generic.query import GenericQuery
 from streamlab.engines.spark.generic.segments import segments
+from streamlab.engines.spark.generic.task_reference import describe_task
+from streamlab.engines.spark.native.compiler import split_work
+from streamlab.engines.spark.native.query import NativeQuery
 from streamlab.engines.spark.operators.run import OperatorQuery
 from streamlab.engines.spark.pipelines.run import PipelineQuery
 from streamlab.engines.spark.query import SparkQuery, cache, check_memory
 from streamlab.engines.spark.streaming.open_loop import OpenLoop
-from streamlab.engines.spark.workloads import GENERIC, STREAMING, SparkOptions, forms
+from streamlab.engines.spark.workloads import GENERIC, NATIVE, STREAMING, SparkOptions, forms
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import spark_session, stop_spark
@@ -230,6 +233,18 @@ def _query(task: Task) -> SparkQuery:
             workers=task.workers,
             split=split,
         )
+    if task.variant == NATIVE:
+        reference = describe_task(workload, task.dataset, workers=task.workers)
+        work = split_work(program, reference)
+        native = NativeQuery(
+            workload=workload,
+            output=output,
+            form=f"{work.form}, {work.shares} task{'s' * (work.shares > 1)}",
+            workers=task.workers,
+            split=work,
+        )
+        native.check(task.dataset)
+        return native
     kind: type[SparkQuery] = DgsQuery
     if isinstance(program, Query):
         kind = OperatorQuery

@@ -69,6 +69,8 @@ FORMS = {
 }
 """Forms of DGS programs by variant, the default first; the others serve comparison."""
 GENERIC = ("generic-streaming", "generic-batch")
+NATIVE = "native"
+ANY_PROGRAM = (*GENERIC, NATIVE)
 """Variants that run any program; each has one form."""
 STREAMING = ("streaming", "generic-streaming")
 
@@ -78,8 +80,8 @@ MASTERS = ("spark://", "yarn", "k8s://")
 
 def forms(workload: str, variant: str) -> tuple[str, ...]:
     """Return the forms of a workload in a variant, the default first."""
-    if variant in GENERIC:
-        return ("generic",)
+    if variant in ANY_PROGRAM:
+        return (variant.split("-")[0],)
     return RELATIONS.get(workload) or FORMS[variant]
 
 
@@ -155,6 +157,7 @@ _PIP3 = {
     "cached": _RELATIONAL,
     "generic-streaming": _STATEFUL,
     "generic-batch": _holds("functions of groups are deterministic and have no side effects"),
+    "native": _holds("functions of tasks are deterministic and have no side effects"),
 }
 _SEQUENTIAL = (
     "one group holds the whole state, so reading and packing run in parallel and the stateful "
@@ -202,7 +205,7 @@ _BATCH = _holds("separators are broadcast; Spark assigns ranges of files to inst
 
 def properties(workload: str, variant: str) -> Mapping[str, Property]:
     """Return PIP1, PIP2 and PIP3 of a workload's query."""
-    if variant in GENERIC:
+    if variant in ANY_PROGRAM:
         return {"PIP1": _PIP1_GENERIC, "PIP2": _GENERIC, "PIP3": _PIP3[variant]}
     streams = variant == "streaming"
     if workload in _PIP2:

@@ -5,7 +5,7 @@ import pytest
 from streamlab.engines.conformance import CASES, Setting, run_case
 from streamlab.engines.conformance_load import LOAD_CASES, run_load_case
 from streamlab.engines.registry import engine
-from streamlab.engines.spark.workloads import FORMS, GENERIC, PROGRAMS
+from streamlab.engines.spark.workloads import ANY_PROGRAM, FORMS, GENERIC, PROGRAMS
 from streamlab.workloads.registry import workload
 
 BY_NAME = {case.name: case for case in CASES}
@@ -37,7 +37,7 @@ OF_OTHERS = [
 ]
 OF_ANY = [
     pytest.param(variant, name, case, marks=FULL)
-    for variant in GENERIC
+    for variant in ANY_PROGRAM
     for name in ("event_window", "nyse_hedge", "cart_abandonment", "sensor_interpolation")
     for case in BY_NAME
 ]
