@@ -13,6 +13,7 @@ import numpy as np
 
 from streamlab.engines.multicore.dataflow.run import DataflowOptions, DataflowRun
 from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.partial_states import PartialStates, separation_of
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.oplus import map_stage
 from streamlab.engines.multicore.oplus.map_kernel import TupleMap
@@ -22,13 +23,13 @@ from streamlab.engines.multicore.ordered.run import OrderedOptions, OrderedRun
 from streamlab.engines.multicore.run.core_run import CoreRun
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.engines.work_split import WorkSplit
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import (
     Alphabet,
     Columns,
     Dataflow,
     DGSProgram,
     Input,
-    ListColumn,
     Pipeline,
     Program,
     Query,
@@ -38,7 +39,7 @@ from streamlab.workloads.model.dataflow.plan import Deployment, is_stateless, sp
 from streamlab.workloads.model.dataflow.reference import first_marker
 from streamlab.workloads.model.dgs.dependence import independent_parts
 from streamlab.workloads.model.operators.key_buckets import hash_keys
-from streamlab.workloads.model.streams.stream import IntArray
+from streamlab.workloads.model.streams.stream import IntArray, take
 
 _SETTINGS = RunSettings(workers=1, batch=4096, measure=False)
 _RUNS: Mapping[type[Program], tuple[Any, Any]] = {
@@ -50,31 +51,31 @@ _RUNS: Mapping[type[Program], tuple[Any, Any]] = {
 """The run of each model, with its options."""
 
 
-def split_work(
-    program: Program, alphabet: Alphabet, *, until_ts: int | None, shares: int
-) -> WorkSplit:
+def split_work(program: Program, dataset: Dataset, *, shares: int, partials: bool) -> WorkSplit:
     """Split a program's work; see `SplitsWork`."""
-    whole = _Whole(shares=1, program=program, alphabet=alphabet, until_ts=until_ts)
+    alphabet = dataset.alphabet
+    whole = _Whole(shares=1, program=program, alphabet=alphabet, until_ts=dataset.until_ts)
     if isinstance(program, DGSProgram):
+        separation = separation_of(program, dataset) if partials else None
+        if separation is not None:
+            return PartialStates(program, dataset, separation, shares=shares)
         parts = independent_parts(program, alphabet)
         shares = min(shares, len(np.unique(parts)))
         return whole if shares == 1 else _ByTag(whole=whole, shares=shares, parts=parts)
     if isinstance(program, Query):
         if shares == 1 or map_stage.check_query(program) is not None:
             return whole
-        return _ByKey(
-            whole=whole, shares=shares, tuples=TupleMap(program.operators[0], bounds=True)
-        )
-    if isinstance(program, Dataflow):
-        deployed = split_at_partials(program)
-        if deployed is not None:
-            partials, rest = deployed
-            # Only the output of combining units falls apart by key; other keyed vertices may read other keys.
-            apart = all(u.vertex.is_source or is_stateless(u.vertex) for u in rest.units[2:])
-            keyed = rest.units[0].gives.key is not None
-            shares = shares if apart and keyed else 1
-            return _ByAggregate(whole=whole, shares=shares, partials=partials, rest=rest)
-    return whole
+        tuples = TupleMap(program.operators[0], bounds=True)
+        return _ByKey(whole=whole, shares=shares, tuples=tuples)
+    deployed = split_at_partials(program) if isinstance(program, Dataflow) and partials else None
+    if deployed is None:
+        return whole
+    aggregates, rest = deployed
+    # Only the output of combining units falls apart by key; other keyed vertices may read other keys.
+    apart = all(unit.vertex.is_source or is_stateless(unit.vertex) for unit in rest.units[2:])
+    keyed = rest.units[0].gives.key is not None
+    shares = shares if apart and keyed else 1
+    return _ByAggregate(whole=whole, shares=shares, partials=aggregates, rest=rest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +85,15 @@ class _Whole(WorkSplit):
     form = "whole"
     deals = False
 
+    shares: int
     program: Program
     alphabet: Alphabet
     until_ts: int | None
 
-    def deal(self, rows: Stream) -> Sequence[Stream]:
+    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         return (rows,)
 
-    def answer(self, streams: Sequence[Stream]) -> Columns:
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         run, options = _RUNS[type(self.program)]
         data = Input(alphabet=self.alphabet, streams=tuple(streams), until_ts=self.until_ts)
         return _answer(run(self.program, data, _SETTINGS, options()))
@@ -103,19 +105,20 @@ class _ByTag(WorkSplit):
 
     form = "events by key"
 
+    shares: int
     whole: _Whole
     parts: IntArray
 
-    def deal(self, rows: Stream) -> Sequence[Stream]:
+    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         if rows.tag is None:
             share = self.parts[rows.kinds[0]] % self.shares
             return [
-                rows if share == index else _take(rows, _NO_ROWS) for index in range(self.shares)
+                rows if share == index else take(rows, _NO_ROWS) for index in range(self.shares)
             ]
         return _apart(rows, self.parts[rows.tag] % self.shares, self.shares)
 
-    def answer(self, streams: Sequence[Stream]) -> Columns:
-        return self.whole.answer(streams)
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
+        return self.whole.answer(share, streams)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,17 +127,18 @@ class _ByKey(WorkSplit):
 
     form = "tuples by key"
 
+    shares: int
     whole: _Whole
     tuples: TupleMap
 
-    def deal(self, rows: Stream) -> Sequence[Stream]:
+    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         mapped = self.tuples.map(rows)
         return _apart(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
 
-    def answer(self, streams: Sequence[Stream]) -> Columns:
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         assert isinstance(self.whole.program, Query)
         query = replace(self.whole.program, operators=(self.tuples.aggregate,))
-        return replace(self.whole, program=query).answer(streams)
+        return replace(self.whole, program=query).answer(share, streams)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,11 +147,12 @@ class _ByAggregate(WorkSplit):
 
     form = "partial aggregates"
 
+    shares: int
     whole: _Whole
     partials: Deployment
     rest: Deployment
 
-    def deal(self, rows: Stream) -> Sequence[Stream]:
+    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         flow = self.whole.program
         assert isinstance(flow, Dataflow)
         sums = self.rest.units[0].gives
@@ -167,7 +172,7 @@ class _ByAggregate(WorkSplit):
             return (made,)
         return _apart(made, _share_of(columns[str(sums.key)], self.shares), self.shares)
 
-    def answer(self, streams: Sequence[Stream]) -> Columns:
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         ts = np.concatenate([stream.ts for stream in streams])
         order = np.argsort(ts, kind="stable")
         payload = {
@@ -201,16 +206,4 @@ def _share_of(keys: Any, shares: int) -> IntArray:
 
 def _apart(rows: Stream, share: IntArray, shares: int) -> list[Stream]:
     """Return the rows of each share, in their order."""
-    return [_take(rows, np.flatnonzero(share == index)) for index in range(shares)]
-
-
-def _take(stream: Stream, rows: IntArray) -> Stream:
-    return replace(
-        stream,
-        ts=stream.ts[rows],
-        tag=None if stream.tag is None else stream.tag[rows],
-        payload={
-            name: column.take(rows) if isinstance(column, ListColumn) else column[rows]
-            for name, column in stream.payload.items()
-        },
-    )
+    return [take(rows, np.flatnonzero(share == index)) for index in range(shares)]

@@ -19,14 +19,21 @@ from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import prefix
 from streamlab.engines.spark.generic.query import GenericQuery
 from streamlab.engines.spark.generic.segments import segments
-from streamlab.engines.spark.generic.task_reference import describe_task
 from streamlab.engines.spark.native.compiler import split_work
 from streamlab.engines.spark.native.query import NativeQuery
 from streamlab.engines.spark.operators.run import OperatorQuery
 from streamlab.engines.spark.pipelines.run import PipelineQuery
 from streamlab.engines.spark.query import SparkQuery, cache, check_memory
 from streamlab.engines.spark.streaming.open_loop import OpenLoop
-from streamlab.engines.spark.workloads import GENERIC, NATIVE, STREAMING, SparkOptions, forms
+from streamlab.engines.spark.workloads import (
+    BLOCKS,
+    GENERIC,
+    NATIVE,
+    STREAMING,
+    SparkOptions,
+    forms,
+)
+from streamlab.engines.work_split import NoPartialsError
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import spark_session, stop_spark
@@ -234,17 +241,7 @@ def _query(task: Task) -> SparkQuery:
             split=split,
         )
     if task.variant == NATIVE:
-        reference = describe_task(workload, task.dataset, workers=task.workers)
-        work = split_work(program, reference)
-        native = NativeQuery(
-            workload=workload,
-            output=output,
-            form=f"{work.form}, {work.shares} task{'s' * (work.shares > 1)}",
-            workers=task.workers,
-            split=work,
-        )
-        native.check(task.dataset)
-        return native
+        return _native_query(task, output)
     kind: type[SparkQuery] = DgsQuery
     if isinstance(program, Query):
         kind = OperatorQuery
@@ -252,3 +249,22 @@ def _query(task: Task) -> SparkQuery:
         kind = PipelineQuery
     form = str(task.options.get("form", forms(workload.name, task.variant)[0]))
     return kind(workload=workload, output=output, form=form, workers=task.workers)
+
+
+def _native_query(task: Task, output: tuple[tuple[str, str], ...]) -> NativeQuery:
+    """Return a query with partial states or aggregates, unless the program has none."""
+    workload, dataset = task.workload, task.dataset
+    for partials in (True, False)[task.options.get("form") == BLOCKS :]:
+        split = split_work(workload.program, dataset, workers=task.workers, partials=partials)
+        query = NativeQuery(
+            workload=workload,
+            output=output,
+            form=f"{split.form}, {split.shares} task{'s' * (split.shares > 1)}",
+            workers=task.workers,
+            split=split,
+            partials=partials,
+        )
+        with suppress(NoPartialsError):
+            query.check(dataset)
+            break
+    return query

@@ -69,9 +69,12 @@ FORMS = {
 }
 """Forms of DGS programs by variant, the default first; the others serve comparison."""
 GENERIC = ("generic-streaming", "generic-batch")
+"""Variants that run any program's functions in Python; each has one form."""
 NATIVE = "native"
 ANY_PROGRAM = (*GENERIC, NATIVE)
-"""Variants that run any program; each has one form."""
+"""Variants that run any program."""
+PARTIALS, BLOCKS = "partials", "blocks"
+"""Forms of variant native: partial states or aggregates where the program has them, or never."""
 STREAMING = ("streaming", "generic-streaming")
 
 MASTERS = ("spark://", "yarn", "k8s://")
@@ -80,8 +83,10 @@ MASTERS = ("spark://", "yarn", "k8s://")
 
 def forms(workload: str, variant: str) -> tuple[str, ...]:
     """Return the forms of a workload in a variant, the default first."""
-    if variant in ANY_PROGRAM:
-        return (variant.split("-")[0],)
+    if variant == NATIVE:
+        return (PARTIALS, BLOCKS)
+    if variant in GENERIC:
+        return ("generic",)
     return RELATIONS.get(workload) or FORMS[variant]
 
 
@@ -105,7 +110,9 @@ class SparkOptions:
 
     def __post_init__(self) -> None:
         names = dict.fromkeys(
-            form for forms in (*FORMS.values(), *RELATIONS.values()) for form in forms
+            form
+            for forms in (*FORMS.values(), *RELATIONS.values(), (PARTIALS, BLOCKS))
+            for form in forms
         )
         if self.form is not None and self.form not in names:
             raise ValueError(f"spark has no form {self.form!r}; it has {', '.join(names)}")

@@ -16,7 +16,7 @@ from streamlab.engines.spark.native.tasks import (
     NativeReference,
     answerer,
     dealer,
-    empty_rows,
+    first_rows,
     whole,
 )
 from streamlab.engines.spark.query import Part, SparkQuery
@@ -27,6 +27,10 @@ TASKS_A_WORKER = 2
 """Tasks that read files, a worker: as for other batch queries, two balance the load."""
 
 
+CHECKED_ROWS = 1 << 14
+"""Rows of each stream that the driver processes before the clock starts: enough for many separators, and small."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeQuery(SparkQuery):
     """A workload to run natively, with its work split."""
@@ -35,6 +39,7 @@ class NativeQuery(SparkQuery):
     conf: ClassVar[Mapping[str, str]] = {"spark.sql.execution.arrow.maxRecordsPerBatch": "16"}
 
     split: WorkSplit
+    partials: bool
 
     def parts(self, dataset: Dataset) -> tuple[Part, ...]:
         """Return none: tasks read the files themselves."""
@@ -69,20 +74,23 @@ class NativeQuery(SparkQuery):
         return answer.take(_by_time(answer["ts"].to_numpy(), share))
 
     def check(self, dataset: Dataset) -> None:
-        """Compile the program, and process an empty input, in this process.
+        """Compile the program, and process the first rows of an input, in this process.
 
         Raises:
+            NoPartialsError: partial states depend on earlier ones.
             UnsupportedError, EngineError: see `WorkSplit.answer`.
         """
-        rows = [empty_rows(stream) for stream in self._reference(dataset).streams]
-        dealt = [self.split.deal(stream)[0] for stream in rows]
-        self.split.answer(dealt)
+        streams = first_rows(self._reference(dataset).streams, CHECKED_ROWS)
+        shared = [streams[src] for src in self.split.shared]
+        dealt = [self.split.deal(src, rows, shared)[0] for src, rows in enumerate(streams)]
+        self.split.answer(0, dealt)
 
     def _reference(self, dataset: Dataset) -> NativeReference:
         return NativeReference(
             task=describe_task(self.workload, dataset, workers=self.workers),
             code=self.workload.code(),
-            streams=with_columns_read(dataset, self.workload.program).streams,
+            dataset=with_columns_read(dataset, self.workload.program),
+            partials=self.partials,
         )
 
 

@@ -16,8 +16,9 @@ from streamlab.engines.spark.native.compiler import split_work
 from streamlab.engines.spark.streaming.groups import labels
 from streamlab.engines.work_split import WorkSplit
 from streamlab.workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
-from streamlab.workloads.datasets.dataset import DatasetStream
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.model import Columns, ListColumn, Stream, column_type
+from streamlab.workloads.model.streams.stream import until
 
 BLOCK_ROWS = 1 << 18
 """Rows in a block: some megabytes, since Spark copies a block several times."""
@@ -52,19 +53,29 @@ class NativeReference:
     Attributes:
         task: the program, and how to find it.
         code: identifies the program's code, so that workers load a changed program again.
-        streams: the files, with the columns that the program reads.
+        dataset: the input, with the columns that the program reads.
+        partials: see `SplitsWork`.
     """
 
     task: TaskReference
     code: str
-    streams: tuple[DatasetStream, ...]
+    dataset: Dataset
+    partials: bool
+
+    @property
+    def streams(self) -> tuple[DatasetStream, ...]:
+        """The streams of the input."""
+        return self.dataset.streams
 
     def split(self) -> WorkSplit:
         """Return the program's work in shares; works in any process, and splits once in each."""
-        key = f"{self.code} {self.task}"
+        key = f"{self.code} {self.task} {self.dataset} {self.partials}"
         if key not in _SPLITS:
             _SPLITS.clear()
-            _SPLITS[key] = split_work(self.task.load(), self.task)
+            program, workers = self.task.load(), self.task.workers
+            _SPLITS[key] = split_work(
+                program, self.dataset, workers=workers, partials=self.partials
+            )
         return _SPLITS[key]
 
     def pieces(self) -> list[Piece]:
@@ -91,12 +102,13 @@ def dealer(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
     def deal(batches: Batches) -> Iterator[pa.RecordBatch]:
         split = reference.split()
         names = labels(split.shares)
+        shared = [_read_all(reference.streams, pieces, src) for src in split.shared]
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 piece = pieces[number]
                 stream = reference.streams[piece.src]
                 rows = _stream(stream, [_read(stream, piece)])
-                for name, dealt in zip(names, split.deal(rows), strict=True):
+                for name, dealt in zip(names, split.deal(piece.src, rows, shared), strict=True):
                     tag = {} if dealt.tag is None else {"tag": dealt.tag}
                     columns = {"ts": dealt.ts, **tag, **dealt.payload}
                     yield from _blocks(name, piece.src, piece.begin, columns)
@@ -126,11 +138,10 @@ def whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
 
     def answer(batches: Batches) -> Iterator[pa.RecordBatch]:
         for _ in batches:
-            streams = []
-            for src, stream in enumerate(reference.streams):
-                tables = [_read(stream, piece) for piece in pieces if piece.src == src]
-                streams.append(_stream(stream, tables) if tables else empty_rows(stream))
-            yield from _outputs(0, reference.split().answer(streams))
+            streams = [
+                _read_all(reference.streams, pieces, src) for src in range(len(reference.streams))
+            ]
+            yield from _outputs(0, reference.split().answer(0, streams))
 
     return answer
 
@@ -143,20 +154,37 @@ def empty_rows(stream: DatasetStream) -> Stream:
     )
 
 
+def first_rows(streams: Sequence[DatasetStream], rows: int) -> list[Stream]:
+    """Return at most the first `rows` rows of each stream, up to one event time."""
+    read = []
+    for src, stream in enumerate(streams):
+        piece = Piece(src, 0, 0, min(rows, stream.rows))
+        read.append(_stream(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
+    ends = [r.ts[-1] for r, s in zip(read, streams, strict=True) if rows < s.rows]
+    return [until(r, int(min(ends))) for r in read] if ends else read
+
+
 def _answer(
     reference: NativeReference, name: int, blocks: Sequence[tuple[int, int, int, pa.Buffer]]
 ) -> Columns:
     """Return the outputs of the share with a label, from its blocks: (src, begin, part, records)."""
     split = reference.split()
+    share = labels(split.shares).index(name)
     streams = []
     for src, stream in enumerate(reference.streams):
         own = sorted(block[1:] for block in blocks if block[0] == src)
         if own:
             streams.append(_stream(stream, [unpack(records) for _, _, records in own]))
         else:
-            share = labels(split.shares).index(name)
-            streams.append(split.deal(empty_rows(stream))[share])
-    return split.answer(streams)
+            nothing = [empty_rows(reference.streams[other]) for other in split.shared]
+            streams.append(split.deal(src, empty_rows(stream), nothing)[share])
+    return split.answer(share, streams)
+
+
+def _read_all(streams: Sequence[DatasetStream], pieces: Sequence[Piece], src: int) -> Stream:
+    """Return all rows of a stream."""
+    tables = [_read(streams[src], piece) for piece in pieces if piece.src == src]
+    return _stream(streams[src], tables) if tables else empty_rows(streams[src])
 
 
 def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
@@ -173,7 +201,8 @@ def _stream(stream: DatasetStream, tables: Sequence[pa.Table]) -> Stream:
     ts, tag = columns.pop("ts"), columns.pop("tag", None)
     assert not isinstance(ts, ListColumn)
     assert not isinstance(tag, ListColumn)
-    return Stream(name=stream.name, kinds=stream.kinds, ts=ts, tag=tag, payload=columns)
+    kinds = stream.kinds[:1] if tag is None else stream.kinds  # Partial states have no tags.
+    return Stream(name=stream.name, kinds=kinds, ts=ts, tag=tag, payload=columns)
 
 
 def _blocks(
