@@ -8,10 +8,10 @@ from streamlab.engines.protocol import Engine, Task, default_variant
 from streamlab.engines.registry import engine as find_engine
 from streamlab.engines.spark.generic.task_reference import unreachable
 from streamlab.engines.spark.layout import SQL_TYPES, time_span
-from streamlab.engines.spark.native.compiler import COMPILER
 from streamlab.engines.spark.operators.clock import out_of_range, timestamp_overflow
 from streamlab.engines.spark.workloads import (
     ANY_PROGRAM,
+    COMPILER,
     FORMS,
     LACKING,
     NATIVE,

@@ -70,7 +70,8 @@ FORMS = {
 """Forms of DGS programs by variant, the default first; the others serve comparison."""
 GENERIC = ("generic-streaming", "generic-batch")
 """Variants that run any program's functions in Python; each has one form."""
-NATIVE = "native"
+NATIVE, COMPILER = "native", "multicore"
+"""The variant that runs compiled code, and the engine that compiles it."""
 ANY_PROGRAM = (*GENERIC, NATIVE)
 """Variants that run any program."""
 PARTIALS, BLOCKS = "partials", "blocks"
