@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import prefix
 from streamlab.engines.spark.generic.query import GenericQuery
 from streamlab.engines.spark.generic.segments import segments
-from streamlab.engines.spark.native.compiler import split_work
 from streamlab.engines.spark.native.query import NativeQuery
 from streamlab.engines.spark.operators.run import OperatorQuery
 from streamlab.engines.spark.pipelines.run import PipelineQuery
@@ -252,19 +252,16 @@ def _query(task: Task) -> SparkQuery:
 
 
 def _native_query(task: Task, output: tuple[tuple[str, str], ...]) -> NativeQuery:
-    """Return a query with partial states or aggregates, unless the program has none."""
-    workload, dataset = task.workload, task.dataset
-    for partials in (True, False)[task.options.get("form") == BLOCKS :]:
-        split = split_work(workload.program, dataset, workers=task.workers, partials=partials)
-        query = NativeQuery(
-            workload=workload,
-            output=output,
-            form=f"{split.form}, {split.shares} task{'s' * (split.shares > 1)}",
-            workers=task.workers,
-            split=split,
-            partials=partials,
-        )
-        with suppress(NoPartialsError):
-            query.check(dataset)
-            break
-    return query
+    """Return a query with partial states or aggregates, or without if the program or the form has none."""
+    query = NativeQuery(
+        workload=task.workload, output=output, form="", workers=task.workers, partials=True
+    )
+    if task.options.get("form") == BLOCKS:
+        query = replace(query, partials=False)
+    try:
+        split = query.check(task.dataset)
+    except NoPartialsError:
+        query = replace(query, partials=False)
+        split = query.check(task.dataset)
+    form = f"{split.form}, {split.shares} task{'s' * (split.shares > 1)}"
+    return replace(query, form=form)

@@ -208,13 +208,18 @@ _GENERIC = _fails(
     "worker, since a Python call per key would cost more than the work in it; the program does "
     "not mention groups and the answer does not depend on them"
 )
+_NATIVE = _fails(
+    "the adapter deals keys, or independent parts of the alphabet, to one share per worker; the "
+    "program does not mention shares and the answer does not depend on them"
+)
 _BATCH = _holds("separators are broadcast; Spark assigns ranges of files to instances freely")
 
 
 def properties(workload: str, variant: str) -> Mapping[str, Property]:
     """Return PIP1, PIP2 and PIP3 of a workload's query."""
     if variant in ANY_PROGRAM:
-        return {"PIP1": _PIP1_GENERIC, "PIP2": _GENERIC, "PIP3": _PIP3[variant]}
+        spread = _NATIVE if variant == NATIVE else _GENERIC
+        return {"PIP1": _PIP1_GENERIC, "PIP2": spread, "PIP3": _PIP3[variant]}
     streams = variant == "streaming"
     if workload in _PIP2:
         partitioned = _PIP2[workload]

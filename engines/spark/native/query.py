@@ -1,7 +1,7 @@
 """Builds and runs a query whose tasks run compiled code on packed columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,12 +33,11 @@ CHECKED_ROWS = 1 << 14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeQuery(SparkQuery):
-    """A workload to run natively, with its work split."""
+    """A workload to run natively; `partials`: see `SplitsWork`."""
 
     # Few blocks a batch: an Arrow batch of binary values holds at most 2 GiB.
     conf: ClassVar[Mapping[str, str]] = {"spark.sql.execution.arrow.maxRecordsPerBatch": "16"}
 
-    split: WorkSplit
     partials: bool
 
     def parts(self, dataset: Dataset) -> tuple[Part, ...]:
@@ -51,13 +50,13 @@ class NativeQuery(SparkQuery):
         """Return the blocks of the answer."""
         reference = self._reference(dataset)
         pieces = reference.pieces()
-        session = SparkSession.active()
-        if not self.split.deals or not pieces:
+        session, split = SparkSession.active(), reference.split()
+        if not split.deals or not pieces:
             return session.range(0, 1, 1, 1).mapInArrow(whole(reference, pieces), BLOCK)
         tasks = min(len(pieces), TASKS_A_WORKER * self.workers)
         numbers = session.range(0, len(pieces), 1, tasks)
         dealt = numbers.mapInArrow(dealer(reference, pieces), BLOCK)
-        return dealt.repartition(self.split.shares, "share").mapInArrow(answerer(reference), BLOCK)
+        return dealt.repartition(split.shares, "share").mapInArrow(answerer(reference), BLOCK)
 
     def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
         """Load an output into the driver; shares are merged by event time."""
@@ -68,28 +67,32 @@ class NativeQuery(SparkQuery):
         if not tables:
             return schema.empty_table()
         answer = pa.concat_tables(tables)
-        if self.split.shares == 1:
-            return answer
         share = np.repeat(blocks["share"].to_numpy(), [len(table) for table in tables])
+        if share[0] == share[-1]:
+            return answer
         return answer.take(_by_time(answer["ts"].to_numpy(), share))
 
-    def check(self, dataset: Dataset) -> None:
-        """Compile the program, and process the first rows of an input, in this process.
+    def check(self, dataset: Dataset) -> WorkSplit:
+        """Compile the program, process the first rows of an input in this process, and return the split.
 
         Raises:
             NoPartialsError: partial states depend on earlier ones.
             UnsupportedError, EngineError: see `WorkSplit.answer`.
         """
-        streams = first_rows(self._reference(dataset).streams, CHECKED_ROWS)
-        shared = [streams[src] for src in self.split.shared]
-        dealt = [self.split.deal(src, rows, shared)[0] for src, rows in enumerate(streams)]
-        self.split.answer(0, dealt)
+        reference = self._reference(dataset)
+        split, streams = reference.split(), first_rows(reference.streams, CHECKED_ROWS)
+        shared = [streams[src] for src in split.shared]
+        dealt = [split.deal(src, rows, shared)[0] for src, rows in enumerate(streams)]
+        split.answer(0, dealt)
+        return split
 
     def _reference(self, dataset: Dataset) -> NativeReference:
+        dataset = with_columns_read(dataset, self.workload.program)
+        streams = tuple(replace(stream, heartbeats=()) for stream in dataset.streams)
         return NativeReference(
             task=describe_task(self.workload, dataset, workers=self.workers),
             code=self.workload.code(),
-            dataset=with_columns_read(dataset, self.workload.program),
+            dataset=replace(dataset, streams=streams),
             partials=self.partials,
         )
 

@@ -69,7 +69,8 @@ class NativeReference:
 
     def split(self) -> WorkSplit:
         """Return the program's work in shares; works in any process, and splits once in each."""
-        key = f"{self.code} {self.task} {self.dataset} {self.partials}"
+        files = [(str(stream.path), stream.rows) for stream in self.streams]
+        key = f"{self.code} {self.task} {files} {self.dataset.until_ts} {self.partials}"
         if key not in _SPLITS:
             _SPLITS.clear()
             program, workers = self.task.load(), self.task.workers
