@@ -7,12 +7,13 @@ import pytest
 
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineCrashError
+from streamlab.engines.small_dataset import SEED
 from streamlab.engines.spark.adapter import SparkEngine
+from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.registry import names, workload
 from tests.engines.clock import load_at_once
 from tests.engines.spark import programs
-from tests.engines.spark.runs import assert_right, spark_task
-from tests.engines.spark.test_spark_generic import OWN, of_tests, ticks
+from tests.engines.spark.runs import OWN, assert_right, of_tests, spark_task, ticks
 from tests.engines.tasks import run_task
 from tests.workloads.model import rides
 from tests.workloads.model.rides import by_pandas, rows_of, some_rides
@@ -36,6 +37,18 @@ def test_the_answer_is_the_oracles(name, spark, tmp_path):
     measured, outputs = assert_right(task)
     assert outputs
     assert FORMS.get(name, "") in measured.plan
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("options", "form"), [({}, "partial states, 1 task"), ({"form": "blocks"}, "whole, 1 task")]
+)
+def test_many_events_between_separators_are_dealt_as_partial_states(options, form, spark, tmp_path):
+    found = workload("event_window")
+    data = generate_input(found, found.params({"values_per_barrier": 5_000}), 60_000, SEED)
+    measured, outputs = assert_right(spark_task(found, data, tmp_path, variant="native", **options))
+    assert outputs
+    assert measured.plan == f"native, form {form}"
 
 
 @pytest.mark.spark
