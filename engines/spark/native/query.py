@@ -51,9 +51,9 @@ class NativeQuery(SparkQuery):
         reference = self._reference(dataset)
         pieces = reference.pieces()
         session, split = SparkSession.active(), reference.split()
-        if not split.deals or not pieces:
+        if not split.deals:
             return session.range(0, 1, 1, 1).mapInArrow(whole(reference, pieces), BLOCK)
-        tasks = min(len(pieces), TASKS_A_WORKER * self.workers)
+        tasks = max(1, min(len(pieces), TASKS_A_WORKER * self.workers))
         numbers = session.range(0, len(pieces), 1, tasks)
         dealt = numbers.mapInArrow(dealer(reference, pieces), BLOCK)
         return dealt.repartition(split.shares, "share").mapInArrow(answerer(reference), BLOCK)
