@@ -51,8 +51,12 @@ def _forget_edited() -> None:
     edited = [m for m, digest in list(_IMPORTED.items()) if _digest(str(m.__file__)) != digest]
     if not edited:
         return
-    for name, module in list(sys.modules.items()):
-        if module in _IMPORTED:
+    modules = list(sys.modules.items())
+    regular = {name for name, module in modules if module in _IMPORTED}
+    for name, module in modules:
+        # A namespace package without its parent package cannot be imported from.
+        namespace = getattr(module, "__file__", None) is None and name.partition(".")[0] in regular
+        if name in regular or namespace:
             del sys.modules[name]
             package, _, child = name.rpartition(".")
             if getattr(sys.modules.get(package), child, None) is module:

@@ -14,10 +14,13 @@ from streamlab.engines.multicore.layers.run import LAYERS
 from streamlab.engines.multicore.oplus.run import SN, SN_MAP, VSN
 from streamlab.engines.multicore.ordered.run import ORDERED
 from streamlab.engines.multicore.run.family import Family
+from streamlab.engines.multicore.work_split import split_work
 from streamlab.engines.options import OptionError, check_options, options_of
 from streamlab.engines.protocol import Prepared, Property, Task
+from streamlab.engines.work_split import WorkSplit
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.default_folders import cache_folder
-from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Query
+from streamlab.workloads.model import Dataflow, DGSProgram, Pipeline, Program, Query
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family for family in (DGS, VSN, SN, SN_MAP, *JOINS, ORDERED, LAYERS, DATAFLOW)
@@ -83,6 +86,12 @@ class MulticoreEngine(BaseEngine):
             EngineError: the program does not compile, or its plan is invalid.
         """
         return FAMILIES[task.variant].prepare(task)
+
+    def split_work(
+        self, program: Program, dataset: Dataset, *, shares: int, partials: bool
+    ) -> WorkSplit:
+        """Split a program's work into shares, each of which a task runs with one worker."""
+        return split_work(program, dataset, shares=shares, partials=partials)
 
 
 def _check_model(task: Task, family: Family) -> str | None:

@@ -1,7 +1,8 @@
 """Adapts Spark to the engine protocol: Structured Streaming, and batch queries."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
@@ -14,12 +15,14 @@ from streamlab.engines.spark.workloads import (
     GENERIC_BATCH,
     GENERIC_STREAMING,
     LACKING,
+    NATIVE,
     WORKLOADS,
     SparkOptions,
     properties,
     streaming_conditions,
 )
 from streamlab.workloads.datasets.session import spark_refusal
+from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model import DGSProgram, Pipeline, Query
 
 _SPARK = Variant(name="", summary="", options=SparkOptions, baseline=2, colour=1)
@@ -34,8 +37,8 @@ _WRITTEN = replace(
 class SparkEngine(BaseEngine):
     """Runs programs of all models on Spark, in local mode or on a cluster.
 
-    The first three variants run hand-written queries. The generic ones run any program, and are the default for
-    workloads without a query.
+    The first three variants run hand-written queries. The others run any program; generic-streaming is the default
+    for workloads without a query.
     """
 
     name = "spark"
@@ -78,6 +81,13 @@ class SparkEngine(BaseEngine):
             label="Spark batch, in Python",
             conditions=GENERIC_BATCH,
         ),
+        replace(
+            _SPARK,
+            name=NATIVE,
+            summary="any program as compiled code on columns, in tasks over the whole input",
+            label="Spark, compiled tasks",
+            conditions=BATCH,
+        ),
     )
 
     def unsupported(self, task: Task) -> str | None:
@@ -87,6 +97,10 @@ class SparkEngine(BaseEngine):
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return the platform-independence properties."""
         return properties(workload, variant)
+
+    def kept_folders(self) -> Sequence[Path]:
+        """Return the lab's cache folder, which stores compiled functions of programs."""
+        return (cache_folder(),)
 
     def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
         """Measure how many events/s the process that drops files can hand over, in small files.

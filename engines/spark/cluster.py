@@ -19,9 +19,10 @@ from streamlab.engines.clusters import Placement
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import Task
 from streamlab.engines.spark import node_probe
+from streamlab.engines.spark.native.compiler import COMPILER_ARCHIVE
 from streamlab.engines.spark.node_probe import NodeReport
 from streamlab.engines.spark.standalone import worker_processes
-from streamlab.engines.spark.workloads import MASTERS, SparkOptions
+from streamlab.engines.spark.workloads import COMPILER, MASTERS, NATIVE, SparkOptions
 from streamlab.workloads.default_folders import SHARED_VARIABLE
 from streamlab.workloads.references import file_of
 
@@ -35,6 +36,8 @@ _SCHEME = "spark://"
 _KINDS = dict(zip(MASTERS, ("spark standalone", "yarn", "kubernetes"), strict=True))
 _PACKAGES = ("numpy", "pandas", "pyarrow", "pyspark")
 """Packages that Python tasks need; the lab's own code travels with the task."""
+_COMPILER_PACKAGES = ("llvmlite", "msgspec", "numba")
+"""Packages that tasks of variant native need, too."""
 
 
 def settings_of(options: SparkOptions, master: str, workers: int) -> dict[str, str]:
@@ -173,9 +176,13 @@ def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
     """
     cores = _wait_for_executors(context, task.workers, master)
     context.addPyFile(str(_zip(task.scratch / "streamlab.zip")))
+    packages = list(_PACKAGES)
+    if task.variant == NATIVE:
+        context.addArchive(str(_compiler_zip(task.scratch / COMPILER_ARCHIVE)))
+        packages += _COMPILER_PACKAGES
     files = _files(task)
-    here = node_probe.versions_here(_PACKAGES)
-    for report in _reports(context, task.workers, files, master):
+    here = node_probe.versions_here(packages)
+    for report in _reports(context, task.workers, files, master, packages):
         differing = [
             f"{name} {version} (the driver has {here[name]})"
             for name, version in report.versions.items()
@@ -233,10 +240,14 @@ def _wait_for_executors(context: SparkContext, workers: int, master: str) -> tup
 
 
 def _reports(
-    context: SparkContext, workers: int, files: Sequence[tuple[str, int]], master: str
+    context: SparkContext,
+    workers: int,
+    files: Sequence[tuple[str, int]],
+    master: str,
+    packages: Sequence[str],
 ) -> list[NodeReport]:
     """Return a report of each core; all run at the same time, so that no node is left out."""
-    probe, packages = node_probe.inspect_node, _PACKAGES
+    probe = node_probe.inspect_node
 
     def inspect(rows: object) -> list[Mapping[str, Any]]:
         BarrierTaskContext.get().barrier()
@@ -293,6 +304,18 @@ def _zip(path: Path) -> Path:
                 archive.write(file, str(Path("streamlab", package, file.relative_to(folder))))
         for text in ("METADATA", "entry_points.txt"):
             archive.writestr(f"{name}/{text}", described.read_text(text) or "")
+    return path
+
+
+def _compiler_zip(path: Path) -> Path:
+    """Write the engine that compiles programs, with its extension module, as an archive that nodes unpack."""
+    folder = _folder(f"streamlab.engines.{COMPILER}")
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(folder.rglob("*.py")):
+            archive.write(file, str(file.relative_to(folder)))
+        core = find_spec(f"streamlab.engines.{COMPILER}._core")
+        assert core is not None and core.origin is not None
+        archive.write(core.origin, Path(core.origin).name)
     return path
 
 

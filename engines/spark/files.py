@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import IntArray
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
+from streamlab.workloads.model import Program, fields_read
 
 END = np.iinfo(np.int64).max
 """Event time of the heartbeat that closes a stream; above that of any event."""
@@ -35,6 +36,16 @@ def read_rows(stream: DatasetStream) -> pa.Table:
                 groups.append(file.read_row_group(index, columns=names))
                 rows += len(groups[-1])
     return pa.concat_tables([schema.empty_table(), *groups]).slice(0, stream.rows)
+
+
+def with_columns_read(dataset: Dataset, program: Program) -> Dataset:
+    """Return an input with only the columns that a program reads."""
+    names = {"ts", "tag", *fields_read(program)}
+    streams = (
+        replace(stream, columns=tuple(c for c in stream.columns if c[0] in names))
+        for stream in dataset.streams
+    )
+    return replace(dataset, streams=tuple(streams))
 
 
 def check_end(stream: DatasetStream) -> None:

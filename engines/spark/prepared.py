@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +20,20 @@ from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import prefix
 from streamlab.engines.spark.generic.query import GenericQuery
 from streamlab.engines.spark.generic.segments import segments
+from streamlab.engines.spark.native.query import NativeQuery
 from streamlab.engines.spark.operators.run import OperatorQuery
 from streamlab.engines.spark.pipelines.run import PipelineQuery
 from streamlab.engines.spark.query import SparkQuery, cache, check_memory
 from streamlab.engines.spark.streaming.open_loop import OpenLoop
-from streamlab.engines.spark.workloads import GENERIC, STREAMING, SparkOptions, forms
+from streamlab.engines.spark.workloads import (
+    BLOCKS,
+    GENERIC,
+    NATIVE,
+    STREAMING,
+    SparkOptions,
+    forms,
+)
+from streamlab.engines.work_split import NoPartialsError
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import spark_session, stop_spark
@@ -230,6 +240,8 @@ def _query(task: Task) -> SparkQuery:
             workers=task.workers,
             split=split,
         )
+    if task.variant == NATIVE:
+        return _native_query(task, output)
     kind: type[SparkQuery] = DgsQuery
     if isinstance(program, Query):
         kind = OperatorQuery
@@ -237,3 +249,19 @@ def _query(task: Task) -> SparkQuery:
         kind = PipelineQuery
     form = str(task.options.get("form", forms(workload.name, task.variant)[0]))
     return kind(workload=workload, output=output, form=form, workers=task.workers)
+
+
+def _native_query(task: Task, output: tuple[tuple[str, str], ...]) -> NativeQuery:
+    """Return a query with partial states or aggregates, or without if the program or the form has none."""
+    query = NativeQuery(
+        workload=task.workload, output=output, form="", workers=task.workers, partials=True
+    )
+    if task.options.get("form") == BLOCKS:
+        query = replace(query, partials=False)
+    try:
+        split = query.check(task.dataset)
+    except NoPartialsError:
+        query = replace(query, partials=False)
+        split = query.check(task.dataset)
+    form = f"{split.form}, {split.shares} task{'s' * (split.shares > 1)}"
+    return replace(query, form=form)

@@ -1,14 +1,20 @@
 """Explains why Spark cannot run a task."""
 
+from dataclasses import replace
+
+from streamlab.engines.errors import EngineError
 from streamlab.engines.options import OptionError, check_options
-from streamlab.engines.protocol import Engine, Task
+from streamlab.engines.protocol import Engine, Task, default_variant
+from streamlab.engines.registry import engine as find_engine
 from streamlab.engines.spark.generic.task_reference import unreachable
 from streamlab.engines.spark.layout import SQL_TYPES, time_span
 from streamlab.engines.spark.operators.clock import out_of_range, timestamp_overflow
 from streamlab.engines.spark.workloads import (
+    ANY_PROGRAM,
+    COMPILER,
     FORMS,
-    GENERIC,
     LACKING,
+    NATIVE,
     RELATIONS,
     WORKLOADS,
     forms,
@@ -36,7 +42,7 @@ bytes in a batch query."""
 
 PERSISTENCE_OFF = {"user_activity": {"persist": "none"}}
 """Parameters that stop a workload from storing results outside its answer, by workload."""
-_ANY = "variants generic-streaming and generic-batch run any program"
+_ANY = f"variants {', '.join(ANY_PROGRAM)} run any program"
 _NO_LOAD = (
     "spark streaming takes no load for {name}: the open loop needs acknowledgements from its "
     "stateful operator, which {operators} do not send; run it at full speed"
@@ -46,13 +52,15 @@ _NO_LOAD = (
 def refusal(engine: Engine, task: Task) -> str | None:
     """Return why a task cannot run, or None. Starts nothing."""
     name = task.workload.name
-    if task.variant not in GENERIC:
+    if task.variant not in ANY_PROGRAM:
         if name in LACKING:
             return f"spark has no query for {name}: {LACKING[name]}; {_ANY}"
         if name not in WORKLOADS:
             return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}; {_ANY}"
         if task.variant not in FORMS:
-            return f"spark has no variant {task.variant!r}; it has {', '.join((*FORMS, *GENERIC))}"
+            return (
+                f"spark has no variant {task.variant!r}; it has {', '.join((*FORMS, *ANY_PROGRAM))}"
+            )
     try:
         variants = {variant.name: variant for variant in engine.variants()}
         check_options(engine, variants[task.variant], task.options)
@@ -63,8 +71,8 @@ def refusal(engine: Engine, task: Task) -> str | None:
             "spark takes no load on a cluster: the order in which nodes see the files that arrive "
             "is not proven; run it at full speed, or in local mode"
         )
-    if task.variant in GENERIC:
-        return _refuse_generic(task)
+    if task.variant in ANY_PROGRAM:
+        return _refuse_any_program(task)
     available = forms(name, task.variant)
     form = task.options.get("form", available[0])
     if form not in available:
@@ -82,13 +90,14 @@ def refusal(engine: Engine, task: Task) -> str | None:
     return None
 
 
-def _refuse_generic(task: Task) -> str | None:
-    """Return why a generic variant cannot run a task, or None."""
+def _refuse_any_program(task: Task) -> str | None:
+    """Return why a variant for any program cannot run a task, or None."""
     if task.load is not None:
         return f"spark {task.variant} takes no load: it runs at full speed only"
-    if "form" in task.options:
-        return f"spark {task.variant} has no forms; remove the option form"
-    program = task.workload.program
+    available = forms(task.workload.name, task.variant)
+    if "form" in task.options and (len(available) == 1 or task.options["form"] not in available):
+        known = f"only the forms {', '.join(available)}" if len(available) > 1 else "no forms"
+        return f"spark {task.variant} has {known}; remove the option form"
     name = task.workload.name
     for param, off in PERSISTENCE_OFF.get(name, {}).items():
         if task.workload.query_params.get(param, off) != off:
@@ -96,6 +105,13 @@ def _refuse_generic(task: Task) -> str | None:
                 f"spark runs {name} in several processes, and each would recreate its result "
                 f"database; set query parameter {param}={off}"
             )
+    reason = _refuse_native(task) if task.variant == NATIVE else _refuse_generic(task)
+    return reason or unreachable(task.workload)
+
+
+def _refuse_generic(task: Task) -> str | None:
+    """Return why the operators in Python cannot run a task, or None."""
+    program = task.workload.program
     fields = fields_read(program)
     for stream in task.dataset.streams:
         for name, type_name in stream.columns:
@@ -115,7 +131,18 @@ def _refuse_generic(task: Task) -> str | None:
         reason = out_of_range(task.dataset, program)
         if reason is not None:
             return reason
-    return unreachable(task.workload)
+    return None
+
+
+def _refuse_native(task: Task) -> str | None:
+    """Return why the compiling engine cannot run a task, or None."""
+    try:
+        compiler = find_engine(COMPILER)
+    except EngineError as error:
+        return f"spark native needs the compiled core: {error}"
+    model = type(task.workload.program)
+    variant = default_variant(compiler.variants(), model).name
+    return compiler.unsupported(replace(task, variant=variant, workers=1, options={}))
 
 
 def _refuse_flow(flow: Dataflow, dataset: Dataset) -> str | None:

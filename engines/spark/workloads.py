@@ -69,7 +69,13 @@ FORMS = {
 }
 """Forms of DGS programs by variant, the default first; the others serve comparison."""
 GENERIC = ("generic-streaming", "generic-batch")
-"""Variants that run any program; each has one form."""
+"""Variants that run any program's functions in Python; each has one form."""
+NATIVE, COMPILER = "native", "multicore"
+"""The variant that runs compiled code, and the engine that compiles it."""
+ANY_PROGRAM = (*GENERIC, NATIVE)
+"""Variants that run any program."""
+PARTIALS, BLOCKS = "partials", "blocks"
+"""Forms of variant native: partial states or aggregates where the program has them, or never."""
 STREAMING = ("streaming", "generic-streaming")
 
 MASTERS = ("spark://", "yarn", "k8s://")
@@ -78,6 +84,8 @@ MASTERS = ("spark://", "yarn", "k8s://")
 
 def forms(workload: str, variant: str) -> tuple[str, ...]:
     """Return the forms of a workload in a variant, the default first."""
+    if variant == NATIVE:
+        return (PARTIALS, BLOCKS)
     if variant in GENERIC:
         return ("generic",)
     return RELATIONS.get(workload) or FORMS[variant]
@@ -103,7 +111,9 @@ class SparkOptions:
 
     def __post_init__(self) -> None:
         names = dict.fromkeys(
-            form for forms in (*FORMS.values(), *RELATIONS.values()) for form in forms
+            form
+            for forms in (*FORMS.values(), *RELATIONS.values(), (PARTIALS, BLOCKS))
+            for form in forms
         )
         if self.form is not None and self.form not in names:
             raise ValueError(f"spark has no form {self.form!r}; it has {', '.join(names)}")
@@ -155,6 +165,7 @@ _PIP3 = {
     "cached": _RELATIONAL,
     "generic-streaming": _STATEFUL,
     "generic-batch": _holds("functions of groups are deterministic and have no side effects"),
+    "native": _holds("functions of tasks are deterministic and have no side effects"),
 }
 _SEQUENTIAL = (
     "one group holds the whole state, so reading and packing run in parallel and the stateful "
@@ -197,13 +208,18 @@ _GENERIC = _fails(
     "worker, since a Python call per key would cost more than the work in it; the program does "
     "not mention groups and the answer does not depend on them"
 )
+_NATIVE = _fails(
+    "the adapter deals keys, or independent parts of the alphabet, to one share per worker; the "
+    "program does not mention shares and the answer does not depend on them"
+)
 _BATCH = _holds("separators are broadcast; Spark assigns ranges of files to instances freely")
 
 
 def properties(workload: str, variant: str) -> Mapping[str, Property]:
     """Return PIP1, PIP2 and PIP3 of a workload's query."""
-    if variant in GENERIC:
-        return {"PIP1": _PIP1_GENERIC, "PIP2": _GENERIC, "PIP3": _PIP3[variant]}
+    if variant in ANY_PROGRAM:
+        spread = _NATIVE if variant == NATIVE else _GENERIC
+        return {"PIP1": _PIP1_GENERIC, "PIP2": spread, "PIP3": _PIP3[variant]}
     streams = variant == "streaming"
     if workload in _PIP2:
         partitioned = _PIP2[workload]

@@ -21,6 +21,7 @@ from streamlab.engines.dataframe.adapter import DataframeEngine
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.registry import engine, names
 from streamlab.engines.small_dataset import write_dataset
+from streamlab.engines.spark.workloads import ANY_PROGRAM as SPARK_ANY_PROGRAM
 from streamlab.engines.spark.workloads import FORMS as SPARK_FORMS
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial
@@ -86,7 +87,7 @@ def test_every_variant_of_every_engine_is_in_this_suite():
     known = {name: {setting.variant} for name, setting in NATIVE.items()}
     known |= {"dataframe": {DATAFRAME.variant}, "spark": set(SPARK_FORMS)}
     known["multicore"] |= set(ELSEWHERE)
-    known["spark"] |= {"generic-streaming", "generic-batch"}
+    known["spark"] |= set(SPARK_ANY_PROGRAM)
     for name in set(known) - {"fake"}:
         assert {variant.name for variant in engine(name).variants()} == known[name]
 

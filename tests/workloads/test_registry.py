@@ -155,6 +155,20 @@ def test_a_helper_that_was_edited_is_loaded_again(
     assert workload(reference).name == "first"
 
 
+def test_a_folder_without_init_in_a_package_that_was_edited_is_found_again(tmp_path, monkeypatch):
+    (tmp_path / "parent" / "folder").mkdir(parents=True)
+    (tmp_path / "parent" / "__init__.py").write_text("")
+    for name in ("first", "second"):
+        (tmp_path / "parent" / "folder" / f"{name}.py").write_text(f"WORD = '{name}'\n")
+        path = user_file(tmp_path, f"{name}.py", more=f"from parent.folder.{name} import WORD\n")
+        path.write_text(path.read_text().replace("name='mine'", "name=WORD"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert workload("first.py").name == "first"
+    (tmp_path / "parent" / "__init__.py").write_text("EDITED = True\n")
+    assert workload("second.py").name == "second"
+
+
 BAD = {
     "no Python": ("def broken(:\n", ["cannot be loaded", "SyntaxError", "mine.py:1"]),
     "raises": ("\nraise RuntimeError('no data')\n", ["RuntimeError: no data", "mine.py:2"]),

@@ -18,6 +18,7 @@ from streamlab.workloads.model import Dataflow, Input, ListColumn
 from streamlab.workloads.model.dataflow.drawing import in_words
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.plan import (
+    Deployment,
     Part,
     Unit,
     deploy,
@@ -56,7 +57,10 @@ class DataflowOptions(CompiledOptions):
 
 
 class DataflowRun(CoreRun):
-    """Runs a typed dataflow graph once; a worker without a stream or a key is idle."""
+    """Runs a typed dataflow graph once; a worker without a stream or a key is idle.
+
+    `deployed` is the deployment of the graph, or of a part of it; None: that of the settings and options.
+    """
 
     SERVICE_KNOWN = False
 
@@ -66,12 +70,13 @@ class DataflowRun(CoreRun):
         data: Input,
         settings: RunSettings,
         options: DataflowOptions,
+        *,
+        deployed: Deployment | None = None,
     ) -> None:
-        super().__init__(flow.output, settings)
         reason = check_flow(flow, data)
         if reason is not None:
             raise UnsupportedError(reason)
-        self._deployed = deploy(
+        self._deployed = deployed or deploy(
             flow,
             settings.workers,
             streams=streams_of(flow, (stream.kinds for stream in data.streams)),
@@ -79,6 +84,8 @@ class DataflowRun(CoreRun):
             sound=options.soundness != "none",
         )
         units = self._deployed.units
+        output = units[self._deployed.answers[-1]].gives.row
+        super().__init__(output, settings)
         self._kernels = [UnitKernels(unit, bounds=settings.bounds) for unit in units]
         self._unsound = None if self._deployed.sound else UNSOUND
         self._marker_period_ns = _marker_period_ns(flow, data, settings.load)
@@ -86,7 +93,7 @@ class DataflowRun(CoreRun):
         period = min(flow.markers, np.iinfo(np.int64).max)
         with setup_errors():
             self._core = _core.DataflowRun(
-                settings.for_core(flow.output),
+                settings.for_core(output),
                 first=first,
                 period=period,
                 count=count,
@@ -97,8 +104,8 @@ class DataflowRun(CoreRun):
                 self._add_unit(unit, kernels, gives=index in self._deployed.answers)
             for index, stream in enumerate(data.streams):
                 source = self._deployed.sources[stream.kinds[0]]
-                value = units[source].gives.value
-                fields = np.dtype([(name, value[name]) for name in (value.names or ())[1:]])
+                row = units[source].gives.row
+                fields = np.dtype([(name, row[name]) for name in (row.names or ())[1:]])
                 self._add_stream(index, stream, columns_of(stream, fields), source)
             self._core.start()
 

@@ -100,7 +100,7 @@ class Wiring:
             [
                 sum(
                     column.itemsize
-                    for column in (stream.ts, stream.tag, *_payload(stream, self._program))
+                    for column in (stream.ts, stream.tag, *payload_of(stream, self._program))
                     if column is not None
                 )
                 for stream in self._data.streams
@@ -146,7 +146,7 @@ class Wiring:
         crossings = self._add_crossings(shapes)
         for group, mailbox in zip(groups, mailboxes, strict=True):
             self._add_lanes(group, mailbox, crossings)
-        initial = self._initial_state()
+        initial = initial_state_of(self._program)
         for shape in shapes:
             trees, key_states = len(shape.keys), initial
             if states is not None:  # Fork joined states down the trees.
@@ -211,7 +211,7 @@ class Wiring:
             if len(self._phases) > 1:  # The core has the streams already.
                 self.core.own_stream(index, owner)
                 continue
-            payload = list(_payload(stream, self._program))
+            payload = list(payload_of(stream, self._program))
             heartbeats, *due = stream_times(index, stream, self._load)
             self.core.add_stream(stream.ts, stream.tag, payload, heartbeats, owner, *due)
 
@@ -336,21 +336,6 @@ class Wiring:
             across_kernels,
         )
 
-    def _initial_state(self) -> bytes:
-        """Return the initial state's bytes; `init` runs in plain Python, which detects overflow."""
-        first = self._program.states[0]
-        try:
-            record = initial_state(self._program)
-            storage = np.zeros(1, dtype=first.dtype)
-            for field in first.dtype.names or ():
-                storage[field][0] = getattr(record, field)
-        except Exception as error:  # A user's function may raise anything.
-            reason = str(error) if isinstance(error, ProgramError) else repr(error)
-            raise EngineError(
-                f"program {self._program.name}: init raised: {reason}, in {place_of(error)}"
-            ) from error
-        return storage.tobytes()
-
 
 _Crossings = dict[tuple[str, int], int]
 """Crossings, or a mailbox's parts of them, by name of the `across` and group number."""
@@ -392,7 +377,23 @@ class _Group:
         return np.concatenate(trees), np.concatenate(leaves)
 
 
-def _payload(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.generic] | None]:
+def initial_state_of(program: DGSProgram) -> bytes:
+    """Return the bytes of a program's initial state; `init` runs in plain Python, which detects overflow."""
+    first = program.states[0]
+    try:
+        record = initial_state(program)
+        storage = np.zeros(1, dtype=first.dtype)
+        for field in first.dtype.names or ():
+            storage[field][0] = getattr(record, field)
+    except Exception as error:  # A user's function may raise anything.
+        reason = str(error) if isinstance(error, ProgramError) else repr(error)
+        raise EngineError(
+            f"program {program.name}: init raised: {reason}, in {place_of(error)}"
+        ) from error
+    return storage.tobytes()
+
+
+def payload_of(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.generic] | None]:
     """Yield a stream's columns of the fields of a program's events; None for missing ones."""
     for name in program.event.names or ():
         column, declared = stream.payload.get(name), program.event[name]

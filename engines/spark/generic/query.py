@@ -1,14 +1,14 @@
 """Builds and runs a generic query, in batch or in micro-batches."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from streamlab.engines.spark.files import END, check_end
+from streamlab.engines.spark.files import END, check_end, with_columns_read
 from streamlab.engines.spark.generic.segments import Segments
 from streamlab.engines.spark.generic.steps import PARCEL
 from streamlab.engines.spark.generic.tables import ROW, sort_by_place, unpack
@@ -16,7 +16,6 @@ from streamlab.engines.spark.generic.task_reference import describe_task
 from streamlab.engines.spark.generic.workers import SegmentProcessor, group_step, packer
 from streamlab.engines.spark.query import ROCKS_DB, Part, SparkQuery, scan
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.model import fields_read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +31,14 @@ class GenericQuery(SparkQuery):
     def parts(self, dataset: Dataset) -> tuple[Part, ...]:
         """Return the streams, with the columns that the program reads and row numbers."""
         parts = []
-        for src, stream in enumerate(self._read(dataset).streams):
+        for src, stream in enumerate(with_columns_read(dataset, self.workload.program).streams):
             check_end(stream)
             parts.append(Part(src=src, columns=(*stream.columns, (self.row, "int64"))))
         return tuple(parts)
 
     def scan(self, session: SparkSession, dataset: Dataset, part: Part) -> DataFrame:
         """Return the rows of a stream, with the columns that the program reads."""
-        return scan(session, self._read(dataset), part.src, self.row)
+        return scan(session, with_columns_read(dataset, self.workload.program), part.src, self.row)
 
     def closing(self, dataset: Dataset, table: pa.Table) -> dict[str, int]:
         """Return a heartbeat at `END`."""
@@ -73,12 +72,3 @@ class GenericQuery(SparkQuery):
         if not tables:
             return schema.empty_table()
         return sort_by_place(tables, self.split.segments[-1].places_out).select(schema.names)
-
-    def _read(self, dataset: Dataset) -> Dataset:
-        """Return an input with only the columns that the program reads."""
-        names = {"ts", "tag", *fields_read(self.workload.program)}
-        streams = (
-            replace(stream, columns=tuple(c for c in stream.columns if c[0] in names))
-            for stream in dataset.streams
-        )
-        return replace(dataset, streams=tuple(streams))

@@ -17,9 +17,38 @@ from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.model.reference import apply
 from streamlab.workloads.model.streams.records import Emitter
 from streamlab.workloads.model.streams.total_order import merge
+from streamlab.workloads.registry import workload
+from tests.engines.inputs import input_of
+from tests.engines.spark import programs
 from tests.engines.tasks import check_task, task_of
 
 VARIANTS = ("streaming", "batch")
+OWN = """
+from dataclasses import replace
+
+from streamlab.workloads.suite.keyed_counter import WORKLOAD as COUNTER
+
+SIGN = -1
+
+
+def update(s, e, out):
+    if e.kind == 0:
+        s.count += SIGN
+    else:
+        out.emit(e.ts, e.key, s.count)
+        s.count = 0
+
+
+def oracle(data):
+    found = COUNTER.oracle(data)
+    return {**found, "count": -found["count"]}
+
+
+first = replace(COUNTER.program.states[0], update=update)
+PROGRAM = replace(COUNTER.program, name="negated", states=(first, *COUNTER.program.states[1:]))
+WORKLOAD = replace(COUNTER, name="negated", program=PROGRAM, oracle=oracle, reference="")
+"""
+"""The text of a file with a workload of its own."""
 
 
 def spark_task(chosen, data, folder, *, variant="streaming", workers=2, **options):
@@ -123,3 +152,14 @@ def drawn_cuts(draw, data):
         sorted(draw.draw(st.lists(st.integers(0, len(s) + 1), min_size=2, max_size=2)))
         for s in data.streams
     ]
+
+
+def of_tests(attribute):
+    """Return a workload of programs.py."""
+    return workload(f"{programs.__file__}:{attribute}")
+
+
+def ticks(*fields):
+    """Return three events with these fields."""
+    payload = {name: np.arange(3).astype(of) for name, of in fields}
+    return input_of(("tick", "tock", "amount"), (0, np.arange(3), payload))

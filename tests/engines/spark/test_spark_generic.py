@@ -19,7 +19,14 @@ from tests.engines.clock import load_at_once
 from tests.engines.inputs import input_of
 from tests.engines.separate_environment import requires_environment
 from tests.engines.spark import programs
-from tests.engines.spark.runs import assert_right, micro_batch_options, spark_task
+from tests.engines.spark.runs import (
+    OWN,
+    assert_right,
+    micro_batch_options,
+    of_tests,
+    spark_task,
+    ticks,
+)
 from tests.engines.tasks import run_task
 from tests.workloads.model import rides
 from tests.workloads.model.rides import by_pandas, rows_of, some_rides
@@ -55,33 +62,6 @@ def test_the_answer_is_the_oracles_without_a_query_of_its_own(variant, name, spa
     assert measured.plan.startswith(f"{variant}, form generic, ")
 
 
-OWN = """
-from dataclasses import replace
-
-from streamlab.workloads.suite.keyed_counter import WORKLOAD as COUNTER
-
-SIGN = -1
-
-
-def update(s, e, out):
-    if e.kind == 0:
-        s.count += SIGN
-    else:
-        out.emit(e.ts, e.key, s.count)
-        s.count = 0
-
-
-def oracle(data):
-    found = COUNTER.oracle(data)
-    return {**found, "count": -found["count"]}
-
-
-first = replace(COUNTER.program.states[0], update=update)
-PROGRAM = replace(COUNTER.program, name="negated", states=(first, *COUNTER.program.states[1:]))
-WORKLOAD = replace(COUNTER, name="negated", program=PROGRAM, oracle=oracle, reference="")
-"""
-
-
 @pytest.fixture
 def own(tmp_path):
     """A workload in a file that nobody can import."""
@@ -105,22 +85,13 @@ def test_a_workload_that_nothing_is_written_for_is_run_as_any_program(own, tmp_p
     assert default_variant(variants, DGSProgram, "event_window").name == "streaming"
     assert default_variant(variants, Dataflow, "campaign_views").name == "generic-streaming"
     given = spark_task(own, ordinary_input(own), tmp_path)
-    assert "variants generic-streaming and generic-batch" in SparkEngine().unsupported(given)
+    assert "variants generic-streaming, generic-batch, native run" in SparkEngine().unsupported(
+        given
+    )
     generic = replace(given, variant="generic-streaming")
     assert SparkEngine().unsupported(generic) is None
     conditions = [v.conditions for v in variants if v.name in GENERIC]
     assert all("Python" in found.also_timed for found in conditions)
-
-
-def of_tests(attribute):
-    """Return a workload of programs.py."""
-    return workload(f"{programs.__file__}:{attribute}")
-
-
-def ticks(*fields):
-    """Return three events with these fields."""
-    payload = {name: np.arange(3).astype(of) for name, of in fields}
-    return input_of(("tick", "tock", "amount"), (0, np.arange(3), payload))
 
 
 @pytest.mark.spark

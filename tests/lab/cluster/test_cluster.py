@@ -74,13 +74,14 @@ def python_without(folder: Path, *lacking: str) -> Path:
 
 
 @pytest.mark.full
-def test_the_labs_code_travels_to_nodes_without_it(place, master, tmp_path):
+@pytest.mark.parametrize("variant", ["generic-batch", "native"])
+def test_the_labs_code_travels_to_nodes_without_it(variant, place, master, tmp_path):
     python = python_without(tmp_path / "bare", "_editable", "stream_lab", "streamlab")
     command = [python, "-c", "import streamlab"]
     missing = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
     assert b"ModuleNotFoundError" in missing.stderr
     option = ("--option", f"spark.python={python}")
-    engine = ("--engine", "spark/generic-batch")
+    engine = ("--engine", f"spark/{variant}")
     row = run_spark(place, master, *engine, *option, query="keyed_counter")
     assert (row.status, row.reason) == ("ok", None)
 

@@ -128,6 +128,65 @@ def deploy(
     )
 
 
+def split_at_partials(flow: Dataflow) -> tuple[Deployment, Deployment] | None:
+    """Return a graph as two deployments on one worker each; None: it has no such form.
+
+    The first reads any part of the streams and emits the aggregate of each key in each block, timed as the block's
+    marker. The second has a single source, of those aggregates, and emits the answer.
+    In such a graph, stateless operators read the streams and give all their output to one vertex, which has partial
+    aggregates. No stateless operator emits at markers.
+    """
+    stateless = {i for i, vertex in enumerate(flow.vertices) if is_stateless(vertex)}
+    if any(flow.vertices[i].operator.on_marker is not None for i in stateless):  # type: ignore[union-attr]  # OpStateless
+        return None
+    cut = min(set(range(len(flow.vertices))) - stateless - set(flow.sources), default=None)
+    if cut is None or not has_parts(flow.vertices[cut]):
+        return None
+    behind = {cut}
+    for index, vertex in enumerate(flow.vertices):
+        if behind.intersection(vertex.inputs):
+            behind.add(index)
+    ahead = set(range(len(flow.vertices))) - behind
+    if any(not behind.issuperset(flow.vertices[index].inputs) for index in behind - {cut}):
+        return None
+    return _partials(flow, cut, ahead), _rest(flow, cut, behind)
+
+
+def _partials(flow: Dataflow, cut: int, ahead: set[int]) -> Deployment:
+    """Return the vertices ahead of `cut`, and its partial units."""
+    builder = _Builder(1, partials=False, sound=True)
+    at: dict[int, tuple[int, ...]] = {}
+    for index in sorted(ahead):
+        vertex = flow.vertices[index]
+        inputs = tuple(unit for before in vertex.inputs for unit in at[before])
+        at[index] = (
+            builder.source(vertex, 1)
+            if vertex.is_source
+            else builder.stateless(vertex, flow.reads(index), inputs)
+        )
+    vertex = flow.vertices[cut]
+    inputs = tuple(unit for before in vertex.inputs for unit in at[before])
+    answers = builder.partial(vertex, flow.reads(cut), inputs)
+    return Deployment(flow=flow, workers=1, units=tuple(builder.units), answers=answers, sound=True)
+
+
+def _rest(flow: Dataflow, cut: int, behind: set[int]) -> Deployment:
+    """Return a source of partial aggregates, the combining unit of `cut`, and the vertices behind it."""
+    builder = _Builder(1, partials=False, sound=True)
+    vertex = flow.vertices[cut]
+    sums = aggregates(vertex)
+    source = builder.source(Vertex(name=f"{vertex.name} partial", type=sums), 1)
+    at = {cut: builder.combining(vertex, sums, source)}
+    for index in sorted(behind - {cut}):
+        vertex = flow.vertices[index]
+        inputs = tuple(unit for before in vertex.inputs for unit in at[before])
+        add = builder.stateless if is_stateless(vertex) else builder.keyed
+        at[index] = add(vertex, flow.reads(index), inputs)
+    return Deployment(
+        flow=flow, workers=1, units=tuple(builder.units), answers=at[max(behind)], sound=True
+    )
+
+
 def streams_of(flow: Dataflow | Query | Pipeline, kinds: Iterable[tuple[int, ...]]) -> list[int]:
     """Return the number of streams of each kind, given the kinds of each stream."""
     streams = list(kinds)
@@ -195,22 +254,40 @@ class _Builder:
         moving = replace(whole, route=Route.HASH if degree > 1 else Route.MERGED)
         if not self._partials or not has_parts(vertex):
             return self._add(moving)
-        sums = aggregates(vertex)
+        return self.combining(
+            vertex, aggregates(vertex), self.partial(vertex, reads, inputs), degree
+        )
+
+    def partial(self, vertex: Vertex, reads: TraceType, inputs: tuple[int, ...]) -> tuple[int, ...]:
         parts: list[int] = []
         for number, before in enumerate(inputs):
             parts += self._add(
-                replace(
-                    whole,
+                Unit(
                     name=_numbered(f"{vertex.name} partial", number),
+                    vertex=vertex,
                     part=Part.PARTIAL,
-                    gives=sums,
+                    reads=reads,
+                    gives=aggregates(vertex),
                     inputs=(before,),
                     degree=self.units[before].degree,
                 )
             )
-        name = f"{vertex.name} combining"
+        return tuple(parts)
+
+    def combining(
+        self, vertex: Vertex, sums: TraceType, parts: tuple[int, ...], degree: int = 1
+    ) -> tuple[int, ...]:
         return self._add(
-            replace(moving, name=name, part=Part.COMBINING, reads=sums, inputs=tuple(parts))
+            Unit(
+                name=f"{vertex.name} combining",
+                vertex=vertex,
+                part=Part.COMBINING,
+                reads=sums,
+                gives=vertex.type,
+                inputs=parts,
+                route=Route.HASH if degree > 1 else Route.MERGED,
+                degree=degree,
+            )
         )
 
     def _forwards(self, whole: Unit) -> bool:

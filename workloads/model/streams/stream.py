@@ -80,7 +80,16 @@ class Stream:
 
 def since(stream: Stream, begin: int) -> Stream:
     """Return the events of a stream from an event time on, without heartbeats."""
-    rows = np.arange(int(np.searchsorted(stream.ts, begin)), len(stream))
+    return take(stream, np.arange(int(np.searchsorted(stream.ts, begin)), len(stream)))
+
+
+def until(stream: Stream, end: int) -> Stream:
+    """Return the events of a stream before an event time, without heartbeats."""
+    return take(stream, np.arange(int(np.searchsorted(stream.ts, end))))
+
+
+def take(stream: Stream, rows: IntArray) -> Stream:
+    """Return some events of a stream, by ascending row, without heartbeats."""
     return Stream(
         name=stream.name,
         kinds=stream.kinds,

@@ -1,0 +1,209 @@
+"""Splits programs into shares for the tasks of another engine, each of which runs the core with one worker.
+
+A program whose events fall apart by key has a share for each task. Typed dataflow graphs deal partial aggregates.
+Any other program is one share: pipelines, whose answer is one sequence, among them.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from streamlab.engines.multicore.dataflow.run import DataflowOptions, DataflowRun
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.partial_states import PartialStates, separation_of
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.oplus import map_stage
+from streamlab.engines.multicore.oplus.map_kernel import TupleMap
+from streamlab.engines.multicore.oplus.options import OplusOptions
+from streamlab.engines.multicore.oplus.run import OplusRun
+from streamlab.engines.multicore.ordered.run import OrderedOptions, OrderedRun
+from streamlab.engines.multicore.run.core_run import CoreRun
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.engines.work_split import WorkSplit
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import (
+    Alphabet,
+    Columns,
+    Dataflow,
+    DGSProgram,
+    Input,
+    Pipeline,
+    Program,
+    Query,
+    Stream,
+)
+from streamlab.workloads.model.dataflow.plan import Deployment, is_stateless, split_at_partials
+from streamlab.workloads.model.dataflow.reference import first_marker
+from streamlab.workloads.model.dgs.dependence import independent_parts
+from streamlab.workloads.model.operators.key_buckets import hash_keys
+from streamlab.workloads.model.streams.stream import IntArray, take
+
+_SETTINGS = RunSettings(workers=1, batch=4096, measure=False)
+_RUNS: Mapping[type[Program], tuple[Any, Any]] = {
+    DGSProgram: (DgsRun, DgsOptions),
+    Query: (OplusRun, OplusOptions),
+    Pipeline: (OrderedRun, OrderedOptions),
+    Dataflow: (DataflowRun, DataflowOptions),
+}
+"""The run of each model, with its options."""
+
+
+def split_work(program: Program, dataset: Dataset, *, shares: int, partials: bool) -> WorkSplit:
+    """Split a program's work; see `SplitsWork`."""
+    alphabet = dataset.alphabet
+    whole = _Whole(shares=1, program=program, alphabet=alphabet, until_ts=dataset.until_ts)
+    if isinstance(program, DGSProgram):
+        separation = separation_of(program, dataset) if partials else None
+        if separation is not None:
+            return PartialStates(program, dataset, separation, shares=shares)
+        parts = independent_parts(program, alphabet)
+        shares = min(shares, len(np.unique(parts)))
+        return whole if shares == 1 else _ByTag(whole=whole, shares=shares, parts=parts)
+    if isinstance(program, Query):
+        if shares == 1 or map_stage.check_query(program) is not None:
+            return whole
+        tuples = TupleMap(program.operators[0], bounds=True)
+        return _ByKey(whole=whole, shares=shares, tuples=tuples)
+    deployed = split_at_partials(program) if isinstance(program, Dataflow) and partials else None
+    if deployed is None:
+        return whole
+    aggregates, rest = deployed
+    # Only the output of combining units falls apart by key; other keyed vertices may read other keys.
+    apart = all(unit.vertex.is_source or is_stateless(unit.vertex) for unit in rest.units[2:])
+    keyed = rest.units[0].gives.key is not None
+    shares = shares if apart and keyed else 1
+    return _ByAggregate(whole=whole, shares=shares, partials=aggregates, rest=rest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Whole(WorkSplit):
+    """The only share of a program."""
+
+    form = "whole"
+    deals = False
+
+    shares: int
+    program: Program
+    alphabet: Alphabet
+    until_ts: int | None
+
+    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+        return (rows,)
+
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
+        run, options = _RUNS[type(self.program)]
+        data = Input(alphabet=self.alphabet, streams=tuple(streams), until_ts=self.until_ts)
+        return _answer(run(self.program, data, _SETTINGS, options()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ByTag(WorkSplit):
+    """A DGS program in shares of independent tags; `parts` has the part of each tag."""
+
+    form = "events by key"
+
+    shares: int
+    whole: _Whole
+    parts: IntArray
+
+    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+        if rows.tag is None:
+            share = self.parts[rows.kinds[0]] % self.shares
+            return [
+                rows if share == index else take(rows, _NO_ROWS) for index in range(self.shares)
+            ]
+        return _apart(rows, self.parts[rows.tag] % self.shares, self.shares)
+
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
+        return self.whole.answer(share, streams)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ByKey(WorkSplit):
+    """A query of one operator O+ in shares of keys, which read a tuple for each key of each tuple."""
+
+    form = "tuples by key"
+
+    shares: int
+    whole: _Whole
+    tuples: TupleMap
+
+    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+        mapped = self.tuples.map(rows)
+        return _apart(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
+
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
+        assert isinstance(self.whole.program, Query)
+        query = replace(self.whole.program, operators=(self.tuples.aggregate,))
+        return replace(self.whole, program=query).answer(share, streams)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ByAggregate(WorkSplit):
+    """A typed dataflow graph in shares of keys, which read the partial aggregates of blocks."""
+
+    form = "partial aggregates"
+
+    shares: int
+    whole: _Whole
+    partials: Deployment
+    rest: Deployment
+
+    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+        flow = self.whole.program
+        assert isinstance(flow, Dataflow)
+        sums = self.rest.units[0].gives
+        if len(rows):
+            # The last block of these rows is complete for them at the next marker, if the input has that.
+            until_ts = first_marker(int(rows.ts[-1]), flow.markers) + 1
+            if self.whole.until_ts is not None:
+                until_ts = min(until_ts, self.whole.until_ts)
+            data = Input(alphabet=self.whole.alphabet, streams=(rows,), until_ts=until_ts)
+            columns = self._run(data, self.partials)
+        else:
+            columns = {name: np.zeros(0, sums.row[name]) for name in sums.row.names or ()}
+        # Aggregates come before the marker of their block.
+        ts = columns.pop("ts").astype(np.int64) - 1
+        made = Stream(name=rows.name, kinds=(0,), ts=ts, payload=columns)
+        if self.shares == 1:
+            return (made,)
+        return _apart(made, _share_of(columns[str(sums.key)], self.shares), self.shares)
+
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
+        ts = np.concatenate([stream.ts for stream in streams])
+        order = np.argsort(ts, kind="stable")
+        payload = {
+            name: np.concatenate([stream.payload[name] for stream in streams])[order]
+            for name in streams[0].payload
+        }
+        merged = Stream(name="partials", kinds=(0,), ts=ts[order], payload=payload)
+        until_ts = self.whole.until_ts
+        data = Input(alphabet=self.whole.alphabet, streams=(merged,), until_ts=until_ts)
+        return self._run(data, self.rest)
+
+    def _run(self, data: Input, deployed: Deployment) -> Columns:
+        flow, options = self.whole.program, DataflowOptions()
+        assert isinstance(flow, Dataflow)
+        return _answer(DataflowRun(flow, data, _SETTINGS, options, deployed=deployed))
+
+
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+def _answer(run: CoreRun) -> Columns:
+    with closing(run):
+        run.run()
+        return run.answer()
+
+
+def _share_of(keys: Any, shares: int) -> IntArray:
+    share: IntArray = (hash_keys(keys) % np.uint64(shares)).astype(np.int64)
+    return share
+
+
+def _apart(rows: Stream, share: IntArray, shares: int) -> list[Stream]:
+    """Return the rows of each share, in their order."""
+    return [take(rows, np.flatnonzero(share == index)) for index in range(shares)]

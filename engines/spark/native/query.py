@@ -1,0 +1,106 @@
+"""Builds and runs a query whose tasks run compiled code on packed columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from streamlab.engines.spark.files import with_columns_read
+from streamlab.engines.spark.generic.tables import unpack
+from streamlab.engines.spark.generic.task_reference import describe_task
+from streamlab.engines.spark.native.tasks import (
+    BLOCK,
+    NativeReference,
+    answerer,
+    dealer,
+    first_rows,
+    whole,
+)
+from streamlab.engines.spark.query import Part, SparkQuery
+from streamlab.engines.work_split import WorkSplit
+from streamlab.workloads.datasets.dataset import Dataset
+
+TASKS_A_WORKER = 2
+"""Tasks that read files, a worker: as for other batch queries, two balance the load."""
+
+
+CHECKED_ROWS = 1 << 14
+"""Rows of each stream that the driver processes before the clock starts: enough for many separators, and small."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeQuery(SparkQuery):
+    """A workload to run natively; `partials`: see `SplitsWork`."""
+
+    # Few blocks a batch: an Arrow batch of binary values holds at most 2 GiB.
+    conf: ClassVar[Mapping[str, str]] = {"spark.sql.execution.arrow.maxRecordsPerBatch": "16"}
+
+    partials: bool
+
+    def parts(self, dataset: Dataset) -> tuple[Part, ...]:
+        """Return none: tasks read the files themselves."""
+        return ()
+
+    def relation(
+        self, frames: Sequence[tuple[Part, DataFrame]], dataset: Dataset, *, streaming: bool
+    ) -> DataFrame:
+        """Return the blocks of the answer."""
+        reference = self._reference(dataset)
+        pieces = reference.pieces()
+        session, split = SparkSession.active(), reference.split()
+        if not split.deals:
+            return session.range(0, 1, 1, 1).mapInArrow(whole(reference, pieces), BLOCK)
+        tasks = max(1, min(len(pieces), TASKS_A_WORKER * self.workers))
+        numbers = session.range(0, len(pieces), 1, tasks)
+        dealt = numbers.mapInArrow(dealer(reference, pieces), BLOCK)
+        return dealt.repartition(split.shares, "share").mapInArrow(answerer(reference), BLOCK)
+
+    def load(self, frame: DataFrame, *, streaming: bool) -> pa.Table:
+        """Load an output into the driver; shares are merged by event time."""
+        schema = self.schema()
+        blocks = frame.select("share", "part", "records").toArrow()
+        blocks = blocks.sort_by([("share", "ascending"), ("part", "ascending")])
+        tables = [unpack(records.as_buffer()) for records in blocks["records"]]
+        if not tables:
+            return schema.empty_table()
+        answer = pa.concat_tables(tables)
+        share = np.repeat(blocks["share"].to_numpy(), [len(table) for table in tables])
+        if share[0] == share[-1]:
+            return answer
+        return answer.take(_by_time(answer["ts"].to_numpy(), share))
+
+    def check(self, dataset: Dataset) -> WorkSplit:
+        """Compile the program, process the first rows of an input in this process, and return the split.
+
+        Raises:
+            NoPartialsError: partial states depend on earlier ones.
+            UnsupportedError, EngineError: see `WorkSplit.answer`.
+        """
+        reference = self._reference(dataset)
+        split, streams = reference.split(), first_rows(reference.streams, CHECKED_ROWS)
+        shared = [streams[src] for src in split.shared]
+        dealt = [split.deal(src, rows, shared)[0] for src, rows in enumerate(streams)]
+        split.answer(0, dealt)
+        return split
+
+    def _reference(self, dataset: Dataset) -> NativeReference:
+        dataset = with_columns_read(dataset, self.workload.program)
+        streams = tuple(replace(stream, heartbeats=()) for stream in dataset.streams)
+        return NativeReference(
+            task=describe_task(self.workload, dataset, workers=self.workers),
+            code=self.workload.code(),
+            dataset=replace(dataset, streams=streams),
+            partials=self.partials,
+        )
+
+
+def _by_time(ts: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return the order of rows by time, where a row that was late in its share stays late."""
+    time = ts.copy()
+    begins = np.flatnonzero(np.diff(share, prepend=-1))
+    for begin, end in zip(begins, [*begins[1:], len(time)], strict=True):
+        time[begin:end] = np.maximum.accumulate(time[begin:end])
+    return np.argsort(time, kind="stable")

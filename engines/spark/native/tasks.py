@@ -1,0 +1,220 @@
+"""Implements the functions that Spark's Python workers run: dealing rows of files to shares, and answering a share.
+
+Rows travel as blocks: the columns of some rows as bytes, which cost Spark one row.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from streamlab.engines.spark.generic.tables import pack, unpack
+from streamlab.engines.spark.generic.task_reference import TaskReference
+from streamlab.engines.spark.native.compiler import split_work
+from streamlab.engines.spark.streaming.groups import labels
+from streamlab.engines.work_split import WorkSplit
+from streamlab.workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
+from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
+from streamlab.workloads.model import Columns, ListColumn, Stream, column_type
+from streamlab.workloads.model.streams.stream import until
+
+BLOCK_ROWS = 1 << 18
+"""Rows in a block: some megabytes, since Spark copies a block several times."""
+BLOCK = "share int, src int, begin long, part int, records binary"
+"""The schema of blocks: rows of stream `src` for a share, which come from the rows of the file from `begin` on."""
+_SCHEMA = pa.schema(
+    [
+        ("share", pa.int32()),
+        ("src", pa.int32()),
+        ("begin", pa.int64()),
+        ("part", pa.int32()),
+        ("records", pa.binary()),
+    ]
+)
+Batches = Iterable[pa.RecordBatch]
+Task = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+
+class Piece(NamedTuple):
+    """Rows of a stream: `rows` of a row group of its file, from row `begin` of the file on."""
+
+    src: int
+    group: int
+    begin: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeReference:
+    """Describes a task to workers.
+
+    Attributes:
+        task: the program, and how to find it.
+        code: identifies the program's code, so that workers load a changed program again.
+        dataset: the input, with the columns that the program reads.
+        partials: see `SplitsWork`.
+    """
+
+    task: TaskReference
+    code: str
+    dataset: Dataset
+    partials: bool
+
+    @property
+    def streams(self) -> tuple[DatasetStream, ...]:
+        """The streams of the input."""
+        return self.dataset.streams
+
+    def split(self) -> WorkSplit:
+        """Return the program's work in shares; works in any process, and splits once in each."""
+        files = [(str(stream.path), stream.rows) for stream in self.streams]
+        key = f"{self.code} {self.task} {files} {self.dataset.until_ts} {self.partials}"
+        if key not in _SPLITS:
+            _SPLITS.clear()
+            program, workers = self.task.load(), self.task.workers
+            _SPLITS[key] = split_work(
+                program, self.dataset, workers=workers, partials=self.partials
+            )
+        return _SPLITS[key]
+
+    def pieces(self) -> list[Piece]:
+        """Return the row groups of all files."""
+        pieces = []
+        for src, stream in enumerate(self.streams):
+            begin = 0
+            footer = pq.read_metadata(stream.path)
+            for group in range(footer.num_row_groups):
+                rows = min(footer.row_group(group).num_rows, stream.rows - begin)
+                if rows > 0:
+                    pieces.append(Piece(src, group, begin, rows))
+                    begin += rows
+        return pieces
+
+
+_SPLITS: dict[str, WorkSplit] = {}
+"""The latest split of this process: a split holds compiled functions."""
+
+
+def dealer(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
+    """Return the function that deals the pieces, given by number, to shares."""
+
+    def deal(batches: Batches) -> Iterator[pa.RecordBatch]:
+        split = reference.split()
+        names = labels(split.shares)
+        shared = [_read_all(reference.streams, pieces, src) for src in split.shared]
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                piece = pieces[number]
+                stream = reference.streams[piece.src]
+                rows = _stream(stream, [_read(stream, piece)])
+                for name, dealt in zip(names, split.deal(piece.src, rows, shared), strict=True):
+                    tag = {} if dealt.tag is None else {"tag": dealt.tag}
+                    columns = {"ts": dealt.ts, **tag, **dealt.payload}
+                    yield from _blocks(name, piece.src, piece.begin, columns)
+
+    return deal
+
+
+def answerer(reference: NativeReference) -> Task:
+    """Return the function that answers the shares of a partition, from their blocks."""
+
+    def answer(batches: Batches) -> Iterator[pa.RecordBatch]:
+        blocks: dict[int, list[tuple[int, int, int, pa.Buffer]]] = {}
+        for batch in batches:
+            share, src, begin, part = (batch.column(i).to_pylist() for i in range(4))
+            records = batch.column(4)
+            for row, name in enumerate(share):
+                place = src[row], begin[row], part[row]
+                blocks.setdefault(name, []).append((*place, records[row].as_buffer()))
+        for name in sorted(blocks):
+            yield from _outputs(name, _answer(reference, name, blocks.pop(name)))
+
+    return answer
+
+
+def whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
+    """Return the function that reads all pieces and answers the only share."""
+
+    def answer(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            streams = [
+                _read_all(reference.streams, pieces, src) for src in range(len(reference.streams))
+            ]
+            yield from _outputs(0, reference.split().answer(0, streams))
+
+    return answer
+
+
+def empty_rows(stream: DatasetStream) -> Stream:
+    """Return a stream's columns without rows."""
+    types = {name: column_type(type_) for name, type_ in stream.columns}
+    return _stream(
+        stream, [pa.schema([(n, arrow_type(t)) for n, t in types.items()]).empty_table()]
+    )
+
+
+def first_rows(streams: Sequence[DatasetStream], rows: int) -> list[Stream]:
+    """Return at most the first `rows` rows of each stream, up to one event time."""
+    read = []
+    for src, stream in enumerate(streams):
+        piece = Piece(src, 0, 0, min(rows, stream.rows))
+        read.append(_stream(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
+    ends = [r.ts[-1] for r, s in zip(read, streams, strict=True) if rows < s.rows]
+    return [until(r, int(min(ends))) for r in read] if ends else read
+
+
+def _answer(
+    reference: NativeReference, name: int, blocks: Sequence[tuple[int, int, int, pa.Buffer]]
+) -> Columns:
+    """Return the outputs of the share with a label, from its blocks: (src, begin, part, records)."""
+    split = reference.split()
+    share = labels(split.shares).index(name)
+    streams = []
+    for src, stream in enumerate(reference.streams):
+        own = sorted(block[1:] for block in blocks if block[0] == src)
+        if own:
+            streams.append(_stream(stream, [unpack(records) for _, _, records in own]))
+        else:
+            nothing = [empty_rows(reference.streams[other]) for other in split.shared]
+            streams.append(split.deal(src, empty_rows(stream), nothing)[share])
+    return split.answer(share, streams)
+
+
+def _read_all(streams: Sequence[DatasetStream], pieces: Sequence[Piece], src: int) -> Stream:
+    """Return all rows of a stream."""
+    tables = [_read(streams[src], piece) for piece in pieces if piece.src == src]
+    return _stream(streams[src], tables) if tables else empty_rows(streams[src])
+
+
+def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
+    names = [name for name, _ in stream.columns]
+    with pq.ParquetFile(stream.path) as file:
+        table = file.read_row_group(piece.group, columns=names, use_threads=False)
+    return table.select(names).slice(0, piece.rows)
+
+
+def _stream(stream: DatasetStream, tables: Sequence[pa.Table]) -> Stream:
+    """Return rows of a stream from tables, in their order."""
+    table = pa.concat_tables(tables)
+    columns = {name: column_of(table[name]) for name in table.column_names}
+    ts, tag = columns.pop("ts"), columns.pop("tag", None)
+    assert not isinstance(ts, ListColumn)
+    assert not isinstance(tag, ListColumn)
+    kinds = stream.kinds[:1] if tag is None else stream.kinds  # Partial states have no tags.
+    return Stream(name=stream.name, kinds=kinds, ts=ts, tag=tag, payload=columns)
+
+
+def _blocks(
+    name: int, src: int, begin: int, columns: Mapping[str, Column]
+) -> Iterator[pa.RecordBatch]:
+    """Yield columns as blocks of a share."""
+    table = pa.table({name: arrow_array(column) for name, column in columns.items()})
+    for part, first in enumerate(range(0, len(table), BLOCK_ROWS)):
+        row = (name, src, begin, part, pack(table.slice(first, BLOCK_ROWS)))
+        yield pa.RecordBatch.from_arrays([[value] for value in row], schema=_SCHEMA)
+
+
+def _outputs(name: int, columns: Columns) -> Iterator[pa.RecordBatch]:
+    return _blocks(name, 0, 0, columns)

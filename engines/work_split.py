@@ -1,0 +1,67 @@
+"""Lets an engine that distributes work use another engine's compiled programs in its tasks.
+
+A split divides a program's work in two steps without communication between the tasks of a step.
+`deal` turns rows of one stream into rows for each share; many tasks call it, each on its part of the input.
+`answer` processes all rows of one share, stream by stream in their order; a task calls it once for its share.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Protocol, runtime_checkable
+
+from streamlab.engines.errors import EngineError
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import Columns, Program, Stream
+
+
+class NoPartialsError(EngineError):
+    """A program's partial states depend on earlier states, so tasks cannot make them from their events alone."""
+
+
+class WorkSplit(ABC):
+    """A program's work, split into shares.
+
+    Attributes:
+        form: what a share consists of, for users.
+        deals: whether rows must pass through `deal`; False: the only share takes the streams as they are.
+        shares: number of shares, at least 1.
+        shared: streams of which each call of `deal` needs all rows.
+    """
+
+    form: ClassVar[str]
+    deals: ClassVar[bool] = True
+
+    shares: int
+    shared: tuple[int, ...] = ()
+
+    @abstractmethod
+    def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
+        """Return the rows for each share; `rows` are consecutive ones of stream `src`.
+
+        Raises:
+            EngineError: see `answer`.
+            NoPartialsError: split it without `partials`.
+        """
+
+    @abstractmethod
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
+        """Return the outputs of a share, in order; `streams` has its rows of each stream of the input.
+
+        Raises:
+            UnsupportedError: the engine cannot run the program on such streams.
+            EngineError: the program does not compile, or a function raises.
+        """
+
+
+@runtime_checkable
+class SplitsWork(Protocol):
+    """Extends `Engine` for engines whose compiled programs run in another engine's tasks."""
+
+    def split_work(
+        self, program: Program, dataset: Dataset, *, shares: int, partials: bool
+    ) -> WorkSplit:
+        """Split a program's work on an input, of which `until_ts` is set, into at most `shares` shares.
+
+        With `partials`, tasks deal partial states or aggregates where the program has them; else, or where there
+        would be too many, events.
+        """
