@@ -38,9 +38,10 @@ Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 
 class Piece(NamedTuple):
-    """Rows of a stream: `rows` of a row group of its file, from row `begin` of the file on."""
+    """Rows of a stream: `rows` of a row group of one of its files, from row `begin` of the stream on."""
 
     src: int
+    file: int
     group: int
     begin: int
     rows: int
@@ -69,7 +70,7 @@ class NativeReference:
 
     def split(self) -> WorkSplit:
         """Return the program's work in shares; works in any process, and splits once in each."""
-        files = [(str(stream.path), stream.rows) for stream in self.streams]
+        files = [([*map(str, stream.paths)], stream.rows) for stream in self.streams]
         key = f"{self.code} {self.task} {files} {self.dataset.until_ts} {self.partials}"
         if key not in _SPLITS:
             _SPLITS.clear()
@@ -84,12 +85,12 @@ class NativeReference:
         pieces = []
         for src, stream in enumerate(self.streams):
             begin = 0
-            footer = pq.read_metadata(stream.path)
-            for group in range(footer.num_row_groups):
-                rows = min(footer.row_group(group).num_rows, stream.rows - begin)
-                if rows > 0:
-                    pieces.append(Piece(src, group, begin, rows))
-                    begin += rows
+            for file, footer in enumerate(map(pq.read_metadata, stream.paths)):
+                for group in range(footer.num_row_groups):
+                    rows = min(footer.row_group(group).num_rows, stream.rows - begin)
+                    if rows > 0:
+                        pieces.append(Piece(src, file, group, begin, rows))
+                        begin += rows
         return pieces
 
 
@@ -156,12 +157,12 @@ def empty_rows(stream: DatasetStream) -> Stream:
 
 
 def first_rows(streams: Sequence[DatasetStream], rows: int) -> list[Stream]:
-    """Return at most the first `rows` rows of each stream, up to one event time."""
+    """Return at most the first `rows` rows of each stream, of its first row group, up to one event time."""
     read = []
     for src, stream in enumerate(streams):
-        piece = Piece(src, 0, 0, min(rows, stream.rows))
+        piece = Piece(src, 0, 0, 0, min(rows, stream.rows))
         read.append(_stream(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
-    ends = [r.ts[-1] for r, s in zip(read, streams, strict=True) if rows < s.rows]
+    ends = [r.ts[-1] for r, s in zip(read, streams, strict=True) if len(r) < s.rows]
     return [until(r, int(min(ends))) for r in read] if ends else read
 
 
@@ -190,7 +191,7 @@ def _read_all(streams: Sequence[DatasetStream], pieces: Sequence[Piece], src: in
 
 def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
     names = [name for name, _ in stream.columns]
-    with pq.ParquetFile(stream.path) as file:
+    with pq.ParquetFile(stream.paths[piece.file]) as file:
         table = file.read_row_group(piece.group, columns=names, use_threads=False)
     return table.select(names).slice(0, piece.rows)
 
