@@ -113,7 +113,7 @@ class Task:
             return None
         return (
             f"{self.workload.name} has windows of arrival time, and at full speed an engine decides when rows arrive; "
-            "offer a load: a table [[load]] in a matrix (docs/offered-load.md)"
+            "offer a load: --load rate_eps=10_000, or a table [[load]] in a matrix (docs/offered-load.md)"
         )
 
 

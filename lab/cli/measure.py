@@ -63,6 +63,13 @@ _master_option = click.option(
     metavar="[ENGINE.]K=V",
     help="An option of all engines, or of one.",
 )
+@click.option(
+    "--load",
+    "load",
+    multiple=True,
+    metavar="K=V",
+    help="Offer events at due times: a key of [[load]], such as rate_eps=10_000.",
+)
 @click.option("--demo", is_flag=True, help="Run the matrix that ships with the lab.")
 @click.option(
     "--real-data",

@@ -51,6 +51,7 @@ def run_arguments(reference: str, options: Mapping[str, Any]) -> RunArguments:
         seed=options["seed"],
         dataset=options["dataset"],
         query=_toml_values("--query", options["query"]),
+        load=_toml_values("--load", options["load"]),
     )
 
 

@@ -259,6 +259,9 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         for batch in (1, 64)
     ]
     assert dry(capsys, "event_window", "--engine", "reference", "--param", "streams=3")
+    assert dry(capsys, "event_window", "--engine", "multicore", "--load", "rate_eps=20_000") == [
+        "event_window/multicore/dgs/w1/b4096/constant-20k  x1"
+    ]
     assert [line.partition("/w1")[0] for line in dry(capsys, "event_window")] == [
         "event_window/reference/sequential",
         "event_window/multicore/dgs",
@@ -278,6 +281,7 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         (["wordcount", "--engine", "reference", "--batch", "0"], "batch is [0]; use whole"),
         (["wordcount", "--engine", "fake", "--query", "wa_ms"], "not of the form K=V"),
         (["wordcount", "--engine", "fake", "--query", "w=1", "--query", "w=2"], "w is given twice"),
+        (["wordcount", "--load", "rate=2"], "[[load]] 1, key rate (= 2) is unknown"),
         (["wordcount", "--engine", "none"], "no engine 'none'"),
         (
             ["wordcount", "--engine", "fake/none"],
