@@ -1,0 +1,141 @@
+"""Measures workloads on one machine and on clusters of one and two workers here, and what faults cost.
+
+    python -m benchmarks.clusters
+
+Clusters of Spark and Flink run beside each other; trials take turns. A worker has one core.
+Prints two tables in Markdown: median rates, and the lengths of runs with and without a fault.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import streamlab as lab
+from streamlab.results.schema import TrialRow
+from streamlab.results.store import read_run
+
+EVENTS = {
+    "keyed_counter": 8_000_000,
+    "event_window": 16_000_000,
+    "page_view_join": 4_000_000,
+    "wordcount": 200_000,
+}
+REPETITIONS = 3
+VARIANTS = (("multicore", ""), ("spark", "native"), ("spark", "batch"), ("flink", "automatic"))
+OPTIONS = {"spark": "master", "flink": "jobmanager"}
+FAULTED = "event_window"
+FAULT_EVENTS = 60_000_000
+KILL, CUT = "kill worker after 2 s", "cut network after 2 s for 5 s"
+FAULTS = (
+    ("spark", "batch", KILL, ""),
+    ("spark", "batch", CUT, ""),
+    ("spark", "native", KILL, ""),
+    ("spark", "streaming", KILL, ", micro_batches = 20"),
+    ("flink", "automatic", KILL, ", checkpoint_ms = 1000"),
+    ("flink", "automatic", CUT, ", checkpoint_ms = 1000"),
+)
+
+
+@contextmanager
+def cluster(engine: str, workers: int, network: str) -> Iterator[str]:
+    """Start a cluster and yield its address."""
+    command = [sys.executable, "-m", "streamlab", "cluster"]
+    words = ["--workers", str(workers), "--network", network, "--memory-mb", "2048"]
+    up = subprocess.run(
+        [*command, "up", "--engine", engine, *words], stdout=subprocess.PIPE, text=True, check=True
+    )
+    try:
+        yield up.stdout.strip()
+    finally:
+        subprocess.run([*command, "down", "--engine", engine], check=True)
+
+
+def engine_table(engine: str, variant: str, workers: int, more: str) -> str:
+    """Return an [[engine]] table of a matrix."""
+    variants = f'variants = ["{variant}"]\n' if variant else ""
+    return f'[[engine]]\nname = "{engine}"\n{variants}workers = [{workers}]\n{more}\n'
+
+
+def run(
+    name: str, events: Mapping[str, int], engines: list[str], repetitions: int
+) -> list[TrialRow]:
+    """Run a matrix and return its rows."""
+    text = f'[run]\nname = "{name}"\nrepetitions = {repetitions}\ntimeout_s = 900\n\n'
+    for workload, size in events.items():
+        text += f'[[workload]]\nname = "{workload}"\nevents = {size}\n\n'
+    with TemporaryDirectory(prefix="clusters-") as folder:
+        matrix = Path(folder) / "matrix.toml"
+        matrix.write_text(text + "\n".join(engines), encoding="utf-8")
+        return list(read_run(lab.run(matrix, quiet=True).path).rows)
+
+
+def rates(workers: int) -> dict[tuple[str, str], float | str]:
+    """Return the median rate of each workload on each engine, or the status of its trials."""
+    with ExitStack() as clusters:
+        addresses = {
+            name: clusters.enter_context(cluster(name, workers, "loopback")) for name in OPTIONS
+        }
+        engines = [
+            engine_table(
+                engine,
+                variant,
+                workers,
+                f'options = {{ {OPTIONS[engine]} = "{addresses[engine]}" }}'
+                if engine in OPTIONS
+                else "",
+            )
+            for engine, variant in VARIANTS
+        ]
+        rows = run(f"clusters-{workers}", EVENTS, engines, REPETITIONS)
+    found: dict[tuple[str, str], float | str] = {}
+    for workload in EVENTS:
+        for engine, variant in VARIANTS:
+            own = [r for r in rows if (r.workload, r.engine) == (workload, engine)]
+            own = [r for r in own if not variant or r.variant == variant]
+            measured = [r.throughput_eps for r in own if r.throughput_eps is not None]
+            name = f"{engine}/{variant}".rstrip("/")
+            found[workload, name] = median(measured) if measured else own[0].status
+    return found
+
+
+def print_rates() -> None:
+    """Print the median rates with one and two workers, and their ratio."""
+    one, two = rates(1), rates(2)
+    print("| workload | engine | 1 worker, events/s | 2 workers | ratio |\n|---|---|---|---|---|")
+    for key, first in one.items():
+        second = two[key]
+        if isinstance(first, float) and isinstance(second, float):
+            numbers = f"{first:,.0f} | {second:,.0f} | {second / first:.2f}"
+        else:
+            numbers = f"{first} | {second} |"
+        print(f"| {key[0]} | {key[1]} | {numbers} |")
+
+
+def print_faults() -> None:
+    """Print the length of runs with and without each fault, and the time to recover."""
+    print(
+        "| engine | fault | status | s without | s with | recovered after s |\n|---|---|---|---|---|---|"
+    )
+    for engine, variant, fault, more in FAULTS:
+        with cluster(engine, 2, "namespaces") as address:
+            options = f'options = {{ {OPTIONS[engine]} = "{address}"{more} }}\n'
+            tables = [
+                engine_table(engine, variant, 2, options),
+                engine_table(engine, variant, 2, f'{options}label = "fault"\nfault = "{fault}"\n'),
+            ]
+            rows = run("faults", {FAULTED: FAULT_EVENTS}, tables, 1)
+        whole, broken = sorted(rows, key=lambda row: row.fault is not None)
+        recovery = "" if broken.recovery_s is None else f"{broken.recovery_s:.1f}"
+        lengths = [f"{row.duration_s or 0:.1f}" for row in (whole, broken)]
+        print(
+            f"| {engine}/{variant} | {fault} | {broken.status} | {' | '.join(lengths)} | {recovery} |"
+        )
+
+
+if __name__ == "__main__":
+    print_rates()
+    print_faults()
