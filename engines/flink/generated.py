@@ -30,6 +30,7 @@ from streamlab.workloads.declarative.declaration import (
     Declaration,
     DeduplicateStep,
     Function,
+    JoinStep,
     SelectStep,
     TopStep,
     WindowStep,
@@ -146,6 +147,8 @@ def refuse(workload: Workload) -> str | None:
         return reason
     assert isinstance(workload.declaration, Declaration), "others are untranslatable"
     steps = workload.declaration.steps()
+    if isinstance(steps[0].step, JoinStep):
+        return f"cannot translate the join {steps[0].name}; run it on duckdb, polars or an engine for any program"
     if len({part.on_rows for part in steps}) > 1:
         names = ", ".join(part.name for part in steps)
         return (
@@ -451,12 +454,10 @@ class _Step:
         return [*views, self._view(f"SELECT {outputs}\nFROM {self._first(lasting, 'run_')}")]
 
     def _selected(self, step: SelectStep) -> str:
-        values = []
-        for name, text in step.columns.items():
-            plain = text.isidentifier() and text not in ("True", "False")
-            value = _quote(text) if plain else _column(self._expression(text))
-            values.append(value if value == _quote(name) else f"{value} AS {_quote(name)}")
-        return ", ".join(values)
+        values = [
+            (_column(self._expression(text)), _quote(name)) for name, text in step.columns.items()
+        ]
+        return ", ".join(text if text == name else f"{text} AS {name}" for text, name in values)
 
 
 def _begin(ts: str, advance: int) -> str:

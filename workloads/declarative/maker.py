@@ -21,6 +21,7 @@ from streamlab.workloads.declarative.declaration import (
     COUNT,
     LATE_BY,
     SESSION,
+    TIME,
     Aggregate,
     AlertStep,
     Column,
@@ -62,7 +63,6 @@ Where = str | Callable[[Any], Any]
 Decorator = Callable[[type], Workload]
 
 
-TS = Column(name="ts", dtype=INT, is_time=True)
 READ_LATE = ("window", "select", "late_rows")
 """The forms that take a table with late="keep", or its windows."""
 
@@ -523,7 +523,7 @@ class Maker:
     def _output(
         self, key: Key, first: Sequence[Column], then: Sequence[Column]
     ) -> tuple[Column, ...]:
-        output = (TS, *key.columns, *first, *then)
+        output = (TIME, *key.columns, *first, *then)
         names = [column.name for column in output]
         for name in names:
             if not is_field_name(name):
@@ -531,7 +531,7 @@ class Maker:
                     f"{self.place}: the output has a column {name!r}; {FIELD_NAMES}: rename it"
                 )
             if names.count(name) > 1:
-                taken = [c.name for c in (TS, *key.columns, *first)]
+                taken = [c.name for c in (TIME, *key.columns, *first)]
                 raise ModelError(
                     f"{self.place}: the output has a column {name!r}, which is there twice (besides the "
                     f"result it has {', '.join(taken)}); rename it"
@@ -551,6 +551,7 @@ class Maker:
         unique = {column.name: column for column in (*key.columns, *reads)}
         name = self.name or (None if class_name is None else _snake_case(class_name))
         name = name or name_of_file(self.file) or type(step).__name__
+        before = self.columns.declaration
         declaration = Declaration(
             name=name,
             step=step,
@@ -560,7 +561,8 @@ class Maker:
             output=output,
             user_functions=user_functions,
             unit=self.columns.unit,
-            before=self.columns.declaration,
+            flushes=self.at_end == FLUSH or (before is not None and before.flushes),
+            before=before,
         )
         return DeclaredStep(
             columns=self.columns,
