@@ -5,7 +5,7 @@ An engine of tables generates its query: the steps in the engine's folder, the e
 """
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,10 @@ from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
 from streamlab.engines.protocol import Variant
 from streamlab.workloads.declarative.declaration import (
     ASOF,
+    INNER,
     LEFT,
+    MATCHED,
+    OUTER,
     RIGHT,
     SLIDING,
     Aggregate,
@@ -236,6 +239,42 @@ def columns_before(declaration: Declaration) -> tuple[Column, ...]:
         return declaration.step.reads()
     before = declaration.before
     return declaration.reads if before is None else before.output[1:]
+
+
+def select_pairs(
+    step: JoinStep, dialect: Dialect, tables: str, bounds: str, more: Sequence[str] = ()
+) -> str:
+    """Return the SELECT of the pairs of rows of a join, in SQL.
+
+    It has the columns that the output needs (`left.price`), `matched` of outer and as-of joins, and `at_`: the time of
+    the output, or of OUTER a time in the step that ends then.
+
+    Args:
+        step: the join.
+        dialect: of SQL.
+        tables: the FROM, in which the rows are `l` and `r`.
+        bounds: the condition on the times of two rows.
+        more: further columns.
+    """
+    matched = "r.ts IS NOT NULL"
+    if step.how == ASOF and step.before is not None:
+        matched = f"l.ts - r.ts <= {step.before}"
+    columns = []
+    for column in step.reads():
+        side, _, name = column.name.partition(".")
+        value = f"{side[0]}.{dialect.column(name)}"
+        if side == RIGHT and step.how != INNER:
+            value = f"if({matched}, {value}, {dialect.number(column.missing)})"
+        columns.append(f"{value} AS {dialect.column(column.name)}")
+    at = "greatest(l.ts, r.ts)"
+    times = {INNER: f"{at} + 1", OUTER: f"if({matched}, {at}, l.ts + {step.after})", ASOF: "l.ts"}
+    columns.append(f"{times[step.how]} AS at_")
+    if step.how != INNER:
+        columns.append(f"coalesce({matched}, FALSE) AS {MATCHED}")
+    names = [dialect.column(key.name) for key in step.keys]
+    conditions = [*(f"l.{name} = r.{name}" for name in names), bounds]
+    select = ",\n    ".join([*columns, *more])
+    return f"SELECT {select}\nFROM {tables}\nON {' AND '.join(filter(None, conditions))}"
 
 
 def translate_expression(expression: str, part: Declaration, dialect: Dialect) -> Translated:

@@ -14,6 +14,7 @@ from streamlab.engines.declared_queries import (
     adds_in_order,
     nan_columns,
     order_of_windows,
+    select_pairs,
     translate_expression,
     value_of_aggregate,
 )
@@ -207,18 +208,17 @@ class _Step:
         limits = f"{_number(bins.smallest)}, {_number(float(aggregate.high))}"
         return f"middle_of_bin({at}, {limits}, {bins.steps})"
 
-    @property
-    def _closed(self) -> str:
-        """The condition that a time `end_` has passed."""
+    def _closed(self, end: str = "end_") -> str:
+        """Return the condition that a time has passed."""
         if self.flushes:
             return "TRUE"
         first = self.declaration.steps()[0]
         if not isinstance(first.step, JoinStep):
-            return f"end_ <= (SELECT max(ts) FROM {EVENTS})"
+            return f"{end} <= (SELECT max(ts) FROM {EVENTS})"
         # Rows of a join may be later than those of its tables.
         tables = [*SIDES, *(["step_1"] if self.declaration.before else [])]
         latest = ", ".join(f"(SELECT max(ts) FROM {table})" for table in tables)
-        return f"end_ <= greatest({latest})"
+        return f"{end} <= greatest({latest})"
 
     def _boundary(self, size: int, advance: int) -> str:
         """The right boundaries of the windows of a row."""
@@ -233,41 +233,22 @@ class _Step:
 
     def _join(self, step: JoinStep) -> str:
         """Return the pairs, then their times and values; an outer join has rows without a partner, too."""
-        bounds = f"r.ts BETWEEN l.ts - {step.before} AND l.ts + {step.after}"
-        matched, right = "r.ts IS NOT NULL", SIDES[1]
+        kind = {INNER: "JOIN", OUTER: "LEFT JOIN", ASOF: "ASOF LEFT JOIN"}[step.how]
+        right, bounds = SIDES[1], f"r.ts BETWEEN l.ts - {step.before} AND l.ts + {step.after}"
         if step.how == ASOF:
             bounds = "l.ts >= r.ts"
-            last = ", ".join([*(_quote(key.name) for key in step.keys), "ts"])
-            last = f"row_number() OVER (PARTITION BY {last} ORDER BY src DESC, row DESC) = 1"
+            same = ", ".join([*(_quote(key.name) for key in step.keys), "ts"])
+            last = f"row_number() OVER (PARTITION BY {same} ORDER BY src DESC, row DESC) = 1"
             right = f"(\n    SELECT * FROM {right}\n    QUALIFY {last}\n)"
-            matched = matched if step.before is None else f"l.ts - r.ts <= {step.before}"
-        columns = []
-        for column in step.reads():
-            side, _, name = column.name.partition(".")
-            value = f"{side[0]}.{_quote(name)}"
-            if side == RIGHT and step.how != INNER:
-                value = f"if({matched}, {value}, {_number(column.missing)})"
-            columns.append(f"{value} AS {_quote(column.name)}")
-        end, where = "l.ts", ""
-        if step.how == INNER:
-            end = "greatest(l.ts, r.ts) + 1"
-        else:
-            columns.append(f"coalesce({matched}, FALSE) AS {MATCHED}")
+        pairs = select_pairs(step, SQL, f"{SIDES[0]} AS l {kind} {right} AS r", bounds)
+        end, where = "at_", ""
         if step.how == OUTER:
-            columns.append(f"if({MATCHED}, greatest(l.ts, r.ts), l.ts + {step.after}) AS at_")
             end = f"at_ - (at_ % {step.every} + {step.every}) % {step.every} + {step.every}"
-            where = "" if self.flushes else f"\nWHERE {MATCHED} OR {self._closed}"
-        columns.append(f"{end} AS end_")
-        kind = {INNER: "JOIN", OUTER: "LEFT JOIN", ASOF: "ASOF LEFT JOIN"}[step.how]
-        equal = [f"l.{key} = r.{key}" for key in (_quote(key.name) for key in step.keys)]
-        pairs = (
-            f"SELECT {f',{chr(10)}    '.join(columns)}\n"
-            f"FROM {SIDES[0]} AS l {kind} {right} AS r\n"
-            f"ON {' AND '.join([*equal, bounds])}"
-        )
+            where = "" if self.flushes else f"\nWHERE {MATCHED} OR {self._closed('ts')}"
+        place = ", 0 AS src, 0 AS row" if self.numbers else ""
         partner = "" if step.how == INNER else f", {MATCHED}"
         return self._table(
-            f"SELECT {self._end()}, {self._values(step.outputs())}{partner}\n"
+            f"SELECT {end} AS ts{place}, {self._values(step.outputs())}{partner}\n"
             f"FROM (\n{_indent(pairs)}\n){where}"
         )
 
@@ -278,7 +259,7 @@ class _Step:
         return self._table(
             f"SELECT {self._end()}, {self._key}{self._aggregates(step, self._row_order)}\n"
             f"FROM (\n{_indent(f'SELECT *, {boundary} AS end_ FROM {self._from}')}\n)\n"
-            f"WHERE {self._closed}{taken}\n"
+            f"WHERE {self._closed()}{taken}\n"
             f"GROUP BY {self._key}end_"
         )
 
@@ -304,7 +285,7 @@ class _Step:
             f"SELECT {self._end()}, {outputs}\n"
             f"FROM (\n{_indent(sessions)}\n)\n"
             "-- A later session of the key ends a session, and so does the end of a window of the pause.\n"
-            f"QUALIFY {self._closed} OR session_ < max(session_) OVER ({self._per_key().strip()})"
+            f"QUALIFY {self._closed()} OR session_ < max(session_) OVER ({self._per_key().strip()})"
         )
 
     def _count_window(self, step: WindowStep) -> str:
@@ -327,7 +308,7 @@ class _Step:
         others = "".join(f"{_quote(name)}, " for name in step.columns)
         rank = f"row_number() OVER ({self._per_key('end_')}ORDER BY {', '.join(order)})"
         inner = f"SELECT *, {self._boundary(step.size, step.size)} AS end_ FROM {self._from}"
-        ranked = f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE {self._closed}"
+        ranked = f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE {self._closed()}"
         return self._table(
             f"SELECT {self._end('rank_')}, {self._key}rank_ AS rank, {_quote(step.by)}, {others}ts AS at\n"
             f"FROM (\n{_indent(ranked)}\n)\n"
