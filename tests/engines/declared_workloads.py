@@ -280,6 +280,12 @@ def _joins() -> list[Workload]:
         lab.window("5 ms", every="2 ms", key="zone", input=inner, result=result, name="pairs"),
         lab.top(2, by="price", size="4 ms", columns=["zone"], input=outer, name="dearest"),
         chosen,
+        lab.select(
+            {"place": "zone", "loss": "-gap / 3", "price": "price"},
+            where="both or not price",
+            input=inner,
+            name="select_pairs",
+        ),
         lab.window(
             "6 ms",
             key="word",
