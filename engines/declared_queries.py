@@ -5,7 +5,7 @@ An engine of tables generates its query: the steps in the engine's folder, the e
 """
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,12 @@ import numpy as np
 from streamlab.engines.conditions import MEMORY, WHOLE, Conditions
 from streamlab.engines.protocol import Variant
 from streamlab.workloads.declarative.declaration import (
+    ASOF,
+    INNER,
+    LEFT,
+    MATCHED,
+    OUTER,
+    RIGHT,
     SLIDING,
     Aggregate,
     Column,
@@ -31,8 +37,9 @@ from streamlab.workloads.declarative.expressions import (
     TS,
     constant_of,
     may_be_nan,
+    parse_paths,
 )
-from streamlab.workloads.model import Pipeline, Query, Workload
+from streamlab.workloads.model import DGSProgram, Pipeline, Query, Workload
 
 GENERATED = "generated"
 """The variant that runs a query generated from the declaration of a workload."""
@@ -63,9 +70,9 @@ def generated_variant(language: str, *, label: str) -> Variant:
     """
     return Variant(
         name=GENERATED,
-        summary=f"{language} generated from a declared workload (lab.window, lab.top, ...); tables in memory",
+        summary=f"{language} generated from a declared workload (lab.window, lab.join, ...); tables in memory",
         label=f"{label} (generated)",
-        models=(Query, Pipeline),
+        models=(Query, Pipeline, DGSProgram),
         generates=untranslatable,
         conditions=Conditions(unit=WHOLE, origin=MEMORY),
     )
@@ -80,25 +87,24 @@ def untranslatable(workload: Workload) -> str | None:
             "declare it (lab.window, lab.session, lab.top, ...), or run it on an engine for any program"
         )
     for part in declaration.steps():
-        if isinstance(part.step, JoinStep):
-            return (
-                f"cannot translate the join {part.name}; run it on an engine for any program: reference, "
-                "multicore, spark"
-            )
         if part.user_functions:
             return (
                 f"cannot translate the Python functions of {part.name}; use named aggregates "
                 '(result={"rides": lab.count()}) and texts (where="duration > 60"), or run it on an '
                 "engine for any program: reference, multicore, spark"
             )
-        names = {column.name for column in (*part.reads, *part.output)}
+        remedy = "rename it in the input: columns={'place': '%s'}"
+        used = [*part.reads, *part.output]
+        if isinstance(part.step, JoinStep):
+            remedy = "rename the table's column, or select it by another name than %s"
+            used += [*part.step.columns[LEFT], *part.step.columns[RIGHT]]
+        names = {column.name for column in used}
         for name in sorted(names):
             same = [other for other in names if other.lower() == name.lower()]
             if name.lower() in INTERNAL or name.endswith("_") or len(same) > 1:
                 return (
                     f"cannot translate {part.name}: its column {name} has a name that the query uses, or "
-                    "that differs from another one in case only; rename it in the input: "
-                    f"columns={{'place': {name!r}}}"
+                    f"that differs from another one in case only; {remedy % name}"
                 )
         if isinstance(part.step, WindowStep):
             for name, aggregate in (part.step.result or {}).items():
@@ -122,6 +128,8 @@ def generated_plan(
 
 def _costs(part: Declaration) -> Iterator[str]:
     step = part.step
+    if isinstance(step, JoinStep) and step.how != ASOF:
+        yield "compares all rows of equal columns, however far apart in time"
     if isinstance(step, DeduplicateStep) and step.within is not None:
         yield "finds the rows of a key that leave one after the other, by a join for each"
     if not isinstance(step, WindowStep):
@@ -226,14 +234,52 @@ def adds_in_order(declaration: Declaration) -> bool:
 
 
 def columns_before(declaration: Declaration) -> tuple[Column, ...]:
-    """Return the columns that a step can read, without `ts`."""
+    """Return the columns that a step can read, without `ts`; of a join with the times of both rows."""
+    if isinstance(declaration.step, JoinStep):
+        return declaration.step.reads()
     before = declaration.before
     return declaration.reads if before is None else before.output[1:]
 
 
+def select_pairs(
+    step: JoinStep, dialect: Dialect, tables: str, bounds: str, more: Sequence[str] = ()
+) -> str:
+    """Return the SELECT of the pairs of rows of a join, in SQL.
+
+    It has the columns that the output needs (`left.price`), `matched` of outer and as-of joins, and `at_`: the time of
+    the output, or of OUTER a time in the step that ends then.
+
+    Args:
+        step: the join.
+        dialect: of SQL.
+        tables: the FROM, in which the rows are `l` and `r`.
+        bounds: the condition on the times of two rows.
+        more: further columns.
+    """
+    matched = "r.ts IS NOT NULL"
+    if step.how == ASOF and step.before is not None:
+        matched = f"l.ts - r.ts <= {step.before}"
+    columns = []
+    for column in step.reads():
+        side, _, name = column.name.partition(".")
+        value = f"{side[0]}.{dialect.column(name)}"
+        if side == RIGHT and step.how != INNER:
+            value = f"if({matched}, {value}, {dialect.number(column.missing)})"
+        columns.append(f"{value} AS {dialect.column(column.name)}")
+    at = "greatest(l.ts, r.ts)"
+    times = {INNER: f"{at} + 1", OUTER: f"if({matched}, {at}, l.ts + {step.after})", ASOF: "l.ts"}
+    columns.append(f"{times[step.how]} AS at_")
+    if step.how != INNER:
+        columns.append(f"coalesce({matched}, FALSE) AS {MATCHED}")
+    names = [dialect.column(key.name) for key in step.keys]
+    conditions = [*(f"l.{name} = r.{name}" for name in names), bounds]
+    select = ",\n    ".join([*columns, *more])
+    return f"SELECT {select}\nFROM {tables}\nON {' AND '.join(filter(None, conditions))}"
+
+
 def translate_expression(expression: str, part: Declaration, dialect: Dialect) -> Translated:
     """Return a checked expression (`Expression.text`) over the rows that a step reads, in another language."""
-    tree = ast.parse(expression, mode="eval").body
+    tree = parse_paths(expression)
     columns = {column.name: column for column in columns_before(part)}
     doubtful = nan_columns(part)
     translated = _Translator(columns, doubtful, dialect).of(tree)

@@ -87,7 +87,8 @@ class TableEngine(BatchEngine):
     def refused(self, task: Task) -> str | None:
         """Refuse streams of several kinds for the models in `one_kind`, and queries that flush their end."""
         program = task.workload.program
-        if isinstance(program, Query) and program.at_end == FLUSH and not self.flushes:
+        flushes = self.flushes or task.variant == GENERATED
+        if isinstance(program, Query) and program.at_end == FLUSH and not flushes:
             return (
                 f'query {program.name} has at_end = "flush"; the queries of {self.name} leave windows '
                 "open that the last event does not close; use reference, multicore, spark or flink"

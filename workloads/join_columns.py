@@ -12,9 +12,9 @@ import numpy as np
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table
 from streamlab.workloads.datasets.tables.header_types import DTYPES, Header, read_header
-from streamlab.workloads.declarative.declaration import Column
-from streamlab.workloads.declarative.expressions import TS, parse_expression
-from streamlab.workloads.join_program import LEFT, MATCHED, RIGHT, JoinColumn, JoinValue
+from streamlab.workloads.declarative.declaration import LEFT, MATCHED, RIGHT, TIME, Column
+from streamlab.workloads.declarative.expressions import parse_expression
+from streamlab.workloads.join_program import JoinColumn, JoinValue
 from streamlab.workloads.model import ModelError
 
 On = str | tuple[str, str] | Sequence[str | tuple[str, str]]
@@ -208,11 +208,13 @@ class JoinColumns:
         if plain is None:
             expression = parse_expression(text, self, f"lab.join: select {name}")
             code = re.sub(r"\bt\.(left|right)\.(\w+)", self._code_of, expression.code)
+            declared = re.sub(r"\b(left|right)\.(\w+)", self._code_of, expression.text)
             value = Column(name=name, dtype=expression.dtype)
         else:
             column = self._field(plain, name)
-            code, value = f"{plain[0]}.{column.name}", replace(column, name=name)
-        self.values.append(JoinValue(column=value, code=code))
+            code = declared = f"{plain[0]}.{column.name}"
+            value = replace(column, name=name)
+        self.values.append(JoinValue(column=value, code=code, text=declared))
 
     def _code_of(self, path: re.Match[str]) -> str:
         return f"{path[1]}.{self._read[path[1], path[2]].name}"
@@ -223,7 +225,7 @@ class JoinColumns:
             return self._read[place]
         side, source = place
         if source in self.sides[side].times:
-            column = Column(name=TS, dtype=_INT, is_time=True)
+            column = TIME
         else:
             # A DGS program's events have the fields of the columns that a table has.
             others = {

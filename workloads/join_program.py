@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from streamlab.workloads.declarative.declaration import Column
+from streamlab.workloads.declarative.declaration import LEFT, MATCHED, RIGHT, TIME, Column
 from streamlab.workloads.declarative.expressions import HELPERS, TS
 from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.declarative.windows import fields_of
@@ -28,11 +28,6 @@ from streamlab.workloads.model import (
 )
 from streamlab.workloads.model.operators.program import SINGLE
 
-LEFT, RIGHT = "left", "right"
-MATCHED = "matched"
-"""The output field that says whether a row of `left` and `asof` joins has a partner."""
-NO_TEXT = -1
-"""The number of a missing text."""
 _AT, _SEEN, _VERSION = "right_at", "right_seen", "right_version"
 
 
@@ -50,10 +45,12 @@ class JoinValue:
 
     Attributes:
         code: a Python expression over `left.FIELD` and `right.FIELD`, which calls HELPERS; `ts` is the time of a row.
+        text: the same as an expression of declarations (`Expression.text`).
     """
 
     column: Column
     code: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +83,8 @@ class JoinShape:
 
     def output(self, *, matched: bool) -> tuple[Column, ...]:
         """Return the columns of the output."""
-        time = Column(name=TS, dtype=np.dtype(np.int64), is_time=True)
         partner = [Column(name=MATCHED, dtype=np.dtype(np.bool_))] * matched
-        return (time, *self.key.columns, *(value.column for value in self.values), *partner)
+        return (TIME, *self.key.columns, *(value.column for value in self.values), *partner)
 
     def row(
         self,
@@ -99,8 +95,8 @@ class JoinShape:
     ) -> str:
         """Return the output after `ts`, as arguments: of two records, or of a left one without a partner."""
         records = {LEFT: left, RIGHT: right}
-        missing = {each.column.name: self._missing(each.column) for each in self.columns}
-        missing |= {column.name: self._missing(column) for column in self.key.columns}
+        fields = (*self.key.columns, *(each.column for each in self.columns))
+        missing = {column.name: repr(column.missing) for column in fields}
 
         def read(path: re.Match[str]) -> str:
             record = records[path[1]]
@@ -110,13 +106,6 @@ class JoinShape:
 
         values = [re.sub(r"\b(left|right)\.(\w+)", read, value.code) for value in self.values]
         return ", ".join([*self.key.of_row(left), *values, *more])
-
-    @staticmethod
-    def _missing(column: Column) -> str:
-        """Return the value of a row without a partner, as an expression."""
-        if column.dictionary is not None:
-            return str(NO_TEXT)
-        return "False" if column.dtype == np.bool_ else "0"
 
 
 def inner_join(shape: JoinShape) -> Query:

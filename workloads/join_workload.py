@@ -9,12 +9,18 @@ from streamlab.workloads.datasets.tables import Table, TableSet
 from streamlab.workloads.datasets.tables.lateness import KEEP
 from streamlab.workloads.datasets.tables.table import START
 from streamlab.workloads.datasets.times.duration import parse_duration
-from streamlab.workloads.declarative.declaration import Declaration, JoinStep
+from streamlab.workloads.declarative.declaration import (
+    ASOF,
+    INNER,
+    LEFT,
+    OUTER,
+    RIGHT,
+    Declaration,
+    JoinStep,
+)
 from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.join_columns import JoinColumns, On, identifier
 from streamlab.workloads.join_program import (
-    LEFT,
-    RIGHT,
     JoinShape,
     asof_join,
     inner_join,
@@ -22,7 +28,7 @@ from streamlab.workloads.join_program import (
 )
 from streamlab.workloads.model import ModelError, OutputType, Workload
 from streamlab.workloads.model.answers.output_order import inferred_output, never
-from streamlab.workloads.model.operators.program import DROP
+from streamlab.workloads.model.operators.program import DROP, FLUSH
 from streamlab.workloads.user_workload import beside, caller_file, name_of_file, program_workload
 
 How = Literal["inner", "left", "asof"]
@@ -88,14 +94,14 @@ def join(
     file = caller_file()
     sides = {LEFT: beside(_plain(left, LEFT), file), RIGHT: beside(_plain(right, RIGHT), file)}
     unit = sides[LEFT].unit
-    if how not in ("inner", "left", "asof"):
+    if how not in (INNER, OUTER, ASOF):
         raise ModelError(f"lab.join: how is {how!r}; give 'inner', 'left' or 'asof'")
-    if at_end != DROP and how != "left":
+    if at_end != DROP and how != OUTER:
         raise ModelError(
             f"lab.join: at_end is {at_end!r}, which is only for how='left'; leave it out"
         )
     before, after = _bounds(within, how, unit)
-    if START in (*sides[LEFT].times, *sides[RIGHT].times) and (how != "asof" or within is not None):
+    if START in (*sides[LEFT].times, *sides[RIGHT].times) and (how != ASOF or within is not None):
         raise ModelError(
             f"lab.join: a table without times ({START}) can only be the right one of how='asof', "
             "without within"
@@ -115,25 +121,37 @@ def join(
     tables = TableSet(
         by_kind={side: _fields_of(table, side, columns) for side, table in sides.items()}
     )
-    if how == "asof":
+    if how == ASOF:
         names = shape.key.names
         keyed = {kind: replace(table, key_fields=names) for kind, table in tables.by_kind.items()}
         tables = TableSet(by_kind=keyed)
         program: Any = asof_join(shape, bounded=within is not None)
         output = OutputType(kinds=(shape.name,), depends=never)
     else:
-        query = inner_join(shape) if how == "inner" else left_join(shape)
+        query = inner_join(shape) if how == INNER else left_join(shape)
         program = replace(query, at_end=at_end)
         output = inferred_output(program)
     declaration = Declaration(
         name=shape.name,
-        step=JoinStep(how=how),
+        step=JoinStep(
+            how=how,
+            keys=columns.keys,
+            columns={
+                side: tuple(each.column for each in columns.columns if each.side == side)
+                for side in sides
+            },
+            values={value.column.name: value.text for value in columns.values},
+            before=None if within is None else before,
+            after=0 if how == ASOF else after,
+            every=shape.every,
+        ),
         keys=(),
         where=None,
         reads=(),
-        output=shape.output(matched=how != "inner"),
+        output=shape.output(matched=how != INNER),
         user_functions=False,
         unit=unit,
+        flushes=at_end == FLUSH,
     )
     return replace(
         program_workload(
@@ -196,7 +214,7 @@ def _plain(table: Table, side: str) -> Table:
 def _bounds(within: Within | None, how: How, unit: str) -> tuple[int, int]:
     where = "lab.join: within"
     if within is None:
-        if how != "asof":
+        if how != ASOF:
             raise ModelError(
                 f"{where} is missing; give the largest difference of times, as '10 min'"
             )
@@ -204,6 +222,6 @@ def _bounds(within: Within | None, how: How, unit: str) -> tuple[int, int]:
     if not isinstance(within, tuple):
         bound = parse_duration(within, unit, where)
         return bound, bound
-    if how == "asof" or len(within) != 2:
+    if how == ASOF or len(within) != 2:
         raise ModelError(f"{where} is {within!r}; give one duration, or for inner and left a pair")
     return parse_duration(within[0], unit, where), parse_duration(within[1], unit, where)

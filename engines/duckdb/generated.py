@@ -5,7 +5,7 @@ Floats are added in the order that the model fixes, which sorts the rows of each
 Running counts have CASE, because those with FILTER take quadratic time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from streamlab.engines.declared_queries import (
@@ -14,13 +14,20 @@ from streamlab.engines.declared_queries import (
     adds_in_order,
     nan_columns,
     order_of_windows,
+    select_pairs,
     translate_expression,
     value_of_aggregate,
 )
 from streamlab.workloads.declarative.aggregates import Bins, beyond_most
 from streamlab.workloads.declarative.declaration import (
+    ASOF,
     COUNT,
+    INNER,
     LATE_BY,
+    LEFT,
+    MATCHED,
+    OUTER,
+    RIGHT,
     ROW,
     SESSION,
     Aggregate,
@@ -28,6 +35,7 @@ from streamlab.workloads.declarative.declaration import (
     Declaration,
     DeduplicateStep,
     Function,
+    JoinStep,
     SelectStep,
     TopStep,
     WindowStep,
@@ -35,7 +43,7 @@ from streamlab.workloads.declarative.declaration import (
 from streamlab.workloads.declarative.expressions import FLOAT
 
 EVENTS = f"{ROW}_events"
-WATERMARK = f"(SELECT max(ts) FROM {EVENTS})"
+SIDES = (f"{LEFT}_events", f"{RIGHT}_events")
 ORDER = "ts, src, row"
 """The total order of the rows of an input, and of the outputs of steps on rows."""
 
@@ -88,7 +96,7 @@ def generate(declaration: Declaration) -> list[str]:
     for number, part in enumerate(steps, start=1):
         source = f"step_{number - 1}" if number > 1 else EVENTS
         numbers = not part.on_rows and any(step.on_rows for step in steps[number : number + 1])
-        tables += _Step(part, source, f"step_{number}", numbers).tables()
+        tables += _Step(part, source, f"step_{number}", numbers, declaration.flushes).tables()
     columns = [_quote(column.name) for column in declaration.output]
     order = ORDER
     if not declaration.on_rows:
@@ -106,13 +114,15 @@ def generate(declaration: Declaration) -> list[str]:
 class _Step:
     """Writes one step: the table `name` from the table `source`.
 
-    With `numbers`, windows have the columns that order rows of equal time, for a step on rows.
+    With `numbers`, windows have the columns that order rows of equal time, for a step on rows. With `flushes`, the end
+    of the input closes windows.
     """
 
     declaration: Declaration
     source: str
     name: str
     numbers: bool
+    flushes: bool
 
     def tables(self) -> list[str]:
         """Return the common table expressions of the step; the last one is its output."""
@@ -126,7 +136,9 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return [self._alert(step)]
-        assert isinstance(step, SelectStep), "joins and functions of the user are refused"
+        if isinstance(step, JoinStep):
+            return [self._join(step)]
+        assert isinstance(step, SelectStep), "functions of the user are refused"
         return [self._select(step)]
 
     def _table(self, text: str, name: str | None = None) -> str:
@@ -196,6 +208,18 @@ class _Step:
         limits = f"{_number(bins.smallest)}, {_number(float(aggregate.high))}"
         return f"middle_of_bin({at}, {limits}, {bins.steps})"
 
+    def _closed(self, end: str = "end_") -> str:
+        """Return the condition that a time has passed."""
+        if self.flushes:
+            return "TRUE"
+        first = self.declaration.steps()[0]
+        if not isinstance(first.step, JoinStep):
+            return f"{end} <= (SELECT max(ts) FROM {EVENTS})"
+        # Rows of a join may be later than those of its tables.
+        tables = [*SIDES, *(["step_1"] if self.declaration.before else [])]
+        latest = ", ".join(f"(SELECT max(ts) FROM {table})" for table in tables)
+        return f"{end} <= greatest({latest})"
+
     def _boundary(self, size: int, advance: int) -> str:
         """The right boundaries of the windows of a row."""
         begin = f"ts - (ts % {advance} + {advance}) % {advance}"
@@ -207,6 +231,27 @@ class _Step:
         """The time of windows, with their place among those of equal time and key if needed."""
         return f"end_ AS ts, 0 AS src, {row} AS row" if self.numbers else "end_ AS ts"
 
+    def _join(self, step: JoinStep) -> str:
+        """Return the pairs, then their times and values; an outer join has rows without a partner, too."""
+        kind = {INNER: "JOIN", OUTER: "LEFT JOIN", ASOF: "ASOF LEFT JOIN"}[step.how]
+        right, bounds = SIDES[1], f"r.ts BETWEEN l.ts - {step.before} AND l.ts + {step.after}"
+        if step.how == ASOF:
+            bounds = "l.ts >= r.ts"
+            same = ", ".join([*(_quote(key.name) for key in step.keys), "ts"])
+            last = f"row_number() OVER (PARTITION BY {same} ORDER BY src DESC, row DESC) = 1"
+            right = f"(\n    SELECT * FROM {right}\n    QUALIFY {last}\n)"
+        pairs = select_pairs(step, SQL, f"{SIDES[0]} AS l {kind} {right} AS r", bounds)
+        end, where = "at_", ""
+        if step.how == OUTER:
+            end = f"at_ - (at_ % {step.every} + {step.every}) % {step.every} + {step.every}"
+            where = "" if self.flushes else f"\nWHERE {MATCHED} OR {self._closed('ts')}"
+        place = ", 0 AS src, 0 AS row" if self.numbers else ""
+        partner = "" if step.how == INNER else f", {MATCHED}"
+        return self._table(
+            f"SELECT {end} AS ts{place}, {self._values(step.outputs())}{partner}\n"
+            f"FROM (\n{_indent(pairs)}\n){where}"
+        )
+
     def _time_window(self, step: WindowStep) -> str:
         boundary = self._boundary(step.size, step.advance)
         after = step.closes_after
@@ -214,7 +259,7 @@ class _Step:
         return self._table(
             f"SELECT {self._end()}, {self._key}{self._aggregates(step, self._row_order)}\n"
             f"FROM (\n{_indent(f'SELECT *, {boundary} AS end_ FROM {self._from}')}\n)\n"
-            f"WHERE end_ <= {WATERMARK}{taken}\n"
+            f"WHERE {self._closed()}{taken}\n"
             f"GROUP BY {self._key}end_"
         )
 
@@ -240,7 +285,7 @@ class _Step:
             f"SELECT {self._end()}, {outputs}\n"
             f"FROM (\n{_indent(sessions)}\n)\n"
             "-- A later session of the key ends a session, and so does the end of a window of the pause.\n"
-            f"QUALIFY end_ <= {WATERMARK} OR session_ < max(session_) OVER ({self._per_key().strip()})"
+            f"QUALIFY {self._closed()} OR session_ < max(session_) OVER ({self._per_key().strip()})"
         )
 
     def _count_window(self, step: WindowStep) -> str:
@@ -263,9 +308,7 @@ class _Step:
         others = "".join(f"{_quote(name)}, " for name in step.columns)
         rank = f"row_number() OVER ({self._per_key('end_')}ORDER BY {', '.join(order)})"
         inner = f"SELECT *, {self._boundary(step.size, step.size)} AS end_ FROM {self._from}"
-        ranked = (
-            f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE end_ <= {WATERMARK}"
-        )
+        ranked = f"SELECT *, {rank} AS rank_\nFROM (\n{_indent(inner)}\n)\nWHERE {self._closed()}"
         return self._table(
             f"SELECT {self._end('rank_')}, {self._key}rank_ AS rank, {_quote(step.by)}, {others}ts AS at\n"
             f"FROM (\n{_indent(ranked)}\n)\n"
@@ -330,17 +373,18 @@ class _Step:
         )
 
     def _select(self, step: SelectStep) -> str:
-        values = []
-        for name, text in step.columns.items():
-            plain = text.isidentifier() and text not in ("True", "False")
-            value = _quote(text) if plain else self._expression(text).bare
-            values.append(value if value == _quote(name) else f"{value} AS {_quote(name)}")
         late, window = "", step.too_late_for
         if window is not None:
             end = self._boundary(window.advance, window.advance)
             after = window.size - window.advance + (window.closes_after or 0)
             late = f"\nWHERE ts + {LATE_BY} >= {end} + {after}"
-        return self._table(f"SELECT {ORDER}, {', '.join(values)}\nFROM {self._from}{late}")
+        values = self._values(step.columns)
+        return self._table(f"SELECT {ORDER}, {values}\nFROM {self._from}{late}")
+
+    def _values(self, columns: Mapping[str, str]) -> str:
+        """Return expressions as columns of the output."""
+        values = [(self._expression(text).bare, _quote(name)) for name, text in columns.items()]
+        return ", ".join(text if text == name else f"{text} AS {name}" for text, name in values)
 
 
 def _indent(text: str) -> str:

@@ -10,8 +10,9 @@ from streamlab.engines.conditions import MEMORY, RECORD, Conditions
 from streamlab.engines.declared_queries import GENERATED, generated_plan, generated_variant
 from streamlab.engines.flink import cluster, files, session
 from streamlab.engines.flink.build import ENVIRONMENT
-from streamlab.engines.flink.generated import costs, generate, refuse
+from streamlab.engines.flink.generated import costs, generate
 from streamlab.engines.flink.process import FlinkProcess, measure_ceiling, network_mb
+from streamlab.engines.flink.translatable import refuse, refuse_times
 from streamlab.engines.flink.workloads import (
     SHAPES,
     AutomaticOptions,
@@ -66,7 +67,7 @@ class FlinkEngine(BaseEngine):
         ),
         replace(
             generated_variant("SQL", label="Flink"),
-            summary="Flink SQL generated from a declared workload (lab.window, lab.top, ...); streaming mode",
+            summary="Flink SQL generated from a declared workload (lab.window, lab.join, ...); streaming mode",
             conditions=_CONDITIONS,
             options=AutomaticOptions,
             generates=refuse,
@@ -89,7 +90,7 @@ class FlinkEngine(BaseEngine):
                 "run it at full speed, or without option jobmanager"
             )
         if task.variant == GENERATED:
-            return None
+            return refuse_times(task)
         shape = SHAPES[task.workload.name]
         if options.state == "rocksdb" and not shape.keyed_state:
             return (

@@ -8,10 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.declared_queries import GENERATED, order_of_windows
+from streamlab.engines.flink.generated import KIND
 from streamlab.engines.flink.workloads import SHAPES, Shape
 from streamlab.engines.protocol import IntArray, Measured, Task
 from streamlab.engines.recording import OpenRun, measured
-from streamlab.workloads.declarative.declaration import SESSION, Column, Declaration, WindowStep
+from streamlab.workloads.declarative.declaration import (
+    LEFT,
+    MATCHED,
+    OUTER,
+    RIGHT,
+    SESSION,
+    Column,
+    Declaration,
+    JoinStep,
+    WindowStep,
+)
 from streamlab.workloads.model import Columns, Input, ListColumn, Stream
 from streamlab.workloads.model.streams.total_order import merge
 
@@ -43,14 +54,14 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
         **task.workload.query_params,
         **settings,
     }
-    read = task.workload.declaration.steps()[0].reads if task.variant == GENERATED else ()
+    read = _columns_read(task.workload.declaration) if task.variant == GENERATED else ()
     lines["columns"] = ",".join(f"{column.name}:{_type(column)[0]}" for column in read)
     lines["time_per_event"] = _time_per_event(data)
     for index, stream in enumerate(data.streams):
         lines[f"rows.{index}"] = len(stream)
         lines[f"kinds_of.{index}"] = ",".join(map(str, stream.kinds))
         if task.variant == GENERATED:
-            columns = _query_columns(stream, read)
+            columns = _query_columns(stream, read, kinds)
         else:
             columns = _columns(stream, SHAPES[task.workload.name], kinds)
         if task.load is not None:
@@ -109,12 +120,27 @@ def _type(column: Column) -> tuple[str, np.dtype[Any]]:
     return ("boolean", INT) if column.dtype.kind == "b" else ("long", LONG)
 
 
+def _columns_read(declaration: Declaration) -> tuple[Column, ...]:
+    """Return the columns of the table of a query; that of a join has those of both tables, and the kinds."""
+    first = declaration.steps()[0]
+    if not isinstance(first.step, JoinStep):
+        return first.reads
+    sides = (*first.step.keys, *first.step.columns[LEFT], *first.step.columns[RIGHT])
+    return (Column(name=KIND, dtype=LONG), *sides)
+
+
 def _query_columns(
-    stream: Stream, read: Sequence[Column]
+    stream: Stream, read: Sequence[Column], kinds: int
 ) -> dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]]:
     columns: dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]] = {"ts": (stream.ts, LONG)}
     for number, column in enumerate(read):
-        columns[f"column.{number}"] = np.asarray(stream.payload[column.name]), _type(column)[1]
+        dtype = _type(column)[1]
+        if column.name == KIND:
+            values = np.full(len(stream), stream.kinds[0])
+            values = values if stream.tag is None else stream.tag % kinds
+        else:  # a stream has only the columns of its kinds
+            values = np.asarray(stream.payload.get(column.name, np.zeros(len(stream), dtype)))
+        columns[f"column.{number}"] = values, dtype
     return columns
 
 
@@ -202,6 +228,8 @@ def _closed(declaration: Declaration, rows: Rows, until: int) -> npt.NDArray[np.
         return np.ones(len(rows), dtype=np.bool_)
     closed = rows["ts"] <= until
     step = declaration.step
+    if isinstance(step, JoinStep):
+        return np.asarray(closed | (rows[MATCHED] != 0 if step.how == OUTER else True))
     if (
         isinstance(step, WindowStep) and step.kind == SESSION
     ):  # a later session of the key ends one, too

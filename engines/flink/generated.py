@@ -5,7 +5,7 @@ Flink adds floats in the order of arrival, which is the model's, except in panes
 Flink's time of a window's result is 1 ms before its end, the model's is its end: windows of windows have an offset.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamlab.engines.declared_queries import (
@@ -14,15 +14,20 @@ from streamlab.engines.declared_queries import (
     adds_in_order,
     columns_before,
     is_float,
-    nan_columns,
+    select_pairs,
     translate_expression,
-    untranslatable,
     value_of_aggregate,
 )
 from streamlab.workloads.declarative.aggregates import Bins, beyond_most
 from streamlab.workloads.declarative.declaration import (
+    ASOF,
     COUNT,
+    INNER,
     LATE_BY,
+    LEFT,
+    MATCHED,
+    OUTER,
+    RIGHT,
     ROW,
     SESSION,
     Aggregate,
@@ -30,16 +35,18 @@ from streamlab.workloads.declarative.declaration import (
     Declaration,
     DeduplicateStep,
     Function,
+    JoinStep,
     SelectStep,
     TopStep,
     WindowStep,
 )
 from streamlab.workloads.declarative.expressions import FLOAT, INT
-from streamlab.workloads.model import Workload
 
 EVENTS = f"{ROW}_events"
 PLACE = "ts, src, `row`, time_"
 """The columns of a row's place in the total order, and its time for Flink."""
+KIND = "kind_"
+"""The column that tells the tables of a join apart."""
 UNITS = (("DAY", 86_400_000), ("HOUR", 3_600_000), ("MINUTE", 60_000), ("SECOND", 1000))
 
 
@@ -139,42 +146,6 @@ def _is_reordered(part: Declaration) -> bool:
     return any(not isinstance(before.step, SelectStep) for before in part.steps()[:-1])
 
 
-def refuse(workload: Workload) -> str | None:
-    """Return why a workload has no query in Flink's SQL, as a predicate to the variant's name; None: it has one."""
-    reason = untranslatable(workload)
-    if reason is not None:
-        return reason
-    assert isinstance(workload.declaration, Declaration), "others are untranslatable"
-    steps = workload.declaration.steps()
-    if len({part.on_rows for part in steps}) > 1:
-        names = ", ".join(part.name for part in steps)
-        return (
-            f"cannot translate the chain {names}, which has steps on rows and on windows of time; "
-            "run it on duckdb, polars or an engine for any program"
-        )
-    for part in steps:
-        column = _nan_column(part)
-        if column is not None:
-            return (
-                f"cannot translate {part.name}: {column} may be NaN, which Flink's SQL orders in another way; "
-                "run it on duckdb, polars or an engine for any program"
-            )
-    return None
-
-
-def _nan_column(part: Declaration) -> str | None:
-    """Return a value that a step orders and that may be NaN; None: none."""
-    if isinstance(part.step, TopStep):
-        return part.step.by if part.step.by in nan_columns(part) else None
-    named = (part.step.result or {}) if isinstance(part.step, WindowStep) else {}
-    for name, aggregate in named.items():
-        value = value_of_aggregate(aggregate, part, SQL)
-        ordered = aggregate.function not in (Function.COUNT, Function.SUM, Function.MEAN)
-        if value is not None and ordered and value.may_be_nan:
-            return name
-    return None
-
-
 def generate(declaration: Declaration) -> str:
     """Return the statements of the query, separated by `;` and a line end; the last one gives the answer."""
     statements: list[str] = []
@@ -227,12 +198,15 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return self._alert(step)
+        if isinstance(step, JoinStep):
+            return self._join(step)
         assert isinstance(step, SelectStep), "untranslatable refuses functions of the user"
         late, window = "", step.too_late_for
         if window is not None:
             after = window.size + (window.closes_after or 0)
             late = f"\nWHERE ts + {LATE_BY} >= {_begin('ts', window.advance)} + {after}"
-        return [self._view(f"SELECT {PLACE}, {self._selected(step)}\nFROM {self._from()}{late}")]
+        selected = self._selected(step.columns)
+        return [self._view(f"SELECT {PLACE}, {selected}\nFROM {self._from()}{late}")]
 
     def _view(self, text: str, name: str | None = None) -> str:
         return f"CREATE TEMPORARY VIEW {name or self.name} AS\n{text}"
@@ -412,6 +386,36 @@ class _Step:
         number = f"ROW_NUMBER() OVER ({self._partition(*keys)}ORDER BY time_)"
         return f"(\n    SELECT *, {number} AS first_\n    FROM {_indent(text).strip()}\n)\nWHERE first_ = 1"
 
+    def _join(self, step: JoinStep) -> list[str]:
+        """Return the views of both tables, of the versions of the right one (as-of), and of the joined rows."""
+        views = [
+            self._view(f"SELECT *\nFROM {self.source}\nWHERE {KIND} = {kind}", f"{side}_events")
+            for kind, side in enumerate(step.kinds)
+        ]
+        right, kind, bounds = f"{RIGHT}_events", "JOIN" if step.how == INNER else "LEFT JOIN", ""
+        if step.how == ASOF:
+            keys = ", ".join(_quote(key.name) for key in step.keys)
+            latest = f"ROW_NUMBER() OVER (PARTITION BY {keys} ORDER BY time_ DESC) AS number_"
+            numbered = f"SELECT *, {latest}\nFROM {right}"
+            versions = f"SELECT *\nFROM (\n{_indent(numbered)}\n)\nWHERE number_ = 1"
+            views.append(self._view(versions, f"{RIGHT}_versions"))
+            right = f"{RIGHT}_versions FOR SYSTEM_TIME AS OF l.time_"
+        else:
+            assert step.before is not None, "only as-of joins have no bounds"
+            low, high = interval(step.before), interval(step.after)
+            bounds = f"r.time_ BETWEEN l.time_ - {low} AND l.time_ + {high}"
+        tables = f"{LEFT}_events AS l {kind} {right} AS r"
+        pairs = select_pairs(step, SQL, tables, bounds, ["l.time_ AS time_"])
+        end = f"{_begin('at_', step.every)} + {step.every}" if step.how == OUTER else "at_"
+        partner = "" if step.how == INNER else f", {MATCHED}"
+        return [
+            *views,
+            self._view(
+                f"SELECT {end} AS ts, 0 AS src, 0 AS `row`, time_, "
+                f"{self._selected(step.outputs())}{partner}\nFROM (\n{_indent(pairs)}\n)"
+            ),
+        ]
+
     def _deduplicate(self, step: DeduplicateStep) -> list[str]:
         views, source = self._rows()
         first = f"SELECT {self._outputs(step.columns)}\nFROM {self._first(self._from(source))}"
@@ -450,13 +454,9 @@ class _Step:
         outputs = ", ".join([PLACE, *self._keys, "since_ AS `since`", *map(_quote, step.columns)])
         return [*views, self._view(f"SELECT {outputs}\nFROM {self._first(lasting, 'run_')}")]
 
-    def _selected(self, step: SelectStep) -> str:
-        values = []
-        for name, text in step.columns.items():
-            plain = text.isidentifier() and text not in ("True", "False")
-            value = _quote(text) if plain else _column(self._expression(text))
-            values.append(value if value == _quote(name) else f"{value} AS {_quote(name)}")
-        return ", ".join(values)
+    def _selected(self, columns: Mapping[str, str]) -> str:
+        values = [(_column(self._expression(text)), _quote(name)) for name, text in columns.items()]
+        return ", ".join(text if text == name else f"{text} AS {name}" for text, name in values)
 
 
 def _begin(ts: str, advance: int) -> str:

@@ -4,7 +4,7 @@ Floats are added by cumulative sums, in the order of the rows, because the model
 A constant divisor becomes a column, because Polars multiplies a column by the reciprocal of a constant.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from streamlab.engines.declared_queries import (
@@ -18,14 +18,22 @@ from streamlab.engines.declared_queries import (
 )
 from streamlab.workloads.declarative.aggregates import Bins, beyond_most
 from streamlab.workloads.declarative.declaration import (
+    ASOF,
     COUNT,
+    INNER,
     LATE_BY,
+    LEFT,
+    MATCHED,
+    OUTER,
+    RIGHT,
     SESSION,
     Aggregate,
     AlertStep,
+    Column,
     Declaration,
     DeduplicateStep,
     Function,
+    JoinStep,
     SelectStep,
     TopStep,
     WindowStep,
@@ -33,6 +41,7 @@ from streamlab.workloads.declarative.declaration import (
 from streamlab.workloads.declarative.expressions import BOOL, FLOAT, INT
 
 END = '"end_"'
+LAST = 'pl.col("ts").max().fill_null(0)'
 LATEST = f'pl.col("ts") + pl.col("{LATE_BY}")'
 HEAD = """\
 import polars as pl
@@ -88,15 +97,32 @@ POLARS = Dialect(
 def generate(declaration: Declaration) -> str:
     """Return the source of a function `answer` of the tables of an input (`tables.Tables`)."""
     steps = declaration.steps()
-    reads = "".join(f', "{column.name}"' for column in steps[0].reads)
-    numbered = '.with_row_index("order_")' if steps[0].on_rows else ""
-    lines = [f"rows = tables.events(0{reads}){numbered}  # in total order"]
-    if not all(part.on_rows for part in steps):
-        lines.append('watermark = rows.select(pl.col("ts").max().fill_null(0)).collect().item()')
+    first, closes = steps[0].step, not declaration.flushes
+    needs_end = closes and any(map(_has_end, steps))
+    is_join = isinstance(first, JoinStep)
+    if isinstance(first, JoinStep):
+        rows, lines = "times", [_side(first, side) for side in first.kinds]
+        if needs_end:
+            of_sides = (
+                f'{side}.select({_column(f"{side}.ts")}.alias("ts"))' for side in first.kinds
+            )
+            lines.append(f"times = pl.concat([{', '.join(of_sides)}])")
+    else:
+        reads = "".join(f', "{column.name}"' for column in steps[0].reads)
+        numbered = '.with_row_index("order_")' if steps[0].on_rows else ""
+        rows, lines = "rows", [f"rows = tables.events(0{reads}){numbered}  # in total order"]
+    if needs_end:
+        lines.append(f"watermark = {rows}.select({LAST}).collect().item()")
     order = '"order_"'
     for number, part in enumerate(steps, start=1):
-        source = f"step_{number - 1}" if number > 1 else "rows"
-        lines += _Step(part, source, f"step_{number}").lines()
+        source = f"step_{number - 1}" if number > 1 else "pairs" if is_join else "rows"
+        lines += _Step(part, source, f"step_{number}", closes).lines()
+        if number == 1 and is_join and closes and any(map(_has_end, steps[1:])):
+            lines += [
+                "step_1 = step_1.collect().lazy()",
+                "# Rows of a join may be later than those of its tables.",
+                f"watermark = max(watermark, step_1.select({LAST}).collect().item())",
+            ]
         if not part.on_rows:
             order = ", ".join(f'"{name}"' for name in order_of_windows(part))
         if not part.on_rows and any(step.on_rows for step in steps[number : number + 1]):
@@ -114,11 +140,15 @@ def generate(declaration: Declaration) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Writes one step: the frame `name` from the frame `source`."""
+    """Writes one step: the frame `name` from the frame `source`.
+
+    With `closes`, only times up to the watermark have passed; else all have.
+    """
 
     declaration: Declaration
     source: str
     name: str
+    closes: bool
 
     def lines(self) -> list[str]:
         """Return the lines that compute the output of the step."""
@@ -132,7 +162,9 @@ class _Step:
             return self._deduplicate(step)
         if isinstance(step, AlertStep):
             return self._alert(step)
-        assert isinstance(step, SelectStep), "joins and functions of the user are refused"
+        if isinstance(step, JoinStep):
+            return self._join(step)
+        assert isinstance(step, SelectStep), "functions of the user are refused"
         return self._select(step)
 
     def _chain(self, calls: Sequence[str], *, end: str = "", name: str | None = None) -> list[str]:
@@ -202,7 +234,7 @@ class _Step:
         return self._chain(
             [
                 *_boundaries(step.size, step.advance),
-                '.filter(pl.col("end_") <= watermark)',
+                *self._closed,
                 *([] if after is None else [f".filter({LATEST} < pl.col({END}) + {after})"]),
                 self._aggregates(step, [*self._key, '"end_"']),
                 f'.select(pl.col("end_").alias("ts"), {self._results})',
@@ -213,6 +245,8 @@ class _Step:
         pause = step.size
         gap = f'pl.col("ts").diff(){self._over()} > {pause}'
         last = _column("last")
+        later = f'    | (pl.col("session_") < pl.col("session_").max(){self._over()}))'
+        ended = ['.filter((pl.col("end_") <= watermark)', later] if self.closes else []
         return self._chain(
             [
                 f'.with_columns(({gap}).fill_null(False).alias("starts_"))',
@@ -224,8 +258,7 @@ class _Step:
                 ),
                 f'.with_columns(({last} - {last} % {pause} + {2 * pause}).alias("end_"))',
                 "# A later session of the key ends a session, and so does the end of a window of the pause.",
-                '.filter((pl.col("end_") <= watermark)',
-                f'    | (pl.col("session_") < pl.col("session_").max(){self._over()}))',
+                *ended,
                 f'.select(pl.col("end_").alias("ts"), {self._results})',
             ]
         )
@@ -256,7 +289,7 @@ class _Step:
         return self._chain(
             [
                 *_boundaries(step.size, step.size),
-                '.filter(pl.col("end_") <= watermark)',
+                *self._closed,
                 f".sort({order}, descending=[{descending}])",
                 f'.with_columns({place}.alias("rank_"))',
                 f'.filter(pl.col("rank_") <= {step.most})',
@@ -314,14 +347,69 @@ class _Step:
             ]
         )
 
+    @property
+    def _closed(self) -> list[str]:
+        """The call that filters the times `end_` that have passed."""
+        return ['.filter(pl.col("end_") <= watermark)'] if self.closes else []
+
+    def _join(self, step: JoinStep) -> list[str]:
+        """Return the frame of pairs, then that of their times and values; unmatched rows have the missing values."""
+        keys = [[f'"{side}.{key.name}"' for key in step.keys] for side in (LEFT, RIGHT)]
+        on = [f"[{', '.join(names)}]" for names in keys]
+        ts, of_right = _column("left.ts"), _column("right.ts")
+        if step.how == ASOF:
+            lines = [
+                "pairs = left.join_asof(",
+                '    right, left_on="left.ts", right_on="right.ts", coalesce=False, check_sortedness=False,',
+                f"    by_left={on[0]}, by_right={on[1]}, tolerance={step.before},",
+                ")",
+            ]
+        else:
+            lines = [
+                f"pairs = left.join(right, left_on={on[0]}, right_on={on[1]}, coalesce=False).filter(",
+                f"    {of_right}.is_between({ts} - {step.before}, {ts} + {step.after})",
+                ")",
+            ]
+        if step.how == OUTER:
+            lines += [
+                'alone = left.join(pairs, on="left_", how="anti")',
+                'pairs = pl.concat([pairs, alone], how="diagonal")',
+            ]
+        calls = []
+        if step.how != INNER:
+            calls.append(f'.with_columns({of_right}.is_not_null().alias("{MATCHED}"))')
+        later = 'pl.max_horizontal("left.ts", "right.ts")'
+        if step.how == OUTER:
+            at = f'pl.when("{MATCHED}").then({later}).otherwise({ts} + {step.after})'
+            end = f"{_column('ts')} - {_column('ts')} % {step.every} + {step.every}"
+            calls += [f'.with_columns({at}.alias("ts"))', f".with_columns({end})"]
+            if self.closes:
+                calls.append(f'.filter(pl.col("{MATCHED}") | (pl.col("ts") <= watermark))')
+        else:
+            at = ts if step.how == ASOF else f"({later} + 1)"
+            calls.append(f'.with_columns({at}.alias("ts"))')
+        if step.how != INNER:
+            missing = [_or_missing(column, step) for column in step.reads()]
+            calls += [".with_columns(", *filter(None, missing), ")"]
+        calls += [
+            ".select(",
+            '    "ts",',
+            *(f"    {value}" for value in self._values(step.outputs())),
+            *([] if step.how == INNER else [f'    "{MATCHED}",']),
+            ")",
+        ]
+        return [*lines, *self._chain(calls)]
+
+    def _values(self, columns: Mapping[str, str]) -> list[str]:
+        """Return expressions as columns of the output."""
+        translated = {
+            name: translate_expression(text, self.declaration, POLARS)
+            for name, text in columns.items()
+        }
+        return [f'{_as_column(value)}.alias("{name}"),' for name, value in translated.items()]
+
     def _select(self, step: SelectStep) -> list[str]:
-        values = []
-        for name, text in step.columns.items():
-            if text.isidentifier() and text not in ("True", "False"):
-                values.append(f'{_column(text)}.alias("{name}"),')
-            else:
-                value = translate_expression(text, self.declaration, POLARS)
-                values.append(f'{_as_column(value)}.alias("{name}"),')
+        values = self._values(step.columns)
         late, window = [], step.too_late_for
         if window is not None:
             after = window.size - window.advance + (window.closes_after or 0)
@@ -339,6 +427,30 @@ class _Step:
                 ")",
             ]
         )
+
+
+def _has_end(part: Declaration) -> bool:
+    """Return whether outputs of a step wait for a time that the input may not reach."""
+    return not part.on_rows and not (isinstance(part.step, JoinStep) and part.step.how != OUTER)
+
+
+def _or_missing(column: Column, step: JoinStep) -> str | None:
+    """Return a column of the right row, with a value if there is none; None: it is of the left row."""
+    side, _, name = column.name.partition(".")
+    if side == LEFT:
+        return None
+    is_key = name in [key.name for key in step.keys]  # join_asof drops the keys of the right frame
+    value, missing = _column(f"{LEFT if is_key else side}.{name}"), _number(column.missing)
+    return f'    pl.when("{MATCHED}").then({value}).otherwise({missing}).alias("{column.name}"),'
+
+
+def _side(step: JoinStep, side: str) -> str:
+    """Return the line that reads a table of a join."""
+    names = "".join(f', "{column.name}"' for column in step.of_side(side))
+    number = '.with_row_index("left_")' if side == LEFT and step.how == OUTER else ""
+    kind = step.kinds.index(side)
+    prefix = f'.select(pl.all().name.prefix("{side}."))'
+    return f"{side} = tables.events({kind}{names}){prefix}{number}"
 
 
 def _as_column(value: Translated) -> str:

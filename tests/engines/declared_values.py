@@ -89,6 +89,37 @@ long = lab.alert(
 crowded = lab.window(
     "1 min", input=table, result={"n": lab.distinct("station", most=2)}, name="crowded"
 )
+fees = lab.arrays(
+    {
+        "at": [1, 2, MINUTE],
+        "place": ["b", "c", "b"],
+        "fee": [1.5, 2.0, 3.0],
+        "sort": ["x", "y", "x"],
+    },
+    ts="at",
+    time_format="ms",
+)
+VALUES = {"of": "left.at", "fee": "right.fee", "sort": "right.sort", "seen": "right.at"}
+VALUES |= {"gain": "left.v - right.fee / 2", "is_y": "right.sort == 'y'"}
+joined = lab.join(
+    table,
+    fees,
+    on=("station", "place"),
+    how="left",
+    within=("1 ms", "2 ms"),
+    every="10 ms",
+    select=VALUES,
+    name="joined",
+)
+latest = lab.join(
+    table,
+    fees,
+    on=("station", "place"),
+    how="asof",
+    within="9 ms",
+    select=VALUES | {"place": "right.place"},
+    name="latest",
+)
 
 NAN, INF = np.nan, np.inf
 EXPECTED: dict[str, dict[str, Any]] = {
@@ -135,6 +166,29 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "station": ["a", "b", "b"],
         "at": [MINUTE, MINUTE, 2 * MINUTE],
     },
+    "joined": {
+        "ts": [10, 10, 10, 10, 10, MINUTE + 10, MINUTE + 20],
+        "station": STATION[:7],
+        "of": AT[:7],
+        "fee": [1.5, 0, 1.5, 2, 0, 3, 0],
+        "sort": ["x", "-1", "x", "y", "-1", "x", "-1"],
+        "seen": [1, 0, 1, 2, 0, MINUTE, 0],
+        "gain": V[:7] - np.array([0.75, 0, 0.75, 1, 0, 1.5, 0]),
+        "is_y": [False, False, False, True, False, False, False],
+        "matched": [True, False, True, True, False, True, False],
+    },
+    "latest": {
+        "ts": AT,
+        "station": STATION,
+        "of": AT,
+        "fee": [0, 0, 1.5, 2, 0, 3, 3, 0.0],
+        "sort": ["-1", "-1", "x", "y", "-1", "x", "x", "-1"],
+        "seen": [0, 0, 1, 2, 0, MINUTE, MINUTE, 0],
+        "gain": V - np.array([0, 0, 0.75, 1, 0, 1.5, 1.5, 0]),
+        "is_y": [False, False, False, True, False, False, False, False],
+        "place": ["-1", "-1", "b", "c", "-1", "b", "b", "-1"],
+        "matched": [False, False, True, True, False, True, True, False],
+    },
     "long": {"ts": [MINUTE + 9], "since": [3], "station": ["b"]},
 }
 """The answers, by workload."""
@@ -146,7 +200,7 @@ def check(name: str, variant: str, workers: int, folder: Path) -> None:
     """Run all workloads on an engine; raises if an answer is wrong."""
     engine = find_engine(name)
     catalog = Catalog(root=folder / "catalogue")
-    for subject in (rows, pairs, windows, first, last, long, crowded):
+    for subject in (rows, pairs, windows, first, last, long, joined, latest, crowded):
         dataset = ensure(subject, {}, 0, 1, catalog=catalog)
         used = variant or default_variant(engine.variants(), type(subject.program)).name
         task = task_of(subject, dataset, folder / subject.name, used, workers=workers)

@@ -7,6 +7,7 @@ have ties, several keys, pauses, negative times and values, one stream or two, a
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,8 @@ import streamlab as lab
 from streamlab.engines.environment import activate
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.judge.verify import verify
-from streamlab.workloads.model import Input, Workload
+from streamlab.workloads.declarative.declaration import JoinStep
+from streamlab.workloads.model import DGSProgram, Input, Workload
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of
 from tests.engines.tasks import run_task, task_of
@@ -174,9 +176,23 @@ def _declared() -> dict[str, Workload]:
             name="compare_quotients",
         ),
         lab.select({"twice": "income * 2", "zone": "zone"}, input=counted, name="select_counts"),
+        *_flushed(),
         *_mixed(tumbling, selected),
+        *_joins(),
     ]
     return {workload.name: workload for workload in made}
+
+
+def _flushed() -> list[Workload]:
+    """Return windows that the end of the input closes."""
+    counts: dict[str, Any] = {"result": {"n": lab.count()}, "at_end": "flush"}
+    windows = lab.window("9 ms", every="2 ms", input=rows, key="zone", name="flushed", **counts)
+    return [
+        windows,
+        lab.session("3 ms", input=rows, key="zone", name="flushed_session", **counts),
+        lab.top(2, by="n", size="20 ms", input=windows, name="top_of_flushed"),
+        lab.select({"n": "n"}, where="n > 1", input=windows, name="flushed_rows"),
+    ]
 
 
 def _mixed(tumbling: Workload, selected: Workload) -> list[Workload]:
@@ -221,6 +237,66 @@ def _mixed(tumbling: Workload, selected: Workload) -> list[Workload]:
     ]
 
 
+def _joins() -> list[Workload]:
+    """Return joins of every kind, and what reads them."""
+    left = {**rows(9, 1), "amount": ["tea", "cup", "pot"] * 3}
+    right = {"at": left["ts"], "place": left["zone"], "open": left["open"]}
+    right |= {"cost": left["zone"], "share": left["price"], "sort": left["amount"]}
+    tables = [
+        lab.arrays(left, ts="ts", time_format="ms"),
+        lab.arrays(right, ts="at", time_format="ms"),
+    ]
+    select = {
+        "price": "left.price",
+        "word": "left.amount",
+        "sort": "right.sort",
+        "gap": "right.at - left.ts",
+        "both": "left.open and not right.open",
+        "ratio": "left.price / right.cost",
+        "same": "right.sort == 'cup' or right.share <= 20 and right.place == 0",
+    }
+    bounds = {"within": ("3 ms", "5 ms")}
+    every = {"how": "left", "every": "4 ms"}
+
+    def joined(name: str, **more: Any) -> Workload:
+        arguments = {"on": [("zone", "place")], "select": select, "name": name}
+        return lab.join(*tables, **(arguments | more))
+
+    keys = [("zone", "place"), ("amount", "sort")]
+    inner = joined("inner_join", **bounds)
+    outer = joined("left_join", **bounds, **every)
+    chosen = lab.select(
+        {"zone": "zone", "gap": "gap", "word": "word"}, input=outer, where="gap < 3", name="chosen"
+    )
+    result = {"n": lab.count(), "low": lab.min("gap"), "price": lab.max("price")}
+    return [
+        inner,
+        outer,
+        joined("asof_join", how="asof"),
+        joined("join_keys", on=keys, within="6 ms"),
+        joined("left_keys", on=keys, within=("0 ms", "4 ms"), how="left", every="1 ms"),
+        joined("asof_keys", on=keys, how="asof", within="7 ms"),
+        joined("left_flushed", **bounds, **every, at_end="flush"),
+        lab.window("5 ms", every="2 ms", key="zone", input=inner, result=result, name="pairs"),
+        lab.top(2, by="price", size="4 ms", columns=["zone"], input=outer, name="dearest"),
+        chosen,
+        lab.select(
+            {"place": "zone", "loss": "-gap / 3", "price": "price"},
+            where="both or not price",
+            input=inner,
+            name="select_pairs",
+        ),
+        lab.window(
+            "6 ms",
+            key="word",
+            input=chosen,
+            result={"n": lab.count()},
+            at_end="flush",
+            name="chosen_counts",
+        ),
+    ]
+
+
 @lab.window("9 ms", every="3 ms", input=rows, key=["zone", "open"], name="bounded_fields")
 class _BoundedFields:
     amounts = lab.BoundedSet(most=64)
@@ -254,6 +330,9 @@ globals().update(DECLARED | FUNCTIONS)
 def random_input(workload: Workload, seed: int) -> Input:
     """Return an input with the columns that a workload reads."""
     rng = np.random.default_rng(seed)
+    first = workload.declaration.steps()[0].step
+    if isinstance(first, JoinStep):
+        return _random_sides(workload, first, rng)
     streams = []
     for _ in range(int(rng.integers(1, 3))):
         count = int(rng.choice([0, 1, 5, 40, 120]))
@@ -271,6 +350,30 @@ def random_input(workload: Workload, seed: int) -> Input:
         names = workload.program.event.names or ()
         streams.append((0, ts, {name: columns[name] for name in names}))
     return input_of(["row"], *streams)
+
+
+def _random_sides(workload: Workload, step: JoinStep, rng: np.random.Generator) -> Input:
+    """Return the rows of two tables; an as-of join has one stream of each, the others one or two."""
+    streams = []
+    is_keyed = isinstance(workload.program, DGSProgram)
+    for kind, side in enumerate(workload.program.kinds):
+        for _ in range(1 if is_keyed else int(rng.integers(1, 3))):
+            count = int(rng.choice([0, 40, 50, 60, 60]))
+            ts = np.cumsum(rng.choice([0, 0, 1, 2, 5], count)) - int(rng.integers(30, 50))
+            columns = {}
+            for column in step.of_side(side):
+                values = rng.integers(-1, 3, count)
+                if column.dictionary is not None:
+                    values = rng.integers(0, 3, count)
+                elif column.dtype.kind == "f":
+                    values = rng.choice([0.0, 2.5, 20.0, 64.0], count)
+                columns[column.name] = values.astype(column.dtype)
+            if is_keyed:
+                keys = [columns[key.name].astype(np.int64) + 1 for key in step.keys]
+                number = sum(part * 4**place for place, part in enumerate(keys))
+                columns["tag"] = kind + 2 * number
+            streams.append((kind, ts, columns))
+    return input_of(workload.program.kinds, *streams, keys=4 ** len(step.keys) if is_keyed else 1)
 
 
 def main(engine_name: str, variant: str, inputs: str, *names: str) -> None:

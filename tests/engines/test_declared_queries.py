@@ -139,6 +139,20 @@ def test_explain_prints_python_for_polars(busy, capsys):
 
 
 @pytest.mark.parametrize(
+    ("engine", "inner", "asof"),
+    [
+        ("duckdb", "AND r.ts BETWEEN l.ts - 3 AND l.ts + 5", "ASOF LEFT JOIN"),
+        ("polars", 'is_between(pl.col("left.ts") - 3,', "left.join_asof("),
+        ("flink", "AND r.time_ BETWEEN l.time_ - INTERVAL", "FOR SYSTEM_TIME AS OF l.time_"),
+    ],
+)
+def test_explain_prints_joins(engine, inner, asof, capsys):
+    for name, text in (("inner_join", inner), ("asof_join", asof)):
+        assert call(["explain", f"{declared_workloads.__file__}:{name}", "--engine", engine]) == 0
+        assert text in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
         (("wordcount", "--engine", "duckdb"), 0, "FROM tweet_events"),
@@ -189,6 +203,9 @@ def reserved(events, seed):
     return {"ts": np.arange(events), "src": np.arange(events), "Row": np.arange(events)}
 
 
+SIDE = lab.arrays({"at": [1], "a": [1], "b": [2]}, ts="at", time_format="ms")
+
+
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
@@ -198,6 +215,10 @@ def reserved(events, seed):
         ),
         (declared_with(result={"s": lab.sum("price", exact=True)}), "drop exact=True"),
         (lab.deduplicate(key="src", input=reserved, name="made"), "columns={'place': 'Row'}"),
+        (
+            lab.join(SIDE, SIDE, on="a", how="asof", select={"src": "left.b"}, name="made"),
+            "rename the table's column, or select it by another name than src",
+        ),
     ],
 )
 def test_what_cannot_be_translated_is_refused_with_a_remedy(made, reason):
@@ -214,6 +235,7 @@ def test_a_sum_of_whole_numbers_can_be_exact():
         ("sliding", "sliding copies each row into its 5 windows"),
         ("unkeyed", "unkeyed adds floats one by one, in the order of the rows"),
         ("count_window", "count_window sorts the values of each window for a percentile"),
+        ("left_join", "left_join compares all rows of equal columns, however far apart in time"),
         ("deduplicate_within", "deduplicate_within finds the rows of a key that leave one after"),
     ],
 )

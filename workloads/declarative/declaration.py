@@ -5,8 +5,9 @@ generated from it, or are the user's (`user_functions`). If no step has function
 declaration says everything, so that it can be translated to another language, such as SQL.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -17,6 +18,12 @@ EVENT, ARRIVAL = "event", "arrival"
 """The times of windows."""
 
 TUMBLING, SLIDING, SESSION, COUNT = "tumbling", "sliding", "session", "count"
+INNER, OUTER, ASOF = "inner", "left", "asof"
+LEFT, RIGHT = "left", "right"
+MATCHED = "matched"
+"""The output column that says whether a row of OUTER and ASOF joins has a partner."""
+NO_TEXT = -1
+"""The number of a missing text."""
 
 LATE_BY = "late_by"
 """The column of a table with late="keep": how much earlier a row is than the latest before it, as read."""
@@ -76,6 +83,17 @@ class Column:
     dtype: np.dtype[Any]
     dictionary: str | None = None
     is_time: bool = False
+
+    @property
+    def missing(self) -> int | float | bool:
+        """Its value in a row without a partner."""
+        if self.dictionary is not None:
+            return NO_TEXT
+        return False if self.dtype.kind == "b" else 0.0 if self.dtype.kind == "f" else 0
+
+
+TIME = Column(name="ts", dtype=np.dtype(np.int64), is_time=True)
+"""The event time of a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +173,49 @@ class SelectStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinStep:
-    """The join of two tables (`streamlab.join`); `how` is inner, left or asof."""
+    """The join of two tables (`streamlab.join`), whose rows are events of kinds LEFT and RIGHT.
+
+    Attributes:
+        how: INNER, OUTER or ASOF.
+        keys: the columns of both tables that are equal.
+        columns: the other columns that it reads, by kind.
+        values: expressions over `left.COLUMN` and `right.COLUMN`, by output column after `ts` and the keys.
+        before, after: a partner's time is at least the left row's minus `before`, and at most plus `after`; of ASOF
+            `after` is 0. None: any time before.
+        every: of OUTER: the step of time in which rows leave.
+    """
 
     how: str
+    keys: tuple[Column, ...]
+    columns: Mapping[str, tuple[Column, ...]]
+    values: Mapping[str, str]
+    before: int | None
+    after: int
+    every: int
+
+    def of_side(self, side: str) -> tuple[Column, ...]:
+        """Return the columns of a table, without `ts`."""
+        return (*self.keys, *self.columns[side])
+
+    def reads(self) -> tuple[Column, ...]:
+        """Return the columns of both tables that the output needs, with names such as `left.price`."""
+        texts = " ".join(self.outputs().values())
+        needed = {*re.findall(rf"\b(?:{LEFT}|{RIGHT})\.\w+", texts)}
+        named = [
+            replace(column, name=f"{side}.{column.name}")
+            for side in (LEFT, RIGHT)
+            for column in (TIME, *self.of_side(side))
+        ]
+        return tuple(column for column in named if column.name in needed)
+
+    def outputs(self) -> Mapping[str, str]:
+        """Return the expressions of all output columns between `ts` and `matched`."""
+        return {key.name: f"{LEFT}.{key.name}" for key in self.keys} | {**self.values}
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The kinds of events in their order, which decides between events of equal time."""
+        return (RIGHT, LEFT) if self.how == ASOF else (LEFT, RIGHT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +253,7 @@ class Declaration:
         output: its output, the first column `ts`.
         user_functions: whether functions of the user compute the result or choose the rows.
         unit: of event time.
+        flushes: whether the end of the input closes open windows.
         before: the declaration that makes its input; None: the input is a table or generated.
     """
 
@@ -206,6 +265,7 @@ class Declaration:
     output: tuple[Column, ...]
     user_functions: bool
     unit: str
+    flushes: bool = False
     before: "Declaration | None" = field(default=None)
 
     def steps(self) -> "tuple[Declaration, ...]":

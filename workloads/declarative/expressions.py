@@ -79,7 +79,7 @@ def parse_expression(text: object, columns: Columns, place: str) -> Expression:
     if not isinstance(text, str) or not text.strip():
         raise ModelError(f"{place} is {text!r:.60}; give a text; {_LANGUAGE}")
     try:
-        tree = _Paths().visit(ast.parse(text.strip(), mode="eval").body)
+        tree = parse_paths(text.strip())
     except SyntaxError as error:
         raise ModelError(f"{place} is {text!r}, which is no expression: {error.msg}") from None
     read = {name: columns.find(name) for name in _names(tree) if name != TS}
@@ -94,6 +94,12 @@ def parse_expression(text: object, columns: Columns, place: str) -> Expression:
         dtype=part.dtype,
         may_be_nan=nan,
     )
+
+
+def parse_paths(text: str) -> ast.expr:
+    """Return the tree of an expression, in which a path, such as `left.price` in a join, is a name."""
+    tree: ast.expr = _Paths().visit(ast.parse(text, mode="eval").body)
+    return tree
 
 
 class _Paths(ast.NodeTransformer):

@@ -22,6 +22,7 @@ from streamlab.workloads.declarative.declaration import (
     EVENT,
     LATE_BY,
     SESSION,
+    TIME,
     Aggregate,
     AlertStep,
     Column,
@@ -63,7 +64,6 @@ Where = str | Callable[[Any], Any]
 Decorator = Callable[[type], Workload]
 
 
-TS = Column(name="ts", dtype=INT, is_time=True)
 READ_LATE = ("window", "select", "late_rows")
 """The forms that take a table with late="keep", or its windows."""
 
@@ -535,7 +535,7 @@ class Maker:
     def _output(
         self, key: Key, first: Sequence[Column], then: Sequence[Column]
     ) -> tuple[Column, ...]:
-        output = (TS, *key.columns, *first, *then)
+        output = (TIME, *key.columns, *first, *then)
         names = [column.name for column in output]
         for name in names:
             if not is_field_name(name):
@@ -543,7 +543,7 @@ class Maker:
                     f"{self.place}: the output has a column {name!r}; {FIELD_NAMES}: rename it"
                 )
             if names.count(name) > 1:
-                taken = [c.name for c in (TS, *key.columns, *first)]
+                taken = [c.name for c in (TIME, *key.columns, *first)]
                 raise ModelError(
                     f"{self.place}: the output has a column {name!r}, which is there twice (besides the "
                     f"result it has {', '.join(taken)}); rename it"
@@ -563,6 +563,7 @@ class Maker:
         unique = {column.name: column for column in (*key.columns, *reads)}
         name = self.name or (None if class_name is None else _snake_case(class_name))
         name = name or name_of_file(self.file) or type(step).__name__
+        before = self.columns.declaration
         declaration = Declaration(
             name=name,
             step=step,
@@ -572,7 +573,8 @@ class Maker:
             output=output,
             user_functions=user_functions,
             unit=self.columns.unit,
-            before=self.columns.declaration,
+            flushes=self.at_end == FLUSH or (before is not None and before.flushes),
+            before=before,
         )
         return DeclaredStep(
             columns=self.columns,

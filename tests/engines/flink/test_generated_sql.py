@@ -8,11 +8,13 @@ import streamlab as lab
 from streamlab.engines.declared_queries import GENERATED
 from streamlab.engines.flink import files
 from streamlab.engines.flink.adapter import FlinkEngine
-from streamlab.engines.flink.generated import generate, interval, refuse
+from streamlab.engines.flink.generated import generate, interval
 from streamlab.engines.flink.process import FlinkProcess, network_mb
+from streamlab.engines.flink.translatable import refuse
 from streamlab.engines.flink.workloads import flink_options
 from streamlab.engines.protocol import default_variant
 from streamlab.lab.judge.verify import verify
+from streamlab.workloads.declarative.declaration import ASOF, JoinStep
 from streamlab.workloads.registry import workload
 from tests.engines import declared_workloads
 from tests.engines.declared_workloads import DECLARED, random_input, rows
@@ -25,10 +27,20 @@ SEED = 0
 """Of an input on which every form has an output."""
 
 
+def beginning_at(ts, data):
+    """Return an input whose first event has a time."""
+    later = ts - min(stream.ts[0] for stream in data.streams if len(stream))
+    return replace(data, streams=tuple(replace(s, ts=s.ts + later) for s in data.streams))
+
+
 def prepared(made, seed, folder):
     """Write a random input and the query for Java; return the task."""
     options = {"options": QUICK, "workers": WORKERS}
-    task = task_of(made, random_input(made, seed), folder, GENERATED, **options)
+    data = random_input(made, seed)
+    join = made.declaration.steps()[0].step
+    if isinstance(join, JoinStep) and join.how != ASOF:
+        data = beginning_at(1, data)
+    task = task_of(made, data, folder, GENERATED, **options)
     data = task.dataset.load()
     warm_up = {f"warm_up_rows.{index}": 0 for index in range(len(data.streams))}
     settings = {**asdict(flink_options(task)), **warm_up, "network_mb": network_mb(WORKERS)}
@@ -45,12 +57,9 @@ def test_every_form_answers_as_the_reference_engine(tmp_path, monkeypatch):
     names = [name for name, one in DECLARED.items() if refuse(one) is None]
     made = [workload(f"{declared_workloads.__file__}:{name}") for name in names]
     counts = {"n": lab.count()}
-    flushed = lab.window(
-        "5 ms", input=rows, key="zone", result=counts, at_end="flush", name="flushed"
-    )
     uneven = lab.window("7 ms", every="3 ms", input=rows, key="zone", result=counts, name="uneven")
     most = {"most": lab.max("n"), "last": lab.max("ts")}
-    made += [flushed, lab.window("6 ms", every="3 ms", input=uneven, result=most, name="of_uneven")]
+    made += [uneven, lab.window("6 ms", every="3 ms", input=uneven, result=most, name="of_uneven")]
     tasks = [prepared(one, SEED, tmp_path / one.name) for one in made]
     folders = [task.scratch for task in tasks]
     process = FlinkProcess(*folders, heap_mb=512, workers=WORKERS)
@@ -75,6 +84,20 @@ def test_every_form_answers_as_the_reference_engine(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["window_of_first_rows", "alert_of_windows", "long_visits"])
 def test_a_chain_of_steps_on_rows_and_on_windows_is_refused(name):
     assert "which has steps on rows and on windows of time" in refuse(DECLARED[name])
+
+
+@pytest.mark.parametrize("name", ["pairs", "dearest", "chosen"])
+def test_what_reads_a_join_is_refused_if_flink_has_no_time_for_it(name):
+    assert "which reads the join" in refuse(DECLARED[name])
+
+
+@requires_environment(FlinkEngine)
+def test_times_that_an_interval_join_would_drop_are_refused(tmp_path):
+    made = DECLARED["inner_join"]
+    for ts, reason in ((0, "the input begins at 0"), (1, None)):
+        data = beginning_at(ts, random_input(made, SEED))
+        refused = FlinkEngine().unsupported(task_of(made, data, tmp_path / str(ts), GENERATED))
+        assert refused is reason or reason in refused
 
 
 def test_an_order_of_values_that_may_be_nan_is_refused():
@@ -117,6 +140,11 @@ def test_the_text_says_that_its_times_are_in_another_unit():
 @pytest.mark.parametrize(
     ("name", "text"),
     [
+        (
+            "left_join",
+            "LEFT JOIN right_events AS r\n    ON l.`zone` = r.`zone` AND r.time_ BETWEEN",
+        ),
+        ("asof_join", "LEFT JOIN right_versions FOR SYSTEM_TIME AS OF l.time_ AS r"),
         ("tumbling", "FROM TABLE(TUMBLE(TABLE row_events, DESCRIPTOR(time_), INTERVAL '0.005'"),
         ("session", "FROM TABLE(SESSION(TABLE row_events PARTITION BY `zone`, DESCRIPTOR(time_)"),
         ("top", "OVER (PARTITION BY `zone`, window_start, window_end ORDER BY `price` DESC, ts)"),
