@@ -149,27 +149,31 @@ def _logged_error(log: IO[bytes]) -> str:
 
 def _launch(settings: "pyspark.SparkConf", streams: dict[str, Any]) -> Any:
     """Start the Java process with its output going to `streams`; end it if the start fails."""
+    before = _children()
     try:
         return pyspark.java_gateway.launch_gateway(settings, streams)  # type: ignore[no-untyped-call]  # pyspark's gap
     except BaseException:
         with delay_interrupts():
-            _kill_launched()
+            _kill_launched(before)
         raise
 
 
-def _kill_launched() -> None:
-    """Kill a Java process that was started but not yet connected.
+def _children() -> set[psutil.Process]:
+    return {*psutil.Process().children(recursive=True)}
+
+
+def _kill_launched(before: set[psutil.Process]) -> None:
+    """Kill a Java process that was started but not yet connected: the processes that did not run before.
 
     It would not end by itself: it checks its pipe only after writing its address, into a folder that is
-    already deleted.
+    already deleted. Its environment does not identify it, since it is empty at the moment when the start script
+    becomes Java.
     """
-    killed = []
-    for process in psutil.Process().children(recursive=True):
+    launched = _children() - before
+    for process in launched:
         with suppress(psutil.Error):
-            if "_PYSPARK_DRIVER_CONN_INFO_PATH" in process.environ():
-                process.kill()
-                killed.append(process)
-    psutil.wait_procs(killed, timeout=_STOP_TIMEOUT_S)
+            process.kill()
+    psutil.wait_procs([*launched], timeout=_STOP_TIMEOUT_S)
 
 
 def stop_spark(session: "pyspark.sql.SparkSession") -> None:
