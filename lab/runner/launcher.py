@@ -18,7 +18,7 @@ import msgspec
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import KeepsFolders
 from streamlab.engines.registry import engine as find_engine
-from streamlab.lab.cluster.fault import KILL, Fault
+from streamlab.lab.cluster.fault import Fault
 from streamlab.lab.cluster.fault_injector import FaultInjector
 from streamlab.lab.errors import DiskFullError
 from streamlab.lab.host.git import environment
@@ -29,7 +29,7 @@ from streamlab.lab.isolate.process import FileAccess, Outcome, run_isolated
 from streamlab.lab.judge.client import Judge, Judgement, judge_of
 from streamlab.lab.runner.container_job import FOLDER, translate
 from streamlab.lab.runner.witness import Witness
-from streamlab.lab.trial.evidence import EVIDENCE, TREE_COLUMNS
+from streamlab.lab.trial.evidence import EVIDENCE
 from streamlab.lab.trial.scratch import trial_folder
 from streamlab.lab.trial.spec import CeilingJob, EngineTrial, Job, OracleJob, write_job
 from streamlab.results import schema
@@ -47,7 +47,6 @@ ATTEMPTS = ".attempts"
 _NO_SPACE = os.strerror(errno.ENOSPC)
 LEAST_FREE_BYTES = 16 << 20
 """About the size of a trial's log, series and record: with less space the next trial fails, too."""
-KILLED = "CPU time and memory are not known: those of the killed worker are lost with it"
 HAVE_ROOM = "the disks of run directory and TMPDIR have room now, so only this engine lacked space"
 
 
@@ -176,9 +175,6 @@ def run_with_fault(fault: Fault, engine: str, judge_trial: Callable[..., Judgeme
 
         judgement = judge_trial(on_phase=on_phase)
     columns = {**judgement.columns, "recovery_s": injector.recovery_s}
-    if fault.action == KILL and injector.caused_s is not None:
-        warnings = json.loads(columns.get("warnings") or "[]")
-        columns |= {**dict.fromkeys(TREE_COLUMNS), "warnings": json.dumps([*warnings, KILLED])}
     if injector.caused_s is None and columns.get("status") in schema.VERIFIED:
         duration_s = columns.get("duration_s") or 0.0
         columns |= {

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from streamlab.lab.cluster.fault import parse_fault
+from streamlab.lab.cluster.fault import KILL, parse_fault
 from streamlab.lab.cluster.fault_injector import refusal
 from streamlab.lab.isolate.isolation import PROCESS
 from streamlab.lab.load.spec import LoadSpec
@@ -70,6 +70,7 @@ def measure_trial(
         histograms=run_dir / histograms,
         outputs=answer if keep_outputs else None,
         planted_slowdown=session.settings.planted_slowdown,
+        loses_worker=fault is not None and fault.action == KILL,
         energy=session.energy.name,
         energy_reason=session.energy.reason,
     )

@@ -33,6 +33,7 @@ DRIVER_ONLY = (
     "CPU time and memory are not known: the nodes of the cluster are elsewhere, and only the driver "
     "was observed"
 )
+KILLED = "CPU time and memory are not known: those of the killed worker are lost with it"
 
 
 def drive(
@@ -102,6 +103,9 @@ def drive(
             result["answer_cpu_s"] = answered.cpu_s_since(after)
             if placement is not None and not placement.processes:
                 warnings.append(DRIVER_ONLY)
+                result |= dict.fromkeys(TREE_COLUMNS)
+            elif spec.loses_worker:
+                warnings.append(KILLED)
                 result |= dict.fromkeys(TREE_COLUMNS)
         finally:
             reporter.phase("close")
