@@ -7,6 +7,8 @@ The package has what you need to define a workload (`csv`, `workload`: docs/exte
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from streamlab.workloads.name_suggestions import suggest_names
+
 if TYPE_CHECKING:
     from streamlab.lab.notebook import run
     from streamlab.workloads.datasets.tables import (
@@ -111,4 +113,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    remedy = suggest_names(name, _PUBLIC)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {remedy}")

@@ -127,7 +127,7 @@ def _only_workload(module: ModuleType, shown: str) -> str:
 
 def place(error: BaseException) -> str:
     """Return ", in FILE:LINE" for where an import failed; empty if no user's file is to blame."""
-    ours = (str(Path(__file__).parent), str(importlib.__file__), "<")
+    ours = (str(Path(__file__).parents[1]), str(importlib.__file__), "<")
     frames = [f for f in extract_tb(error.__traceback__) if not f.filename.startswith(ours)]
     if frames:
         return f", in {frames[-1].filename}:{frames[-1].lineno}"

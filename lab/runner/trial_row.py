@@ -27,7 +27,7 @@ from streamlab.results.schema import TrialRow
 from streamlab.results.seal import move_sealed
 from streamlab.results.store import make_row
 from streamlab.workloads.control_group import usable_cores_here
-from streamlab.workloads.datasets.dataset import Dataset, late_words
+from streamlab.workloads.datasets.dataset import Dataset, late_words, left_out_words
 from streamlab.workloads.default_folders import runs
 
 MOST_ATTEMPTS = 5
@@ -101,7 +101,7 @@ def measure_trial(
     late = late_words(dataset.origin)
     if row.late_rows and not late:
         late = f"{row.late_rows:,} of {dataset.events:,} rows came too late for their windows"
-    warnings += [late] if late else []
+    warnings += filter(None, (late, left_out_words(dataset.origin)))
     if ceiling is not None:
         row = replace(row, generator_ceiling_eps=ceiling.ceiling_eps)
         rate_eps = None if load is None else load.rate_eps

@@ -152,6 +152,15 @@ def invented_words(origin: Mapping[str, object], events: int) -> str:
     return f"{total / max(1, events):.1%} of {events:,} events were invented by the import ({each})"
 
 
+def left_out_words(origin: Mapping[str, Any]) -> str:
+    """Return how many rows of tables an import left out as bad or without a value, in words; "" if none."""
+    bad, skipped = origin.get("bad_rows", 0), origin.get("skipped_by_field", {})
+    parts = [f"{bad:,} bad row{'s' * (bad > 1)}"] if bad else []
+    for name, count in skipped.items():
+        parts += [f"{count:,} row{'s' * (count > 1)} without {name}"] if count else []
+    return f"the import left out {' and '.join(parts)}" if parts else ""
+
+
 def late_rows(origin: Mapping[str, Any]) -> int | None:
     """Return how many rows an import left out as late; None: no row was late."""
     counts = [part["late_rows"] for part in _tables_with_bound(origin) if "late" not in part]

@@ -216,7 +216,8 @@ class _Reader:
         if column.dictionary is not None:
             raise ModelError(
                 f"{self._place}: column {node.id} holds texts, which have no numbers; compare it with a text in "
-                "quotes, or use it as a key, in distinct(...) or as a column of the output"
+                "quotes, or use it as a key, in distinct(...) or as a column of the output; of numbers, give the table "
+                f"decimal=',' or types={{'{node.id}': float}}"
             )
         dtype = BOOL if column.dtype == BOOL else FLOAT if column.dtype.kind == "f" else INT
         return _Part(node, code, dtype)

@@ -109,6 +109,12 @@ class InputColumns:
             name for name in self._sampled() if name not in _OTHER_USES and not self._is_ts(name)
         ]
 
+    def not_missing(self, place: str) -> list[Column]:
+        """Return the columns without whose values a row of the table is left out."""
+        if not isinstance(self.source, Table) or self.declaration is not None:
+            return []
+        return [self.find(name, place) for name in self.source.skip_missing]
+
     def share(self, names: Iterable[str]) -> bool:
         """Number the texts of columns alike; return False if the input is a workload, whose numbers are fixed."""
         if self.declaration is not None:
@@ -277,7 +283,7 @@ def _sample_of_table(table: Table) -> "dict[str, pa.Array]":
             raise DatasetError(f"{table.source.label} has no rows; there is nothing to import")
         with closing(part.chunks(range(len(part.names)))) as chunks:  # type: ignore[type-var]
             chunk = next(chunks, None)
-            if chunk is None:
+            if chunk is None or not chunk.batch.num_rows:
                 raise DatasetError(f"{table.source.label} has no rows; there is nothing to import")
             rows = chunk.batch.slice(0, SAMPLE_ROWS)
             return {name: plain(rows.column(n)) for n, name in enumerate(part.names)}

@@ -560,7 +560,8 @@ class Maker:
         user_functions: bool,
         class_name: str | None = None,
     ) -> DeclaredStep:
-        unique = {column.name: column for column in (*key.columns, *reads)}
+        read = (*key.columns, *reads, *self.columns.not_missing(self.place))
+        unique = {column.name: column for column in read}
         name = self.name or (None if class_name is None else _snake_case(class_name))
         name = name or name_of_file(self.file) or type(step).__name__
         before = self.columns.declaration

@@ -15,7 +15,7 @@ from streamlab.lab.cli.progress import announce
 from streamlab.lab.cli.table import print_fitting
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog, damages
-from streamlab.workloads.datasets.dataset import Dataset, invented_words, late_words
+from streamlab.workloads.datasets.dataset import Dataset, invented_words, late_words, left_out_words
 from streamlab.workloads.datasets.manifest import ID_SHOWN
 from streamlab.workloads.datasets.split import check_generated
 from streamlab.workloads.datasets.times import span_of
@@ -139,6 +139,7 @@ def print_dataset(dataset: Dataset, catalog: Catalog) -> None:
         "origin": origin_words(dataset),
         "invented": invented_words(dataset.origin, dataset.events),
         "late": late_words(dataset.origin, kept=True),
+        "left out": left_out_words(dataset.origin),
         "times": str(dataset.origin.get("times", "")),
         "span": str(span_of(dataset) or ""),
         "source": dataset.source,

@@ -83,7 +83,11 @@ def file_of(folder: Path, text: str) -> str:
         ("ride.duration", "(ride.station == 'Broadway')", r"station holds texts, .* is never true"),
         ("ride.duration", "(ride.station in ('A', 'B'))", r"station holds texts, .* is never true"),
         ("self.count += 1", "self.help()", r"self.help is no field of the state"),
-        ("window(", "windw(", r"has no attribute 'windw'"),
+        (
+            "window(",
+            "windw(",
+            r"has no attribute 'windw'; did you mean window\?, in .*rides\.py:5",
+        ),
         ("key=", "kye=", r"there is no argument 'kye'; did you mean key\?"),
         ("ts=", "kind='=x', ts=", r"has key= or kind="),
         ("rides.csv", "bikes.csv", r"bikes.csv: no such file"),
@@ -389,3 +393,10 @@ def test_code_is_known_by_the_users_functions(tmp_path):
     path.write_text(HEAD + "# a comment\n" + CLASS)
     assert workload(str(path)).code() == codes[0]
     assert len(set(codes)) == 4
+
+
+def test_a_table_with_a_header_only_has_no_rows(tmp_path):
+    (tmp_path / "rides.csv").write_text("at,station,duration,price,bike,paid\n")
+    (tmp_path / "rides.py").write_text(HEAD + CLASS)
+    with pytest.raises(ModelError, match=r"rides\.csv has no rows; there is nothing to import"):
+        workload(str(tmp_path / "rides.py"))

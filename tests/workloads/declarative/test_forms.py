@@ -9,6 +9,7 @@ from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.dataset import left_out_words
 from streamlab.workloads.model import ModelError
 from tests.engines.tasks import run_task, task_of
 from tests.workloads.declarative.declared_runs import (
@@ -558,3 +559,16 @@ def test_whole_numbers_beyond_64_bits_are_refused_with_row_field_and_value(
     dataset = ensure(subject, {}, 0, 1, catalog=Catalog(root=tmp_path / "catalogue"))
     with pytest.raises(ModelError, match=message):
         subject.oracle(dataset.load())
+
+
+def test_rows_without_a_value_are_left_out_of_programs_that_do_not_read_it(tmp_path):
+    rides = random_rides(3)
+    rides["price"] = rides["price"].where(rides.index % 5 > 0)
+    table = table_of(rides, skip_missing=["price"])
+    counts = lab.window(
+        "10 min", input=table, result={"rides": lab.count()}, at_end="flush", name="counts"
+    )
+    answer = answer_of(counts, tmp_path)
+    assert answer["rides"].sum() == rides["price"].notna().sum() < len(rides)
+    (dataset,) = Catalog(root=tmp_path / "catalogue").list().datasets
+    assert left_out_words(dataset.origin) == "the import left out 80 rows without price"

@@ -156,7 +156,7 @@ class TimeReader:
                 return self.recognition.text_words(form, text)
             if unit:
                 return f"{text[:60]!r} is not a number of {NAMES[unit]}"
-            return f"{text[:60]!r} is not a time; give the format of times"
+            return f"{text[:60]!r} is not a time; give the format of times (time_format=, --time-format)"
         if self.form is None and not self.recognition.admits(abs(float(text))):
             return self.recognition.number_words(text)
         assert unit is not None, "recognition chose a unit for numbers"
