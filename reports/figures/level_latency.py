@@ -8,7 +8,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from streamlab.reports.figures.labels import label_ends, place_names
 from streamlab.reports.figures.latency import due, percentiles
 from streamlab.reports.figures.panel import Panel, describe_spread, grid, new_panel, with_spots
-from streamlab.reports.figures.time_axis import Range, time_ticks
+from streamlab.reports.figures.time_axis import Range, readable_ticks, time_ticks
 from streamlab.reports.numbers import duration, rate
 from streamlab.reports.palette import INK, PAPER, Colour
 from streamlab.reports.searches import Level, Search
@@ -47,7 +47,7 @@ def level_panel(
     grid(axes, "y")
     shares = sorted({level.share for search in drawn for level in search.levels})
     axes.set_xlim(0.0, max(1.0, *shares))
-    axes.xaxis.set_major_locator(FixedLocator(_readable_ticks(shares)))
+    axes.xaxis.set_major_locator(FixedLocator(readable_ticks(shares, 0.07)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share * 100:.0f}"))
     axes.set_xlabel("% of the engine's own sustainable rate", size=8, color=INK.light)
@@ -74,15 +74,6 @@ def level_panel(
             for kind, quantity in percentiles(due(level.cell))
         ),
     )
-
-
-def _readable_ticks(shares: Sequence[float]) -> list[float]:
-    """Remove ticks whose labels would touch: 90 and 95 % do not fit."""
-    ticks: list[float] = []
-    for share in shares:
-        if not ticks or share - ticks[-1] > 0.07:
-            ticks.append(share)
-    return ticks
 
 
 def _line(axes: Axes, points: Sequence[tuple[Level, Spread]], kind: str, colour: str) -> None:

@@ -20,7 +20,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from streamlab.reports.figures.panel import RC, grid
-from streamlab.reports.figures.time_axis import log_ticks
+from streamlab.reports.figures.time_axis import log_ticks, readable_ticks
 from streamlab.reports.numbers import count
 from streamlab.reports.palette import INK, MUTED, PAPER, slot
 
@@ -286,7 +286,8 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: float) 
         low, high = min(ticks), max(ticks)
         room = max((high - low) * 0.12, 0.3)
         axes.set_xlim(low - room, high + room)
-        axes.xaxis.set_major_locator(FixedLocator([float(tick) for tick in ticks]))
+        labelled = ticks if panel.tick_names else readable_ticks(ticks, (high - low) * 0.08)
+        axes.xaxis.set_major_locator(FixedLocator([float(tick) for tick in labelled]))
     else:
         axes.margins(x=0.06 if all(line.style == "marks" for line in shown) else 0.02)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))

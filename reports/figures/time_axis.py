@@ -33,6 +33,15 @@ def log_ticks(axis: Axis) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+def readable_ticks(values: Iterable[float], least: float) -> list[float]:
+    """Return rising values without those whose labels would touch the one before: closer than `least`."""
+    ticks: list[float] = []
+    for value in values:
+        if not ticks or value - ticks[-1] > least:
+            ticks.append(value)
+    return ticks
+
+
 def time_ticks(axis: Axis) -> None:
     """Give a logarithmic axis in ns few ticks, with units."""
     log_ticks(axis)

@@ -1,6 +1,7 @@
 """The layout of drawings: titles, legends and labels."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -65,3 +66,14 @@ def test_a_subtitle_ends_within_the_drawing(count):
     FigureCanvasAgg(figure).draw()
     width = figure.get_size_inches()[0] * figure.dpi
     assert figure.texts[-1].get_window_extent().x1 < width
+
+
+def test_labels_of_workers_do_not_touch_each_other():
+    points = [Point(float(2**n), 2.0, 2.0, 2.0) for n in range(6)]
+    panel = Panel(title="p", y_label="y", x_label="workers", lines=[Line(name="x", points=points)])
+    panel = replace(panel, ticks=[1, 2, 4, 8, 16, 32])
+    figure = draw(Layout(title="Figure", rows=[[panel] * 3], notes=[]))
+    FigureCanvasAgg(figure).draw()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert len(boxes) > 2
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
