@@ -75,7 +75,8 @@ std::int32_t OplusRun::add_stream(StreamView stream, std::int32_t input, Process
   streams_.push_back({&view, input, process, route});
   shapes_.push_back(std::move(shapes));
   if (view.size() != 0) {
-    last_ts_ = std::max(last_ts_, view.ts.back());
+    // Arrival times are not known yet; the end watermark is that of the end of the load.
+    if (view.arrivals == nullptr) last_ts_ = std::max(last_ts_, view.ts.back());
     any_ = true;
   }
   return view.index;

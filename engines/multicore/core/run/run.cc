@@ -59,10 +59,14 @@ StreamView& Run::add_view(StreamView stream) {
   check_stream(stream, views_.size(), settings().load.has_value());
   stream.index = static_cast<std::int32_t>(views_.size());
   if (settings().load && settings().load->tick_ns != 0) {
-    std::vector<std::int64_t>& times = arrivals_.emplace_back(stream.ts.size());
+    const std::int64_t tick_ns = settings().load->tick_ns;
+    std::vector<std::int64_t>& times = arrivals_.emplace_back(stream.ts.size(), kEndOfTime);
     stream.ts = times;
     stream.columns.at(0) = stream.arrivals = times.data();
-    stream.tick_ns = settings().load->tick_ns;
+    stream.tick_ns = tick_ns;
+    std::vector<std::int64_t>& beats = arrivals_.emplace_back(stream.heartbeat_due.size());
+    std::ranges::transform(stream.heartbeat_due, beats.begin(), [tick_ns](auto due) { return due / tick_ns - 1; });
+    stream.heartbeats = beats;
   }
   return views_.emplace_back(std::move(stream));
 }

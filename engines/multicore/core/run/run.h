@@ -121,7 +121,7 @@ class Run {
   // Adds a stream. Its index, which breaks ties in time, is the number of earlier streams. Throws std::logic_error
   // after `start`, and std::invalid_argument if timestamps or heartbeats decrease or reach the end of time. A load
   // needs a due time for each of them, ascending from 0 to `kLatestDueNs`; other due times are invalid, too. With
-  // arrival times (`LoadOptions::tick_ns`), the view's first column and `ts` are memory of the run, zeroed.
+  // arrival times (`LoadOptions::tick_ns`), the view's first column, `ts` and heartbeats are memory of the run.
   StreamView& add_view(StreamView stream);
   // Creates the source that replays a stream, or a feed that reads it. `stamped`: see Source.
   Source& add_source(const StreamView& view, bool stamped);
@@ -144,7 +144,7 @@ class Run {
   std::vector<std::int64_t> sum(Histogram Recorder::* of) const;
 
   std::vector<std::shared_ptr<const void>> borrowed_;  // first member: destroyed last
-  std::deque<std::vector<std::int64_t>> arrivals_;     // of arrival times: those of each stream
+  std::deque<std::vector<std::int64_t>> arrivals_;     // of arrival times: rows and heartbeats of each stream
   std::deque<StreamView> views_;                       // deques: sources and feeds hold references
   std::vector<std::unique_ptr<Source>> sources_;
   std::deque<Feed> feeds_;

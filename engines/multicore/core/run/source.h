@@ -27,7 +27,8 @@ struct StreamView {
   std::span<const std::int64_t> due;            // per event, ns after the start, never decreasing; empty: no schedule
   std::span<const std::int64_t> heartbeat_due;  // per heartbeat, likewise
   // Of arrival times: the memory of `ts`, which the source writes before it publishes a row; readers read published
-  // rows only. Null: `ts` has event times.
+  // rows only, the others have the end of time. The heartbeats are due times in the unit of arrival times, less 1.
+  // Null: `ts` has event times.
   std::int64_t* arrivals = nullptr;
   std::int64_t tick_ns = 0;  // unit of arrival times
 
@@ -82,11 +83,10 @@ class Source {
   DueEvents notice(std::int64_t elapsed_ns) noexcept {
     const std::int64_t n = stream_.size();
     const std::int64_t before = due_end_;
-    if (stream_.arrivals != nullptr) now_ts_ = elapsed_ns / stream_.tick_ns;
+    elapsed_ns_ = elapsed_ns;
     while (heartbeat_ < stream_.heartbeats.size() && stream_.heartbeat_due[heartbeat_] <= elapsed_ns) {
       // Never the end of time: only the last block may promise it.
-      promised_ts_ =
-          stream_.arrivals != nullptr ? now_ts_ : std::min(stream_.heartbeats[heartbeat_] + 1, kEndOfTime - 1);
+      promised_ts_ = std::min(stream_.heartbeats[heartbeat_] + 1, kEndOfTime - 1);
       ++heartbeat_;
     }
     if (whole_blocks_) {
@@ -123,7 +123,8 @@ class Source {
     block.begin = next_;
     block.end = std::min(due_end_, next_ + batch_);
     block.stamp_ns = stamp_ns;
-    if (stream_.arrivals != nullptr) std::fill(stream_.arrivals + block.begin, stream_.arrivals + block.end, now_ts_);
+    if (stream_.arrivals != nullptr) [[unlikely]]
+      write_arrivals(block.begin, block.end);
     if (ends_at(block.end)) {
       exhausted_ = true;
       block.bound_ts = kEndOfTime;
@@ -181,11 +182,13 @@ class Source {
 
  private:
   std::int64_t due(std::int64_t i) const noexcept { return stream_.due[static_cast<std::size_t>(i)]; }
-  // The promise of the latest heartbeat for the events from `next` on. It never exceeds the time of a waiting event,
-  // which arrives when it is published.
+  // Apart, so that `publish` keeps its registers.
+  [[gnu::noinline]] void write_arrivals(std::int64_t begin, std::int64_t end) const noexcept {
+    std::fill(stream_.arrivals + begin, stream_.arrivals + end, elapsed_ns_ / stream_.tick_ns);
+  }
+  // The promise of the latest heartbeat for the events from `next` on. It never exceeds the time of a waiting event.
   std::int64_t promise(std::int64_t next) const noexcept {
-    if (next == stream_.size() || stream_.arrivals != nullptr) return promised_ts_;
-    return std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
+    return next == stream_.size() ? promised_ts_ : std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
   }
   // On a schedule: whether the stream ends once the events before `next` are published.
   bool ends_at(std::int64_t next) const noexcept {
@@ -208,8 +211,8 @@ class Source {
   std::size_t heartbeat_ = 0;         // first heartbeat not yet promised
   std::int64_t promised_ts_ = std::numeric_limits<std::int64_t>::min();  // by the latest heartbeat that was due
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();     // by the latest block
-  std::int64_t now_ts_ = 0;  // of arrival times: the time of the latest `notice`
-  bool full_ = false;        // whether the latest `publish` found the ring full
+  std::int64_t elapsed_ns_ = 0;                                          // of the latest `notice`
+  bool full_ = false;  // whether the latest `publish` found the ring full
   bool exhausted_ = false;
 };
 

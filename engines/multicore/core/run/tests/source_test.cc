@@ -62,8 +62,8 @@ void source_stops_at_a_full_ring() {
 }
 
 void a_row_arrives_when_it_is_published() {
-  std::vector<std::int64_t> times(4);
-  const std::vector<std::int64_t> due{0, 10, 40, 90}, heartbeats{7}, heartbeat_due{70};
+  std::vector<std::int64_t> times(4, lab::kEndOfTime);
+  const std::vector<std::int64_t> due{0, 10, 40, 90}, heartbeats{70 / 10 - 1}, heartbeat_due{70};
   lab::StreamView stream;
   stream.ts = times;
   stream.arrivals = times.data();
