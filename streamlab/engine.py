@@ -41,6 +41,7 @@ from streamlab.engines.declared_queries import (
     generated_variant,
     nan_columns,
     order_of_windows,
+    select_pairs,
     translate_expression,
     value_of_aggregate,
 )
@@ -143,6 +144,7 @@ __all__ = [
     "no_events",
     "options_of",
     "order_of_windows",
+    "select_pairs",
     "translate_expression",
     "value_of_aggregate",
 ]
