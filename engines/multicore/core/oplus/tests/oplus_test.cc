@@ -299,6 +299,33 @@ void options_out_of_range_are_refused() {
   CHECK_THROWS(run.run(), std::logic_error);
 }
 
+std::map<std::int64_t, std::int64_t> sums_by_key(const std::vector<Record>& records) {
+  std::map<std::int64_t, std::int64_t> result;
+  for (const auto& [ts, key, value] : records) result[key] += value;
+  return result;
+}
+
+// Sources write the times of rows while instances read those of earlier ones.
+void rows_with_arrival_times_are_each_in_one_window() {
+  behaviour = {.window = {10, 10, false}};
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    std::mt19937 random(seed);
+    auto streams = lab::test::random_tuples(random, 3, 1, 1000, 5);
+    lab::test::schedule(streams, 2000, 16, 500);
+    const std::int64_t last = lab::test::total_order(streams).back().ts;
+    const auto expected = sums_by_key(lab::test::keyed_oracle(streams, last + 100));
+    CHECK(!expected.empty());
+    for_all_ways([&](lab::OplusOptions options) {
+      lab::test::use_schedule(options);
+      options.load->tick_ns = 1000;
+      options.end_watermark = 1'000'000'000;  // of the flush, after all arrivals
+      const auto records = OperatorRunCase(streams, options, false).run();
+      CHECK(sums_by_key(records) == expected);
+      for (const auto& [ts, key, value] : records) CHECK_EQ(ts % 10, 0);
+    });
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -313,6 +340,7 @@ int main() {
   promises_beyond_the_last_tuple_close_nothing();
   the_time_of_expiry_counts_as_busy();
   tuples_are_counted_though_nothing_is_measured();
+  rows_with_arrival_times_are_each_in_one_window();
   options_out_of_range_are_refused();
   return 0;
 }
