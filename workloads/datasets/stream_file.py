@@ -143,19 +143,12 @@ def join_files(files: Sequence[WrittenStream]) -> WrittenStream:
         first,
         rows=first_rows[-1],
         ts_max=files[-1].ts_max,
-        sha256=_joined_digest([bytes.fromhex(file.sha256) for file in files]),
+        sha256=hashlib.sha256(b"".join(bytes.fromhex(file.sha256) for file in files)).hexdigest(),
         further=tuple(
             WrittenFile(file=file.file, bytes=file.bytes, first_row=row)
             for file, row in zip(others, first_rows[1:], strict=False)
         ),
     )
-
-
-def _joined_digest(digests: Sequence[bytes]) -> str:
-    """Return the hash of a stream from those of its files."""
-    if len(digests) == 1:
-        return digests[0].hex()
-    return hashlib.sha256(b"".join(digests)).hexdigest()
 
 
 def _unsorted(name: str, row: int, ts: int) -> DatasetError:
