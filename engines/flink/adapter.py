@@ -80,10 +80,10 @@ class FlinkEngine(BaseEngine):
     cluster_option = "jobmanager"
 
     def refused(self, task: Task) -> str | None:
-        """Refuse loads of queries, RocksDB for programs without Flink state, and too many trees."""
-        if task.load is not None and not isinstance(task.workload.program, DGSProgram):
-            return "flink takes no offered load for queries of operators: see docs/engines/flink.md"
+        """Refuse options that would change nothing, loads of generated queries, and too many trees."""
         options = flink_options(task)
+        if task.load is not None and task.variant == GENERATED:
+            return "flink takes no offered load for generated queries: see docs/engines/flink.md"
         if task.load is not None and options.jobmanager is not None:
             return (
                 "flink takes no load on a cluster: its machines have no common clock for due times; "
@@ -96,6 +96,11 @@ class FlinkEngine(BaseEngine):
             return (
                 f"flink runs {task.workload.name} in one task that stores its state in fields, so "
                 "state = rocksdb would change nothing; remove the option"
+            )
+        if options.map_instances and not (task.variant == "automatic" and shape.windows):
+            return (
+                f"flink has no map stage in {task.workload.name}, so map_instances would change "
+                "nothing; remove the option"
             )
         keys = task.dataset.alphabet.keys
         if task.variant == "manual" and keys * task.workers > MOST_LEAVES:
@@ -127,13 +132,15 @@ class FlinkEngine(BaseEngine):
         answer_bytes = ROW_BYTES * (task.expected_outputs or task.dataset.events)
         needed_mb = 2 * (files.input_bytes(data) + answer_bytes) >> 20
         options = flink_options(task)
+        slots = max(task.workers, options.map_instances)
         if options.jobmanager is not None:
-            cluster.check(options.jobmanager, task.workers)
+            cluster.check(options.jobmanager, slots)
             cluster.write_jar(task.scratch / "streamlab.jar")
         rows = files.warm_up_rows(data, options.warm_up_events)
         settings = {
             **asdict(options),
-            "network_mb": network_mb(task.workers),
+            "network_mb": network_mb(slots),
+            "slots": slots,
             **{f"warm_up_rows.{index}": count for index, count in enumerate(rows)},
         }
         files.write_task(task, data, settings, task.scratch)
@@ -142,7 +149,7 @@ class FlinkEngine(BaseEngine):
             (task.scratch / "query.sql").write_text(query, encoding="utf-8")
         on_cluster = options.jobmanager is not None
         heap_mb = CLIENT_HEAP_MB if on_cluster else options.heap_mb or 1024 + needed_mb
-        process = FlinkProcess(task.scratch, heap_mb=heap_mb, workers=task.workers)
+        process = FlinkProcess(task.scratch, heap_mb=heap_mb, workers=slots)
         try:
             job = process.ready()
             place = None
@@ -217,6 +224,8 @@ class FlinkPrepared:
     def _plan(self) -> str:
         task, options = self._task, flink_options(self._task)
         setting = f"state {options.state}"
+        if options.map_instances:
+            setting += f", {options.map_instances} map instances"
         if isinstance(options, ManualOptions):
             setting = f"service {options.service}"
         if options.checkpoint_ms:

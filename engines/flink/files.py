@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.declared_queries import GENERATED, order_of_windows
+from streamlab.engines.errors import EngineError
 from streamlab.engines.flink.generated import KIND
 from streamlab.engines.flink.workloads import SHAPES, Shape
 from streamlab.engines.protocol import IntArray, Measured, Task
@@ -66,11 +67,28 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
             columns = _columns(stream, SHAPES[task.workload.name], kinds)
         if task.load is not None:
             columns["due_ns"] = (task.load.due_ns[index], LONG)
-            columns["beat_ts"] = (task.load.heartbeat_ts[index], LONG)
+            columns["beat_ts"] = (_heartbeats(task, data, index), LONG)
             columns["beat_due_ns"] = (task.load.heartbeat_due_ns[index], LONG)
         for name, (values, dtype) in columns.items():
             np.ascontiguousarray(values, dtype=dtype).tofile(folder / f"{index}.{name}")
     write_lines(lines, folder)
+
+
+def _heartbeats(task: Task, data: Input, index: int) -> IntArray:
+    """Return the event times of a stream's heartbeats.
+
+    Flink closes a window as soon as a watermark allows it, but in the model the first event after it does. Where
+    windows make the rows, a heartbeat therefore reaches no further than the events that are due.
+    """
+    assert task.load is not None
+    beats = task.load.heartbeat_ts[index]
+    if not SHAPES[task.workload.name].windows:
+        return beats
+    due = np.sort(np.concatenate(task.load.due_ns))
+    ts = np.sort(np.concatenate([stream.ts for stream in data.streams]))
+    sent = np.searchsorted(due, task.load.heartbeat_due_ns[index], side="right")
+    reached: IntArray = np.where(sent > 0, ts[np.maximum(sent, 1) - 1] - 1, ts[0] - 1)
+    return np.minimum(beats, reached)
 
 
 def write_lines(lines: Mapping[str, object], folder: Path) -> None:
@@ -150,6 +168,8 @@ def _columns(
     columns: dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]] = {"ts": (stream.ts, LONG)}
     if stream.tag is not None:
         columns["tag"] = (stream.tag, INT)
+    if shape.key is not None:
+        columns["tag"] = (_tags(stream, shape.key, kinds), INT)
     value = _value(stream, shape, kinds)
     if value is not None:
         columns["value"] = (value, LONG)
@@ -160,6 +180,18 @@ def _columns(
         columns["list_end"] = (packed.offsets[1:], INT)
         columns["list"] = (packed.values, INT)
     return columns
+
+
+def _tags(stream: Stream, key: str, kinds: int) -> IntArray:
+    """Return tags whose keys are those of a column."""
+    kind = stream.kinds[0] if stream.tag is None else stream.tag % kinds
+    tags: IntArray = np.asarray(stream.payload[key]).astype(np.int64) * kinds + kind
+    if len(tags) and not 0 <= tags.min() <= tags.max() <= np.iinfo(INT).max:
+        raise EngineError(
+            f"flink has keys of 32 bits, and column {key} of stream {stream.name} has values up to "
+            f"{tags.max() // kinds}; use fewer events"
+        )
+    return tags
 
 
 def _value(stream: Stream, shape: Shape, kinds: int) -> npt.NDArray[Any] | None:
@@ -199,8 +231,11 @@ def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
 def answer(task: Task, rows: Rows) -> Columns:
     """Return the columns of the program's output."""
     output = task.workload.program.output
-    fields = {"ts": "ts", **SHAPES[task.workload.name].answer}
-    return {name: rows[fields[name]].astype(output[name]) for name in output.names or ()}
+    shape = SHAPES[task.workload.name]
+    fields = {"ts": "ts", **shape.answer}
+    columns = {name: rows[fields[name]].astype(output[name]) for name in output.names or ()}
+    columns["ts"] += shape.delay_ms
+    return columns
 
 
 def query_answer(task: Task, data: Input, folder: Path, parts: int) -> Columns:
@@ -252,12 +287,17 @@ def measure_load(
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
     first = np.cumsum([0, *(len(stream) for stream in data.streams)])
+    if SHAPES[task.workload.name].windows:  # The first event at or after its end makes a row.
+        ts = np.concatenate([stream.ts for stream in data.streams])[order]
+        made_by = np.minimum(np.searchsorted(ts, rows["ts"]), len(ts) - 1)
+    else:
+        made_by = position[first[rows["stream"]] + rows["row"]]
     run = OpenRun(
         due_ns=np.concatenate(task.load.due_ns)[order],
         sent_ns=sent,
         taken_ns=sent,
         done_ns=done,
-        made_by=position[first[rows["stream"]] + rows["row"]],
+        made_by=made_by,
         emit_ns=rows["emit_ns"].astype(np.int64),
     )
     return measured(run, task.load, plan=plan, counters=counters)

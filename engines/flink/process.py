@@ -160,6 +160,7 @@ def measure_ceiling() -> float:
             "workload": "nothing",
             "variant": "ceiling",
             "workers": 1,
+            "slots": 1,
             "offered": "yes",
             "streams": 1,
             "rows.0": CEILING_EVENTS,

@@ -18,14 +18,20 @@ class Shape:
     Attributes:
         values: by kind, the column of an event's `value`; None: no value.
         items: the list column of an event.
+        key: the column of an event's `key`; None: its key in the alphabet.
         answer: the field of the Java answer for each column of the output except `ts`.
         keyed_state: whether variant `automatic` uses Flink's state.
+        windows: whether ends of Flink's windows make the rows; else events do.
+        delay_ms: from an event to its rows, in event time.
     """
 
     values: tuple[str | None, ...]
     items: str | None = None
+    key: str | None = None
     answer: Mapping[str, str]
     keyed_state: bool = True
+    windows: bool = False
+    delay_ms: int = 0
 
 
 SHAPES: Mapping[str, Shape] = {
@@ -40,10 +46,24 @@ SHAPES: Mapping[str, Shape] = {
         keyed_state=False,
     ),
     "keyed_counter": Shape(values=(None, None), answer={"key": "key", "count": "value"}),
-    "wordcount": Shape(values=(None,), items="words", answer={"word": "other", "count": "value"}),
-    "paircount": Shape(values=(None,), items="words", answer={"pair": "other", "count": "value"}),
+    "wordcount": Shape(
+        values=(None,), items="words", answer={"word": "other", "count": "value"}, windows=True
+    ),
+    "paircount": Shape(
+        values=(None,), items="words", answer={"pair": "other", "count": "value"}, windows=True
+    ),
     "longest_tweet_per_hashtag": Shape(
-        values=("chars",), items="hashtags", answer={"hashtag": "other", "chars": "value"}
+        values=("chars",),
+        items="hashtags",
+        answer={"hashtag": "other", "chars": "value"},
+        windows=True,
+    ),
+    "forward": Shape(
+        values=("value", "value"),
+        key="id",
+        answer={"id": "other", "value": "value"},
+        keyed_state=False,
+        delay_ms=1,
     ),
 }
 
@@ -60,6 +80,9 @@ _PIP2 = {
         "programs; without labels two pages may share a task",
     ),
     "fraud_detection": Property(holds=True, why="one task has all events"),
+    "forward": Property(
+        holds=False, why="the tasks that forward tuples share out the copies by their numbers"
+    ),
 }
 _MANUAL = {
     "PIP1": Property(holds=False, why="the service is built for a number of leaves"),
@@ -95,7 +118,8 @@ class AutomaticOptions:
     """Options of variant `automatic`, which docs/engines/flink.md describes.
 
     `buffer_timeout_ms` None means 100, or LOAD_BUFFER_TIMEOUT_MS under a load; `heap_mb` 0 fits the input;
-    `checkpoint_ms` 0 means no checkpoints and no restarts; `jobmanager` None means a cluster in the trial's process.
+    `checkpoint_ms` 0 means no checkpoints and no restarts; `jobmanager` None means a cluster in the trial's process;
+    `map_instances` 0 means that sources split their tweets themselves.
     """
 
     state: Literal["heap", "rocksdb"] = "heap"
@@ -104,6 +128,7 @@ class AutomaticOptions:
     heap_mb: Natural = 0
     jobmanager: str | None = None
     managed_memory_mb: Annotated[int, Meta(ge=16)] = MANAGED_MEMORY_MB
+    map_instances: Natural = 0
     warm_up_events: Natural = 1_000_000
     warm_up_rounds: Natural = 2
 
@@ -127,6 +152,10 @@ class ManualOptions(AutomaticOptions):
     service: Literal["rmi", "memory"] = "rmi"
 
     def __post_init__(self) -> None:
+        if self.map_instances:
+            raise ValueError(
+                "variant manual of flink has no map stage; remove option map_instances"
+            )
         if self.jobmanager is not None or self.checkpoint_ms:
             raise ValueError(
                 "tasks of variant manual of flink meet in a service outside Flink, in the trial's own "

@@ -89,7 +89,8 @@ def published_systems(paper: str, folder: Path = FOLDER / "systems") -> Mapping[
     systems = {}
     for where, row in read_rows(folder / f"{paper}.csv", SYSTEM_COLUMNS):
         try:
-            key, options = row.pop("system"), read_pairs(row.pop("options"))
+            key, pairs = row.pop("system"), read_pairs(row.pop("options"))
+            options = {name: int(x) if x.isdecimal() else x for name, x in pairs.items()}
             systems[key] = System(**row, options=options)
         except ValueError as error:
             raise ResultsError(f"{where}: {error}") from error

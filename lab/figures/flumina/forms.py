@@ -88,4 +88,6 @@ def form_cells(runs: Runs, program: Program, form: str, label: str) -> list[Cell
 def _engine(form: str) -> dict[str, Any]:
     name, variant = VARIANTS[form].split("/")
     table: dict[str, Any] = {"name": name, "variants": [variant]}
-    return table | ({"batch": [SINGLE], "options": dict(HANDOVER)} if form == "DGS" else {})
+    if form == "DGS":
+        return table | {"batch": [SINGLE], "options": dict(HANDOVER)}
+    return table | {"options": dict(PAPER.systems[form].options)}

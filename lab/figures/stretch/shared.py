@@ -1,6 +1,6 @@
 """Provides what the figures of STRETCH share: systems, variants, stages and notes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from streamlab.lab.figures import experiment
@@ -12,6 +12,7 @@ from streamlab.lab.figures.paper import Paper
 
 VSN, SN, SN_MAP = "multicore/vsn", "multicore/sn", "multicore/sn-map"
 ADHOC, ONE_THREAD = "multicore/adhoc", "multicore/1t"
+FLINK = "flink/automatic"
 ALGORITHM_1 = "lab: SN, algorithm 1"
 """Name of this lab's shared-nothing instances, to distinguish them from the paper's Flink."""
 DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
@@ -41,6 +42,23 @@ def static_stages(tree: Callable[[Options], Tree]) -> tuple[FigureStage, ...]:
             plan=lambda options, runs: latency_plan(options, tree(options), runs),
         ),
     )
+
+
+def flink(workers: Sequence[int], system: str, /, **more: Any) -> dict[str, Any]:
+    """Return the `[[engine]]` table of a system of the paper that Flink runs; `more` are further keys and options.
+
+    `map_instances` in `more` is an option; other keys are the table's.
+    """
+    name, _, variant = FLINK.partition("/")
+    options = dict(PAPER.systems[system].options)
+    if "map_instances" in more:
+        options["map_instances"] = more.pop("map_instances")
+    return {
+        "name": name,
+        "variants": [variant],
+        "workers": list(workers),
+        "options": options,
+    } | more
 
 
 def replayed_load(label: str, warm_up_s: float, window_s: float, **more: Any) -> dict[str, Any]:

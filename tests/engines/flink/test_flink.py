@@ -78,12 +78,36 @@ def test_what_rocksdb_would_not_change_is_refused(tmp_path):
     assert "state = rocksdb would change nothing" in ENGINE.refused(task)
 
 
-def test_a_load_of_a_query_is_refused_and_one_of_a_program_is_not(tmp_path):
-    for name, refused in (("wordcount", True), ("event_window", False)):
-        task = flink_task(name, tmp_path / name)
-        times = [stream.ts for stream in task.dataset.load().streams]
-        load = small_load(times, np.arange(task.dataset.events))
-        assert (ENGINE.refused(replace(task, load=load)) is not None) == refused
+def test_map_instances_are_refused_without_a_map_stage(tmp_path):
+    with pytest.raises(OptionError, match="manual of flink has no map stage"):
+        check("manual", {"map_instances": 2})
+    task = flink_task("event_window", tmp_path / "window", options={"map_instances": 2})
+    assert "no map stage in event_window" in ENGINE.refused(task)
+    task = flink_task("wordcount", tmp_path / "words", options={"map_instances": 2})
+    assert ENGINE.refused(task) is None
+
+
+def test_heartbeats_close_no_window_before_an_event_at_or_after_its_end_is_due(tmp_path):
+    task = flink_task("wordcount", tmp_path)
+    data = task.dataset.load()
+    load = small_load([stream.ts for stream in data.streams], np.arange(data.events) * 1000)
+    write_task(replace(task, load=load), data, {}, tmp_path)
+    due = np.concatenate(load.due_ns)
+    ts = np.concatenate([stream.ts for stream in data.streams])
+    assert len(load.heartbeat_due_ns[0]) > 1
+    for beat, at in zip(
+        column(tmp_path, "0.beat_ts", "<i8"), load.heartbeat_due_ns[0], strict=True
+    ):
+        assert beat < ts[due <= at].max()
+
+
+def test_a_key_of_more_than_32_bits_is_an_error(tmp_path):
+    data = ordinary_input(workload("forward"))
+    left, right = data.streams
+    large = replace(left, payload={**left.payload, "id": left.payload["id"] + 2**31})
+    data = replace(data, streams=(large, right))
+    with pytest.raises(EngineError, match=r"column id of stream left.* has values up to 21474"):
+        write_task(flink_task("forward", tmp_path, data), data, {}, tmp_path)
 
 
 def test_more_trees_than_there_is_memory_for_are_refused(tmp_path):

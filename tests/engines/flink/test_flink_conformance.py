@@ -20,7 +20,6 @@ from streamlab.engines.flink.workloads import SHAPES
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.runner.launcher import run_trial
 from streamlab.lab.trial.spec import EngineTrial
-from streamlab.workloads.model import DGSProgram
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of
 from tests.engines.separate_environment import requires_environment
@@ -41,9 +40,6 @@ FILLING = ("a constant load", "a load of one instant", "a load of batch 1",
 LOADS = [
     pytest.param(case, id=case.name, marks=[pytest.mark.full] if case.name in FILLING else [])
     for case in LOAD_CASES
-]
-UNDER_LOAD = [
-    (variant, name) for variant, name in PROGRAMS if isinstance(workload(name).program, DGSProgram)
 ]
 
 
@@ -86,7 +82,7 @@ def test_a_flushed_query_gets_its_last_windows(tmp_path):
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("case", LOADS)
-@pytest.mark.parametrize(("variant", "name"), UNDER_LOAD)
+@pytest.mark.parametrize(("variant", "name"), PROGRAMS)
 def test_flink_conforms_under(variant, name, case, tmp_path):
     check(name, case, tmp_path, setting(variant), run_load_case)
 
@@ -99,8 +95,16 @@ def test_state_in_rocksdb_gives_the_same_answer(name, tmp_path):
     assert (tmp_path / "scratch" / "rocksdb").is_dir()  # which only that store makes
 
 
+def test_more_map_instances_than_aggregates_give_the_same_answer(tmp_path):
+    check("wordcount", CASES[0], tmp_path, setting("automatic", map_instances=3))
+
+
 @pytest.mark.parametrize(
-    "name", ["event_window", pytest.param("wordcount", marks=pytest.mark.full)]
+    "name",
+    [
+        "event_window",
+        *(pytest.param(name, marks=pytest.mark.full) for name in ("wordcount", "forward")),
+    ],
 )
 def test_checkpoints_leave_the_answer_as_it_is(name, tmp_path):
     check(name, CASES[0], tmp_path, setting("automatic", checkpoint_ms=10))

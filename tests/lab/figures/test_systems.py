@@ -125,14 +125,11 @@ def test_the_words_of_a_system_are_true_of_the_variant_that_runs(systems):
 
 @pytest.mark.parametrize(
     ("figure_id", "opponent"),
-    [("stretch:6", "SN"), ("stretch:7", "SN"), ("viper:4a", "OL"), ("viper:4b", "OL"),
-     ("datatrace:4", "handcrafted")],
-)  # fmt: skip
-def test_flink_and_storm_are_absent_where_this_labs_code_stood_for_them(
-    systems, figure_id, opponent
-):
+    [("viper:4a", "OL"), ("viper:4b", "OL"), ("datatrace:4", "handcrafted")],
+)
+def test_storm_is_absent_where_this_labs_code_stood_for_it(systems, figure_id, opponent):
     (side,) = [side for of, side, _ in systems if (of, side.name) == (figure_id, opponent)]
-    assert side.absent and side.stand_in and side.engine in ("flink", "storm")
+    assert side.absent and side.stand_in and side.engine == "storm"
 
 
 def test_a_system_of_an_engine_is_run_by_no_other():

@@ -74,6 +74,33 @@ final class Automatic {
         }
     }
 
+    /** Forwards each tuple; every task makes its share of the copies (STRETCH, operator 15). */
+    static final class Forward extends Update {
+        private final int copies;
+        private final int tasks;
+        private transient int task;
+
+        Forward(int copies, int tasks) {
+            this.copies = copies;
+            this.tasks = tasks;
+        }
+
+        @Override
+        void open(Run run, int task, KeyedStateStore keyed) {
+            this.task = task;
+        }
+
+        @Override
+        void take(Event event, Out out) {
+            for (int copy = task; copy < copies; copy += tasks) {
+                row.madeBy(event).kind = task;
+                row.other = event.key;
+                row.value = event.value;
+                out.collect(row);
+            }
+        }
+    }
+
     /** Detects fraud in one task, since the model and all transactions depend on each other. */
     static final class Fraud extends Update {
         private final Transactions transactions = new Transactions();

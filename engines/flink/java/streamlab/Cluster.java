@@ -54,7 +54,7 @@ interface Cluster {
                             new MiniClusterConfiguration.Builder()
                                     .setConfiguration(settings)
                                     .setNumTaskManagers(1)
-                                    .setNumSlotsPerTaskManager(job.workers)
+                                    .setNumSlotsPerTaskManager(job.number("slots"))
                                     .withRandomPorts()
                                     .build());
             cluster.start();

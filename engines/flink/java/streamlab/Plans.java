@@ -54,6 +54,7 @@ final class Plans {
             case "automatic keyed_counter" -> keyed(new Automatic.Counter(), plain());
             case "automatic fraud_detection" ->
                     collect(inOrder(all(), new Automatic.Fraud(), 1, null));
+            case "automatic forward" -> forward();
             case "automatic wordcount",
                     "automatic paircount",
                     "automatic longest_tweet_per_hashtag" ->
@@ -141,6 +142,16 @@ final class Plans {
     private void keyed(Update update, int[] labels) {
         DataStream<Event> byKey = all().keyBy(event -> labels[event.key]);
         collect(inOrder(byKey, update, job.workers, labels));
+    }
+
+    /** Broadcasts tuples to tasks that forward them; one task merges the copies, as a reader in order. */
+    private void forward() {
+        Update update = new Automatic.Forward(job.number("copies"), job.workers);
+        collect(
+                inOrder(all().broadcast(), update, job.workers, null)
+                        .transform("merge", ANSWER, new Merge(job.workers))
+                        .setParallelism(1)
+                        .disableChaining());
     }
 
     private void tweets() {

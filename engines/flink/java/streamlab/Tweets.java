@@ -28,9 +28,11 @@ final class Tweets {
         int distance = keys == Keys.PAIRS ? job.number("distance") : 0;
         boolean bag = !longest && job.text("counting").equals("bag");
         long until = job.large("until");
-        return tweets.flatMap(new Split(run, keys, distance, bag))
+        int maps = job.number("map_instances");
+        return (maps == 0 ? tweets : tweets.rebalance())
+                .flatMap(new Split(run, keys, distance, bag))
                 .returns(TypeInformation.of(Word.class))
-                .setParallelism(tweets.getParallelism())
+                .setParallelism(maps == 0 ? tweets.getParallelism() : maps)
                 .keyBy(word -> word.key)
                 .window(
                         SlidingEventTimeWindows.of(
@@ -80,6 +82,9 @@ final class Tweets {
                     word.key = items[at];
                     out.collect(word);
                 }
+            }
+            if (shared.paced) {
+                shared.doneNs[tweet.stream][tweet.row] = shared.nowNs();
             }
         }
 
