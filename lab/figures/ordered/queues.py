@@ -35,6 +35,7 @@ from streamlab.lab.figures.measurements import (
 )
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered.shared import (
+    BY_OPERATOR,
     LATENCY,
     ORDERED,
     PAPER,
@@ -119,7 +120,7 @@ def _engines(
             workers=list(workers),
             batch=[TUPLE],
             workloads=[f"parametric@*-p{partitions}"],
-            options={"worklist": worklist, **more},
+            options={"worklist": worklist, **BY_OPERATOR, **more},
             label=worklist,
         )
         for worklist, partitions, workers in queues

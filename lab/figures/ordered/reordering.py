@@ -5,7 +5,7 @@ The paper's operators take 10 us and more, and its sixteen cores contend for the
 cores do not contend at that cost, so a second row has operators that do almost no work.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,7 +26,6 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered.shared import (
     BLOCK,
     BY_OPERATOR,
-    GRANULARITY,
     ORDERED,
     PAPER,
     RATE,
@@ -77,8 +76,6 @@ class Question:
 
     Attributes:
         about: a sentence on the pipelines, for the notes.
-        by_operator: whether the origin of serial numbers matters. Then the figure measures the
-            paper's form, which the claims judge, and this lab's own.
     """
 
     number: str
@@ -86,7 +83,6 @@ class Question:
     section: str
     setups: tuple[Setup, ...]
     about: str
-    by_operator: bool
 
 
 LIGHT = Question(
@@ -100,7 +96,7 @@ LIGHT = Question(
             operators="sl",
             selectivity="1",
             cost_us=10,
-            records={TUPLE: (1_000_000, 250_000), BLOCK: (1_000_000, 250_000)},
+            records={TUPLE: (1_000_000, 250_000)},
         ),
         Setup(
             name="light",
@@ -112,7 +108,6 @@ LIGHT = Question(
         ),
     ),
     about="One stateless operator.",
-    by_operator=False,  # with one operator both forms are the same
 )
 MANY = Question(
     number="13",
@@ -137,16 +132,8 @@ MANY = Question(
         ),
     ),
     about=f"A stateless operator that makes {SELECTIVITY} tuples of one, and a partitioned one.",
-    by_operator=True,
 )
 _OPERATOR_US = counter("1_sl-0_cost_ns", 1e-3)
-
-
-def _series_to_draw(question: Question, batches: Iterable[int]) -> list[tuple[str, str, int]]:
-    """Return label, buffer and granularity of each drawn series, the judged ones first."""
-    if question.by_operator:
-        return drawn_forms(REORDERING_BUFFERS, batches)
-    return [(name, name, batch) for batch in batches for name in REORDERING_BUFFERS]
 
 
 def _tree(question: Question, options: Options) -> Tree:
@@ -174,10 +161,10 @@ def _tree(question: Question, options: Options) -> Tree:
                 batch=[batch],
                 workloads=[f"*-b{batch}"],
                 options={"reordering": reordering, "worklist": "hybrid"}
-                | (BY_OPERATOR if question.by_operator and label == reordering else {}),
+                | (BY_OPERATOR if label == reordering else {}),
                 label=label,
             )
-            for label, reordering, batch in _series_to_draw(question, (TUPLE, BLOCK))
+            for label, reordering, batch in drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK))
         ],
     }
 
@@ -186,19 +173,19 @@ Quantity = Mapping[tuple[str, int], Series]
 """A quantity by label of an engine table and granularity."""
 
 
-def _quantity(question: Question, runs: Runs, setup: Setup, value: Value) -> Quantity:
+def _quantity(runs: Runs, setup: Setup, value: Value) -> Quantity:
     return {
         (label, batch): series(
             runs[0], setup.key(batch), ORDERED, value, options=f"/b{batch}/{label}"
         )
-        for label, _, batch in _series_to_draw(question, setup.records)
+        for label, _, batch in drawn_forms(REORDERING_BUFFERS, setup.records)
     }
 
 
-def _speedups(question: Question, rates: Quantity) -> Quantity:
+def _speedups(rates: Quantity) -> Quantity:
     """Return speedups over one worker with the non-blocking buffer, of equal form and granularity."""
     speedups: dict[tuple[str, int], Series] = {}
-    for label, reordering, batch in _series_to_draw(question, (TUPLE, BLOCK)):
+    for label, reordering, batch in drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK)):
         if (label, batch) not in rates:
             continue
         rate = rates[label, batch]
@@ -219,8 +206,8 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
     by_setup = [
         (
             setup,
-            _speedups(question, _quantity(question, runs, setup, RATE)),
-            _quantity(question, runs, setup, _OPERATOR_US),
+            _speedups(_quantity(runs, setup, RATE)),
+            _quantity(runs, setup, _OPERATOR_US),
         )
         for setup in question.setups
     ]
@@ -236,7 +223,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
             f"Cost of a tuple: {first}time with a worker by tuples, including sending the next "
             "outputs in order and waiting for the lock.",
             "Speedup: over one worker with the non-blocking buffer, same form and granularity.",
-            *([SOURCE_NOTE] if question.by_operator else []),
+            SOURCE_NOTE,
         ),
         {
             f"{setup.title}, {reordering}, batch {batch}": numbers(
@@ -253,14 +240,14 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
 def _row(
     question: Question, options: Options, setup: Setup, speedup: Quantity, cost: Quantity
 ) -> list[Panel]:
-    every = _series_to_draw(question, (TUPLE, BLOCK))
+    every = drawn_forms(REORDERING_BUFFERS, (TUPLE, BLOCK))
 
     def drawn_lines(quantity: Quantity) -> list[Line]:
         present = [
             (colour, *each) for colour, each in enumerate(every) if (each[0], each[2]) in quantity
         ]
         named = {
-            _name(question, label, reordering, batch): quantity[label, batch]
+            _name(label, reordering, batch): quantity[label, batch]
             for _, label, reordering, batch in present
         }
         return lines(named, options, [colour for colour, *_ in present])
@@ -290,9 +277,7 @@ def _row(
     ]
 
 
-def _name(question: Question, label: str, reordering: str, batch: int) -> str:
-    if not question.by_operator:
-        return f"{REORDERING_BUFFERS[reordering]}, {GRANULARITY[batch]}"
+def _name(label: str, reordering: str, batch: int) -> str:
     return form_name(REORDERING_BUFFERS[reordering], is_paper=label == reordering, batch=batch)
 
 
@@ -304,11 +289,7 @@ def _claims(
     speedup: Quantity,
     cost: Quantity,
 ) -> list[Posed]:
-    """Pose the claims on the most workers within the cores, a tuple at a time.
-
-    With several operators both sides are the paper's form. With one, serials of the source and of
-    operators are the same.
-    """
+    """Pose the claims on the most workers within the cores, a tuple at a time, in the paper's form."""
     free, lock = (speedup[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
     free_us, lock_us = (cost[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
     _, last = free.ends(n for n in crowded(options) if n <= options.cores)
@@ -324,7 +305,6 @@ def _claims(
         "title": setup.title,
         "n": last,
         "section": question.section,
-        "form": ", by operator" if question.by_operator else "",
     }
     measured = {"speedup": faster, "cost": steeper}
     return PAPER.pose_all(question.number, measured, *needs, **words)

@@ -26,8 +26,7 @@ REORDERING_BUFFERS = {"nonblocking": "non-blocking", "lock": "lock-based"}
 NS_PER_ITERATION = 2.0
 """Approximate time of an iteration on a 2.6 GHz core; it converts iterations to nominal costs."""
 BY_OPERATOR = {"serials": "operator"}
-"""Options of the paper's system: a fresh serial number for each operator's inputs. It judges figures
-8, 11, 13 and 14. Figures 9, 10 and 12 have one operator, with serial numbers of the source."""
+"""Options of the paper's system, which every figure judges: a serial number for each operator's inputs."""
 SOURCE_NOTE = (
     "This lab's own form, drawn but not judged: a block of input records and all its outputs have "
     "one serial number, of the source."
