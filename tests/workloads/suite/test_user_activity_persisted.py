@@ -1,6 +1,7 @@
 """Query II keeps its intermediate results in a database."""
 
 import sqlite3
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
 from streamlab.engines.duckdb.adapter import DuckdbEngine
 from streamlab.engines.registry import engine
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.runner.launcher import run_trial
+from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.inputs.ads.databases.duckdb import Database, config
 from streamlab.workloads.inputs.ads.databases.store import database_path
 from streamlab.workloads.model import Input, ModelError, Workload
@@ -24,9 +28,11 @@ SYSTEMS = ["sqlite", pytest.param("duckdb", marks=requires_environment(DuckdbEng
 
 @pytest.fixture(autouse=True)
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The catalogue, in which the database is."""
-    monkeypatch.setenv("LAB_DATA", str(tmp_path / "data"))
-    return tmp_path / "data"
+    """The temporary folder, in which the database is."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 def persisting(form: str, system: str) -> Workload:
@@ -81,6 +87,21 @@ def test_compiled_functions_of_several_workers_keep_it(
     assert kept(system) == last_of_each(found, ordinary_input(found))
 
 
+def test_a_trial_which_may_write_to_its_temporary_folder_only_stores_all_counts(tmp_path: Path):
+    data = ordinary_input(workload("user_activity"))
+    trial = EngineTrial(
+        engine="multicore",
+        variant="dataflow",
+        workers=1,
+        batch=64,
+        options={},
+        query={"persist": "sqlite"},
+        dataset=write_dataset(data, "user_activity", tmp_path / "data"),
+    )
+    ended = run_trial(trial, log=tmp_path / "log", timeout_s=120)
+    assert (ended.columns["status"], ended.columns.get("reason")) == ("ok", None)
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_making_a_program_leaves_what_the_last_run_kept(system: str):
     path = database_path(TABLE, system)
@@ -94,12 +115,13 @@ def test_making_a_program_leaves_what_the_last_run_kept(system: str):
 def test_counts_that_cannot_be_kept_are_missing_in_the_answer(system: str):
     found = persisting("typed", system)
     data = generated(found, {"rate": 100, "users": 50}, 500, seed=5)
-    database_path(TABLE, system).mkdir()  # no file can be there
+    database_path(TABLE, system).mkdir(parents=True)  # no file can be there
     assert len(answer_of(found.program, data)["ts"]) == 0
     assert len(found.oracle(data)["ts"]) > 0
 
 
 def test_a_folder_that_cannot_be_written_is_refused(root: Path):
-    root.write_text("a file where the catalogue is to be")
+    root.rmdir()
+    root.write_text("a file where the temporary folder is to be")
     with pytest.raises(ModelError, match=r"cannot be made: .* give query parameter persist=none"):
         persisting("typed", "sqlite")

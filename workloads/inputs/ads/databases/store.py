@@ -1,21 +1,20 @@
 """Stores rows in a database table, from compiled code and from plain Python.
 
-    <catalogue>/persisted/<table>.<system>       <table>(<key> PRIMARY KEY, <columns>)
+    <temporary folder>/persisted/<table>.<system>       <table>(<key> PRIMARY KEY, <columns>)
 
-A stored row replaces the row of its key, in its own transaction. Rows survive the process, but not
-a crash of the machine, since writes do not wait for the disk. The file holds the last run: the
-first row that a process stores begins a new file, so making a program alone does not delete the
-results of the last run. If a row cannot be stored (disk full), the function returns an error and
-the database is incomplete.
+A trial's temporary folder is removed after it; no other folder is writable for a trial.
+A stored row replaces the row of its key, in its own transaction, which does not wait for the disk.
+The first row that a process stores begins a new file. If a row cannot be stored (disk full), the
+function returns an error and the database is incomplete.
 """
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.default_folders import catalogue
 from streamlab.workloads.inputs.ads.databases.c_functions import (
     WORD,
     WORD_BYTES,
@@ -38,7 +37,7 @@ _MUTEX_BYTES = 256
 
 def database_path(table: str, name: str) -> Path:
     """Return the path of a table's database; `name` is the database system."""
-    return (catalogue().path / FOLDER / f"{table}.{name}").absolute()
+    return (Path(tempfile.gettempdir()) / FOLDER / f"{table}.{name}").absolute()
 
 
 def prepare_database(table: str, name: str) -> Path:
@@ -53,7 +52,7 @@ def prepare_database(table: str, name: str) -> Path:
     except OSError as error:
         raise ModelError(
             f"folder {path.parent} for stored results cannot be made: {error.strerror}; give query "
-            "parameter persist=none, or another catalogue (LAB_DATA)"
+            "parameter persist=none, or another temporary folder (TMPDIR)"
         ) from error
     return path
 
