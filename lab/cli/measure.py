@@ -163,6 +163,12 @@ def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     help="Delay a trial, up to a minute, until the latency between cores is below this; see `lab "
     "doctor`.",
 )
+@click.option(
+    "--dataset",
+    metavar="ID",
+    help="Use this dataset as the input of the workloads that read such input; the start of its id.",
+    **DATASETS,
+)
 @click.option("--quick", is_flag=True, help="Make a short run that only indicates; no verdict.")
 @click.option(
     "--format",

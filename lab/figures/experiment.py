@@ -160,6 +160,7 @@ def notes(
         *begin,
         *quick_note(options),
         *(scale_note(options) if has_scale_note else ()),
+        *dataset_note(options),
         *beyond_note(options, options.instances if degrees is None else degrees),
         *more,
         *machine(runs),
@@ -195,6 +196,15 @@ def quick_note(options: Options) -> tuple[str, ...]:
     if not options.quick:
         return ()
     return ("A quick run: short, few repetitions. An indication; do not publish it.",)
+
+
+def dataset_note(options: Options) -> tuple[str, ...]:
+    """Return the note on a chosen dataset; empty for generated inputs."""
+    if options.dataset is None:
+        return ()
+    return (
+        f"Input: dataset {options.dataset[:16]}, whole at any scale, instead of generated input.",
+    )
 
 
 def scale_note(options: Options) -> tuple[str, ...]:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
+from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.options import Options, stamp
 from streamlab.lab.figures.verdict import Claim
 from streamlab.results.store import Run
+from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.registry import workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 Runs = Sequence[Run]
 Tree = Mapping[str, Any]
 """A matrix as TOML values."""
+_GENERATED = ("events", "params", "seed")
+"""Keys of a generated input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +101,33 @@ class Figure:
         return f"scale {share:g}"
 
     def text(self, stage: FigureStage, plan: Plan, options: Options) -> str:
-        """Return the matrix of a stage as TOML, after the stamp of figure, stage and options."""
+        """Return the matrix of a stage as TOML, after the stamp of figure, stage and options.
+
+        Raises:
+            FigureError: the chosen dataset is the input of none of the figure's workloads.
+            DatasetError: the catalogue has no such dataset.
+        """
         run = {"name": f"{self.slug}-{stage.name}"} | dict(plan.tree.get("run", {}))
         if options.cores_within_ns is not None:
             run["cores_within_ns"] = options.cores_within_ns
         tree = {"run": run} | {key: value for key, value in plan.tree.items() if key != "run"}
+        if options.dataset is not None:
+            tree["workload"] = self._read(options.dataset, tree["workload"])
         return stamp(self.id, stage.name, options) + tomli_w.dumps(tree)
+
+    def _read(self, dataset: str, tables: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return `[[workload]]` tables where a dataset replaces the generated input of its workloads."""
+        source = Catalog.default().get(dataset).workload
+        inputs = [workload(table["name"]).input_name for table in tables]
+        if source not in inputs:
+            raise FigureError(
+                f"dataset {dataset} is the input of {source}, and {self.id} reads "
+                f"{', '.join(dict.fromkeys(inputs))}; choose another dataset (`lab data list`)"
+            )
+        return [
+            {key: value for key, value in table.items() if key not in _GENERATED}
+            | {"dataset": dataset, "label": table.get("label", "")}
+            if read == source
+            else table
+            for table, read in zip(tables, inputs, strict=True)
+        ]

@@ -20,6 +20,7 @@ class Options:
         cores_within_ns: trials wait until a cache line takes at most so long between cores
             (`streamlab.lab.matrix.matrix.Settings`).
         quick: runs as briefly as is still informative; a quick run has no verdict.
+        dataset: beginning of the id of a dataset, used as the input of the workloads that read such input.
     """
 
     cores: int
@@ -28,6 +29,7 @@ class Options:
     scale: float | None = None
     quick: bool = False
     cores_within_ns: float | None = None
+    dataset: str | None = None
 
     @property
     def arguments(self) -> str:
@@ -37,6 +39,7 @@ class Options:
             "repetitions": self.repetitions,
             "scale": self.scale,
             "cores-within-ns": self.cores_within_ns,
+            "dataset": self.dataset,
         }
         parts = ["--quick"] if self.quick else []
         parts += [f"--{name} {value}" for name, value in values.items() if value is not None]

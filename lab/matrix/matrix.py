@@ -19,6 +19,7 @@ from streamlab.lab.matrix.toml_table import (
     LONGEST_S,
     REQUIRED,
     TomlTable,
+    is_label,
     parse_toml,
     read_text,
 )
@@ -238,7 +239,8 @@ def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry
                 raise table.error(
                     key, "cannot be combined with dataset", "either dataset or events/params/seed"
                 )
-        entry |= {"dataset": dataset, "label": table.label("label", dataset[:8])}
+        label = table.take("label", "a label, or nothing", _is_label_or_empty, dataset[:8])
+        entry |= {"dataset": dataset, "label": label or None}
     else:
         entry |= {
             "events": table.integer("events", DEFAULT_EVENTS, minimum=0),
@@ -251,6 +253,10 @@ def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry
         WorkloadEntry(name=name, reference="" if each == name else each, **entry)
         for each, name in named.items()
     )
+
+
+def _is_label_or_empty(value: Any) -> bool:
+    return value == "" or is_label(value)
 
 
 def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry:

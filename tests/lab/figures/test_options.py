@@ -8,6 +8,10 @@ from hypothesis import strategies as st
 
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.options import Options, parse_stamp, stamp
+from streamlab.lab.figures.registry import find
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.workloads.datasets.catalog import Catalog
+from tests.lab.runner.published import publish
 
 
 @pytest.mark.parametrize(
@@ -36,6 +40,7 @@ _OPTIONS = st.builds(
     workers=st.none() | st.lists(st.integers(1, 99), min_size=1).map(tuple),
     repetitions=st.none() | st.integers(1, 9),
     scale=st.none() | st.floats(1e-6, 10),
+    dataset=st.none() | st.text("0123456789abcdef", min_size=1),
     quick=st.booleans(),
 )
 
@@ -51,3 +56,35 @@ def test_a_matrix_written_by_hand_has_no_stamp_and_a_damaged_one_is_an_error():
     assert parse_stamp("[run]\n") is None
     with pytest.raises(FigureError, match="damaged"):
         parse_stamp("# figure: {}\n")
+
+
+def text_of(figure_id: str, dataset: str) -> str:
+    options = Options(cores=2, dataset=dataset)
+    figure = find(figure_id)
+    return figure.text(figure.stages[0], figure.stages[0].plan(options, ()), options)
+
+
+def test_a_dataset_replaces_the_generated_input_of_the_workloads_that_read_it(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    dataset = publish(Catalog.default(), "event_window").id
+    matrix = parse_matrix(text_of("flumina:4", dataset), "flumina:4")
+    assert {entry.key: entry.dataset for entry in matrix.workloads} == {
+        "event_window@even": dataset,
+        "page_view_join@even": None,
+        "fraud_detection@even": None,
+    }
+    tweets = publish(Catalog.default(), "wordcount").id
+    matrix = parse_matrix(text_of("stretch:6", tweets), "stretch:6")
+    assert [entry.key for entry in matrix.workloads][:2] == ["wordcount", "paircount@L"]
+    assert {entry.dataset for entry in matrix.workloads} == {tweets}
+
+
+def test_a_dataset_that_no_workload_of_a_figure_reads_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_DATA", str(tmp_path))
+    dataset = publish(Catalog.default(), "event_window").id
+    with pytest.raises(
+        FigureError, match="is the input of event_window, and stretch:6 reads tweets"
+    ):
+        text_of("stretch:6", dataset)
