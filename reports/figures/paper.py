@@ -12,6 +12,7 @@ from textwrap import fill
 from typing import Literal
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -26,6 +27,8 @@ from streamlab.reports.palette import INK, MUTED, PAPER, slot
 
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.1, 1.85
 _TOP_IN, _GAP_IN = 0.54, 0.62
+_BOX_IN = 0.2
+"""Further width for a box plot at the right."""
 _TITLE_IN = 0.17
 """Height for the panel titles of a row below another row, whose axes have labels there."""
 _HEADING_CHARACTERS_PER_IN = 10.5
@@ -98,6 +101,7 @@ class Panel:
         ticks: ticks of the horizontal axis; None: automatic, or one a name from 0.
         tick_names: labels of the ticks, for categories; None: their numbers.
         span: values that the vertical axis must include, so that panels are comparable.
+        boxed: values whose box plot stands at the right: median, quartiles, 5th and 95th percentile.
         empty: text of a panel without lines.
         whole: whether ticks are at whole numbers only, for small counts.
         write: formats vertical values; None: short counts.
@@ -114,6 +118,7 @@ class Panel:
     ticks: Sequence[float] | None = None
     tick_names: Sequence[str] | None = None
     span: Sequence[float] = ()
+    boxed: Sequence[float] = ()
     empty: str = "no verified number"
     whole: bool = False
     write: Callable[[float], str] | None = None
@@ -133,8 +138,9 @@ class Layout:
 def draw(layout: Layout) -> Figure:
     """Draw the panels, a legend of measured lines and a legend of published numbers."""
     columns = max(len(row) for row in layout.rows)
+    margin_in = 0.25 + _BOX_IN * any(panel.boxed for row in layout.rows for panel in row)
     width = max(
-        columns * (layout.width_in + _GAP_IN) + 0.25,
+        columns * (layout.width_in + _GAP_IN) + margin_in,
         0.24 + len(layout.title) / _HEADING_CHARACTERS_PER_IN,
     )
     notes = [fill(note, int(width * _NOTE_CHARACTERS_PER_IN)) for note in layout.notes]
@@ -256,6 +262,8 @@ def _panel(axes: Axes, panel: Panel, word_lines: int) -> None:
     _scale(axes, panel, shown, _words_share(axes, word_lines))
     for mark in panel.marks:
         _mark(axes, mark)
+    if panel.boxed:
+        _box(axes, panel.boxed)
     if panel.words:
         axes.text(
             0.985, _WORDS_TOP, "\n".join(panel.words), transform=axes.transAxes,
@@ -327,6 +335,22 @@ def _line(axes: Axes, line: Line) -> None:
                 [point.x], [point.mid], marker="o", markersize=4.6, zorder=4, linestyle="none",
                 markerfacecolor=PAPER.light if point.open else colour, markeredgecolor=colour,
             )  # fmt: skip
+
+
+def _box(axes: Axes, values: Sequence[float]) -> None:
+    """Draw a box plot in the margin to the right of the axes."""
+    low, high = axes.get_xlim()
+    width = 0.03 * (high - low)
+    names = ("whislo", "q1", "med", "q3", "whishi")
+    box = dict(zip(names, np.quantile(values, (0.05, 0.25, 0.5, 0.75, 0.95)), strict=True))
+    line = {"color": INK.light, "linewidth": 0.9}
+    artists = axes.bxp(
+        [box], positions=[high + width], widths=[width], showfliers=False, manage_ticks=False,
+        boxprops=line, medianprops=line, whiskerprops=line, capprops=line,
+    )  # fmt: skip
+    for artist in (artist for part in artists.values() for artist in part):
+        artist.set_clip_on(False)
+    axes.set_xlim(low, high)
 
 
 def _mark(axes: Axes, mark: Mark) -> None:

@@ -77,3 +77,16 @@ def test_labels_of_workers_do_not_touch_each_other():
     boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
     assert len(boxes) > 2
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+def test_a_box_stands_beside_the_axes_and_leaves_their_range():
+    points = [Point(x, x + 1.0, x + 1.0, x + 1.0) for x in range(10)]
+    panels = [
+        Panel(title="p", y_label="y", lines=[Line(name="late", points=points)], boxed=boxed)
+        for boxed in ((), [p.mid for p in points])
+    ]
+    plain, boxed = (draw(Layout(title="t", rows=[[panel]])).axes[0] for panel in panels)
+    assert boxed.get_xlim() == plain.get_xlim()
+    (box,) = [line for line in boxed.lines if len(line.get_xdata()) == 5]
+    assert min(box.get_xdata()) > boxed.get_xlim()[1]
+    assert set(box.get_ydata()) == {3.25, 7.75}  # the quartiles of 1 to 10

@@ -28,6 +28,7 @@ from streamlab.lab.figures.stretch.phases import (
     UPPER,
     WS_MS,
     Phase,
+    length_s,
     phases,
     scale,
     stages,
@@ -45,7 +46,7 @@ from streamlab.lab.figures.stretch.timelines import (
     timelines,
 )
 from streamlab.lab.figures.timeline import ElasticTimeline, longest_above, mean
-from streamlab.reports.figures.paper import Mark, Shade
+from streamlab.reports.figures.paper import Line, Mark, Point, Shade
 from streamlab.results.stats.estimates import Level, Middle, cell_median
 
 SPIKE_FACTOR = 3.0
@@ -147,6 +148,28 @@ def instances_needed(options: Options, runs: Runs, seed: int) -> list[int]:
     ]
 
 
+def needed_lines(
+    planned: Sequence[Phase], needed: Sequence[int], begin_s: float, end_s: float, *gap_s: float
+) -> list[Line]:
+    """Return the instances that phases need with full windows, from `begin_s` to `end_s`.
+
+    `gap_s` are the begin and the end of a transition, which has no such number.
+    """
+    ends = np.cumsum([phase.length_s for phase in planned])
+    parts = [(begin_s, gap_s[0]), (gap_s[1], end_s)] if gap_s else [(begin_s, end_s)]
+    lines = []
+    for low, high in parts:
+        at = [low, *(float(end) for end in ends if low < end < high), high]
+        counts = [
+            needed[min(int(np.searchsorted(ends, t, side="right")), len(needed) - 1)]
+            for t in at[:-1]
+        ]
+        steps = zip(at, [*counts, counts[-1]], strict=True)
+        points = [Point(t, count, count, count) for t, count in steps]
+        lines.append(Line(name="needed, windows full", points=points, colour=3, style="steps"))
+    return lines
+
+
 def longest_change_ms(timeline: ElasticTimeline) -> float | None:
     """Return the longest reconfiguration in ms; None without any."""
     return max((change.duration_ns * 1e-6 for change in timeline.changes), default=None)
@@ -211,6 +234,12 @@ def _outcome(figure: str, seeds: Sequence[int], options: Options, runs: Runs) ->
                 per_instance=per_instance(options, runs),
                 marks_ms=[Mark(name="mean latency", low=late.low, high=late.high)],
                 phases=phases(seed, share, top),
+                baseline=needed_lines(
+                    phases(seed, share, top),
+                    instances_needed(options, runs, seed),
+                    0.0,
+                    length_s(share),
+                ),
             )
             for timeline in group[:1]
         ]
@@ -259,6 +288,14 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
             title="",
             per_instance=per_instance(options, runs),
             shades=[Shade(name="transition", begin=at_s, end=at_s + ws_s)],
+            baseline=needed_lines(
+                planned,
+                needed,
+                max(0.0, at_s - 2 * ws_s),
+                min(at_s + 3 * ws_s, length_s(share)),
+                at_s,
+                at_s + ws_s,
+            ),
         )
         for timeline in trials[:1]
     ]

@@ -59,6 +59,13 @@ def second_means(timeline: ElasticTimeline) -> Values:
     return np.asarray(rates.mean(axis=1), dtype=np.float64)
 
 
+def _latency_by_second(timeline: ElasticTimeline) -> list[float]:
+    """Return the mean latency in ms of each second with outputs."""
+    rows = len(timeline.latency_ms) // 10 * 10
+    seconds = timeline.latency_ms[:rows].reshape(-1, 10)
+    return [float(np.nanmean(second)) for second in seconds if not np.isnan(second).all()]
+
+
 def line(
     timeline: ElasticTimeline,
     values: Values,
@@ -79,11 +86,13 @@ def panels(
     marks_ms: Sequence[Mark] = (),
     shades: Sequence[Shade] = (),
     phases: Sequence[Phase] = (),
+    baseline: Sequence[Line] = (),
 ) -> list[Panel]:
     """Return rate, instances, throughput with the capacity of the instances, and latency.
 
     `per_instance` is the highest comparisons a second of one instance; None: no band. `marks_ms` are
-    published latencies, and `phases` the planned rates.
+    published latencies, `phases` the planned rates, and `baseline` the instances that these need.
+    The box beside the latency is over the means of seconds.
     """
     throughput = [line(timeline, timeline.comparisons_per_s)]
     if per_instance is not None:
@@ -96,7 +105,7 @@ def panels(
         Panel(
             title="",
             y_label="(b) instances",
-            lines=[line(timeline, timeline.instances, style="steps")],
+            lines=[*baseline, line(timeline, timeline.instances, style="steps")],
             shades=shades,
             write=plain,
             whole=True,
@@ -114,6 +123,7 @@ def panels(
             x_label="seconds",
             lines=[line(timeline, timeline.latency_ms)],
             marks=marks_ms,
+            boxed=_latency_by_second(timeline),
             shades=shades,
             log_y=True,
             write=plain,
