@@ -17,6 +17,7 @@ from streamlab.engines.flink.workloads import (
     SHAPES,
     AutomaticOptions,
     ManualOptions,
+    SequentialOptions,
     flink_options,
     properties,
 )
@@ -64,6 +65,18 @@ class FlinkEngine(BaseEngine):
             },
             conditions=_CONDITIONS,
             options=ManualOptions,
+        ),
+        Variant(
+            name="sequential",
+            summary="one task takes all events in order, the base of the DGS paper's growth",
+            label="Flink, sequential",
+            takes_load=True,
+            source="memory source",
+            models=(DGSProgram,),
+            lacking={"keyed_counter": "its keys are independent; use variant automatic"},
+            conditions=_CONDITIONS,
+            sequential=True,
+            options=SequentialOptions,
         ),
         replace(
             generated_variant("SQL", label="Flink"),

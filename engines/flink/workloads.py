@@ -68,6 +68,7 @@ SHAPES: Mapping[str, Shape] = {
 }
 
 _SETTING = Property(holds=True, why="the parallelism is a setting of the job; no program names it")
+_ONE_TASK = Property(holds=True, why="one task has all events")
 _BY_HASH = Property(holds=True, why="Flink assigns keys to tasks by its own hash")
 _CONTRACT = Property(holds=True, why="only the sink has side effects")
 _PIP2 = {
@@ -79,7 +80,7 @@ _PIP2 = {
         why="pages are labelled so that Flink's hash spreads them over tasks, as in the paper's "
         "programs; without labels two pages may share a task",
     ),
-    "fraud_detection": Property(holds=True, why="one task has all events"),
+    "fraud_detection": _ONE_TASK,
     "forward": Property(
         holds=False, why="the tasks that forward tuples share out the copies by their numbers"
     ),
@@ -99,6 +100,8 @@ def properties(workload: str, variant: str) -> Mapping[str, Property]:
     """Return PIP1, PIP2 and PIP3 of a workload's program (DGS paper, section 4 and table 1)."""
     if variant == "manual":
         return _MANUAL
+    if variant == "sequential":
+        return dict.fromkeys(("PIP1", "PIP2", "PIP3"), _ONE_TASK)
     if variant == GENERATED:
         derived = Property(holds=True, why="the query is generated from the declaration")
         return {"PIP1": _SETTING, "PIP2": _BY_HASH, "PIP3": derived}
@@ -146,6 +149,19 @@ class AutomaticOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SequentialOptions(AutomaticOptions):
+    """Options of variant `sequential`."""
+
+    def __post_init__(self) -> None:
+        if self.state == "rocksdb" or self.map_instances:
+            raise ValueError(
+                "variant sequential of flink has one task with its state in fields; remove options "
+                "state and map_instances"
+            )
+        AutomaticOptions.__post_init__(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ManualOptions(AutomaticOptions):
     """Options of variant `manual`."""
 
@@ -168,9 +184,15 @@ class ManualOptions(AutomaticOptions):
             )
 
 
+_OPTIONS: Mapping[str, type[AutomaticOptions]] = {
+    "manual": ManualOptions,
+    "sequential": SequentialOptions,
+}
+
+
 def flink_options(task: Task) -> AutomaticOptions:
     """Return a task's options, with `buffer_timeout_ms` resolved."""
-    options = options_of(task, ManualOptions if task.variant == "manual" else AutomaticOptions)
+    options = options_of(task, _OPTIONS.get(task.variant, AutomaticOptions))
     if options.buffer_timeout_ms is not None:
         return options
     return replace(options, buffer_timeout_ms=100 if task.load is None else LOAD_BUFFER_TIMEOUT_MS)

@@ -52,8 +52,14 @@ final class Plans {
             case "automatic event_window" -> automaticEventWindow();
             case "automatic page_view_join" -> keyed(new Automatic.PageView(), spread());
             case "automatic keyed_counter" -> keyed(new Automatic.Counter(), plain());
-            case "automatic fraud_detection" ->
+            case "automatic fraud_detection", "sequential fraud_detection" ->
                     collect(inOrder(all(), new Automatic.Fraud(), 1, null));
+            case "sequential event_window" ->
+                    collect(inOrder(all(), new Sequential.Window(), 1, null));
+            case "sequential page_view_join" -> {
+                Update join = new Sequential.PageView(job.number("keys"));
+                collect(inOrder(all(), join, 1, null));
+            }
             case "automatic forward" -> forward();
             case "automatic wordcount",
                     "automatic paircount",
