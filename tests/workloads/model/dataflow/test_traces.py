@@ -200,6 +200,72 @@ def test_example_3_9_gives_nothing_for_the_bag_behind_the_last_marker():
     assert [v.v for block in smax.blocks for _, values in block for v in values] == [3, 5]
 
 
+CHANNELS = O("channel", NUMBER)
+"""Example 3.3: items of one channel are in order, those of two channels are independent."""
+
+
+def channels(count: int) -> st.SearchStrategy[list[Element]]:
+    """Return a strategy for items of some channels, without markers."""
+    return sequences(CHANNELS, max_blocks=1, max_items=12, max_keys=count)
+
+
+def of_channel(elements: Any, key: int) -> list[Element]:
+    return [element for element in elements if element[0] == key]
+
+
+def only_output(gives: Any, step: Any) -> Transduction:
+    """Return a transduction of items alone; `step(key, value, out)` may emit several items."""
+
+    def begin(give: Any) -> Any:
+        state: dict[Any, Any] = {}
+        return lambda element: step(state, *element, give)
+
+    return Transduction("example", CHANNELS, gives, begin)
+
+
+def _merge(state: Any, key: int, value: Any, give: Any) -> None:
+    state.setdefault(key, []).append(value)
+    while state.get(turn := state.get("turn", 0)):
+        give((0, state[turn].pop(0)))
+        state["turn"] = 1 - turn
+
+
+@given(u=channels(3), data=st.data())
+@settings(max_examples=examples(100))
+def test_example_3_3_channels_are_sequences_independent_of_each_other(u: Any, data: st.DataObject):
+    v = data.draw(st.permutations(u))
+    same = all(of_channel(u, key) == of_channel(v, key) for key in range(3))
+    assert equivalent(CHANNELS, u, v) == same
+
+
+@given(u=channels(2), data=st.data())
+@settings(max_examples=examples(100))
+def test_example_3_7_a_merge_in_turn_is_deterministic(u: Any, data: st.DataObject):
+    merge = only_output(SEQUENCES, _merge)
+    assert consistent(merge, u, data.draw(equivalents(CHANNELS, u)))
+    first, second = ([value for _, value in of_channel(u, key)] for key in (0, 1))
+    pairs = min(len(first), len(second))
+    taken = [value for both in zip(first, second, strict=False) for value in both]
+    taken += first[pairs : pairs + 1]  # The second channel's next item is missing.
+    assert [value for _, value in merge.lifted(u)] == taken
+
+
+def test_a_merge_by_arrival_is_not_deterministic():
+    forward = only_output(SEQUENCES, lambda state, key, value, give: give((0, value)))
+    assert not consistent(forward, [item(1, 0), item(2, 1)], [item(2, 1), item(1, 0)])
+
+
+@given(u=sequences(SEQUENCES, max_blocks=1, max_items=12, max_keys=1))
+@settings(max_examples=examples(100))
+def test_example_3_8_a_partition_gives_the_subsequence_of_each_key(u: Any):
+    partition = only_output(CHANNELS, lambda state, _, value, give: give((value.v % 3, value)))
+    for key in range(3):
+        wanted = [value for _, value in u if value.v % 3 == key]
+        assert [value for _, value in of_channel(partition.lifted(u), key)] == wanted
+    # Monotone: a prefix of the input gives a prefix of each sub-stream.
+    assert trace(CHANNELS, partition.lifted(u[:4])) <= trace(CHANNELS, partition.lifted(u))
+
+
 def vertices(flow: Dataflow) -> list[tuple[Vertex, Any]]:
     of = enumerate(flow.vertices)
     return [(vertex, flow.reads(i)) for i, vertex in of if not vertex.is_source]
