@@ -20,6 +20,15 @@ _in = click.option(
 )
 
 
+def _workers(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[int, ...]:
+    numbers = [part.strip() for part in (text or "").split(",") if part]
+    if not all(number.isdecimal() for number in numbers):
+        raise click.BadParameter(f"expected whole numbers, e.g. 0,1,1; got {text!r}")
+    return tuple(map(int, numbers))
+
+
 @click.command("plan", cls=LazyCommand, short_help="Show how a workload runs in parallel.")
 @click.argument("workload", **WORKLOADS)
 @click.option(
@@ -40,6 +49,12 @@ _in = click.option(
     "--optimizer",
     metavar="NAME",
     help="Optimizer: by-stream (default), balanced, appendix-b, cost, or an installed one.",
+)
+@click.option(
+    "--nodes",
+    callback=_workers,
+    metavar="N,...",
+    help="For appendix-b: the worker where each stream arrives, e.g. 0,1,1.",
 )
 @click.option(
     "--streams",

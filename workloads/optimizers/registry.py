@@ -13,6 +13,8 @@ from streamlab.workloads.optimizers.request import Choice, Optimizer, PlanReques
 
 GROUP = "lab.optimizers"
 DEFAULT = "by-stream"
+_WITHOUT_NODES = ("balanced", "by-stream", "cost", "leaf-per-stream")
+"""The lab's optimizers that ignore where streams arrive."""
 
 
 def names() -> tuple[str, ...]:
@@ -41,6 +43,26 @@ def optimizer(name: str) -> Optimizer:
     return loaded
 
 
+def _check_nodes(name: str, request: PlanRequest) -> None:
+    nodes, streams = request.nodes, request.streams
+    if not nodes:
+        return
+    if name in _WITHOUT_NODES:
+        raise PlanError(
+            f"optimizer {name!r} does not use nodes; use appendix-b, or remove the nodes"
+        )
+    if len(nodes) != len(streams):
+        raise PlanError(
+            f"{len(nodes)} nodes are given for {len(streams)} streams; give the worker where each "
+            "stream arrives"
+        )
+    if max(nodes) >= request.workers or min(nodes) < 0:
+        raise PlanError(
+            f"nodes are {', '.join(map(str, nodes))}; each must be a worker from 0 to "
+            f"{request.workers - 1}"
+        )
+
+
 def choose(name: str, request: PlanRequest) -> Choice:
     """Run an optimizer and check that its plan is valid for at most `request.workers` workers.
 
@@ -49,6 +71,7 @@ def choose(name: str, request: PlanRequest) -> Choice:
         PlanError: the request cannot be planned, or the plan is not valid.
     """
     check_arguments(request.program, request.alphabet, request.streams, request.workers)
+    _check_nodes(name, request)
     choice = optimizer(name)(request)
     if not isinstance(choice, Choice) or not isinstance(choice.plan, Plan):
         raise PlanError(

@@ -13,12 +13,14 @@ class DgsOptions(CompiledOptions):
     """Options of variant `dgs`, which docs/engines/multicore.md describes.
 
     `checkpoint_folder` is an absolute path; empty means a folder that the trial deletes at its end.
+    `nodes` has the worker where each stream arrives, see `PlanRequest.nodes`.
     """
 
     gather: bool = True
     handover: Literal["direct", "ring"] = "direct"
     mailbox: Literal["horizon", "tags"] = "horizon"
     optimizer: str = DEFAULT
+    nodes: tuple[Natural, ...] = ()
     adapt: bool = False
     adapt_ms: Positive = 100
     checkpoint_every: Natural = 0

@@ -80,6 +80,7 @@ class DgsRun(CoreRun):
             alphabet=data.alphabet,
             streams=profile(data),
             workers=settings.workers,
+            nodes=tuple(options.nodes),
             costs=costs,
         )
         try:

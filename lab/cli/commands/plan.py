@@ -51,6 +51,7 @@ def plan(
     events: int,
     dataset: str | None,
     optimizer: str | None,
+    nodes: tuple[int, ...],
     streams: Sequence[str],
     combine: str | None,
     soundness: str | None,
@@ -67,15 +68,15 @@ def plan(
         )
         assert target is not None, "a synchronization plan needs the workload's input"
         if dataset is None and target.source is None:
-            choice = plan_for_parameters(target, values, events, workers, optimizer)
+            choice = plan_for_parameters(target, values, events, workers, optimizer, nodes)
         else:
             data = _input_of(target, dataset, values, events)
-            choice = plan_for_dataset(target, data, workers, optimizer)
+            choice = plan_for_dataset(target, data, workers, optimizer, nodes)
         text = "\n".join([plan_text(choice.plan), *choice.reasons])
         return _show(
             text, (dot, lambda: plan_dot(choice.plan)), (svg, lambda: plan_svg(choice.plan))
         )
-    _refuse(workload, "a DGS program", ("--optimizer", optimizer))
+    _refuse(workload, "a DGS program", ("--optimizer", optimizer), ("--nodes", nodes))
     pictures: tuple[Picture, ...]
     if isinstance(program, Dataflow):
         counts = _streams(program, target, dataset, values, events, streams)
@@ -191,6 +192,7 @@ def plan_for_parameters(
     events: int,
     workers: int,
     optimizer: str | None = None,
+    nodes: tuple[int, ...] = (),
 ) -> Choice:
     """Return the choice for generated input, from the sizes of its streams.
 
@@ -208,16 +210,20 @@ def plan_for_parameters(
         streams = profile(sample())
     else:
         streams = profile_of_specs(workload.streams(params, events), alphabet)
-    return _choose(program, alphabet, streams, sample, workers, optimizer)
+    return _choose(program, alphabet, streams, sample, workers, optimizer, nodes)
 
 
 def plan_for_dataset(
-    workload: Workload, dataset: Dataset, workers: int, optimizer: str | None = None
+    workload: Workload,
+    dataset: Dataset,
+    workers: int,
+    optimizer: str | None = None,
+    nodes: tuple[int, ...] = (),
 ) -> Choice:
     """Return the choice for a dataset, from the counts of its tags."""
     data = dataset.load()
     program = dgs_program(workload)
-    return _choose(program, data.alphabet, profile(data), lambda: data, workers, optimizer)
+    return _choose(program, data.alphabet, profile(data), lambda: data, workers, optimizer, nodes)
 
 
 def _choose(
@@ -227,12 +233,14 @@ def _choose(
     sample: Callable[[], Input],
     workers: int,
     optimizer: str | None,
+    nodes: tuple[int, ...],
 ) -> Choice:
     request = PlanRequest(
         program=program,
         alphabet=alphabet,
         streams=streams,
         workers=workers,
+        nodes=nodes,
         costs=lambda: plan_costs(program, sample(), workers),
     )
     return choose(optimizer or DEFAULT, request)

@@ -145,6 +145,19 @@ def test_appendix_b_makes_figure_3_of_example_b1():
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "nodes", "words"),
+    [
+        ("appendix-b", (0, 1), "2 nodes are given for 5 streams"),
+        ("appendix-b", (0, 1, 1, 2, 4), "each must be a worker from 0 to 3"),
+        ("by-stream", (0, 1, 1, 2, 3), "'by-stream' does not use nodes"),
+    ],
+)
+def test_nodes_that_no_plan_can_follow_are_refused(name, nodes, words):
+    with pytest.raises(PlanError, match=words):
+        choose(name, request(KEYED_COUNTER, example_b1(), 4, nodes=nodes))
+
+
 def test_appendix_b_takes_out_tags_one_by_one_where_by_stream_takes_out_a_kind():
     """A stream of values that are rarer than barriers goes above the others, with the barriers."""
     counts = [("rare", 0, 10), ("v1", 0, 300), ("v2", 0, 200), ("barrier", 1, 50)]
