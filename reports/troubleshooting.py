@@ -123,12 +123,6 @@ REASONS = (
         remedy="Take events only when they are due.",
     ),
     Advice(
-        title="Right by chance",
-        sign=r"right by chance",
-        cause="The engine runs with options under which it does not guarantee the answer.",
-        remedy="Use options that do, such as the default ones.",
-    ),
-    Advice(
         title="Code changed",
         sign=r"differs from the code that the run started with",
         cause="The workload was edited during the run, or reads values that differ between processes.",

@@ -53,18 +53,15 @@ def plan(
     optimizer: str | None,
     streams: Sequence[str],
     combine: str | None,
-    soundness: str | None,
     dot: Path | None,
     svg: Path | None,
 ) -> int:
     """Show how WORKLOAD runs in parallel, as text and as a picture."""
     target, program = _load_program(workload)
     values: dict[str, object] = dict(split_pairs("--param", params))
-    forms = (("--combine", combine), ("--soundness", soundness))
     if isinstance(program, DGSProgram):
-        _refuse(
-            workload, "a typed dataflow graph, query or pipeline", ("--streams", streams), *forms
-        )
+        options = (("--streams", streams), ("--combine", combine))
+        _refuse(workload, "a typed dataflow graph, query or pipeline", *options)
         assert target is not None, "a synchronization plan needs the workload's input"
         if dataset is None and target.source is None:
             choice = plan_for_parameters(target, values, events, workers, optimizer)
@@ -79,16 +76,10 @@ def plan(
     pictures: tuple[Picture, ...]
     if isinstance(program, Dataflow):
         counts = _streams(program, target, dataset, values, events, streams)
-        deployed = deploy(
-            program,
-            workers,
-            streams=counts,
-            partials=combine != "never",
-            sound=soundness != "none",
-        )
+        deployed = deploy(program, workers, streams=counts, partials=combine != "never")
         pictures = pictures_of(deployed)
     else:
-        _refuse(workload, "a typed dataflow graph", *forms)
+        _refuse(workload, "a typed dataflow graph", ("--combine", combine))
         counts = _streams(program, target, dataset, values, events, streams)
         pictures = (deployment_picture(program, workers, counts, DEFAULT_BATCH),)
     return _show(
