@@ -23,7 +23,7 @@ from tests.engines.tasks import task_of
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """Where environments lie in a test."""
-    monkeypatch.setenv(environment.ROOT_VARIABLE, str(tmp_path / "engines"))
+    monkeypatch.setenv(environment.ENGINES_VARIABLE, str(tmp_path / "engines"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     return tmp_path
 
