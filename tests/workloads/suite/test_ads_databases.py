@@ -1,8 +1,6 @@
 """Look-ups of queries on ads in a database."""
 
 import sqlite3
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from streamlab.workloads.inputs.ads.databases import lookup
 from streamlab.workloads.inputs.ads.databases.lookup import FOLDER, look_up
 from streamlab.workloads.model import Dataflow, ModelError, Pipeline, Query
 from streamlab.workloads.registry import workload
+from tests.processes import run_python
 from tests.workloads.suite.ads_queries import FORMS, SMALL
 from tests.workloads.suite.streams import agreed, generated
 
@@ -123,9 +122,7 @@ def test_the_code_of_a_program_is_the_same_in_another_process():
         "from streamlab.workloads.registry import workload; "
         "print(workload('campaign_views').bound({'lookup': 'sqlite'}).code(), end='')"
     )
-    other = subprocess.run(
-        [sys.executable, "-c", told], check=True, capture_output=True, text=True
-    ).stdout
+    other = run_python("-c", told, check=True).stdout
     assert workload("campaign_views").bound({"lookup": "sqlite"}).code() == other
 
 
