@@ -37,7 +37,7 @@ def test_a_run_is_a_frame_with_a_row_a_trial_and_shows_itself_as_the_tables_of_t
         engines=["fake/correct", "fake/lose"],
         dataset=dataset[:12],
         repetitions=2,
-        options={"rate_eps": 1_000_000},
+        options={"capacity_eps": 1_000_000},
     )
     frame = run.frame()
     assert isinstance(frame, pd.DataFrame)
@@ -58,7 +58,7 @@ def test_a_run_is_a_frame_with_a_row_a_trial_and_shows_itself_as_the_tables_of_t
 
 def test_a_run_gives_its_summary_ratios_and_figure(dataset):
     def measure():
-        asked = {"dataset": dataset[:12], "repetitions": 2, "options": {"rate_eps": 1_000_000}}
+        asked = {"dataset": dataset[:12], "repetitions": 2, "options": {"capacity_eps": 1_000_000}}
         return lab.run(workloads=["event_window"], engines=["fake/correct", "fake/lose"], **asked)
 
     old, new = measure(), measure()
