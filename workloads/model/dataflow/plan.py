@@ -71,14 +71,12 @@ class Deployment:
         workers: Number of threads, which limits the instances of a unit.
         units: The units, each after its inputs.
         answers: The units whose output is the answer; the last unit is among them.
-        sound: False if deployed as a system without types would; see `deploy`.
     """
 
     flow: Dataflow
     workers: int
     units: tuple[Unit, ...]
     answers: tuple[int, ...]
-    sound: bool
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -96,7 +94,6 @@ def deploy(
     *,
     streams: Sequence[int] | None = None,
     partials: bool = True,
-    sound: bool = True,
 ) -> Deployment:
     """Return the deployment of a graph.
 
@@ -106,10 +103,8 @@ def deploy(
         streams: Number of streams of each kind; None: one of each. A source has an instance per stream,
             up to `workers`.
         partials: Whether to split operators into partial and combining units where possible.
-        sound: False deploys as an untyped system would (section 2 of the paper): without SORT, with
-            round robin to all stateless operators, and without partial aggregates, which need markers.
     """
-    builder = _Builder(workers, partials=partials and sound, sound=sound)
+    builder = _Builder(workers, partials=partials)
     counts = iter(streams or [1] * len(flow.kinds))
     at: list[tuple[int, ...]] = []
     for vertex in flow.vertices:
@@ -117,15 +112,11 @@ def deploy(
             at.append(builder.source(vertex, next(counts)))
             continue
         inputs = tuple(unit for before in vertex.inputs for unit in at[before])
-        if vertex.is_sort and not sound:
-            at.append(inputs)
-        elif is_stateless(vertex):
+        if is_stateless(vertex):
             at.append(builder.stateless(vertex, flow.reads(len(at)), inputs))
         else:
             at.append(builder.keyed(vertex, flow.reads(len(at)), inputs))
-    return Deployment(
-        flow=flow, workers=workers, units=tuple(builder.units), answers=at[-1], sound=sound
-    )
+    return Deployment(flow=flow, workers=workers, units=tuple(builder.units), answers=at[-1])
 
 
 def split_at_partials(flow: Dataflow) -> tuple[Deployment, Deployment] | None:
@@ -154,7 +145,7 @@ def split_at_partials(flow: Dataflow) -> tuple[Deployment, Deployment] | None:
 
 def _partials(flow: Dataflow, cut: int, ahead: set[int]) -> Deployment:
     """Return the vertices ahead of `cut`, and its partial units."""
-    builder = _Builder(1, partials=False, sound=True)
+    builder = _Builder(1, partials=False)
     at: dict[int, tuple[int, ...]] = {}
     for index in sorted(ahead):
         vertex = flow.vertices[index]
@@ -167,12 +158,12 @@ def _partials(flow: Dataflow, cut: int, ahead: set[int]) -> Deployment:
     vertex = flow.vertices[cut]
     inputs = tuple(unit for before in vertex.inputs for unit in at[before])
     answers = builder.partial(vertex, flow.reads(cut), inputs)
-    return Deployment(flow=flow, workers=1, units=tuple(builder.units), answers=answers, sound=True)
+    return Deployment(flow=flow, workers=1, units=tuple(builder.units), answers=answers)
 
 
 def _rest(flow: Dataflow, cut: int, behind: set[int]) -> Deployment:
     """Return a source of partial aggregates, the combining unit of `cut`, and the vertices behind it."""
-    builder = _Builder(1, partials=False, sound=True)
+    builder = _Builder(1, partials=False)
     vertex = flow.vertices[cut]
     sums = aggregates(vertex)
     source = builder.source(Vertex(name=f"{vertex.name} partial", type=sums), 1)
@@ -182,9 +173,7 @@ def _rest(flow: Dataflow, cut: int, behind: set[int]) -> Deployment:
         inputs = tuple(unit for before in vertex.inputs for unit in at[before])
         add = builder.stateless if is_stateless(vertex) else builder.keyed
         at[index] = add(vertex, flow.reads(index), inputs)
-    return Deployment(
-        flow=flow, workers=1, units=tuple(builder.units), answers=at[max(behind)], sound=True
-    )
+    return Deployment(flow=flow, workers=1, units=tuple(builder.units), answers=at[max(behind)])
 
 
 def streams_of(flow: Dataflow | Query | Pipeline, kinds: Iterable[tuple[int, ...]]) -> list[int]:
@@ -206,10 +195,9 @@ def has_disjoint_keys(vertex: Vertex) -> bool:
 class _Builder:
     """Adds the units of one vertex after another; methods return the units that emit its output."""
 
-    def __init__(self, workers: int, *, partials: bool, sound: bool) -> None:
+    def __init__(self, workers: int, *, partials: bool) -> None:
         self._workers = workers
         self._partials = partials
-        self._sound = sound
         self.units: list[Unit] = []
 
     def source(self, vertex: Vertex, streams: int) -> tuple[int, ...]:
@@ -225,7 +213,7 @@ class _Builder:
         copies: list[int] = []
         for number, before in enumerate(inputs):
             m = self.units[before].degree
-            n = vertex.degree or (m if self._sound else self._workers)
+            n = vertex.degree or m
             copy = Unit(
                 name=_numbered(vertex.name, number),
                 vertex=vertex,
