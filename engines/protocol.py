@@ -307,6 +307,7 @@ class Measured:
         elasticity: how the operator was scaled; None where the number of instances cannot change.
         plan: a description of the plan, if any.
         counters: engine-specific figures, by name with unit (`sync_p50_ns`).
+        unsound: why the answer is right by chance only, or wrong on purpose; such a trial gives no number.
         notices: messages to the user about how the run went.
     """
 
@@ -319,6 +320,7 @@ class Measured:
     elasticity: Elasticity | None = None
     plan: str | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
+    unsound: str | None = None
     notices: tuple[str, ...] = ()
 
 

@@ -177,7 +177,7 @@ MOST_GROUPS: int = 16777216
 
 KEY_STATES_BYTES: int = 128
 
-SCHEDULERS: list = ['ct', 'lp', 'et', 'qst']
+SCHEDULERS: list = ['ct', 'ct_input', 'lp', 'et', 'qst']
 
 WORKLISTS: list = ['homed', 'hybrid', 'partitioned', 'shared']
 
@@ -233,7 +233,7 @@ class JoinsRun(Run):
         """First x, y of the left input, then a, b, c, d of the right one."""
 
 class DataflowRun(Run):
-    def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, link_rows: int) -> None:
+    def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, aligned: bool, link_rows: int) -> None:
         """
         Markers are at first, first + period, ...
         """

@@ -50,6 +50,9 @@ _in = click.option(
 @click.option(
     "--combine", type=click.Choice(("always", "never")), help="For a graph: as for a run."
 )
+@click.option(
+    "--soundness", type=click.Choice(("typed", "none")), help="For a graph: as for a run."
+)
 @click.option("--dot", type=AbsolutePath(dir_okay=False), help="Write Graphviz to this file.")
 @click.option("--svg", type=AbsolutePath(dir_okay=False), help="Write SVG to this file.")
 def plan() -> None:

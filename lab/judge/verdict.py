@@ -145,7 +145,14 @@ def conclude(
     wrong = check_answer(case.workload, case.dataset, answer, result, _arrivals(case))
     if wrong is not None:
         result["status"] = schema.WRONG_OUTPUT
+        if measured.unsound is not None:
+            explained = f"{wrong}: {measured.unsound}"
+            result["difference"] = str(result["difference"]).replace(wrong, explained, 1)
+            wrong = explained
         warnings.insert(0, wrong)
+    elif measured.unsound is not None:
+        result["status"] = schema.INVALID
+        warnings.insert(0, f"right by chance: {measured.unsound}")
     elif measured.events != case.dataset.events:
         result["status"] = schema.INVALID
         counted, events = measured.events, case.dataset.events

@@ -50,10 +50,10 @@ void bind_dataflow(nb::module_& m) {
       .def(
           "__init__",
           [](DataflowRun* self, const RunSettings& settings, std::int64_t first, std::int64_t period,
-             std::int64_t count, std::int64_t link_rows) {
-            new (self) DataflowRun(DataflowOptions{settings, Markers{first, period, count}, link_rows});
+             std::int64_t count, bool aligned, std::int64_t link_rows) {
+            new (self) DataflowRun(DataflowOptions{settings, Markers{first, period, count}, aligned, link_rows});
           },
-          "settings"_a, nb::kw_only(), "first"_a, "period"_a, "count"_a, "link_rows"_a,
+          "settings"_a, nb::kw_only(), "first"_a, "period"_a, "count"_a, "aligned"_a, "link_rows"_a,
           "Markers are at first, first + period, ...")
       .def("add_vertex", &add_vertex, nb::kw_only(), "name"_a, "kind"_a, "route"_a, "inputs"_a, "degree"_a, "items"_a,
            "marks"_a, "start"_a, "start_bytes"_a, "entry_bytes"_a, "max_outputs"_a, "keeps_key"_a, "gives"_a, "keyed"_a,

@@ -1,7 +1,7 @@
 """Runs typed dataflow graphs on the native core: docs/decisions/0020-dataflow.md."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from streamlab.engines.multicore.run.core_run import CoreRun, setup_errors
 from streamlab.engines.multicore.run.family import Family, properties
 from streamlab.engines.multicore.run.settings import CompiledOptions, RunSettings, itemsizes
 from streamlab.engines.multicore.stages.kernels import columns_of
-from streamlab.engines.protocol import OfferedLoad
+from streamlab.engines.protocol import Measured, OfferedLoad
 from streamlab.workloads.model import Dataflow, Input, ListColumn
 from streamlab.workloads.model.dataflow.drawing import in_words
 from streamlab.workloads.model.dataflow.network import Route
@@ -39,13 +39,21 @@ _ROUTES = {
 """The core's names of routes; with one instance HASH is the same as MRG."""
 LINK_ROWS = 1 << 14
 """Number of unread rows at which a link is full."""
+UNSOUND = (
+    "soundness = none ignores the order that the graph's types require; give soundness = typed"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataflowOptions(CompiledOptions):
-    """Options of variant `dataflow`, which docs/engines/multicore.md describes."""
+    """Options of variant `dataflow`, which docs/engines/multicore.md describes.
+
+    With soundness `none` and more than one worker the answer is wrong: the run leaves SORT out, deals items to
+    stateless operators in turn, reads links in any order, and takes a marker at its first arrival.
+    """
 
     combine: Literal["always", "never"] = "always"
+    soundness: Literal["typed", "none"] = "typed"
 
 
 class DataflowRun(CoreRun):
@@ -73,11 +81,13 @@ class DataflowRun(CoreRun):
             settings.workers,
             streams=streams_of(flow, (stream.kinds for stream in data.streams)),
             partials=options.combine != "never",
+            sound=options.soundness != "none",
         )
         units = self._deployed.units
         output = units[self._deployed.answers[-1]].gives.row
         super().__init__(output, settings)
         self._kernels = [UnitKernels(unit, bounds=settings.bounds) for unit in units]
+        self._unsound = None if self._deployed.sound else UNSOUND
         self._marker_period_ns = _marker_period_ns(flow, data, settings.load)
         first, count = _markers(flow, data)
         period = min(flow.markers, np.iinfo(np.int64).max)
@@ -87,6 +97,7 @@ class DataflowRun(CoreRun):
                 first=first,
                 period=period,
                 count=count,
+                aligned=self._deployed.sound,
                 link_rows=LINK_ROWS if settings.link_rows is None else settings.link_rows,
             )
             for index, (unit, kernels) in enumerate(zip(units, self._kernels, strict=True)):
@@ -97,6 +108,10 @@ class DataflowRun(CoreRun):
                 fields = np.dtype([(name, row[name]) for name in (row.names or ())[1:]])
                 self._add_stream(index, stream, columns_of(stream, fields), source)
             self._core.start()
+
+    def run(self) -> Measured:
+        """Process the complete input; a failure raises EngineCrashError."""
+        return replace(super().run(), unsound=self._unsound)
 
     def _plan(self, counters: Mapping[str, float]) -> str:
         return f"{in_words(self._deployed)}; {self._settings.workers} workers"

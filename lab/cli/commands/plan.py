@@ -53,15 +53,18 @@ def plan(
     optimizer: str | None,
     streams: Sequence[str],
     combine: str | None,
+    soundness: str | None,
     dot: Path | None,
     svg: Path | None,
 ) -> int:
     """Show how WORKLOAD runs in parallel, as text and as a picture."""
     target, program = _load_program(workload)
     values: dict[str, object] = dict(split_pairs("--param", params))
+    forms = (("--combine", combine), ("--soundness", soundness))
     if isinstance(program, DGSProgram):
-        options = (("--streams", streams), ("--combine", combine))
-        _refuse(workload, "a typed dataflow graph, query or pipeline", *options)
+        _refuse(
+            workload, "a typed dataflow graph, query or pipeline", ("--streams", streams), *forms
+        )
         assert target is not None, "a synchronization plan needs the workload's input"
         if dataset is None and target.source is None:
             choice = plan_for_parameters(target, values, events, workers, optimizer)
@@ -76,10 +79,16 @@ def plan(
     pictures: tuple[Picture, ...]
     if isinstance(program, Dataflow):
         counts = _streams(program, target, dataset, values, events, streams)
-        deployed = deploy(program, workers, streams=counts, partials=combine != "never")
+        deployed = deploy(
+            program,
+            workers,
+            streams=counts,
+            partials=combine != "never",
+            sound=soundness != "none",
+        )
         pictures = pictures_of(deployed)
     else:
-        _refuse(workload, "a typed dataflow graph", ("--combine", combine))
+        _refuse(workload, "a typed dataflow graph", *forms)
         counts = _streams(program, target, dataset, values, events, streams)
         pictures = (deployment_picture(program, workers, counts, DEFAULT_BATCH),)
     return _show(

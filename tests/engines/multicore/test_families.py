@@ -105,6 +105,7 @@ def test_options_are_refused_in_the_same_words(variant):
         ("layers", "dealing", _core.DEALINGS),
         ("adhoc", "join_form", _core.JOIN_FORMS),
         ("dataflow", "combine", ["always", "never"]),
+        ("dataflow", "soundness", ["typed", "none"]),
     ],
 )
 def test_names_are_those_of_the_core_or_registered(variant, option, names):

@@ -123,6 +123,24 @@ def test_event_that_is_not_accounted_for_makes_the_trial_invalid(trial):
     assert row["throughput_eps"] is None
 
 
+def test_an_answer_that_is_right_by_chance_has_no_number(trial_here):
+    row = trial_here("dataflow", workload="ad_enrichment", engine="multicore", soundness="none")
+    assert row["status"] == "invalid"
+    assert row["reason"].startswith("right by chance: soundness = none ignores")
+    assert row.get("throughput_eps") is None and row.get("outputs_eps") is None
+
+
+def test_an_answer_that_is_wrong_on_purpose_says_so(trial_here):
+    row = trial_here(
+        "dataflow", workload="sensor_interpolation", engine="multicore", soundness="none"
+    )
+    assert row["status"] == "wrong_output"
+    assert (
+        " wrong: soundness = none ignores the order that the graph's types require" in row["reason"]
+    )
+    assert row["difference"].splitlines()[0] == row["reason"]
+
+
 def test_error_in_the_engine_is_a_crash_with_its_words(trial, tmp_path):
     row = trial("crash")
     assert row["status"] == "crash"

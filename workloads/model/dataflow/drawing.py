@@ -106,8 +106,9 @@ def deployment_picture(deployment: Deployment) -> Picture:
     notes = [meaning for route, meaning in MEANING.items() if route in routes]
     if any(unit.part is Part.PARTIAL for unit in deployment.units):
         notes.append(PARTIALS)
+    system = "" if deployment.sound else ", as a system without types"
     return Picture(
-        title=f"{workers_text(deployment.workers)}",
+        title=f"{workers_text(deployment.workers)}{system}",
         boxes=tuple(boxes),
         arrows=tuple(arrows),
         answers=deployment.answers,

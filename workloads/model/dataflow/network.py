@@ -61,7 +61,11 @@ def place(key: int, instances: int) -> int:
 
 
 def run(
-    nodes: Sequence[Node], feeds: Mapping[int, Sequence[Element]], choose: Choose
+    nodes: Sequence[Node],
+    feeds: Mapping[int, Sequence[Element]],
+    choose: Choose,
+    *,
+    period: int | None = None,
 ) -> dict[int, list[Element]]:
     """Return the output of each node without wires.
 
@@ -69,8 +73,12 @@ def run(
         nodes: The network, without cycles.
         feeds: The input of nodes from outside, by node.
         choose: Decides the interleaving.
+        period: None: the markers of the feeds flow with the items. Otherwise the network runs as an
+            untyped system would (section 2 of the paper), which is unsound: the markers of the feeds
+            are dropped, and markers pass between nodes by FORWARD only. A node without a FORWARD input
+            makes its own marker when an item has reached the next multiple of the period.
     """
-    network = _Network(nodes, feeds)
+    network = _Network(nodes, feeds, period)
     while ready := network.ready():
         network.serve(ready[choose(len(ready))])
     return network.left
@@ -84,12 +92,20 @@ class _Channel:
 
 
 class _Network:
-    def __init__(self, nodes: Sequence[Node], feeds: Mapping[int, Sequence[Element]]) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], feeds: Mapping[int, Sequence[Element]], period: int | None
+    ) -> None:
+        self._nodes = nodes
+        self._period = period
+        self._due: list[int | None] = [None] * len(nodes)
+        forwarded = (w.to for node in nodes for w in node.wires if w.route is Route.FORWARD)
+        self._follows = {to for (to,) in forwarded}
         self._markers = [0] * len(nodes)
         self._into: list[list[_Channel]] = [[] for _ in nodes]
         self.left: dict[int, list[Element]] = {}
         for node, elements in feeds.items():
-            self._into[node].append(_Channel(node, deque(elements)))
+            sent = [e for e in elements if period is None or not isinstance(e, Marker)]
+            self._into[node].append(_Channel(node, deque(sent)))
         self._out = [self._wired(index, node) for index, node in enumerate(nodes)]
         self._channels = [channel for channels in self._into for channel in channels]
         self._runs = [
@@ -108,7 +124,8 @@ class _Network:
             channels = [_Channel(to, deque()) for to in wire.to]
             for channel in channels:
                 self._into[channel.to].append(channel)
-            marked += channels
+            if self._period is None or wire.route is Route.FORWARD:
+                marked += channels
             sends.append(_splitter(wire.route, channels))
 
         def item(key: int, value: object) -> None:
@@ -135,6 +152,14 @@ class _Network:
                 self._mark(node, element)
             return
         key, value = element
+        if self._period is not None and node not in self._follows:
+            due = self._due[node]
+            if due is None:
+                due = (value.ts // self._period + 1) * self._period
+            while due <= value.ts:
+                self._mark(node, Marker(due))
+                due += self._period
+            self._due[node] = due
         run = self._runs[node]
         (self._out[node][0] if run is None else run.item)(key, value)
 
@@ -142,7 +167,8 @@ class _Network:
         run = self._runs[node]
         if run is not None:
             run.marker(m)
-        self._out[node][1](m)
+        if self._period is None or self._nodes[node].wires:
+            self._out[node][1](m)
 
 
 def _splitter(route: Route, channels: list[_Channel]) -> Take:

@@ -71,12 +71,14 @@ class Deployment:
         workers: Number of threads, which limits the instances of a unit.
         units: The units, each after its inputs.
         answers: The units whose output is the answer; the last unit is among them.
+        sound: False if deployed as a system without types would; see `deploy`.
     """
 
     flow: Dataflow
     workers: int
     units: tuple[Unit, ...]
     answers: tuple[int, ...]
+    sound: bool
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -94,6 +96,7 @@ def deploy(
     *,
     streams: Sequence[int] | None = None,
     partials: bool = True,
+    sound: bool = True,
 ) -> Deployment:
     """Return the deployment of a graph.
 
@@ -103,8 +106,10 @@ def deploy(
         streams: Number of streams of each kind; None: one of each. A source has an instance per stream,
             up to `workers`.
         partials: Whether to split operators into partial and combining units where possible.
+        sound: False deploys as an untyped system would (section 2 of the paper): without SORT, with
+            round robin to all stateless operators, and without partial aggregates, which need markers.
     """
-    builder = _Builder(workers, partials=partials)
+    builder = _Builder(workers, partials=partials and sound, sound=sound)
     counts = iter(streams or [1] * len(flow.kinds))
     at: list[tuple[int, ...]] = []
     for vertex in flow.vertices:
@@ -112,11 +117,15 @@ def deploy(
             at.append(builder.source(vertex, next(counts)))
             continue
         inputs = tuple(unit for before in vertex.inputs for unit in at[before])
-        if is_stateless(vertex):
+        if vertex.is_sort and not sound:
+            at.append(inputs)
+        elif is_stateless(vertex):
             at.append(builder.stateless(vertex, flow.reads(len(at)), inputs))
         else:
             at.append(builder.keyed(vertex, flow.reads(len(at)), inputs))
-    return Deployment(flow=flow, workers=workers, units=tuple(builder.units), answers=at[-1])
+    return Deployment(
+        flow=flow, workers=workers, units=tuple(builder.units), answers=at[-1], sound=sound
+    )
 
 
 def split_at_partials(flow: Dataflow) -> tuple[Deployment, Deployment] | None:
@@ -145,7 +154,7 @@ def split_at_partials(flow: Dataflow) -> tuple[Deployment, Deployment] | None:
 
 def _partials(flow: Dataflow, cut: int, ahead: set[int]) -> Deployment:
     """Return the vertices ahead of `cut`, and its partial units."""
-    builder = _Builder(1, partials=False)
+    builder = _Builder(1, partials=False, sound=True)
     at: dict[int, tuple[int, ...]] = {}
     for index in sorted(ahead):
         vertex = flow.vertices[index]
@@ -158,12 +167,12 @@ def _partials(flow: Dataflow, cut: int, ahead: set[int]) -> Deployment:
     vertex = flow.vertices[cut]
     inputs = tuple(unit for before in vertex.inputs for unit in at[before])
     answers = builder.partial(vertex, flow.reads(cut), inputs)
-    return Deployment(flow=flow, workers=1, units=tuple(builder.units), answers=answers)
+    return Deployment(flow=flow, workers=1, units=tuple(builder.units), answers=answers, sound=True)
 
 
 def _rest(flow: Dataflow, cut: int, behind: set[int]) -> Deployment:
     """Return a source of partial aggregates, the combining unit of `cut`, and the vertices behind it."""
-    builder = _Builder(1, partials=False)
+    builder = _Builder(1, partials=False, sound=True)
     vertex = flow.vertices[cut]
     sums = aggregates(vertex)
     source = builder.source(Vertex(name=f"{vertex.name} partial", type=sums), 1)
@@ -173,7 +182,9 @@ def _rest(flow: Dataflow, cut: int, behind: set[int]) -> Deployment:
         inputs = tuple(unit for before in vertex.inputs for unit in at[before])
         add = builder.stateless if is_stateless(vertex) else builder.keyed
         at[index] = add(vertex, flow.reads(index), inputs)
-    return Deployment(flow=flow, workers=1, units=tuple(builder.units), answers=at[max(behind)])
+    return Deployment(
+        flow=flow, workers=1, units=tuple(builder.units), answers=at[max(behind)], sound=True
+    )
 
 
 def streams_of(flow: Dataflow | Query | Pipeline, kinds: Iterable[tuple[int, ...]]) -> list[int]:
@@ -195,9 +206,10 @@ def has_disjoint_keys(vertex: Vertex) -> bool:
 class _Builder:
     """Adds the units of one vertex after another; methods return the units that emit its output."""
 
-    def __init__(self, workers: int, *, partials: bool) -> None:
+    def __init__(self, workers: int, *, partials: bool, sound: bool) -> None:
         self._workers = workers
         self._partials = partials
+        self._sound = sound
         self.units: list[Unit] = []
 
     def source(self, vertex: Vertex, streams: int) -> tuple[int, ...]:
@@ -213,7 +225,7 @@ class _Builder:
         copies: list[int] = []
         for number, before in enumerate(inputs):
             m = self.units[before].degree
-            n = vertex.degree or m
+            n = vertex.degree or (m if self._sound else self._workers)
             copy = Unit(
                 name=_numbered(vertex.name, number),
                 vertex=vertex,

@@ -1,4 +1,4 @@
-"""Interprets deployments of a graph under any interleaving of their channels."""
+"""Interprets deployments of a graph, sound or unsound, under any interleaving of their channels."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -15,8 +15,9 @@ def outputs(deployment: Deployment, elements: Iterable[Element], choose: Choose)
     """Return the output of a deployment, in one of its possible orders.
 
     Forwarding calls within a worker are channels here too, so every order in which workers may run is
-    one of the interleavings. An item's key is the index of its source. `choose` decides the interleaving,
-    and the source instance of each item.
+    one of the interleavings. In the unsound form markers pass by such calls only; other instances make
+    their own from the times of their items. An item's key is the index of its source. `choose` decides
+    the interleaving, and the source instance of each item.
     """
     spreads: list[range] = []
     for unit in deployment.units:
@@ -30,11 +31,12 @@ def outputs(deployment: Deployment, elements: Iterable[Element], choose: Choose)
             for reader in deployment.readers(index):
                 route, to = deployment.units[reader].route, spreads[reader]
                 wires.append(Wire(route=route, to=(to[i],) if route is Route.FORWARD else (*to,)))
-            start_node = _begin(unit, first=i == 0 and unit.marks)
+            start_node = _begin(unit, first=i == 0 and unit.marks, sound=deployment.sound)
             nodes.append(Node(name=f"{unit.name} {i}", begin=start_node, wires=tuple(wires)))
     nodes.append(Node(name="sink"))
     feeds = _feeds([spreads[unit] for unit in deployment.sources], elements, choose)
-    return run(nodes, feeds, choose)[sink]
+    period = None if deployment.sound else deployment.flow.markers
+    return run(nodes, feeds, choose, period=period)[sink]
 
 
 def _feeds(
@@ -53,14 +55,14 @@ def _feeds(
     return feeds
 
 
-def _begin(unit: Unit, *, first: bool) -> Callable[[Take], VertexRun]:
+def _begin(unit: Unit, *, first: bool, sound: bool) -> Callable[[Take], VertexRun]:
     vertex, operator = unit.vertex, unit.vertex.operator
     if unit.part is Part.PARTIAL:
         return lambda give: PartialRun(vertex, give)
     if unit.part is Part.COMBINING:
         assert isinstance(operator, OpKeyedUnordered), "see has_parts"
         return lambda give: CombiningRun(vertex, operator, give)
-    if not first and isinstance(operator, OpStateless):
+    if sound and not first and isinstance(operator, OpStateless):
         # All instances get a marker; one of them processes it.
         silent = replace(vertex, operator=replace(operator, on_marker=None))
         return lambda give: start(silent, give)

@@ -148,7 +148,7 @@ void DataflowRun::connect(std::size_t vertex) {
     FlowInstance& into = *worker.instances[vertex];
     worker.roots.push_back(&into);
     if (spec.kind != FlowSpec::Kind::kSource) {
-      worker.links.push_back(std::make_unique<FlowLinkReader>(into, options_.markers));
+      worker.links.push_back(std::make_unique<FlowLinkReader>(into, options_.markers, options_.aligned));
       continue;
     }
     const bool due = options_.load && options_.measure;
@@ -169,7 +169,7 @@ void DataflowRun::connect(std::size_t vertex) {
 // Makes the layouts of a SORT's rows and passes them to its instances; null: not a SORT, or its rows cannot be packed.
 std::shared_ptr<WordLayouts> DataflowRun::layouts_for(std::size_t vertex) {
   const FlowSpec& spec = specs_[vertex];
-  if (spec.kind != FlowSpec::Kind::kSort || !WordLayouts::possible(spec)) return nullptr;
+  if (spec.kind != FlowSpec::Kind::kSort || !options_.aligned || !WordLayouts::possible(spec)) return nullptr;
   auto layouts = std::make_shared<WordLayouts>(spec, options_.markers);
   for (Worker& worker : workers_) {
     FlowInstance* const instance = worker.instances[vertex].get();

@@ -24,6 +24,7 @@ struct DataflowOptions : RunSettings {
   static constexpr std::int64_t kMostLinkRows = std::int64_t{1} << 24;
 
   Markers markers;
+  bool aligned = true;             // false: links are not aligned on markers, which is wrong on purpose
   std::int64_t link_rows = 16384;  // unread rows at which a link is full and its producer takes no more rows
 };
 

@@ -8,7 +8,7 @@ bool FlowLinkReader::ended() const noexcept {
   return std::all_of(links_.begin(), links_.end(), [](const Way& way) { return way.link->ended(); });
 }
 
-bool FlowLinkReader::take_turn() {
+bool FlowLinkReader::take_aligned() {
   if (finished()) return false;
   std::int64_t rows = 0;
   std::int64_t markers = 0;
@@ -33,6 +33,24 @@ bool FlowLinkReader::take_turn() {
     ++markers;
   }
   return rows != 0 || markers != 0;
+}
+
+bool FlowLinkReader::take_as_found() {
+  if (finished() || into_.full()) return false;
+  bool any = false;
+  for (Way& way : links_) {
+    const FlowPiece piece = way.link->next(way.block, kMostRows);
+    if (piece.rows != 0) {
+      into_.take(piece);
+      any = true;
+    } else if (way.block != markers_.count && way.link->passed(way.block)) {
+      if (way.block++ == into_.block()) into_.mark();
+      any = true;
+    }
+  }
+  if (any || !last_block() || !ended()) return any;
+  finish();
+  return true;
 }
 
 void FlowStreamReader::add(const StreamView& view, std::int64_t batch, Feed* feed) {

@@ -42,11 +42,14 @@ class FlowReader {
 // Reads links, in turn.
 class FlowLinkReader final : public FlowReader {
  public:
-  using FlowReader::FlowReader;
+  // `aligned` false: rows are taken as they arrive, whatever their block, and a marker with the first link that brings
+  // it, as in a system without types. That is wrong on purpose.
+  FlowLinkReader(FlowInstance& into, const Markers& markers, bool aligned)
+      : FlowReader(into, markers), aligned_(aligned) {}
 
   // `words`: its rows are words of rows, for SORT.
   void add(FlowLink& link, bool words) { links_.push_back({&link, words}); }
-  bool take_turn() override;
+  bool take_turn() override { return aligned_ ? take_aligned() : take_as_found(); }
 
  private:
   static constexpr std::int64_t kMostRows = 4096;  // in one turn
@@ -54,10 +57,14 @@ class FlowLinkReader final : public FlowReader {
   struct Way {
     FlowLink* link;
     bool words;
+    std::int64_t block = 0;  // unaligned: the link's current block
   };
 
+  bool take_aligned();
+  bool take_as_found();
   bool ended() const noexcept;
 
+  const bool aligned_;
   std::vector<Way> links_;
 };
 

@@ -58,11 +58,12 @@ def test_long_inputs_are_answered_as_by_the_interpreter(name):
 
 @pytest.mark.some(6)
 @pytest.mark.parametrize("name", NAMED)
-def test_what_runs_is_the_deployment_that_the_model_makes(name):
+@pytest.mark.parametrize("soundness", ["typed", "none"])
+def test_what_runs_is_the_deployment_that_the_model_makes(name, soundness):
     flow = NAMED[name]
     data = many_events(flow, 60, streams=2)
-    deployed = deploy(flow, 3, streams=[2] * len(flow.kinds))
-    measured, _ = run_flow(flow, data, workers=3)
+    deployed = deploy(flow, 3, streams=[2] * len(flow.kinds), sound=soundness == "typed")
+    measured, _ = run_flow(flow, data, workers=3, soundness=soundness)
     assert measured.plan == f"{in_words(deployed)}; 3 workers"
 
 

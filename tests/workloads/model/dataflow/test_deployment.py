@@ -131,3 +131,13 @@ def test_aggregates_with_arrays_are_not_sent():
     flow = Flow("loads", markers=10)
     given = flow.gives(flow.add(arrays, flow.add(JFM, flow.source("reading", READING))))
     assert words(deploy(given, 2))[2:] == ["2 avg x2 <- 1 hash"]
+
+
+def test_without_types_nothing_is_sorted_and_what_is_stateless_is_dealt():
+    assert words(deploy(averages(), 2, sound=False)) == [
+        "0 reading x1",
+        "1 jfm x2 <- 0 round robin",
+        "2 li x2 <- 1 hash",
+        "3 avg x2 <- 2 forward",
+    ]
+    assert words(deploy(loads(), 2, sound=False))[2] == "2 avg x2 <- 1 hash"

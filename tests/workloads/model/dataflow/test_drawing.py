@@ -124,6 +124,10 @@ def test_the_command_shows_what_runs_with_a_dataset(capsys):
 
 def test_the_command_shows_the_other_forms(capsys):
     given = ["plan", f"{HERE}:PROGRAM", "--workers", "2", "--streams", "reading=2"]
+    assert call([*given, "--soundness", "none"]) == EXIT_OK
+    shown = capsys.readouterr().out
+    assert "2 workers, as a system without types" in shown
+    assert "SORT" not in shown.split("2 workers")[1]
     given[1] = f"{HERE}:ROW"
     assert call([*given, "--combine", "never"]) == EXIT_OK
     assert "partial" not in capsys.readouterr().out
