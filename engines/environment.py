@@ -5,6 +5,7 @@ before it imports the engine. The packages are for the lab's interpreter; the fo
 """
 
 import hashlib
+import os
 import subprocess
 import sys
 import sysconfig
@@ -16,10 +17,30 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from streamlab.engines.errors import EngineError
-from streamlab.workloads.environments import ROOT_VARIABLE as ROOT_VARIABLE
-from streamlab.workloads.environments import STAMP, missing_message
-from streamlab.workloads.environments import command as command
-from streamlab.workloads.environments import folder as folder
+from streamlab.workloads.default_folders import ENGINES_VARIABLE, user_folder
+
+STAMP = ".made"
+"""A file that marks a complete environment and records what it was made from."""
+
+
+def folder(name: str) -> Path:
+    """Return the folder of an engine's environment, whether or not it exists."""
+    return _root() / name
+
+
+def _root() -> Path:
+    setting = os.environ.get(ENGINES_VARIABLE)
+    if setting:
+        return Path(setting).absolute()
+    if sys.prefix != sys.base_prefix:
+        return Path(sys.prefix) / "engines"
+    # The system's Python: its folders are not writable for the user.
+    return user_folder() / "engines"
+
+
+def command(name: str) -> str:
+    """Return the command that makes the environment, as Markdown for messages."""
+    return f"`lab environment {name}` (in a checkout: `make engine NAME={name}`)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +70,8 @@ def unusable_reason(name: str, environment: Environment) -> str | None:
         current = _fingerprint(name, environment)
     except EngineError as error:
         return str(error)
-    missing = missing_message(name)
-    if missing is not None:
-        return missing
+    if not (folder(name) / STAMP).exists():
+        return f"the environment of engine {name} is not made; {command(name)} makes it"
     stored = (folder(name) / STAMP).read_text(encoding="utf-8")
     if stored != current:
         return (

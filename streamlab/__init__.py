@@ -10,104 +10,50 @@ from typing import TYPE_CHECKING, Any
 from streamlab.workloads.name_suggestions import suggest_names
 
 if TYPE_CHECKING:
-    from streamlab.lab.notebook import run
-    from streamlab.workloads.datasets.tables import (
-        access_log,
-        arrays,
-        arrow,
-        csv,
-        frame,
-        jsonl,
-        parquet,
-        rows,
-    )
-    from streamlab.workloads.declarative.aggregates import (
-        count,
-        distinct,
-        max,
-        mean,
-        min,
-        percentile,
-        sum,
-    )
-    from streamlab.workloads.declarative.bounded_fields import BoundedSet, LargestValues
-    from streamlab.workloads.declarative.forms import (
-        alert,
-        count_window,
-        deduplicate,
-        flat_map,
-        late_rows,
-        select,
-        session,
-        top,
-        window,
-    )
-    from streamlab.workloads.join_workload import join
-    from streamlab.workloads.user_workload import outputs, workload
+    from streamlab.lab.notebook import run as run
+    from streamlab.workloads.datasets.tables import access_log as access_log
+    from streamlab.workloads.datasets.tables import arrays as arrays
+    from streamlab.workloads.datasets.tables import arrow as arrow
+    from streamlab.workloads.datasets.tables import csv as csv
+    from streamlab.workloads.datasets.tables import frame as frame
+    from streamlab.workloads.datasets.tables import jsonl as jsonl
+    from streamlab.workloads.datasets.tables import parquet as parquet
+    from streamlab.workloads.datasets.tables import rows as rows
+    from streamlab.workloads.declarative.aggregates import count as count
+    from streamlab.workloads.declarative.aggregates import distinct as distinct
+    from streamlab.workloads.declarative.aggregates import max as max
+    from streamlab.workloads.declarative.aggregates import mean as mean
+    from streamlab.workloads.declarative.aggregates import min as min
+    from streamlab.workloads.declarative.aggregates import percentile as percentile
+    from streamlab.workloads.declarative.aggregates import sum as sum
+    from streamlab.workloads.declarative.bounded_fields import BoundedSet as BoundedSet
+    from streamlab.workloads.declarative.bounded_fields import LargestValues as LargestValues
+    from streamlab.workloads.declarative.forms import alert as alert
+    from streamlab.workloads.declarative.forms import count_window as count_window
+    from streamlab.workloads.declarative.forms import deduplicate as deduplicate
+    from streamlab.workloads.declarative.forms import flat_map as flat_map
+    from streamlab.workloads.declarative.forms import late_rows as late_rows
+    from streamlab.workloads.declarative.forms import select as select
+    from streamlab.workloads.declarative.forms import session as session
+    from streamlab.workloads.declarative.forms import top as top
+    from streamlab.workloads.declarative.forms import window as window
+    from streamlab.workloads.join_workload import join as join
+    from streamlab.workloads.user_workload import outputs as outputs
+    from streamlab.workloads.user_workload import workload as workload
 
-_TABLES = "streamlab.workloads.datasets.tables"
-_AGGREGATES = "streamlab.workloads.declarative.aggregates"
-_FORMS = "streamlab.workloads.declarative.forms"
-_PUBLIC = {
-    **dict.fromkeys(
-        ("access_log", "arrays", "arrow", "csv", "frame", "jsonl", "parquet", "rows"), _TABLES
+_NAMES = {
+    "streamlab.lab.notebook": "run",
+    "streamlab.workloads.datasets.tables": "access_log arrays arrow csv frame jsonl parquet rows",
+    "streamlab.workloads.declarative.aggregates": "count distinct max mean min percentile sum",
+    "streamlab.workloads.declarative.bounded_fields": "BoundedSet LargestValues",
+    "streamlab.workloads.declarative.forms": (
+        "alert count_window deduplicate flat_map late_rows select session top window"
     ),
-    **dict.fromkeys(("count", "distinct", "max", "mean", "min", "percentile", "sum"), _AGGREGATES),
-    **dict.fromkeys(
-        (
-            "alert",
-            "count_window",
-            "deduplicate",
-            "flat_map",
-            "late_rows",
-            "select",
-            "session",
-            "top",
-            "window",
-        ),
-        _FORMS,
-    ),
-    **dict.fromkeys(
-        ("BoundedSet", "LargestValues"), "streamlab.workloads.declarative.bounded_fields"
-    ),
-    "join": "streamlab.workloads.join_workload",
-    "run": "streamlab.lab.notebook",
-    **dict.fromkeys(("outputs", "workload"), "streamlab.workloads.user_workload"),
+    "streamlab.workloads.join_workload": "join",
+    "streamlab.workloads.user_workload": "outputs workload",
 }
+_PUBLIC = {name: module for module, names in _NAMES.items() for name in names.split()}
 """The module of each public name. Imported on first use, because measured processes import this package."""
-
-__all__ = [
-    "BoundedSet",
-    "LargestValues",
-    "access_log",
-    "alert",
-    "arrays",
-    "arrow",
-    "count",
-    "count_window",
-    "csv",
-    "deduplicate",
-    "distinct",
-    "flat_map",
-    "frame",
-    "join",
-    "jsonl",
-    "late_rows",
-    "max",
-    "mean",
-    "min",
-    "outputs",
-    "parquet",
-    "percentile",
-    "rows",
-    "run",
-    "select",
-    "session",
-    "sum",
-    "top",
-    "window",
-    "workload",
-]
 
 
 def __getattr__(name: str) -> Any:

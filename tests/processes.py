@@ -4,12 +4,25 @@
 child was told to end, that lasts until somebody ends all tests.
 """
 
+import os
 import subprocess
+import sys
 from contextlib import suppress
 
 import psutil
 
 _started: "list[Popen]" = []
+
+
+def run_python(*words, environ=None, **more) -> subprocess.CompletedProcess[str]:
+    """Run this interpreter with words to its end, its output captured, with more in its environment.
+
+    `more` is as for `subprocess.run`.
+    """
+    command = [sys.executable, *map(str, words)]
+    env = {**os.environ, **(environ or {})}
+    defaults = {"capture_output": True, "text": True, "check": False, "env": env}
+    return subprocess.run(command, **{**defaults, **more})
 
 
 class Popen(subprocess.Popen):

@@ -27,6 +27,8 @@ CACHE_VARIABLE = "LAB_CACHE"
 SHARED_VARIABLE = "LAB_SHARED"
 """Names a folder that all nodes of a cluster see under one path; datasets and files of trials default to it."""
 CLUSTERS_VARIABLE = "LAB_CLUSTERS"
+ENGINES_VARIABLE = "LAB_ENGINES"
+"""Names the folder of engines' environments, if not that of the lab's environment."""
 _TOOLS = {"MPLCONFIGDIR": "matplotlib", "NUMBA_CACHE_DIR": "numba"}
 """Environment variables of libraries with caches in the home folder, and their folders in the lab's cache."""
 _MARKS = ("pyproject.toml", "lab/demo.toml", "workloads/suite")

@@ -26,7 +26,6 @@ class FakeOptions:
     Attributes:
         capacity_eps: events/s that it serves, on average; None: unlimited. Without a load it sleeps for as long as all
             events take at this rate.
-        rate_eps: old name of capacity_eps; set only one of them.
         noise: standard deviation of the logarithm of each event's service time, whose mean stays 1 / capacity;
             0: all events take equally long.
         seed: seed of the noise.
@@ -41,7 +40,6 @@ class FakeOptions:
     """
 
     capacity_eps: Rate | None = None
-    rate_eps: Rate | None = None
     noise: AtLeastZero = 0.0
     seed: Annotated[int, Meta(ge=0)] = 0
     stall_at_s: AtLeastZero = 0.0
@@ -53,15 +51,10 @@ class FakeOptions:
     refuse: str | None = None
     says: str | None = None
 
-    def __post_init__(self) -> None:
-        if self.capacity_eps is not None and self.rate_eps is not None:
-            raise ValueError("options capacity_eps and rate_eps mean the same; set one of them")
-
     @property
     def served_eps(self) -> float:
         """Events/s that it serves; infinite without a capacity."""
-        capacity = self.rate_eps if self.capacity_eps is None else self.capacity_eps
-        return math.inf if capacity is None else capacity
+        return math.inf if self.capacity_eps is None else self.capacity_eps
 
 
 _NS_PER_S = 1e9

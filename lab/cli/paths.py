@@ -10,13 +10,13 @@ import click
 
 from streamlab.workloads.default_folders import (
     CLUSTERS_VARIABLE,
+    ENGINES_VARIABLE,
     ROOT_VARIABLE,
     RUNS_VARIABLE,
     SHARED_VARIABLE,
     resolve_from,
     runs,
 )
-from streamlab.workloads.environments import ROOT_VARIABLE as ENGINES_VARIABLE
 
 VARIABLES = (
     *(ROOT_VARIABLE, RUNS_VARIABLE, ENGINES_VARIABLE, CLUSTERS_VARIABLE, SHARED_VARIABLE),

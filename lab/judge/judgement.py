@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.lab.errors import LoadError
@@ -18,7 +17,7 @@ from streamlab.lab.judge.verdict import Case, conclude
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.measure import elastic
 from streamlab.lab.measure.hdr import write_log
-from streamlab.lab.measure.series import Phases, Recording, write_series
+from streamlab.lab.measure.series import Phases, Recording, write_series, write_table
 from streamlab.lab.trial.evidence import READINGS, Evidence, Timed, load_answer, read_evidence
 from streamlab.lab.trial.spec import EditedError, EngineTrial, Job, workload_of
 from streamlab.results import schema
@@ -194,11 +193,7 @@ def _recording(case: Case) -> Recording:
 
 def _store(answer: Columns, path: Path) -> None:
     """Write an answer as Parquet, atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    columns = {name: arrow_array(values) for name, values in answer.items()}
-    pq.write_table(pa.table(columns), partial, write_page_checksum=True)
-    partial.replace(path)
+    write_table(pa.table({name: arrow_array(values) for name, values in answer.items()}), path)
 
 
 def _recordable(result: Result) -> Result:

@@ -5,8 +5,6 @@ and the smallest input that has another answer than the oracle's. Many ties, emp
 and streams of several kinds, which an engine may refuse.
 """
 
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -26,6 +24,7 @@ from streamlab.workloads.model import Input, Workload
 from streamlab.workloads.registry import workload
 from tests.engines.tasks import check_task, task_of
 from tests.examples import examples
+from tests.processes import run_python
 from tests.workloads.suite.small_inputs import small_inputs
 
 ROOT = Path(__file__).parents[2]
@@ -51,15 +50,8 @@ def check_conformance(engine: str, variant: str, workload: str, refused: set[str
 def check_random_inputs(engine: str, variant: str, workloads: Sequence[str]) -> None:
     """Check random inputs, which are all supported, and of which a quarter has an answer."""
     wanted = examples(150)
-    done = subprocess.run(
-        [
-            *(sys.executable, __file__),
-            *(engine, variant, str(wanted), *workloads),
-        ],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_python(
+        __file__, *(engine, variant, str(wanted), *workloads), environ={"PYTHONPATH": str(ROOT)}
     )
     assert done.returncode == 0, done.stdout + done.stderr
     counts = [[int(word) for word in line.split()[1:]] for line in done.stdout.splitlines()]

@@ -1,7 +1,5 @@
 """The data-frame lines give every oracle's answer, and refuse what they are not written for."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from streamlab.workloads.registry import workload
 from streamlab.workloads.suite.scale_join.generate import LEFT, RIGHT
 from tests.engines.inputs import input_of, tied_input
 from tests.engines.tasks import check_task, task_of
+from tests.processes import run_python
 
 CUT_BY_MARKERS = [name for name in DataframeEngine.queries if name != "scale_join"]
 
@@ -87,11 +86,5 @@ prepared.close()
 
 @pytest.mark.skipif(temporary_memory.glibc() is None, reason="the C library is not glibc")
 def test_temporaries_of_numpy_come_from_memory_that_is_there(tmp_path):
-    ended = subprocess.run(
-        [sys.executable, "-c", _FAULTS, str(tmp_path)],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ended = run_python("-c", _FAULTS, str(tmp_path), cwd=Path(__file__).parents[2], check=True)
     assert int(ended.stdout) < 100

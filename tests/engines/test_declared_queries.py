@@ -1,9 +1,5 @@
 """Queries generated from declared workloads: their answers, their text, and what has none."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -18,6 +14,7 @@ from tests.engines import declared_values, declared_workloads
 from tests.engines.declared_workloads import DECLARED, rows
 from tests.engines.separate_environment import ROOT, requires_environment
 from tests.examples import examples
+from tests.processes import run_python
 
 BUSY = """
 import streamlab as lab
@@ -63,13 +60,8 @@ ORDER BY ts, rank
 
 def answer_counts(engine: str, variant: str, inputs: int, *names: str) -> dict[str, int]:
     """Run forms on random inputs in another process; return on how many each had an output."""
-    done = subprocess.run(
-        [sys.executable, declared_workloads.__file__, engine, variant, str(inputs), *names],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = (declared_workloads.__file__, engine, variant, inputs, *names)
+    done = run_python(*words, environ={"PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stdout + done.stderr
     return {name: int(count) for name, count in map(str.split, done.stdout.splitlines())}
 
@@ -99,12 +91,8 @@ def test_every_form_answers_as_the_reference_engine(engine):
     ],
 )
 def test_values_mean_the_same_on_every_engine(engine, variant, workers):
-    done = subprocess.run(
-        [sys.executable, declared_values.__file__, engine, variant, str(workers)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_python(
+        declared_values.__file__, engine, variant, str(workers), environ={"PYTHONPATH": str(ROOT)}
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

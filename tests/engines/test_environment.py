@@ -1,6 +1,5 @@
 """An engine's own environment: made whole from a lock, found first, and told when it is stale."""
 
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -18,12 +17,13 @@ from streamlab.lab.doctor.places import environments
 from streamlab.lab.host.machine import Machine
 from streamlab.workloads.registry import workload
 from tests.engines.tasks import task_of
+from tests.processes import run_python
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """Where environments lie in a test."""
-    monkeypatch.setenv(environment.ROOT_VARIABLE, str(tmp_path / "engines"))
+    monkeypatch.setenv(environment.ENGINES_VARIABLE, str(tmp_path / "engines"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     return tmp_path
 
@@ -108,7 +108,7 @@ def test_a_process_that_activates_it_finds_its_packages_first(place):
         "from streamlab.engines import environment; environment.activate('mine')\n"
         "import opinion; print(opinion.VERSION)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_python("-c", code, check=True)
     assert done.stdout == "1.0\n"
 
 

@@ -153,13 +153,12 @@ def test_a_stall_that_nobody_comes_in_does_nothing():
     [
         ({"capacity": 5}, "correct of fake has no option 'capacity'; did you mean capacity_eps"),
         ({"capacity_eps": 0}, "option capacity_eps is 0; it must be a number above 0"),
-        ({"rate_eps": True}, "option rate_eps is True; it must be a number above 0"),
+        ({"capacity_eps": True}, "option capacity_eps is True; it must be a number above 0"),
         ({"noise": -1}, "option noise is -1; it must be a number of at least 0"),
         ({"stall_s": float("inf")}, "option stall_s is inf"),
         ({"seed": 1.5}, "option seed is 1.5; it must be a whole number"),
         ({"real_time": 1}, "option real_time is 1; it must be true or false"),
         ({"plan": 1}, "option plan is 1; it must be a text"),
-        ({"capacity_eps": 1, "rate_eps": 1}, "capacity_eps and rate_eps mean the same"),
     ],
 )
 def test_bad_options_are_unsupported_with_a_reason(dataset, tmp_path, options, message):

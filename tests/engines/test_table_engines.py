@@ -1,7 +1,5 @@
 """Polars and DuckDB, each in its own environment: right on every workload that they have."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from tests.engines.separate_environment import (
     check_random_inputs,
     requires_environment,
 )
+from tests.processes import run_python
 
 ROOT = Path(__file__).parents[2]
 ENGINES = (PolarsEngine, DuckdbEngine)
@@ -109,13 +108,7 @@ REFUSAL = "polars already runs with 3 threads in this process, not 2"
     ],
 )
 def test_an_engine_has_as_many_threads_as_workers(script, refusal, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-c", script, str(tmp_path), cwd=ROOT)
     assert done.stderr == ""
     threads, *refused = done.stdout.splitlines()
     assert threads == "3"

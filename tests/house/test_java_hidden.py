@@ -3,11 +3,11 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run_python
 
 ROOT = Path(__file__).parents[2]
 SESSION = """
@@ -50,15 +50,7 @@ def test_spark_starts_where_no_java_is_to_be_found(tmp_path):
     hidden.mkdir()
     environ["PATH"] = path_without_java(hidden)
     assert shutil.which("java", path=environ["PATH"]) is None
-    done = subprocess.run(
-        [sys.executable, "-c", SESSION],
-        cwd=ROOT,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = run_python("-c", SESSION, cwd=ROOT, env=environ)
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["seen"] is None

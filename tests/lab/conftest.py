@@ -118,7 +118,7 @@ def write_matrix(
     variants,
     *,
     repetitions=1,
-    options="{ rate_eps = 100_000 }",
+    options="{ capacity_eps = 100_000 }",
     name="m",
     more="",
 ):

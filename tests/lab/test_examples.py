@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from streamlab.lab.cli import EXIT_OK, EXIT_WRONG_OUTPUT, call
 from streamlab.lab.gate.repository import write_entry_points
 from tests.examples_folder import EXAMPLES
 from tests.lab.packages import install
+from tests.processes import run_python
 
 
 def announced(example: str, folder: Path) -> Path:
@@ -41,13 +41,7 @@ def lab(site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the lab's command line with what is installed in a folder."""
     known = os.environ.get("PYTHONPATH", "")
     path = os.pathsep.join(filter(None, [str(site), known]))
-    return subprocess.run(
-        [sys.executable, "-m", "streamlab", *arguments],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_python("-m", "streamlab", *arguments, environ={"PYTHONPATH": path})
 
 
 @pytest.mark.parametrize(

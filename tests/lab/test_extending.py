@@ -3,8 +3,6 @@
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +11,7 @@ import pytest
 from streamlab.lab.cli import EXIT_OK, call
 from streamlab.lab.gate.repository import write_entry_points
 from tests.examples_folder import EXAMPLES, sensors
+from tests.processes import run_python
 
 TEXT = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 
@@ -42,15 +41,10 @@ def test_the_engine_of_the_tutorial_conforms(name, cls, lines, workloads, tmp_pa
     )  # test_new.py installs what `lab new` writes
     known = os.environ.get("PYTHONPATH", "")
     environ = os.pathsep.join(filter(None, [str(tmp_path / name), known]))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "streamlab", "conform", name),
-            *(part for workload in workloads for part in ("--workload", workload)),
-        ],
-        env={**os.environ, "PYTHONPATH": environ},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_python(
+        *("-m", "streamlab", "conform", name),
+        *(part for workload in workloads for part in ("--workload", workload)),
+        environ={"PYTHONPATH": environ},
     )
     assert done.returncode == EXIT_OK, done.stdout + done.stderr
     for workload in workloads:

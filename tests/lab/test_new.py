@@ -1,8 +1,5 @@
 """What `lab new` writes passes as it is, and nothing that is there is lost."""
 
-import os
-import subprocess
-import sys
 from importlib.metadata import distributions
 
 import pytest
@@ -12,6 +9,7 @@ from streamlab.lab.gate.projects import find_projects
 from streamlab.lab.gate.repository import write_entry_points
 from streamlab.lab.host.git import git
 from tests.lab.packages import install
+from tests.processes import run_python
 
 FULL = pytest.mark.full
 FINDER = "ignore:Module already imported so cannot be rewritten; _editable"
@@ -32,29 +30,17 @@ def test_a_package_passes_its_own_tests_as_it_is_written(what, tests, by_pip, tm
     package = tmp_path / "my-own"
     assert f"pip install -e {package}" in capsys.readouterr().out
     for check in (["check"], ["format", "--check"]):
-        linted = subprocess.run(
-            [sys.executable, "-m", "ruff", *check, "--isolated", "--line-length=100"],
-            cwd=package,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
+        linted = run_python("-m", "ruff", *check, "--isolated", "--line-length=100", cwd=package)
         assert linted.returncode == 0, linted.stdout
     site = tmp_path / "site"
     if by_pip:
         install(package, site)
     else:
         write_entry_points(package, site := package)
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", "-W", "error", "-W", FINDER),
-            # Else it would remove what earlier sessions have left, which may take half a minute.
-            *("--basetemp", tmp_path / "session", package),
-        ],
-        env={**os.environ, "PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = run_python(
+        *("-m", "pytest", "-q", "-W", "error", "-W", FINDER),
+        *("--basetemp", tmp_path / "session", package),
+        environ={"PYTHONPATH": str(site)},
     )
     assert f"{tests} passed" in done.stdout, done.stdout + done.stderr
 

@@ -1,10 +1,8 @@
-"""Every status and every kind of warning has a cause and a remedy, the same in code and document."""
+"""Every status and every kind of warning has a cause and a remedy."""
 
 import ast
 import re
 from pathlib import Path
-
-import pytest
 
 from streamlab.lab.cli.table import print_results
 from streamlab.lab.gate.outcome import Headline, Verdict
@@ -13,10 +11,7 @@ from streamlab.lab.judge.verify import FIXED, ROUNDING
 from streamlab.reports.troubleshooting import (
     ADVICE,
     NOT_RUN,
-    REASONS,
-    STATUSES,
-    WARNINGS,
-    Advice,
+    SIGNS,
     advice_on,
     advice_on_text,
 )
@@ -51,26 +46,10 @@ def document() -> str:
     return (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
 
 
-def section(title: str) -> dict[str, str]:
-    """Return the entries of a section of the document: each heading's text, on one line."""
-    text = document().split(f"\n## {title}\n")[1].split("\n## ")[0]
-    entries = re.findall(r"^### (.*)\n\n((?:.+\n)+)", text, flags=re.M)
-    return {heading.strip("`"): " ".join(body.split()) for heading, body in entries}
-
-
-def expected(advice: tuple[Advice, ...]) -> dict[str, str]:
-    return {each.title: f"{each.cause} **Remedy:** {each.remedy}" for each in advice}
-
-
-@pytest.mark.parametrize(
-    ("title", "advice"), [("Statuses", STATUSES), ("Reasons", REASONS), ("Warnings", WARNINGS)]
-)
-def test_the_document_has_the_entries_of_the_code(title, advice):
-    assert section(title) == expected(advice)
-
-
-def test_every_status_has_an_entry():
-    assert {each.title for each in STATUSES} == {*schema.STATUSES, NOT_RUN} - {schema.OK}
+def test_every_reason_and_warning_of_the_document_has_a_sign_and_no_status_has():
+    statuses = {each.title for each in ADVICE if not each.sign}
+    assert statuses == {*schema.STATUSES, NOT_RUN} - {schema.OK}
+    assert {each.title for each in ADVICE} - statuses == SIGNS.keys()
 
 
 def test_every_word_of_a_gate_without_a_verdict_stands_in_the_document():
@@ -158,7 +137,7 @@ def test_every_warning_in_the_sources_has_an_entry():
 def test_every_entry_finds_a_text_of_the_sources():
     kinds = {advice.title for text in written() if (advice := advice_on_text(text))}
     elsewhere = {"Input too short", "Code changed", "Late rows"}  # of exceptions and the import
-    assert {each.title for each in (*REASONS, *WARNINGS)} - kinds == elsewhere
+    assert SIGNS.keys() - kinds == elsewhere
 
 
 def test_a_run_has_the_advice_on_what_occurred(trial):

@@ -1,8 +1,6 @@
 """A workload of one's own: a program and where its input comes from, the rest inferred."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.model.workload import ORACLE, REFERENCE
 from streamlab.workloads.registry import workload
 from tests.examples_folder import sensors
+from tests.processes import run_python
 
 COUNTER = workload("keyed_counter").program
 WINDOW = workload("event_window").program
@@ -164,9 +163,7 @@ def test_loading_a_declaration_reads_no_data_and_imports_nothing_heavy(tmp_path:
         "heavy = ('pandas', 'pyarrow', 'polars', 'pyspark', 'numba', 'scipy', 'hypothesis')\n"
         "print(json.dumps([name for name in heavy if name in sys.modules]))"
     )
-    said = subprocess.run(
-        [sys.executable, "-c", script, str(path)], capture_output=True, check=True, text=True
-    )
+    said = run_python("-c", script, str(path), check=True)
     assert json.loads(said.stdout) == []
 
 

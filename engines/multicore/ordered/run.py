@@ -55,7 +55,7 @@ class OrderedOptions(CompiledOptions):
     None is half of the records that may be in progress.
     """
 
-    scheduler: Literal["ct", "ct_input", "lp", "et", "qst"] = "ct"
+    scheduler: Literal["ct", "lp", "et", "qst"] = "ct"
     serials: Literal["source", "operator"] = "source"
     worklist: Literal["homed", "hybrid", "partitioned", "shared"] | None = None
     reordering: Literal["nonblocking", "lock"] = "nonblocking"

@@ -33,7 +33,7 @@ def column(folder: Path, name: str, dtype: str) -> list[int]:
 def test_without_its_environment_a_task_is_unsupported_and_the_command_is_named(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setenv(environment.ROOT_VARIABLE, str(tmp_path / "none"))
+    monkeypatch.setenv(environment.ENGINES_VARIABLE, str(tmp_path / "none"))
     reason = ENGINE.unsupported(flink_task("event_window", tmp_path))
     assert "`lab environment flink` (in a checkout: `make engine NAME=flink`)" in reason
     with pytest.raises(EngineError, match="lab environment flink"):

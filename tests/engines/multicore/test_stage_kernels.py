@@ -2,8 +2,6 @@
 
 import ctypes
 import mmap
-import subprocess
-import sys
 
 import numpy as np
 
@@ -11,6 +9,7 @@ from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.oplus.keyset import mix_key
 from streamlab.engines.multicore.stages.kernels import StageKernels
 from streamlab.workloads.model.pipeline.program import Stage
+from tests.processes import run_python
 
 FIELDS = np.dtype([("key", np.int64)])
 OUTPUT = np.dtype([("ts", np.int64), ("key", np.int64)])
@@ -92,9 +91,5 @@ def run_beside_a_table_that_cannot_be_read():
 
 def test_a_keyed_operator_reads_no_table_but_those_of_its_records():
     program = f"import {__name__} as t; t.run_beside_a_table_that_cannot_be_read()"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-    )
+    done = run_python("-c", program)
     assert done.returncode == 0, (done.returncode, done.stderr)

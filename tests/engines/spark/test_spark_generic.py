@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from streamlab.engines.conformance import ordinary_input
-from streamlab.engines.duckdb.adapter import DuckdbEngine
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.protocol import default_variant
 from streamlab.engines.spark.adapter import SparkEngine
@@ -17,7 +16,6 @@ from streamlab.workloads.registry import names, workload
 from tests.engines import declared_workloads
 from tests.engines.clock import load_at_once
 from tests.engines.inputs import input_of
-from tests.engines.separate_environment import requires_environment
 from tests.engines.spark import programs
 from tests.engines.spark.runs import (
     OWN,
@@ -179,12 +177,9 @@ def test_results_that_several_processes_would_keep_in_one_database_are_refused(
 
 @pytest.mark.full
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    "system", ["sqlite", pytest.param("duckdb", marks=requires_environment(DuckdbEngine))]
-)
-def test_workers_look_up_in_a_database_as_others_do(spark, system, tmp_path, monkeypatch):
+def test_workers_look_up_in_a_database_as_others_do(spark, tmp_path, monkeypatch):
     monkeypatch.setenv("LAB_DATA", str(tmp_path / "catalogue"))
-    chosen = workload("ad_enrichment").bound({"lookup": system})
+    chosen = workload("ad_enrichment").bound({"lookup": "sqlite"})
     _, outputs = assert_right(
         spark_task(chosen, ordinary_input(chosen), tmp_path, variant="generic-batch")
     )

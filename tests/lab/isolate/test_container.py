@@ -90,7 +90,7 @@ def contained(image, command, log, *, timeout_s=TIMEOUT_S, mounts=(), **limits):
     [("fake", "correct"), pytest.param("reference", "sequential", marks=pytest.mark.full)],
 )
 def test_right_answer_is_ok_and_its_files_are_where_they_belong(trial, tmp_path, engine, variant):
-    options = {"rate_eps": 50_000} if engine == "fake" else {}
+    options = {"capacity_eps": 50_000} if engine == "fake" else {}
     row = trial(variant, engine=engine, **options)
     assert row["status"] == "ok", row
     assert row["outputs"] == row["expected_outputs"] > 0

@@ -19,6 +19,7 @@ from streamlab.lab.isolate.source import source_digest
 from streamlab.lab.runner.launcher import run_trial
 from tests.lab.engine_trial import engine_trial
 from tests.lab.isolate.podman import SOURCE, NoEngineError, podman
+from tests.processes import run_python
 
 SUITE = "bookworm"
 BUILD_TIMEOUT_S = 1800
@@ -90,9 +91,7 @@ def make_image(engine, folder: Path, image: str, *more: str) -> "subprocess.Comp
 def registry(folder: Path) -> Path:
     """Write what pip is told on this machine, by files and environment, as one file."""
     path = folder / "pip.conf"
-    listed = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
-    )
+    listed = run_python("-m", "pip", "config", "list", check=True)
     settings = {}
     for line in listed.stdout.splitlines():
         name, _, value = line.partition("=")

@@ -22,7 +22,7 @@ def edit(path, **values):
 CELLS = {
     "variants": ["correct", "lose"],
     "repetitions": 2,
-    "options": "{ rate_eps = 1_000_000 }",
+    "options": "{ capacity_eps = 1_000_000 }",
 }
 
 
@@ -99,9 +99,7 @@ def test_a_dry_run_says_it_and_what_is_not_in_it(stored, matrix, capsys):
     assert f"about 6 min for the trials of 2 cells, from {run_dir.name} on this" in (
         capsys.readouterr().err
     )
-    fresh = (
-        'options = { rate_eps = 3 }\nlabel = "slow"\n[[workload]]\nname = "wordcount"\nevents = 9'
-    )
+    fresh = 'options = { capacity_eps = 3 }\nlabel = "slow"\n[[workload]]\nname = "wordcount"\nevents = 9'
     other = matrix(["correct"], options="{}", name="other", more="")
     other.write_text(other.read_text().replace("options = {}", fresh))
     assert call(["run", str(other), "--dry-run"]) == EXIT_OK

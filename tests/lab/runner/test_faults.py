@@ -27,7 +27,7 @@ from tests.processes import Popen
 
 PATIENCE_S = 600
 # About 3,000 events: a trial of the first rate lasts 1.5 s, of the second nothing.
-SLOW, FAST = "{ rate_eps = 2_000 }", "{ rate_eps = 1_000_000 }"
+SLOW, FAST = "{ capacity_eps = 2_000 }", "{ capacity_eps = 1_000_000 }"
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 import html
 import inspect
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from streamlab.lab import notebook
 from streamlab.lab.errors import LabError
 from streamlab.lab.runner.execution import execute
 from streamlab.workloads.suite.wordcount import WORKLOAD
+from tests.processes import run_python
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "running.md"
 
@@ -23,14 +22,8 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "running.md"
 @pytest.mark.full  # 15 CPU seconds; the tests below call the same function
 def test_the_documents_example_runs_in_a_plain_process(tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), flags=re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "XDG_DATA_HOME": str(tmp_path), "LAB_RUNS": "", "LAB_DATA": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    places = {"XDG_DATA_HOME": str(tmp_path), "LAB_RUNS": "", "LAB_DATA": ""}
+    done = run_python("-W", "error", "-c", code, cwd=tmp_path, environ=places)
     assert done.returncode == 0, done.stderr
     for said in (r"^event_window +multicore +1 +\d", r"^ +2 +\d", r"^wordcount +multicore +1 +\d"):
         assert re.search(said, done.stdout, flags=re.MULTILINE), done.stdout
@@ -44,7 +37,7 @@ def test_a_run_is_a_frame_with_a_row_a_trial_and_shows_itself_as_the_tables_of_t
         engines=["fake/correct", "fake/lose"],
         dataset=dataset[:12],
         repetitions=2,
-        options={"rate_eps": 1_000_000},
+        options={"capacity_eps": 1_000_000},
     )
     frame = run.frame()
     assert isinstance(frame, pd.DataFrame)
@@ -65,7 +58,7 @@ def test_a_run_is_a_frame_with_a_row_a_trial_and_shows_itself_as_the_tables_of_t
 
 def test_a_run_gives_its_summary_ratios_and_figure(dataset):
     def measure():
-        asked = {"dataset": dataset[:12], "repetitions": 2, "options": {"rate_eps": 1_000_000}}
+        asked = {"dataset": dataset[:12], "repetitions": 2, "options": {"capacity_eps": 1_000_000}}
         return lab.run(workloads=["event_window"], engines=["fake/correct", "fake/lose"], **asked)
 
     old, new = measure(), measure()

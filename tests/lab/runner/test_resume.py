@@ -85,7 +85,7 @@ def interrupted(path, tmp_path):
 def test_interrupted_run_stops_cleanly_and_is_completed_by_resume(
     capsys, matrix, tmp_path, same_source
 ):
-    path = matrix(["correct"], repetitions=3, options="{ rate_eps = 1_000 }")
+    path = matrix(["correct"], repetitions=3, options="{ capacity_eps = 1_000 }")
     code, out, err = interrupted(path, tmp_path)
     assert code == EXIT_INTERRUPTED, err
     run_dir = Path(out[-1])

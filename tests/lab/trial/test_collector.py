@@ -1,8 +1,6 @@
 """Python's collector is on for whoever is measured, and looks at nothing of the lab's."""
 
 import gc
-import subprocess
-import sys
 
 import pytest
 
@@ -11,6 +9,7 @@ from streamlab.lab.trial import process
 from streamlab.lab.trial.process import gather
 from streamlab.lab.trial.report import Reporter
 from streamlab.lab.trial.spec import CeilingJob, OracleJob
+from tests.processes import run_python
 
 
 @pytest.fixture
@@ -75,7 +74,5 @@ run = DgsRun(found.program, ordinary_input(found), RunSettings(workers=1), DgsOp
 run.itself = run
 collect_from_now_on()
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = run_python("-c", program, check=True)
     assert (done.stdout, done.stderr) == ("", "")

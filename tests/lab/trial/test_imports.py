@@ -1,11 +1,10 @@
 import json
-import subprocess
-import sys
 
 from streamlab.lab.trial.spec import write_job
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.registry import workload
 from tests.lab.engine_trial import engine_trial
+from tests.processes import run_python
 
 SCRIPT = """
 import json, sys
@@ -37,7 +36,5 @@ def test_a_trial_imports_no_more_than_it_needs(tmp_path, small_dataset):
         outputs=tmp_path / "outputs.parquet",
     )
     write_job(trial, path)
-    said = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(path)], capture_output=True, check=True, text=True
-    )
+    said = run_python("-c", SCRIPT, str(path), check=True)
     assert json.loads(said.stdout.splitlines()[-1]) == [None]

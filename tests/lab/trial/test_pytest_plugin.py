@@ -43,7 +43,7 @@ def test_a_verified_trial_gives_the_test_its_row(session):
     done = session("""
 def test_rate(lab_trial):
     row = lab_trial(
-        "event_window", engine="fake", dataset=DATASET, options={"rate_eps": 100_000}, timeout_s=600
+        "event_window", engine="fake", dataset=DATASET, options={"capacity_eps": 100_000}, timeout_s=600
     )
     assert row["status"] == "ok"
     assert row["outputs"] == row["expected_outputs"] > 0

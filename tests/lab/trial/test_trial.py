@@ -51,7 +51,7 @@ def test_an_empty_answer_of_a_graph_names_markers_as_what_may_be_missing(trial_h
 @pytest.mark.some(6)
 @pytest.mark.parametrize("workload", names())
 def test_right_answer_is_ok_and_has_a_rate(trial_here, workload):
-    row = trial_here("correct", workload=workload, rate_eps=10_000)
+    row = trial_here("correct", workload=workload, capacity_eps=10_000)
     assert row["status"] == "ok"
     assert row["reason"] is None
     assert 0 < row["throughput_eps"] <= 10_000 * 1.01  # it sleeps as long as that takes
@@ -60,7 +60,7 @@ def test_right_answer_is_ok_and_has_a_rate(trial_here, workload):
 
 
 def test_trial_in_a_process_of_its_own_measures_that_process(trial):
-    row = trial("correct", rate_eps=10_000)
+    row = trial("correct", capacity_eps=10_000)
     assert (row["status"], row["reason"]) == ("ok", None)
     assert row["peak_rss_bytes"] > 10_000_000
     assert 0 <= row["cpu_s"] < row["duration_s"] + 1
@@ -93,7 +93,7 @@ def test_comparisons_of_a_join_are_a_column(trial_here, variant):
 def test_one_damaged_output_is_noticed_and_voids_the_number(
     trial_here, workload, variant, column, count
 ):
-    row = trial_here(variant, workload=workload, rate_eps=1_000_000)
+    row = trial_here(variant, workload=workload, capacity_eps=1_000_000)
     assert row["status"] == "wrong_output"
     assert row[column] == count
     assert row.get("throughput_eps") is None and row.get("outputs_eps") is None
@@ -233,7 +233,7 @@ def test_process_and_thread_left_by_an_engine_are_reported_and_killed(trial):
 
 
 def test_answer_and_series_are_kept(trial, tmp_path):
-    row = trial("correct", rate_eps=10_000)
+    row = trial("correct", capacity_eps=10_000)
     outputs = pq.read_table(tmp_path / "outputs.parquet")
     assert outputs.column_names == ["ts", "sum"]
     assert outputs.num_rows == row["outputs"]

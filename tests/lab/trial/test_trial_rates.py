@@ -141,7 +141,7 @@ def test_stall_shows_in_the_latency_of_all_events_due_meanwhile(trial_here):
 
 
 def test_planted_slowdown_is_in_the_time_and_in_the_cpu_time(trial):
-    row = trial("correct", rate_eps=10_000, planted_slowdown=0.5)
+    row = trial("correct", capacity_eps=10_000, planted_slowdown=0.5)
     assert row["planted_slowdown"] == 0.5
     assert row["duration_s"] > 1.45 * row["events"] / 10_000
     assert row["cpu_s"] > 0.1

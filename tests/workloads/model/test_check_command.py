@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +14,7 @@ from streamlab.workloads.model import ForkJoin, ProgramError, Window
 from streamlab.workloads.model.code.functions import require_plain
 from streamlab.workloads.model.operators.program import Join
 from streamlab.workloads.registry import workload
+from tests.processes import run_python
 from tests.workloads.model import naive, pipelines
 from tests.workloads.model.dataflow.parts import LI, averages, of_loads
 
@@ -145,13 +144,8 @@ def test_check_leaves_nothing_where_it_stands_and_says_what_is_wrong(tmp_path: P
         ("plain:PLAIN", EXIT_OK, "holds  C1"),
         ("late:BAD", EXIT_USER_ERROR, "update is update, a coroutine function"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "streamlab", "check", name, "--examples", "5"],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+        done = run_python(
+            "-m", "streamlab", "check", name, "--examples", "5", cwd=tmp_path, env=environment
         )
         assert done.returncode == code, done.stderr
         assert said in done.stdout + done.stderr

@@ -1,8 +1,6 @@
 """What is kept by a fingerprint is met again only if making it again would give the same."""
 
 import importlib
-import os
-import subprocess
 import sys
 import types
 from collections import namedtuple
@@ -17,6 +15,7 @@ from numba import njit
 from streamlab.workloads.model.code.fingerprint import UnstableError, code_of, fingerprint
 from streamlab.workloads.references import load
 from streamlab.workloads.registry import workload
+from tests.processes import run_python
 
 SOURCE = """
 import math
@@ -275,13 +274,7 @@ def code_elsewhere(*workloads: str, before: str = "", **environment: str) -> lis
         f"import sys\n{before}\nfrom streamlab.workloads.registry import workload\n"
         "print(*(workload(name).code() for name in sys.argv[1:]))"
     )
-    return subprocess.run(
-        [sys.executable, "-c", script, *workloads],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
+    return run_python("-c", script, *workloads, environ=environment, check=True).stdout.split()
 
 
 def test_code_has_the_same_hash_in_every_process():

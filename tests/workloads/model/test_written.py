@@ -1,6 +1,5 @@
 """Code is told by its source, which other versions of Python read as this one does."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from streamlab.workloads.model.code import source as module
 from streamlab.workloads.model.code.fingerprint import code_of
 from streamlab.workloads.references import load
 from streamlab.workloads.registry import workload
+from tests.processes import run_python
 
 SOURCE = '''
 from __future__ import annotations
@@ -97,13 +97,7 @@ def test_what_a_version_of_python_compiles_otherwise_has_the_same_code():
         "print(*(code_of(workload(name)) for name in sys.argv[1:]))"
     )
     without_asserts, without_docstrings = (
-        subprocess.run(
-            [sys.executable, flag, "-B", "-c", script, *names],
-            env=dict(os.environ),
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.split()
+        run_python(flag, "-B", "-c", script, *names, check=True).stdout.split()
         for flag in ("-O", "-OO")
     )
     assert without_asserts == without_docstrings

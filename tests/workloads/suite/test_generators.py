@@ -282,12 +282,12 @@ def test_parameters_of_generators_that_make_no_sense_are_refused(name: str, para
         (
             "campaign_views",
             {"ads": 4, "campaigns": 3, "lookup": "oracle"},
-            "lookup is 'oracle'; give memory, sqlite or duckdb",
+            "lookup is 'oracle'; give memory or sqlite",
         ),
         (
             "user_activity",
             {"persist": "oracle"},
-            "persist is 'oracle'; give none, sqlite or duckdb",
+            "persist is 'oracle'; give none or sqlite",
         ),
         *(
             ("parametric", query, message)

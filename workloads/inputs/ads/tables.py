@@ -23,9 +23,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
 from streamlab.workloads.datasets.integrity import dictionary_texts
 from streamlab.workloads.datasets.remedy import rebuild_command
-from streamlab.workloads.inputs.ads.databases.duckdb import DUCKDB as SYSTEM_DUCKDB
-from streamlab.workloads.inputs.ads.databases.lookup import System, look_up
-from streamlab.workloads.inputs.ads.databases.sqlite import SQLITE as SYSTEM_SQLITE
+from streamlab.workloads.inputs.ads.databases.lookup import look_up
 from streamlab.workloads.inputs.ads.schema import NONE
 from streamlab.workloads.model import ModelError, Parameter, Params
 
@@ -40,7 +38,7 @@ ADS, USERS = "ads", "users"
 Find = Callable[[int], int]
 """Looks up an id, in plain Python and in compiled code; `NONE` for ids outside the table."""
 
-MEMORY, SQLITE, DUCKDB = "memory", "sqlite", "duckdb"
+MEMORY, SQLITE = "memory", "sqlite"
 
 _TABLES = {
     "tables": Parameter(
@@ -49,8 +47,7 @@ _TABLES = {
     ),
     "lookup": Parameter(
         default=MEMORY,
-        help=f"where tables are: {MEMORY}, or a database with a query for each event: {SQLITE}, "
-        f"{DUCKDB}",
+        help=f"where tables are: {MEMORY}, or a database with a query for each event: {SQLITE}",
     ),
 }
 
@@ -128,22 +125,16 @@ def find_location(query: Params) -> Find:
 
 
 def _find(name: str, table: Table, where: str) -> Find:
-    if where in (SQLITE, DUCKDB):
-        return look_up(_system(where), name, table)
+    if where == SQLITE:
+        return look_up(name, table)
     if where != MEMORY:
-        raise ModelError(
-            f"query parameter lookup is {where!r}; give {MEMORY}, {SQLITE} or {DUCKDB}"
-        )
+        raise ModelError(f"query parameter lookup is {where!r}; give {MEMORY} or {SQLITE}")
     rows = len(table)
 
     def find(key: int) -> int:
         return table[key] if 0 <= key < rows else NONE
 
     return find
-
-
-def _system(name: str) -> System:
-    return SYSTEM_SQLITE if name == SQLITE else SYSTEM_DUCKDB
 
 
 @lru_cache(maxsize=8)

@@ -1,23 +1,21 @@
 """Stores the counts of query II in a database at each marker, if the query says so."""
 
-from streamlab.workloads.inputs.ads.databases.duckdb import duckdb_store
-from streamlab.workloads.inputs.ads.databases.sqlite import sqlite_store
-from streamlab.workloads.inputs.ads.databases.store import StoreRow
+from streamlab.workloads.inputs.ads.databases import store
 from streamlab.workloads.model import ModelError, Parameter, Params
 
 TABLE = "user_activity"
 COLUMNS = ("user", "ts", "views", "clicks", "purchases")
-NOWHERE, SQLITE, DUCKDB = "none", "sqlite", "duckdb"
+NOWHERE, SQLITE = "none", "sqlite"
 
 PERSIST = {
     "persist": Parameter(
         default=NOWHERE,
-        help=f"where counts are stored at each marker: {NOWHERE}, or a database: {SQLITE}, {DUCKDB}",
+        help=f"where counts are stored at each marker: {NOWHERE}, or a database: {SQLITE}",
     )
 }
 
 
-def row_store(query: Params) -> StoreRow:
+def row_store(query: Params) -> store.StoreRow:
     """Return a function that stores a user's counts (`COLUMNS`) and returns 0 on success.
 
     Raises:
@@ -25,13 +23,9 @@ def row_store(query: Params) -> StoreRow:
     """
     system = query["persist"]
     if system == SQLITE:
-        return sqlite_store(TABLE, COLUMNS)
-    if system == DUCKDB:
-        return duckdb_store(TABLE, COLUMNS)
+        return store.row_store(TABLE, COLUMNS)
     if system != NOWHERE:
-        raise ModelError(
-            f"query parameter persist is {system!r}; give {NOWHERE}, {SQLITE} or {DUCKDB}"
-        )
+        raise ModelError(f"query parameter persist is {system!r}; give {NOWHERE} or {SQLITE}")
     return _store_nothing
 
 

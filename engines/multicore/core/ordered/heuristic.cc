@@ -16,23 +16,6 @@ double effective(const OperatorLoad& load, double slice_ns, double selectivity) 
   return each > 0 ? spent / each : std::numeric_limits<double>::infinity();
 }
 
-std::int32_t slowest(std::span<const OperatorLoad> operators, double slice_ns, bool own) noexcept {
-  std::int32_t best = -1;
-  double least = 0;
-  double cumulative = 1;
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    const double before = cumulative;
-    cumulative *= operators[i].selectivity;
-    if (!operators[i].schedulable) continue;
-    const double n = effective(operators[i], slice_ns, own ? cumulative : before);
-    if (best < 0 || n <= least) {
-      best = static_cast<std::int32_t>(i);
-      least = n;
-    }
-  }
-  return best;
-}
-
 // Queue-size throttling, formula (1): the first operator whose output queue holds less than its share of the capacity.
 // Every share is at least one record, so that an operator that has forwarded nothing yet is never barred.
 std::int32_t queue_size_throttling(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept {
@@ -69,14 +52,19 @@ std::int32_t estimated_time(std::span<const OperatorLoad> operators, const Heuri
 // Current throughput, formula (3): the operator that would have processed least in the current window, normalised by
 // the cumulative selectivity up to and including its own. Ties go to the later operator.
 std::int32_t current_throughput(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept {
-  return slowest(operators, options.slice_ns, true);
-}
-
-// Current throughput normalised by the selectivity of the preceding operators only: it counts records of the input.
-// Formula (3) also divides by the operator's own selectivity. An operator that forwards almost nothing would therefore
-// wait until no other operator has work.
-std::int32_t input_throughput(std::span<const OperatorLoad> operators, const HeuristicOptions& options) noexcept {
-  return slowest(operators, options.slice_ns, false);
+  std::int32_t best = -1;
+  double least = 0;
+  double cumulative = 1;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    cumulative *= operators[i].selectivity;
+    if (!operators[i].schedulable) continue;
+    const double n = effective(operators[i], options.slice_ns, cumulative);
+    if (best < 0 || n <= least) {
+      best = static_cast<std::int32_t>(i);
+      least = n;
+    }
+  }
+  return best;
 }
 
 struct Entry {
@@ -84,8 +72,10 @@ struct Entry {
   Heuristic heuristic;
 };
 constexpr std::array kHeuristics{
-    Entry{"ct", &current_throughput}, Entry{"ct_input", &input_throughput}, Entry{"lp", &last_in_pipeline},
-    Entry{"et", &estimated_time},     Entry{"qst", &queue_size_throttling},
+    Entry{"ct", &current_throughput},
+    Entry{"lp", &last_in_pipeline},
+    Entry{"et", &estimated_time},
+    Entry{"qst", &queue_size_throttling},
 };
 
 }  // namespace

@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <initializer_list>
+#include <map>
 #include <random>
+#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "check.h"
@@ -132,11 +133,21 @@ inline std::int64_t counter(const Run& run, std::string_view name) {
   return 0;
 }
 
-// Prints the totals of a stress test.
-inline void print_totals(int rounds, std::initializer_list<std::pair<const char*, std::int64_t>> totals) {
-  std::printf("%d rounds", rounds);
-  for (const auto& [name, total] : totals) std::printf(", %lld %s", static_cast<long long>(total), name);
-  std::printf("\n");
-}
+// Sums over the rounds of a stress test, by what they count.
+class StressTotals {
+ public:
+  std::int64_t& operator[](const char* name) { return sums_[name]; }
+  void add(const Run& run, std::initializer_list<const char*> counters) {
+    for (const char* const name : counters) sums_[name] += counter(run, name);
+  }
+  void print(int rounds) const {
+    std::printf("%d rounds", rounds);
+    for (const auto& [name, sum] : sums_) std::printf(", %s: %lld", name.c_str(), static_cast<long long>(sum));
+    std::printf("\n");
+  }
+
+ private:
+  std::map<std::string, std::int64_t> sums_;
+};
 
 }  // namespace lab::test

@@ -4,8 +4,6 @@ import itertools
 import json
 import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -20,6 +18,7 @@ from streamlab.lab.measure.energy.counter_files import (
 from streamlab.lab.measure.energy.provider import Unusable
 from streamlab.lab.measure.energy.recorder import EnergyRecorder
 from tests.lab.measure.energy.powercap_tree import RANGE_UJ, PowercapTree, socket_tree
+from tests.processes import run_python
 
 
 def names(counters):
@@ -112,9 +111,7 @@ def test_a_file_that_is_closed_to_others_is_denied_for_real(tmp_path):
     for directory in (tmp_path, *tmp_path.parents):
         if directory.stat().st_mode & 0o005 != 0o005:
             directory.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
-    )
+    done = run_python("-c", script, str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip().endswith("intel-rapl:0/energy_uj: permission denied")
 

@@ -58,7 +58,7 @@ def test_the_record_of_a_trial_has_the_power_of_the_counters(tmp_path, provider)
     dataset = write_dataset(data, "event_window", tmp_path / "data")
     events = sum(stream.rows for stream in dataset.streams)
     spec = engine_trial(
-        options={"rate_eps": events / 2.0},  # two seconds
+        options={"capacity_eps": events / 2.0},  # two seconds
         dataset=dataset,
         series=tmp_path / "series.parquet",
         energy=provider,

@@ -1,27 +1,36 @@
-"""Stores rows in a database table, from compiled code and from plain Python.
+"""Stores rows in a database table of SQLite, from compiled code and from plain Python.
 
-    <temporary folder>/persisted/<table>.<system>       <table>(<key> PRIMARY KEY, <columns>)
+    <temporary folder>/persisted/<table>.sqlite       <table>(<key> PRIMARY KEY, <columns>)
 
 A trial's temporary folder is removed after it; no other folder is writable for a trial.
-A stored row replaces the row of its key, in its own transaction, which does not wait for the disk.
-The first row that a process stores begins a new file. If a row cannot be stored (disk full), the
-function returns an error and the database is incomplete.
+A stored row replaces the row of its key, in its own transaction, which does not wait for the disk
+(`synchronous = OFF`). The first row that a process stores begins a new file. If a row cannot be stored
+(disk full), the function returns an error and the database is incomplete.
 """
 
 import tempfile
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.ads.databases.c_functions import (
+from streamlab.workloads.inputs.ads.databases.sqlite import (
+    CREATE,
+    DONE,
+    NAME,
+    NO_MUTEX,
+    READ_WRITE,
+    URI,
     WORD,
     WORD_BYTES,
     c_function,
     c_library,
     compile_c_function,
+    library,
     pin_bytes,
+    uri,
 )
 from streamlab.workloads.model import ModelError
 
@@ -35,18 +44,18 @@ _MUTEX_BYTES = 256
 """More than any system's `pthread_mutex_t`; on Linux, zeros are an unlocked mutex."""
 
 
-def database_path(table: str, name: str) -> Path:
-    """Return the path of a table's database; `name` is the database system."""
-    return (Path(tempfile.gettempdir()) / FOLDER / f"{table}.{name}").absolute()
+def database_path(table: str) -> Path:
+    """Return the path of a table's database."""
+    return (Path(tempfile.gettempdir()) / FOLDER / f"{table}.{NAME}").absolute()
 
 
-def prepare_database(table: str, name: str) -> Path:
-    """Return the path of a table's database, and make its folder.
+def row_store(table: str, columns: Columns) -> StoreRow:
+    """Return a function that stores a row in the database of a table.
 
     Raises:
-        ModelError: the folder cannot be made.
+        ModelError: the folder cannot be made, or SQLite's library is not installed.
     """
-    path = database_path(table, name)
+    path = database_path(table)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -54,10 +63,53 @@ def prepare_database(table: str, name: str) -> Path:
             f"folder {path.parent} for stored results cannot be made: {error.strerror}; give query "
             "parameter persist=none, or another temporary folder (TMPDIR)"
         ) from error
-    return path
+    return _store(path, table, columns)
 
 
-def shared_store(begin: Callable[[], int], bind: Any, execute: Callable[[int], int]) -> StoreRow:
+@lru_cache(maxsize=8)
+def _store(path: Path, table: str, columns: Columns) -> StoreRow:
+    sqlite = library()
+    open_v2 = c_function(sqlite, "sqlite3_open_v2", 4)
+    execute = c_function(sqlite, "sqlite3_exec", 5)
+    prepare = c_function(sqlite, "sqlite3_prepare_v2", 5)
+    bind = c_function(sqlite, "sqlite3_bind_int64", 3)
+    step = c_function(sqlite, "sqlite3_step", 1)
+    reset = c_function(sqlite, "sqlite3_reset", 1)
+    close = c_function(sqlite, "sqlite3_close", 1)
+    unlink = c_function(c_library(), "unlink", 1)
+
+    key, *rest = columns
+    file, name = pin_bytes(bytes(path)), pin_bytes(uri(path, "mode=rwc").encode())
+    create = pin_bytes(
+        "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; "
+        f"CREATE TABLE {table}({key} INTEGER PRIMARY KEY, {', '.join(rest)})".encode()
+    )
+    replace = pin_bytes(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?, ?)".encode())
+    flags = READ_WRITE | CREATE | URI | NO_MUTEX
+
+    def begin() -> int:
+        unlink(file)
+        opened = np.zeros(2, dtype=np.intp)
+        at = opened.ctypes.data
+        failed = open_v2(name, at, flags, 0)
+        if failed == 0:
+            failed = execute(opened[0], create, 0, 0, 0)
+        if failed == 0:
+            failed = prepare(opened[0], replace, -1, at + opened.itemsize, 0)
+        if failed != 0:
+            close(opened[0])
+            return 0
+        return opened[1]  # type: ignore[no-any-return]  # NumPy's gap
+
+    def insert(statement: int) -> int:
+        failed: int = step(statement) - DONE
+        reset(statement)
+        return failed
+
+    return _shared_store(begin, bind, insert)
+
+
+def _shared_store(begin: Callable[[], int], bind: Any, execute: Callable[[int], int]) -> StoreRow:
     """Return a compiled function that stores a row; threads share one connection by a lock.
 
     Args:

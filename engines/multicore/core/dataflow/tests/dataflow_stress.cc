@@ -14,13 +14,7 @@ using lab::test::Kind;
 using lab::test::Route;
 using lab::test::vertices;
 
-std::int64_t records = 0;
-std::int64_t markers = 0;
-std::int64_t sleeps = 0;
-std::int64_t exchanged = 0;
-std::int64_t packed = 0;
-std::int64_t room_waits = 0;
-std::int64_t failures = 0;
+lab::test::StressTotals totals;
 
 class Drawn {
  public:
@@ -169,12 +163,9 @@ void check_run(lab::DataflowRun& run, const FlowInput& input, const lab::Dataflo
   if (options.measure) {
     CHECK_EQ(lab::test::total_of(run.latency_counts()), std::ssize(answer));
   }
-  records += static_cast<std::int64_t>(answer.size());
-  markers += options.markers.count;
-  sleeps += lab::test::counter(run, "sleeps");
-  exchanged += lab::test::counter(run, "exchanged_rows");
-  packed += lab::test::counter(run, "packed_rows");
-  room_waits += lab::test::counter(run, "room_waits");
+  totals["records"] += std::ssize(answer);
+  totals["markers"] += options.markers.count;
+  totals.add(run, {"sleeps", "exchanged_rows", "packed_rows", "room_waits"});
 }
 
 lab::DataflowOptions options_of(Drawn& drawn) {
@@ -214,7 +205,7 @@ void a_graph_answers_as_one_thread_does(unsigned seed) {
       run->run();
     } catch (const std::runtime_error& error) {
       CHECK(std::string(error.what()).find("one of its functions raised an exception") != std::string::npos);
-      ++failures;
+      ++totals["failures"];
     }
     return;
   }
@@ -264,15 +255,11 @@ int main() {
     for (unsigned part = 0; part < 4; ++part) a_graph_answers_as_one_thread_does(4 * seed + part);
     if (seed % 5 == 0) a_source_that_is_ahead_does_not_keep_another_from_catching_up(seed);
   };
-  const int rounds = lab::test::rounds_until(
-      least, run_round, [&] { return exchanged > 100 * least && packed > 10 * least && (least < 10 || failures > 0); });
-  lab::test::print_totals(rounds, {{"records", records},
-                                   {"markers", markers},
-                                   {"rows exchanged", exchanged},
-                                   {"of them as words", packed},
-                                   {"sleeps", sleeps},
-                                   {"waits for room", room_waits},
-                                   {"failures", failures}});
-  CHECK(records > 100 * rounds);
+  const int rounds = lab::test::rounds_until(least, run_round, [&] {
+    return totals["exchanged_rows"] > 100 * least && totals["packed_rows"] > 10 * least &&
+           (least < 10 || totals["failures"] > 0);
+  });
+  totals.print(rounds);
+  CHECK(totals["records"] > 100 * rounds);
   return 0;
 }

@@ -8,10 +8,7 @@
 
 int main() {
   const int least = lab::test::stress_rounds(20) * 5;
-  std::int64_t sleeps = 0;
-  std::int64_t synchronizations = 0;
-  std::int64_t gatherings = 0;
-  std::int64_t buffered = 0;
+  lab::test::StressTotals totals;
   const auto run_round = [&](unsigned round) {
     lab::test::RandomKeyedSum drawn(round, 400);
     drawn.options.by_tag = drawn.pick(0, 1) == 1;
@@ -22,16 +19,13 @@ int main() {
     if (!right) std::fprintf(stderr, "round %u\n", round);
     CHECK(right);
     CHECK_EQ(run.runtime().events(), lab::test::events_in(drawn.streams));
-    sleeps += lab::test::counter(run.runtime(), "sleeps");
-    synchronizations += lab::test::counter(run.runtime(), "synchronizations");
-    gatherings += lab::test::counter(run.runtime(), "gatherings");
-    if (drawn.options.by_tag) buffered += lab::test::counter(run.runtime(), "buffered_events");
+    totals.add(run.runtime(), {"sleeps", "synchronizations", "gatherings"});
+    if (drawn.options.by_tag) totals.add(run.runtime(), {"buffered_events"});
   };
   const int rounds = lab::test::rounds_until(least, run_round, [&] {
-    return synchronizations > 0 && sleeps > 0 && gatherings > least / 10 && buffered > least;
+    return totals["synchronizations"] > 0 && totals["sleeps"] > 0 && totals["gatherings"] > least / 10 &&
+           totals["buffered_events"] > least;
   });
-  lab::test::print_totals(
-      rounds,
-      {{"synchronizations", synchronizations}, {"sleeps", sleeps}, {"gatherings", gatherings}, {"buffered", buffered}});
+  totals.print(rounds);
   return 0;
 }

@@ -12,10 +12,7 @@ using lab::test::behaviour;
 using lab::test::Record;
 using lab::test::Tuples;
 
-std::int64_t records = 0;
-std::int64_t sleeps = 0;
-std::int64_t waits = 0;
-std::int64_t spilled = 0;
+lab::test::StressTotals totals;
 
 std::unique_ptr<lab::LayersRun> graph_of(const lab::LayersOptions& options, const std::vector<Tuples>& streams,
                                          bool join, std::optional<std::int64_t> end) {
@@ -81,19 +78,17 @@ void run_round(unsigned seed) {
   if (options.measure) {
     CHECK_EQ(lab::test::total_of(runtime->latency_counts()), std::ssize(answer));
   }
-  records += static_cast<std::int64_t>(answer.size());
-  sleeps += lab::test::counter(*runtime, "sleeps");
-  waits += lab::test::counter(*runtime, "room_waits");
-  spilled += lab::test::counter(*runtime, "spilled_rows");
+  totals["records"] += std::ssize(answer);
+  totals.add(*runtime, {"sleeps", "room_waits", "spilled_rows"});
 }
 
 }  // namespace
 
 int main() {
   const int least = lab::test::stress_rounds(20) * 4;
-  const int rounds = lab::test::rounds_until(least, run_round, [&] { return waits > least && spilled > least; });
-  lab::test::print_totals(rounds,
-                          {{"records", records}, {"sleeps", sleeps}, {"waits", waits}, {"rows spilled", spilled}});
-  CHECK(records > 50 * rounds);
+  const int rounds = lab::test::rounds_until(
+      least, run_round, [&] { return totals["room_waits"] > least && totals["spilled_rows"] > least; });
+  totals.print(rounds);
+  CHECK(totals["records"] > 50 * rounds);
   return 0;
 }

@@ -12,11 +12,7 @@ using lab::test::Behaviour;
 using lab::test::behaviours;
 using Kind = lab::StageSpec::Kind;
 
-std::int64_t records = 0;
-std::int64_t sleeps = 0;
-std::int64_t waits = 0;
-std::int64_t spilled = 0;
-std::int64_t shared = 0;
+lab::test::StressTotals totals;
 
 // Makes each stream lag behind the following one: rows of some are ready long before others'.
 void set_apart(std::vector<lab::test::Rows>& streams, std::int64_t distance) {
@@ -70,24 +66,18 @@ void run_round(unsigned seed) {
   if (options.measure) {
     CHECK_EQ(lab::test::total_of(runtime->latency_counts()), std::ssize(answer));
   }
-  records += static_cast<std::int64_t>(answer.size());
-  sleeps += lab::test::counter(*runtime, "sleeps");
-  waits += lab::test::counter(*runtime, "room_waits");
-  spilled += lab::test::counter(*runtime, "spilled_rows");
-  shared += lab::test::counter(*runtime, "merges_by_producers");
+  totals["records"] += std::ssize(answer);
+  totals.add(*runtime, {"sleeps", "room_waits", "spilled_rows", "merges_by_producers"});
 }
 
 }  // namespace
 
 int main() {
   const int least = lab::test::stress_rounds(20) * 4;
-  const int rounds =
-      lab::test::rounds_until(least, run_round, [&] { return waits > least && spilled > least && shared > least / 2; });
-  lab::test::print_totals(rounds, {{"records", records},
-                                   {"sleeps", sleeps},
-                                   {"waits", waits},
-                                   {"rows spilled", spilled},
-                                   {"merges by producers", shared}});
-  CHECK(records > 50 * rounds);
+  const int rounds = lab::test::rounds_until(least, run_round, [&] {
+    return totals["room_waits"] > least && totals["spilled_rows"] > least && totals["merges_by_producers"] > least / 2;
+  });
+  totals.print(rounds);
+  CHECK(totals["records"] > 50 * rounds);
   return 0;
 }

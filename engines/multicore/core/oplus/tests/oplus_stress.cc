@@ -18,10 +18,7 @@ using lab::test::Tuples;
 enum class Kind { kShared, kChain, kSharedNothing, kMapStage, kStored };
 constexpr std::array kNames{"shared", "chain", "shared-nothing", "map stage", "stored"};
 
-struct Totals {
-  std::int64_t records = 0, applied = 0, moved_bytes = 0, sleeps = 0;
-};
-std::array<Totals, kNames.size()> totals;
+std::array<lab::test::StressTotals, kNames.size()> totals;
 
 // Each tuple, followed by one with its first key again: a bag of keys counts it twice.
 std::vector<Tuples> with_repeats(const std::vector<Tuples>& streams) {
@@ -111,17 +108,17 @@ void run_round(unsigned seed, Kind kind) {
   if (options.load && options.measure) {
     CHECK_EQ(lab::test::total_of(runtime.latency_counts()), std::ssize(answer));
   }
-  Totals& total = totals[static_cast<std::size_t>(kind)];
+  lab::test::StressTotals& total = totals[static_cast<std::size_t>(kind)];
   for (std::size_t op = 0; op <= static_cast<std::size_t>(count); ++op) {
     for (const lab::Switch& one : runtime.switches(op)) {
       if (one.done_ns < 0) continue;
-      ++total.applied;
-      total.moved_bytes += one.moved_bytes;
+      ++total["switches"];
+      total["bytes moved"] += one.moved_bytes;
       CHECK(options.shared_nothing || kind == Kind::kSharedNothing || one.moved_bytes == 0);
     }
   }
-  total.records += std::ssize(answer);
-  total.sleeps += lab::test::counter(runtime, "sleeps");
+  total["records"] += std::ssize(answer);
+  total.add(runtime, {"sleeps"});
 }
 
 }  // namespace
@@ -130,20 +127,17 @@ int main() {
   const int least = lab::test::stress_rounds(20) * 4;
   for (std::size_t k = 0; k < kNames.size(); ++k) {
     const auto kind = static_cast<Kind>(k);
-    const Totals& total = totals[k];
+    lab::test::StressTotals& total = totals[k];
     const int rounds = lab::test::rounds_until(
         least, [&](unsigned round) { run_round(round, kind); },
         [&] {
           if (kind == Kind::kMapStage) return true;
           const bool moves = kind == Kind::kSharedNothing || kind == Kind::kStored;
-          return total.applied >= least && (!moves || total.moved_bytes > 0);
+          return total["switches"] >= least && (!moves || total["bytes moved"] > 0);
         });
     std::printf("%s: ", kNames[k]);
-    lab::test::print_totals(rounds, {{"records", total.records},
-                                     {"switches", total.applied},
-                                     {"bytes moved", total.moved_bytes},
-                                     {"sleeps", total.sleeps}});
-    CHECK(total.records > 50 * rounds);
+    total.print(rounds);
+    CHECK(total["records"] > 50 * rounds);
   }
   return 0;
 }

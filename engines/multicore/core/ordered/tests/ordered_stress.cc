@@ -13,13 +13,7 @@ using lab::test::Behaviour;
 using lab::test::behaviours;
 using Kind = lab::StageSpec::Kind;
 
-std::int64_t records = 0;
-std::int64_t sleeps = 0;
-std::int64_t handed_over = 0;
-std::int64_t delegated = 0;
-std::int64_t splits = 0;
-std::int64_t refused = 0;
-std::int64_t deferrals = 0;
+lab::test::StressTotals totals;
 
 void run_round(unsigned seed) {
   std::mt19937 random(seed);
@@ -38,8 +32,8 @@ void run_round(unsigned seed) {
   lab::OrderedOptions options;
   lab::test::draw_settings(random, options, streams);
   options.window = pick(0, 1) == 1 ? pick(1, 8) : pick(1, 300);
-  const std::array schedulers{"ct", "ct_input", "lp", "et", "qst"};
-  options.scheduler = schedulers[static_cast<std::size_t>(pick(0, 4))];
+  const std::array schedulers{"ct", "lp", "et", "qst"};
+  options.scheduler = schedulers[static_cast<std::size_t>(pick(0, 3))];
   options.worklist = std::array{"homed", "hybrid", "partitioned", "shared"}[static_cast<std::size_t>(pick(0, 3))];
   options.reordering = pick(0, 3) == 0 ? "lock" : "nonblocking";
   const bool by_operator = !keyed && pick(0, 2) == 0;
@@ -67,28 +61,20 @@ void run_round(unsigned seed) {
   if (options.load && options.measure) {
     CHECK_EQ(lab::test::total_of(runtime->latency_counts()), std::ssize(answer));
   }
-  records += static_cast<std::int64_t>(answer.size());
-  sleeps += lab::test::counter(*runtime, "sleeps");
-  handed_over += runtime->counts().handed_over;
-  delegated += runtime->counts().delegated;
-  splits += runtime->counts().splits;
-  refused += runtime->counts().refused;
-  deferrals += runtime->counts().deferrals;
+  totals["records"] += std::ssize(answer);
+  totals.add(*runtime, {"sleeps", "reordering_handed_over", "groups_delegated", "bundles_split", "reordering_refused",
+                        "reordering_put_aside"});
 }
 
 }  // namespace
 
 int main() {
   const int least = lab::test::stress_rounds(20) * 10;
-  const int rounds = lab::test::rounds_until(
-      least, run_round, [&] { return splits > least / 20 && refused > least && deferrals > least / 20; });
-  lab::test::print_totals(rounds, {{"records", records},
-                                   {"sleeps", sleeps},
-                                   {"turns handed over", handed_over},
-                                   {"groups delegated", delegated},
-                                   {"splits", splits},
-                                   {"units refused", refused},
-                                   {"put aside", deferrals}});
-  CHECK(records > 100 * rounds);
+  const int rounds = lab::test::rounds_until(least, run_round, [&] {
+    return totals["bundles_split"] > least / 20 && totals["reordering_refused"] > least &&
+           totals["reordering_put_aside"] > least / 20;
+  });
+  totals.print(rounds);
+  CHECK(totals["records"] > 100 * rounds);
   return 0;
 }

@@ -20,7 +20,7 @@ using lab::test::Record;
 using lab::test::Rows;
 using Kind = lab::StageSpec::Kind;
 
-const char* const kSchedulers[] = {"ct", "ct_input", "lp", "et", "qst"};
+const char* const kSchedulers[] = {"ct", "lp", "et", "qst"};
 // Every worklist with serials of the source; the paper's also with serials of operators.
 struct Queues {
   const char* serials;
