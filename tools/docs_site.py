@@ -1,7 +1,7 @@
 """Completes the documentation site: a hook of MkDocs (mkdocs.yml).
 
-It generates the gallery, reference pages from the code (workloads, engines, columns of a trial) and the list
-of decisions.
+It generates the gallery, the parts of the papers, reference pages from the code (workloads, engines, columns of a
+trial) and the list of decisions.
 It also copies files of the repository that documents link to, so that the site works offline.
 """
 
@@ -18,7 +18,8 @@ from mkdocs.structure.pages import Page
 
 from streamlab.engines.registry import engine
 from streamlab.engines.registry import names as engine_names
-from streamlab.lab.figures.gallery import write_page
+from streamlab.lab.figures.coverage import write_page as write_papers
+from streamlab.lab.figures.gallery import write_page as write_gallery
 from streamlab.lab.figures.registry import figures
 from streamlab.results.schema import STATUSES, TrialRow
 from streamlab.workloads.model.workload import Parameter
@@ -85,7 +86,8 @@ def _in_site(path: Path) -> Path:
 
 def _pages() -> dict[str, list[str]]:
     return {
-        "gallery": [*write_page(figures(), ROOT / "docs" / "gallery")],
+        "gallery": [*write_gallery(figures(), ROOT / "docs" / "gallery")],
+        "papers": [*write_papers()],
         "reference/workloads": [*_workloads()],
         "reference/engines": [*_engines()],
         "reference/columns": [*_columns()],
