@@ -80,7 +80,7 @@ def test_an_engine_that_cannot_be_made_fails_the_whole_and_stops_no_other_stage(
     done = run(tmp_path, fails="engine")
     assert done.returncode == 1
     assert (tmp_path / "calls").read_text().split()[-1] == "test"
-    assert "failed so far: engine-polars engine-duckdb engine-flink" in done.stdout
+    assert "failed so far: engine-polars engine-duckdb engine-flink engine-csp" in done.stdout
 
 
 def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
