@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from streamlab.engines.errors import UnsupportedError
-from streamlab.engines.protocol import IntArray
+
+IntArray = npt.NDArray[np.int64]
 
 LONGEST_NS = 9 * 10**18
 """csp's times are nanoseconds since 1970 in an int64; a run ends a little after its last event."""

@@ -8,8 +8,7 @@ import csp
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.engines.csp.clock import Clock
-from streamlab.engines.protocol import IntArray
+from streamlab.engines.csp.clock import Clock, IntArray
 from streamlab.workloads.model import Input, Stream
 
 START = datetime(1970, 1, 1)
