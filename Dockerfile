@@ -24,7 +24,7 @@ COPY tools tools
 RUN make dependencies
 
 COPY . .
-RUN make setup && make engine NAME=polars && make engine NAME=duckdb
+RUN make setup && make engine NAME=polars && make engine NAME=duckdb && make engine NAME=csp
 
 # `lab run` compares this label with its own source. The build fails when it would be wrong; without the
 # argument the image runs the demo, but no trials.

@@ -229,7 +229,7 @@ def test_an_engine_for_a_newer_lab_is_refused_with_both_versions(tmp_path, monke
         engine("odd")
 
 
-@pytest.mark.parametrize("name", ["duckdb", "polars"])
+@pytest.mark.parametrize("name", ["csp", "duckdb", "polars"])
 def test_an_engine_that_people_use_is_built_on_the_interface_alone(name):
     folder = Path(__file__).parents[2] / "engines" / name
     imported = [
