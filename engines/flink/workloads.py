@@ -7,42 +7,41 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from streamlab.engines.declared_queries import GENERATED
+from streamlab.engines.event_files import Shape
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Property, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class FlinkShape(Shape):
     """Maps the events and answers of a workload to their Java classes.
 
     Attributes:
-        values: by kind, the column of an event's `value`; None: no value.
-        items: the list column of an event.
-        answer: the field of the Java answer for each column of the output except `ts`.
         keyed_state: whether variant `automatic` uses Flink's state.
     """
 
-    values: tuple[str | None, ...]
-    items: str | None = None
-    answer: Mapping[str, str]
     keyed_state: bool = True
 
 
-SHAPES: Mapping[str, Shape] = {
-    "event_window": Shape(values=("value", None), answer={"sum": "value"}),
-    "page_view_join": Shape(
+SHAPES: Mapping[str, FlinkShape] = {
+    "event_window": FlinkShape(values=("value", None), answer={"sum": "value"}),
+    "page_view_join": FlinkShape(
         values=("user", "meta"),
         answer={"kind": "kind", "page": "key", "user": "value", "meta": "other"},
     ),
-    "fraud_detection": Shape(
+    "fraud_detection": FlinkShape(
         values=("value", "value"),
         answer={"kind": "kind", "value": "value"},
         keyed_state=False,
     ),
-    "keyed_counter": Shape(values=(None, None), answer={"key": "key", "count": "value"}),
-    "wordcount": Shape(values=(None,), items="words", answer={"word": "other", "count": "value"}),
-    "paircount": Shape(values=(None,), items="words", answer={"pair": "other", "count": "value"}),
-    "longest_tweet_per_hashtag": Shape(
+    "keyed_counter": FlinkShape(values=(None, None), answer={"key": "key", "count": "value"}),
+    "wordcount": FlinkShape(
+        values=(None,), items="words", answer={"word": "other", "count": "value"}
+    ),
+    "paircount": FlinkShape(
+        values=(None,), items="words", answer={"pair": "other", "count": "value"}
+    ),
+    "longest_tweet_per_hashtag": FlinkShape(
         values=("chars",), items="hashtags", answer={"hashtag": "other", "chars": "value"}
     ),
 }
