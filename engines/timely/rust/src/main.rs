@@ -48,10 +48,13 @@ fn main() {
     let workers = job.number("workers");
     let all = || Arc::new(Barrier::new(workers + 1));
     let gate = Gate { built: all(), open: all(), clock: Clock::default() };
+    let config = match workers {
+        1 => timely::Config::thread(),
+        _ => timely::Config::process(workers),
+    };
     let running = {
         let (job, gate) = (job.clone(), gate.clone());
-        timely::execute(timely::Config::process(workers), move |worker| run(worker, &job, &gate))
-            .expect("timely starts")
+        timely::execute(config, move |worker| run(worker, &job, &gate)).expect("timely starts")
     };
     gate.built.wait();
     reply("ready");
