@@ -109,8 +109,9 @@ format: $(DEPS) ## write the format of Python and C++ sources
 	$(BIN)/ruff check --fix --select I . && $(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
-lint: $(INSTALLED) ## ruff, clang-format, mypy --strict and the import contracts
+lint: $(INSTALLED) ## ruff, clang-format, rustfmt if there is one, mypy --strict and the import contracts
 	$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES)
+	! command -v rustfmt > /dev/null || rustfmt --check --edition 2024 engines/timely/rust/src/main.rs
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --preview --select PLW1514 streamlab lab workloads engines results reports # files name their encoding
 	$(BIN)/ruff format --check .

@@ -30,6 +30,7 @@ from streamlab.engines.protocol import (
     IntArray,
     OfferedLoad,
 )
+from streamlab.engines.recording import PUNCTUAL_NS
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate, truncate_answer
 from streamlab.workloads.model import Columns, Input, Workload
@@ -39,8 +40,6 @@ HEARTBEAT_NS = MS
 SPAN_NS = 300 * MS
 """Length of a load: a few rows of progress, and short enough for a suite."""
 WARM_UP_NS = 100 * MS
-PUNCTUAL_NS = MS
-"""A source whose lag stays below this has sent everything by the end of the load."""
 BUCKET = 1.002
 """Tolerance of a latency: the upper end of its bucket exceeds it by up to 0.1 %; this allows twice that."""
 

@@ -48,12 +48,16 @@ class Environment:
     """Describes how to make an engine's environment.
 
     Attributes:
-        lock: a requirements file with every package at an exact version; nothing else is installed.
+        lock: a file with every package at an exact version; nothing else is installed.
+        pip: whether that is a requirements file; else `build` installs what the lock names.
+        check: raises EngineError, with a remedy, where the machine lacks a program that `build` needs.
         inputs: further input files; when one changes, the environment must be made again.
         build: called with the folder after the installation, e.g. to compile; raises EngineError with a remedy.
     """
 
     lock: Path
+    pip: bool = True
+    check: Callable[[], object] | None = None
     inputs: tuple[Path, ...] = ()
     build: Callable[[Path], None] | None = None
 
@@ -71,7 +75,8 @@ def unusable_reason(name: str, environment: Environment) -> str | None:
     except EngineError as error:
         return str(error)
     if not (folder(name) / STAMP).exists():
-        return f"the environment of engine {name} is not made; {command(name)} makes it"
+        missing = f"the environment of engine {name} is not made; {command(name)} makes it"
+        return f"{missing}{_lacking(environment)}"
     stored = (folder(name) / STAMP).read_text(encoding="utf-8")
     if stored != current:
         return (
@@ -79,6 +84,16 @@ def unusable_reason(name: str, environment: Environment) -> str | None:
             f"{environment.lock} or one of its inputs has changed; {command(name)} makes it again"
         )
     return None
+
+
+def _lacking(environment: Environment) -> str:
+    """Return what the machine lacks to make an environment, as the end of a message."""
+    try:
+        if environment.check is not None:
+            environment.check()
+    except EngineError as error:
+        return f"; {error}"
+    return ""
 
 
 def activate(name: str) -> None:
@@ -107,7 +122,8 @@ def make(name: str, environment: Environment) -> Path:
     with tempfile.TemporaryDirectory(prefix=f"{name}.partial-", dir=path.parent) as staging:
         partial = Path(staging) / name
         partial.mkdir()
-        _install(name, environment.lock, partial)
+        if environment.pip:
+            _install(name, environment.lock, partial)
         if environment.build is not None:
             environment.build(partial)
         (partial / STAMP).write_text(fingerprint, encoding="utf-8")

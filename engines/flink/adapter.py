@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import ClassVar
 
+from streamlab.engines import event_files
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon, Placement
 from streamlab.engines.conditions import MEMORY, RECORD, Conditions
@@ -197,7 +198,7 @@ class FlinkPrepared:
         self._process = process
         self._folder = task.scratch
         self._place = place
-        self._rows: files.Rows | None = None
+        self._rows: event_files.Rows | None = None
 
     def placement(self) -> Placement | None:
         """Return the nodes of the cluster that run the job; None in the trial's own process."""
@@ -212,26 +213,26 @@ class FlinkPrepared:
         counters = {"in_java_ns": float(took_ns)}
         if self._task.load is None:
             return Measured(events=events, plan=plan, counters=counters)
-        return files.measure_load(
-            self._task, self._data, self._read(), self._folder, plan, counters
-        )
+        shape = SHAPES[task.workload.name]
+        return event_files.measure_load(task, self._data, shape, self._read(), plan, counters)
 
     def answer(self) -> Columns:
         """Return all rows, merged over sinks by the events that made them."""
         if self._task.variant == GENERATED:
             (parts,) = self._process.ask("answer")
             return files.query_answer(self._task, self._data, self._folder, parts)
-        return files.answer(self._task, self._read())
+        shape = SHAPES[self._task.workload.name]
+        return event_files.answer(self._task, shape, self._read())
 
     def close(self) -> None:
         """End the Java process."""
         self._process.close()
 
-    def _read(self) -> files.Rows:
+    def _read(self) -> event_files.Rows:
         if self._rows is None:
             (parts,) = self._process.ask("answer")
             timed = self._task.load is not None
-            self._rows = files.read_rows(self._folder, parts, timed=timed)
+            self._rows = event_files.read_rows(self._folder, parts, timed=timed)
         return self._rows
 
     def _plan(self) -> str:

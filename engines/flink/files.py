@@ -1,4 +1,4 @@
-"""Exchanges files with the Java process: the task, and the answer with the times of a load."""
+"""Writes the files of a task for the Java process, and reads the answer of a generated query."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,11 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.declared_queries import GENERATED, order_of_windows
-from streamlab.engines.errors import EngineError
+from streamlab.engines.event_files import (
+    INT,
+    LONG,
+    FileColumns,
+    Rows,
+    event_columns,
+    load_columns,
+    write_columns,
+    write_properties,
+)
 from streamlab.engines.flink.generated import KIND
-from streamlab.engines.flink.workloads import SHAPES, Shape
-from streamlab.engines.protocol import IntArray, Measured, Task
-from streamlab.engines.recording import OpenRun, measured
+from streamlab.engines.flink.workloads import SHAPES
+from streamlab.engines.protocol import IntArray, Task
 from streamlab.workloads.declarative.declaration import (
     LEFT,
     MATCHED,
@@ -25,19 +33,8 @@ from streamlab.workloads.declarative.declaration import (
     WindowStep,
 )
 from streamlab.workloads.model import Columns, Input, ListColumn, Stream
-from streamlab.workloads.model.streams.total_order import merge
 
-LONG, INT, DOUBLE = np.dtype("<i8"), np.dtype("<i4"), np.dtype("<f8")
-ROW = [
-    ("ts", "<i8"),
-    ("stream", "<i4"),
-    ("row", "<i4"),
-    ("kind", "<i4"),
-    ("key", "<i4"),
-    ("value", "<i8"),
-    ("other", "<i8"),
-]
-Rows = npt.NDArray[np.void]
+DOUBLE = np.dtype("<f8")
 
 
 def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: Path) -> None:
@@ -64,14 +61,12 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
         if task.variant == GENERATED:
             columns = _query_columns(stream, read, kinds)
         else:
-            columns = _columns(stream, SHAPES[task.workload.name], kinds)
+            columns = event_columns(stream, SHAPES[task.workload.name], kinds)
         if task.load is not None:
-            columns["due_ns"] = (task.load.due_ns[index], LONG)
+            columns |= load_columns(task.load, index)
             columns["beat_ts"] = (_heartbeats(task, data, index), LONG)
-            columns["beat_due_ns"] = (task.load.heartbeat_due_ns[index], LONG)
-        for name, (values, dtype) in columns.items():
-            np.ascontiguousarray(values, dtype=dtype).tofile(folder / f"{index}.{name}")
-    write_lines(lines, folder)
+        write_columns(columns, index, folder)
+    write_properties(lines, folder)
 
 
 def _heartbeats(task: Task, data: Input, index: int) -> IntArray:
@@ -89,12 +84,6 @@ def _heartbeats(task: Task, data: Input, index: int) -> IntArray:
     sent = np.searchsorted(due, task.load.heartbeat_due_ns[index], side="right")
     reached: IntArray = np.where(sent > 0, ts[np.maximum(sent, 1) - 1] - 1, ts[0] - 1)
     return np.minimum(beats, reached)
-
-
-def write_lines(lines: Mapping[str, object], folder: Path) -> None:
-    """Write job.properties (see Job.java), without values that are None."""
-    text = "".join(f"{name}={value}\n" for name, value in lines.items() if value is not None)
-    (folder / "job.properties").write_text(text, encoding="utf-8")
 
 
 def warm_up_rows(data: Input, events: int) -> list[int]:
@@ -147,10 +136,8 @@ def _columns_read(declaration: Declaration) -> tuple[Column, ...]:
     return (Column(name=KIND, dtype=LONG), *sides)
 
 
-def _query_columns(
-    stream: Stream, read: Sequence[Column], kinds: int
-) -> dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]]:
-    columns: dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]] = {"ts": (stream.ts, LONG)}
+def _query_columns(stream: Stream, read: Sequence[Column], kinds: int) -> FileColumns:
+    columns: FileColumns = {"ts": (stream.ts, LONG)}
     for number, column in enumerate(read):
         dtype = _type(column)[1]
         if column.name == KIND:
@@ -159,82 +146,6 @@ def _query_columns(
         else:  # a stream has only the columns of its kinds
             values = np.asarray(stream.payload.get(column.name, np.zeros(len(stream), dtype)))
         columns[f"column.{number}"] = values, dtype
-    return columns
-
-
-def _columns(
-    stream: Stream, shape: Shape, kinds: int
-) -> dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]]:
-    columns: dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]] = {"ts": (stream.ts, LONG)}
-    if stream.tag is not None:
-        columns["tag"] = (stream.tag, INT)
-    if shape.key is not None:
-        columns["tag"] = (_tags(stream, shape.key, kinds), INT)
-    value = _value(stream, shape, kinds)
-    if value is not None:
-        columns["value"] = (value, LONG)
-    if shape.items is not None:
-        items = stream.payload[shape.items]
-        assert isinstance(items, ListColumn)
-        packed = items.packed()
-        columns["list_end"] = (packed.offsets[1:], INT)
-        columns["list"] = (packed.values, INT)
-    return columns
-
-
-def _tags(stream: Stream, key: str, kinds: int) -> IntArray:
-    """Return tags whose keys are those of a column."""
-    kind = stream.kinds[0] if stream.tag is None else stream.tag % kinds
-    tags: IntArray = np.asarray(stream.payload[key]).astype(np.int64) * kinds + kind
-    if len(tags) and not 0 <= tags.min() <= tags.max() <= np.iinfo(INT).max:
-        raise EngineError(
-            f"flink has keys of 32 bits, and column {key} of stream {stream.name} has values up to "
-            f"{tags.max() // kinds}; use fewer events"
-        )
-    return tags
-
-
-def _value(stream: Stream, shape: Shape, kinds: int) -> npt.NDArray[Any] | None:
-    """Return the value of each event by its kind."""
-    columns = {kind: shape.values[kind] for kind in stream.kinds if shape.values[kind] is not None}
-    if not columns:
-        return None
-    kind_of_event = np.full(len(stream), stream.kinds[0])
-    if stream.tag is not None:
-        kind_of_event = stream.tag % kinds
-    value = np.zeros(len(stream), dtype=LONG)
-    for kind, column in columns.items():
-        rows = kind_of_event == kind
-        value[rows] = np.asarray(stream.payload[str(column)])[rows]
-    return value
-
-
-def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
-    """Return the rows of all parts (Part.java), each in its order, merged by place.
-
-    A row's place is that of the event that made it. A row that is late in its part stays late: it takes the place of
-    the latest row before it. `timed` rows have their time of arrival, `emit_ns`.
-    """
-    dtype = np.dtype([*ROW, ("emit_ns", "<i8")] if timed else ROW)
-    by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
-    rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
-    rank = np.empty(len(rows), dtype=np.int64)
-    rank[np.lexsort((rows["row"], rows["stream"], rows["ts"]))] = np.arange(len(rows))
-    begin = 0
-    for part_rows in by_part:
-        ranks = rank[begin : begin + len(part_rows)]
-        np.maximum.accumulate(ranks, out=ranks)
-        begin += len(part_rows)
-    return rows[np.argsort(rank, kind="stable")]
-
-
-def answer(task: Task, rows: Rows) -> Columns:
-    """Return the columns of the program's output."""
-    output = task.workload.program.output
-    shape = SHAPES[task.workload.name]
-    fields = {"ts": "ts", **shape.answer}
-    columns = {name: rows[fields[name]].astype(output[name]) for name in output.names or ()}
-    columns["ts"] += shape.delay_ms
     return columns
 
 
@@ -275,36 +186,3 @@ def _closed(declaration: Declaration, rows: Rows, until: int) -> npt.NDArray[np.
             same &= key[order[1:]] == key[order[:-1]]
         closed[order[:-1]] |= same
     return np.asarray(closed)
-
-
-def measure_load(
-    task: Task, data: Input, rows: Rows, folder: Path, plan: str, counters: dict[str, float]
-) -> Measured:
-    """Return the measurements of a run under a load."""
-    assert task.load is not None
-    order = merge(data, task.workload.program).order
-    sent, done = (_times(data, folder, name)[order] for name in ("sent_ns", "done_ns"))
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.arange(len(order))
-    first = np.cumsum([0, *(len(stream) for stream in data.streams)])
-    if SHAPES[task.workload.name].windows:  # The first event at or after its end makes a row.
-        ts = np.concatenate([stream.ts for stream in data.streams])[order]
-        made_by = np.minimum(np.searchsorted(ts, rows["ts"]), len(ts) - 1)
-    else:
-        made_by = position[first[rows["stream"]] + rows["row"]]
-    run = OpenRun(
-        due_ns=np.concatenate(task.load.due_ns)[order],
-        sent_ns=sent,
-        taken_ns=sent,
-        done_ns=done,
-        made_by=made_by,
-        emit_ns=rows["emit_ns"].astype(np.int64),
-    )
-    return measured(run, task.load, plan=plan, counters=counters)
-
-
-def _times(data: Input, folder: Path, name: str) -> IntArray:
-    streams: list[npt.NDArray[Any]] = [
-        np.fromfile(folder / f"{index}.{name}", dtype="<i8") for index in range(len(data.streams))
-    ]
-    return np.concatenate(streams).astype(np.int64)

@@ -7,58 +7,47 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from streamlab.engines.declared_queries import GENERATED
+from streamlab.engines.event_files import Shape
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Property, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class FlinkShape(Shape):
     """Maps the events and answers of a workload to their Java classes.
 
     Attributes:
-        values: by kind, the column of an event's `value`; None: no value.
-        items: the list column of an event.
-        key: the column of an event's `key`; None: its key in the alphabet.
-        answer: the field of the Java answer for each column of the output except `ts`.
         keyed_state: whether variant `automatic` uses Flink's state.
-        windows: whether ends of Flink's windows make the rows; else events do.
-        delay_ms: from an event to its rows, in event time.
     """
 
-    values: tuple[str | None, ...]
-    items: str | None = None
-    key: str | None = None
-    answer: Mapping[str, str]
     keyed_state: bool = True
-    windows: bool = False
-    delay_ms: int = 0
 
 
-SHAPES: Mapping[str, Shape] = {
-    "event_window": Shape(values=("value", None), answer={"sum": "value"}),
-    "page_view_join": Shape(
+SHAPES: Mapping[str, FlinkShape] = {
+    "event_window": FlinkShape(values=("value", None), answer={"sum": "value"}),
+    "page_view_join": FlinkShape(
         values=("user", "meta"),
         answer={"kind": "kind", "page": "key", "user": "value", "meta": "other"},
     ),
-    "fraud_detection": Shape(
+    "fraud_detection": FlinkShape(
         values=("value", "value"),
         answer={"kind": "kind", "value": "value"},
         keyed_state=False,
     ),
-    "keyed_counter": Shape(values=(None, None), answer={"key": "key", "count": "value"}),
-    "wordcount": Shape(
+    "keyed_counter": FlinkShape(values=(None, None), answer={"key": "key", "count": "value"}),
+    "wordcount": FlinkShape(
         values=(None,), items="words", answer={"word": "other", "count": "value"}, windows=True
     ),
-    "paircount": Shape(
+    "paircount": FlinkShape(
         values=(None,), items="words", answer={"pair": "other", "count": "value"}, windows=True
     ),
-    "longest_tweet_per_hashtag": Shape(
+    "longest_tweet_per_hashtag": FlinkShape(
         values=("chars",),
         items="hashtags",
         answer={"hashtag": "other", "chars": "value"},
         windows=True,
     ),
-    "forward": Shape(
+    "forward": FlinkShape(
         values=("value", "value"),
         key="id",
         answer={"id": "other", "value": "value"},

@@ -127,6 +127,24 @@ def test_what_is_built_after_the_installation_belongs_to_it(place):
     assert (made / "built").read_text() == "yes"
 
 
+def test_a_lock_of_another_tool_is_left_to_the_build(place):
+    lock = place / "Cargo.lock"
+    lock.write_text("version = 4\n")
+    wanted = Environment(lock=lock, pip=False, build=lambda folder: (folder / "built").touch())
+    made = environment.make("mine", wanted)
+    assert (made / "built").exists()
+    assert environment.unusable_reason("mine", wanted) is None
+
+
+def test_what_the_machine_lacks_is_told_before_it_is_made(place):
+    def fail() -> None:
+        raise EngineError("found no cargo; install Rust first")
+
+    reason = environment.unusable_reason("mine", locked(place, "1.0", check=fail))
+    assert "lab environment mine" in reason
+    assert reason.endswith("; found no cargo; install Rust first")
+
+
 def test_one_that_cannot_be_made_leaves_the_one_before(place):
     made = environment.make("mine", locked(place, "1.0"))
 

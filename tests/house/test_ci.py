@@ -16,15 +16,16 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="CI runs in
 PROGRAMS = (
     *("chromium", "dot", "valgrind", "podman", "runc", "debootstrap", "busybox", "ccache"),
     "javac",
+    "cargo",
 )
 
 
 # What the script itself calls. Its PATH has nothing else, so that it finds no apt-get.
-TOOLS = ("bash", "cat", "dirname", "env", "grep", "id", "sh")
+TOOLS = ("bash", "cat", "cut", "dirname", "env", "grep", "id", "sh", "sort")
 
 
 def run(
-    folder: Path, fails: str = "nothing", lacks: str = "nothing"
+    folder: Path, fails: str = "nothing", lacks: str = "nothing", cargo: str = "1.86.0"
 ) -> subprocess.CompletedProcess[str]:
     (folder / ".ci").mkdir()
     shutil.copy(CI, folder / ".ci" / "run")
@@ -35,6 +36,7 @@ def run(
         '[ "$1" != test ] || echo "== 9 passed =="\n'
         f'if [ "$1" = {fails} ]; then echo "make: *** [$1] Error 1" >&2; exit 2; fi',
         **dict.fromkeys(PROGRAMS, "exit 0"),
+        "cargo": f"echo cargo {cargo}",
     }
     scripts.pop(lacks, None)
     for name in TOOLS:
@@ -44,7 +46,7 @@ def run(
         (tools / name).chmod(0o755)
     return subprocess.run(
         [str(folder / ".ci" / "run")],
-        env={**os.environ, "PATH": str(tools)},
+        env={**os.environ, "PATH": str(tools), "CARGO_HOME": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -57,7 +59,7 @@ def test_every_stage_runs_once_and_the_test_summary_is_last(tmp_path):
     assert done.returncode == 0, done.stdout
     calls = (tmp_path / "calls").read_text().split()
     stages = (
-        "setup engine engine engine engine lint docs cpp-test wheel instructions stress "
+        "setup engine engine engine engine engine lint docs cpp-test wheel instructions stress "
         "perturbed test"
     )
     assert calls == stages.split()
@@ -81,7 +83,8 @@ def test_an_engine_that_cannot_be_made_fails_the_whole_and_stops_no_other_stage(
     done = run(tmp_path, fails="engine")
     assert done.returncode == 1
     assert (tmp_path / "calls").read_text().split()[-1] == "test"
-    assert "failed so far: engine-polars engine-duckdb engine-flink engine-csp" in done.stdout
+    engines = " ".join(f"engine-{name}" for name in ("polars", "duckdb", "flink", "csp", "timely"))
+    assert f"failed so far: {engines}" in done.stdout
 
 
 def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
@@ -90,3 +93,11 @@ def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
     assert "instructions" not in (tmp_path / "calls").read_text().split()
     assert "!!! WHAT NEEDS THESE IS SKIPPED: valgrind" in done.stdout
     assert "!!! INSTRUCTION COUNTS ARE NOT GATED: valgrind is missing" in done.stdout
+
+
+@pytest.mark.parametrize("without", [{"lacks": "cargo"}, {"cargo": "1.85.1"}])
+def test_without_a_rust_that_is_new_enough_timely_is_not_tested_and_that_is_said(tmp_path, without):
+    done = run(tmp_path, **without)
+    assert done.returncode == 0, done.stdout
+    assert (tmp_path / "calls").read_text().split().count("engine") == 3
+    assert "!!! ENGINE TIMELY IS NOT TESTED: cargo" in done.stdout

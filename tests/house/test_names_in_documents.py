@@ -49,7 +49,20 @@ def committed(*suffixes: str) -> list[Path]:
 @pytest.fixture(scope="module")
 def parts_of_paths() -> set[str]:
     """Every run of components of a path in the tree: `core/run/clock.h` of a longer one."""
-    suffixes = (".py", ".h", ".cc", ".java", ".sql", ".md", ".toml", ".json", ".csv", ".j2", ".yml")
+    suffixes = (
+        ".py",
+        ".h",
+        ".cc",
+        ".java",
+        ".rs",
+        ".sql",
+        ".md",
+        ".toml",
+        ".json",
+        ".csv",
+        ".j2",
+        ".yml",
+    )
     found = set()
     for path in [
         *committed(*suffixes, ".svg", ".png", ".txt", ".css", ".pyi", ""),
@@ -115,8 +128,10 @@ def test_every_dotted_name_in_documents_docstrings_and_comments_exists():
 
 
 def test_every_identifier_in_the_documents_is_one_of_the_code():
-    words = {path.stem for path in committed(".py", ".cc", ".h", ".java")}
-    for path in committed(".py", ".pyi", ".h", ".cc", ".java", ".toml", ".j2", ".csv", ".txt", ""):
+    words = {path.stem for path in committed(".py", ".cc", ".h", ".java", ".rs")}
+    for path in committed(
+        ".py", ".pyi", ".h", ".cc", ".java", ".rs", ".toml", ".j2", ".csv", ".txt", ""
+    ):
         if path.parts[:2] != ("tests", "house"):
             words |= set(re.findall(r"\w+", (ROOT / path).read_text(encoding="utf-8")))
     lost = [

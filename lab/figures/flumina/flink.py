@@ -1,13 +1,11 @@
-"""Reproduces figures 4 and 6 of DGS: Flink by itself, and with synchronization by hand.
-
-Timely Dataflow is absent.
-"""
+"""Reproduces figures 4 and 6 of DGS: Flink and Timely by themselves, and Flink synchronized by hand."""
 
 from collections.abc import Mapping
 
 from streamlab.lab.figures.experiment import degree_panel, numbers, outcome, stage
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs, Tree
 from streamlab.lab.figures.flumina.forms import (
+    BLOCKS_NOTE,
     EVEN,
     NAMES,
     VARIANTS,
@@ -47,21 +45,20 @@ from streamlab.results.query import CellSummary
 
 _PROGRAMS = (JOIN, FRAUD)
 _FORMS = ("F", "FM")
+_BY_ITSELF = ("F", "TD", "TDM")
+"""Timely's manual form belongs to figure 4, too."""
 
 
 def _tree_4(options: Options) -> Tree:
-    return tree(options, PROGRAMS, ("F",), (EVEN,))
+    return tree(options, PROGRAMS, _BY_ITSELF, (EVEN,))
 
 
-def _claims_4(options: Options, runs: Runs, program: Program, rates: Series) -> list[Posed]:
-    produced = outputs(rows_of(runs, program, "F", options))
-    panel, scales = program.panel, scaling(program, "F")
-    absent = [
-        PAPER.pose("4", "absent", None, panel=panel, series=form, name=NAMES[form], nodes=NODES)
-        for form in ("TD", "TDM")
-        for _ in facts().of(figure="T1", panel=panel, series=form, quantity="scaling")
-    ]
-    if program is FRAUD:
+def _claims_4(
+    options: Options, runs: Runs, program: Program, form: str, rates: Series
+) -> list[Posed]:
+    produced = outputs(rows_of(runs, program, form, options))
+    panel, scales = program.panel, scaling(program, form)
+    if (program, form) == (FRAUD, "F"):
         fewest, most = rates.ends(options.within)
         flat = PAPER.pose(
             "4",
@@ -73,9 +70,9 @@ def _claims_4(options: Options, runs: Runs, program: Program, rates: Series) -> 
             workers=workers_text(fewest, most),
             fewest=fewest,
         )
-        return [flat, *absent]
-    posed = growth(options, scales, rates, produced)
-    if program is JOIN:
+        return [flat]
+    posed = growth(options, scales, rates, produced) if scales.low > 1 else []
+    if program is JOIN and form != "TDM":
         limit = PAPER.fact("4", quantity="nodes to which it scales").high
         more = [n for n in options.within if n >= limit]
         count = len(rates.workers(more))
@@ -87,32 +84,49 @@ def _claims_4(options: Options, runs: Runs, program: Program, rates: Series) -> 
                 sweep_points(f"numbers of workers from {limit:g} on", count),
                 produced,
                 panel=panel,
+                series=form,
                 nodes=limit,
             )
         )
-    return [*posed, *absent]
+    return posed
 
 
 def _outcome_4(options: Options, runs: Runs) -> Outcome:
-    by_program = {program: rate(runs, program, "F") for program in PROGRAMS}
+    by_program = {
+        program: {
+            form: rate(runs, program, form)
+            for form in _BY_ITSELF
+            if facts().of(figure="T1", panel=program.panel, series=form, quantity="scaling")
+        }
+        for program in PROGRAMS
+    }
     return outcome(
-        [claim for p, rates in by_program.items() for claim in _claims_4(options, runs, p, rates)],
+        [
+            claim
+            for program, by_form in by_program.items()
+            for form, rates in by_form.items()
+            for claim in _claims_4(options, runs, program, form, rates)
+        ],
         notes(
             options,
             runs,
             degrees(options),
-            *missing_forms(runs, ("F",)),
-            "Flink 2.3 in one Java process here, events one by one; Timely Dataflow is no engine of "
-            "this lab: not comparable (opponent absent).",
+            *missing_forms(runs, _BY_ITSELF),
+            "Flink 2.3 in one Java process here, events one by one.",
+            BLOCKS_NOTE,
         ),
-        {p.panel: numbers(flink_eps=rates) for p, rates in by_program.items()},
+        {
+            f"{p.panel}, {NAMES[form]}": numbers(throughput_eps=rates)
+            for p, by_form in by_program.items()
+            for form, rates in by_form.items()
+        },
         "DGS, figure 4: what scales by itself",
-        [[_panel_4(options, p, rates) for p, rates in by_program.items()]],
+        [[_panel_4(options, p, by_form) for p, by_form in by_program.items()]],
     )
 
 
-def _panel_4(options: Options, program: Program, rates: Series) -> Panel:
-    timely = facts().of(figure="T1", panel=program.panel, series="TD", quantity="scaling")
+def _panel_4(options: Options, program: Program, by_form: Mapping[str, Series]) -> Panel:
+    rates = by_form["F"]
     _, most = rates.ends(options.within)
     single, marks = rates.at(1), []
     if single is not None and len(rates.workers(options.within)) > 1:
@@ -122,13 +136,15 @@ def _panel_4(options: Options, program: Program, rates: Series) -> Panel:
         options,
         program.panel,
         "events/s",
-        {NAMES["F"]: rates},
-        colours=(1,),
+        {NAMES[form]: series for form, series in by_form.items()},
+        colours=(1, 2, 3),
         marks=marks,
         words=[
-            *growth_words(options, {"Flink": rates}, scaling(program, "F")),
-            *(f"Timely, published: {fact.text} at {NODES} nodes" for fact in timely),
+            f"{form}: {words}"
+            for form, series in by_form.items()
+            for words in growth_words(options, {"here": series}, scaling(program, form))
         ],
+        log_y=True,
         ticks=degrees(options),
     )
 
@@ -227,10 +243,13 @@ def _panel_6(
 FIGURES = (
     Figure(
         id="flumina:4",
-        title="how far Flink scales by itself (Timely: absent)",
-        shows="throughput of the three programs on Flink against workers",
-        needs=(*(program.workload for program in PROGRAMS), VARIANTS["F"]),
-        stages=(stage("rates", "Flink at full speed", _tree_4),),
+        title="how far Flink and Timely scale by themselves",
+        shows="throughput of the three programs on Flink and Timely against workers",
+        needs=(
+            *(program.workload for program in PROGRAMS),
+            *(VARIANTS[form] for form in _BY_ITSELF),
+        ),
+        stages=(stage("rates", "Flink and Timely at full speed", _tree_4),),
         outcome=_outcome_4,
     ),
     Figure(

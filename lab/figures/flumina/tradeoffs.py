@@ -13,6 +13,7 @@ from typing import Any
 from streamlab.lab.figures.experiment import numbers, outcome, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.flumina.forms import (
+    BLOCKS_NOTE,
     EVEN,
     NAMES,
     UNEVEN,
@@ -55,8 +56,6 @@ def properties(runs: Runs, program: Program, form: str) -> tuple[Mapping[str, bo
 
     PIP1 uses the even input, whose cells differ in workers; PIP2 and PIP3 use both inputs.
     """
-    if form not in VARIANTS:
-        return ()
     by_input = {label: _rows(runs, program, form, label) for label in (EVEN, UNEVEN)}
     results = []
     for number in dict.fromkeys(row.repetition for row in by_input[EVEN]):
@@ -113,9 +112,6 @@ def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
     posed: list[Posed] = []
     for form, scales in _forms(program).items():
         words = {"panel": program.panel, "series": form, "name": NAMES[form]}
-        if form not in VARIANTS:
-            posed.append(PAPER.pose("T1", "absent", None, **words))
-            continue
         place = {"panel": program.panel, "series": form}
         published = {pip: bool(PAPER.fact("T1", quantity=pip, **place).low) for pip in PIPS}
         compared = [
@@ -156,7 +152,7 @@ def _properties_text(runs: Runs, program: Program, form: str) -> str:
     """Return PIP1 to PIP3 of a form in words; a property must hold in all repetitions."""
     results = properties(runs, program, form)
     if not results:
-        return "no verified answers" if form in VARIANTS else "not run here"
+        return "no verified answers"
     return _format_properties({pip: all(held[pip] for held in results) for pip in PIPS})
 
 
@@ -169,8 +165,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     scales = {
         f"{p.panel}, {NAMES[form]}, scaling": numbers(throughput_eps=rate(runs, p, form))
         for p in PROGRAMS
-        for form in VARIANTS
-        if form in _forms(p)
+        for form in _forms(p)
     }
     return outcome(
         [claim for p in PROGRAMS for claim in _claims(options, runs, p)],
@@ -189,7 +184,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "(PIP1), an input with another number of streams (PIP2) and every trial (PIP3) gave the "
             "right answer. n: an answer was wrong, or the engine denies it. ?: no answer was "
             "compared.",
-            "Timely Dataflow is no engine of this lab: not comparable (opponent absent).",
+            BLOCKS_NOTE,
             lines_note(*(program.workload for program in PROGRAMS)),
         ),
         texts | scales,
@@ -203,7 +198,7 @@ def _panel(options: Options, runs: Runs, program: Program) -> Panel:
     forms = _forms(program)
     points = []
     for place, form in enumerate(forms):
-        gain = rate(runs, program, form).growth(options.within) if form in VARIANTS else None
+        gain = rate(runs, program, form).growth(options.within)
         if gain is not None:
             points.append(Point(place, gain.value, gain.value, gain.value))
     return Panel(
@@ -228,14 +223,14 @@ def _ticks(runs: Runs, program: Program, form: str) -> str:
     """Return a letter for each property: y, n, or ? if no answer was compared."""
     results = properties(runs, program, form)
     if not results:
-        return "???" if form in VARIANTS else "absent"
+        return "???"
     return "".join("y" if all(held[pip] for held in results) else "n" for pip in PIPS)
 
 
 FIGURE = Figure(
     id="flumina:T1",
     title="what parallelism costs a program (PIP1 to PIP3), and how it scales",
-    shows="properties shown by runs, and growth, of the three programs in Flink and DGS",
+    shows="properties shown by runs, and growth, of the three programs in Flink, Timely and DGS",
     needs=(*(program.workload for program in PROGRAMS), *VARIANTS.values()),
     stages=(stage("forms", "every form, with other workers and another partition", _tree),),
     outcome=_outcome,

@@ -10,9 +10,10 @@ from streamlab.engines import environment
 from streamlab.engines.conformance import CASES, ordinary_input
 from streamlab.engines.conformance_load import small_load
 from streamlab.engines.errors import EngineError
+from streamlab.engines.event_files import ROW, read_rows
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.flink.build import compile_programs
-from streamlab.engines.flink.files import ROW, read_rows, warm_up_rows, write_task
+from streamlab.engines.flink.files import warm_up_rows, write_task
 from streamlab.engines.flink.workloads import SHAPES
 from streamlab.engines.options import OptionError, check_options
 from streamlab.workloads.registry import workload

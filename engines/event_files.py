@@ -1,0 +1,181 @@
+"""Exchanges files with an engine's own process: columns of events, and rows with the events that made them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streamlab.engines.errors import EngineError
+from streamlab.engines.protocol import IntArray, Measured, OfferedLoad, Task
+from streamlab.engines.recording import OpenRun, measured
+from streamlab.workloads.model import Columns, Input, ListColumn, Stream
+from streamlab.workloads.model.streams.total_order import merge
+
+LONG, INT = np.dtype("<i8"), np.dtype("<i4")
+ROW = [
+    ("ts", "<i8"),
+    ("stream", "<i4"),
+    ("row", "<i4"),
+    ("kind", "<i4"),
+    ("key", "<i4"),
+    ("value", "<i8"),
+    ("other", "<i8"),
+]
+Rows = npt.NDArray[np.void]
+FileColumns = dict[str, tuple[npt.NDArray[Any], np.dtype[Any]]]
+"""The columns of a stream's files, with their types there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Maps the events and answers of a workload to those of the process.
+
+    Attributes:
+        values: by kind, the column of an event's `value`; None: no value.
+        items: the list column of an event.
+        key: the column of an event's `key`; None: its key in the alphabet.
+        answer: the field of ROW for each column of the output except `ts`.
+        windows: whether ends of windows make the rows; else events do.
+        delay_ms: from an event to its rows, in event time.
+    """
+
+    values: tuple[str | None, ...]
+    items: str | None = None
+    key: str | None = None
+    answer: Mapping[str, str]
+    windows: bool = False
+    delay_ms: int = 0
+
+
+def write_properties(lines: Mapping[str, object], folder: Path) -> None:
+    """Write job.properties, without values that are None."""
+    text = "".join(f"{name}={value}\n" for name, value in lines.items() if value is not None)
+    (folder / "job.properties").write_text(text, encoding="utf-8")
+
+
+def write_columns(columns: FileColumns, index: int, folder: Path) -> None:
+    """Write the columns of stream `index`."""
+    for name, (values, dtype) in columns.items():
+        np.ascontiguousarray(values, dtype=dtype).tofile(folder / f"{index}.{name}")
+
+
+def load_columns(load: OfferedLoad | None, index: int) -> FileColumns:
+    """Return when the events and heartbeats of stream `index` are due; nothing without a load."""
+    if load is None:
+        return {}
+    return {
+        "due_ns": (load.due_ns[index], LONG),
+        "beat_ts": (load.heartbeat_ts[index], LONG),
+        "beat_due_ns": (load.heartbeat_due_ns[index], LONG),
+    }
+
+
+def event_columns(stream: Stream, shape: Shape, kinds: int) -> FileColumns:
+    """Return the columns of a stream's events."""
+    columns: FileColumns = {"ts": (stream.ts, LONG)}
+    if stream.tag is not None:
+        columns["tag"] = (stream.tag, INT)
+    if shape.key is not None:
+        columns["tag"] = (_tags(stream, shape.key, kinds), INT)
+    value = _value(stream, shape, kinds)
+    if value is not None:
+        columns["value"] = (value, LONG)
+    if shape.items is not None:
+        items = stream.payload[shape.items]
+        assert isinstance(items, ListColumn)
+        packed = items.packed()
+        columns["list_end"] = (packed.offsets[1:], INT)
+        columns["list"] = (packed.values, INT)
+    return columns
+
+
+def _tags(stream: Stream, key: str, kinds: int) -> IntArray:
+    """Return tags whose keys are those of a column."""
+    kind = stream.kinds[0] if stream.tag is None else stream.tag % kinds
+    tags: IntArray = np.asarray(stream.payload[key]).astype(np.int64) * kinds + kind
+    if len(tags) and not 0 <= tags.min() <= tags.max() <= np.iinfo(INT).max:
+        raise EngineError(
+            f"keys have 32 bits there, and column {key} of stream {stream.name} has values up to "
+            f"{tags.max() // kinds}; use fewer events"
+        )
+    return tags
+
+
+def _value(stream: Stream, shape: Shape, kinds: int) -> npt.NDArray[Any] | None:
+    """Return the value of each event by its kind."""
+    columns = {kind: shape.values[kind] for kind in stream.kinds if shape.values[kind] is not None}
+    if not columns:
+        return None
+    kind_of_event = np.full(len(stream), stream.kinds[0])
+    if stream.tag is not None:
+        kind_of_event = stream.tag % kinds
+    value = np.zeros(len(stream), dtype=LONG)
+    for kind, column in columns.items():
+        rows = kind_of_event == kind
+        value[rows] = np.asarray(stream.payload[str(column)])[rows]
+    return value
+
+
+def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:
+    """Return the rows of all parts, each in its order, merged by place.
+
+    A row's place is that of the event that made it. A row that is late in its part stays late: it takes the place of
+    the latest row before it. `timed` rows have their time of arrival, `emit_ns`.
+    """
+    dtype = np.dtype([*ROW, ("emit_ns", "<i8")] if timed else ROW)
+    by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
+    rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
+    rank = np.empty(len(rows), dtype=np.int64)
+    rank[np.lexsort((rows["row"], rows["stream"], rows["ts"]))] = np.arange(len(rows))
+    begin = 0
+    for part_rows in by_part:
+        ranks = rank[begin : begin + len(part_rows)]
+        np.maximum.accumulate(ranks, out=ranks)
+        begin += len(part_rows)
+    return rows[np.argsort(rank, kind="stable")]
+
+
+def answer(task: Task, shape: Shape, rows: Rows) -> Columns:
+    """Return the columns of the program's output."""
+    output = task.workload.program.output
+    fields = {"ts": "ts", **shape.answer}
+    columns = {name: rows[fields[name]].astype(output[name]) for name in output.names or ()}
+    columns["ts"] += shape.delay_ms
+    return columns
+
+
+def measure_load(
+    task: Task, data: Input, shape: Shape, rows: Rows, plan: str, counters: dict[str, float]
+) -> Measured:
+    """Return the measurements of a run under a load."""
+    assert task.load is not None
+    folder = task.scratch
+    order = merge(data, task.workload.program).order
+    sent, done = (_times(data, folder, name)[order] for name in ("sent_ns", "done_ns"))
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    first = np.cumsum([0, *(len(stream) for stream in data.streams)])
+    if shape.windows:  # The first event at or after its end makes a row.
+        ts = np.concatenate([stream.ts for stream in data.streams])[order]
+        made_by = np.minimum(np.searchsorted(ts, rows["ts"]), len(ts) - 1)
+    else:
+        made_by = position[first[rows["stream"]] + rows["row"]]
+    run = OpenRun(
+        due_ns=np.concatenate(task.load.due_ns)[order],
+        sent_ns=sent,
+        taken_ns=sent,
+        done_ns=done,
+        made_by=made_by,
+        emit_ns=rows["emit_ns"].astype(np.int64),
+    )
+    return measured(run, task.load, plan=plan, counters=counters)
+
+
+def _times(data: Input, folder: Path, name: str) -> IntArray:
+    streams: list[npt.NDArray[Any]] = [
+        np.fromfile(folder / f"{index}.{name}", dtype="<i8") for index in range(len(data.streams))
+    ]
+    return np.concatenate(streams).astype(np.int64)

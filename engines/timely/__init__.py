@@ -1,0 +1,1 @@
+"""Timely Dataflow: Rust programs of the DGS paper's three applications, in a process of their own."""

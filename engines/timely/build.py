@@ -1,0 +1,88 @@
+"""Compiles the Rust program into the engine's environment, with the crates of its lock."""
+
+import os
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+from streamlab.engines.environment import Environment, folder
+from streamlab.engines.errors import EngineError
+
+RUST = Path(__file__).parent / "rust"
+LOCK = RUST / "Cargo.lock"
+PROGRAM = "streamlab-timely"
+COMPILER = "rustc.txt"
+"""The file of an environment with the version of the compiler."""
+
+
+def find_cargo() -> str:
+    """Return the path of cargo: on PATH, or where rustup installs it.
+
+    Raises:
+        EngineError: it was not found; with the command that installs it.
+    """
+    home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+    cargo = shutil.which("cargo") or shutil.which("cargo", path=str(home / "bin"))
+    if cargo is None:
+        raise EngineError(
+            "engine timely needs cargo to compile its program, and found none on PATH or in "
+            f"{home / 'bin'}; install Rust first: "
+            "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y"
+        )
+    return cargo
+
+
+def compile_program(place: Path) -> None:
+    """Compile the program into an environment; crates that cargo has need no network.
+
+    Raises:
+        EngineError: no cargo was found, a crate cannot be had, or the compiler rejects the program.
+    """
+    cargo = find_cargo()
+    target = place / "target"
+    # rustup's programs lie beside each other; cargo starts rustc by its name.
+    path = os.pathsep.join([str(Path(cargo).parent), os.environ.get("PATH", "")])
+    done = subprocess.run(
+        [
+            *(cargo, "build", "--release", "--locked", "--quiet", "--bin", PROGRAM),
+            *("--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(target)),
+        ],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        env={**os.environ, "PATH": path},
+    )
+    if done.returncode:
+        output = " | ".join(done.stderr.strip().splitlines()[-5:])
+        raise EngineError(
+            f"{cargo} cannot build the program of engine timely: {output}; check that the crate "
+            "registry is reachable and that Rust is as new as engines/timely/rust/Cargo.toml says "
+            "(rustup update)"
+        )
+    (target / "release" / PROGRAM).rename(place / PROGRAM)
+    shutil.rmtree(target)
+    version = subprocess.run(
+        ["rustc", "--version"], capture_output=True, text=True, check=False, env={"PATH": path}
+    )
+    (place / COMPILER).write_text(" ".join(version.stdout.split()[:2]), encoding="utf-8")
+
+
+def version() -> str:
+    """Return the versions of Timely Dataflow, and of the compiler if the environment is made."""
+    packages = tomllib.loads(LOCK.read_text(encoding="utf-8"))["package"]
+    (timely,) = (package["version"] for package in packages if package["name"] == "timely")
+    compiler = folder("timely") / COMPILER
+    made = [compiler.read_text(encoding="utf-8")] if compiler.exists() else []
+    return ", ".join([f"timely {timely}", *made])
+
+
+ENVIRONMENT = Environment(
+    lock=LOCK,
+    inputs=(RUST / "Cargo.toml", *sorted((RUST / "src").glob("[!.]*.rs")), Path(__file__)),
+    pip=False,
+    build=compile_program,
+    check=find_cargo,
+)
