@@ -62,7 +62,7 @@ def ensure(
 ) -> Dataset:
     """Return the generated dataset, from the catalogue if present, else newly generated: at least `events` events.
 
-    A workload with its own source (`Workload.source`) gets a dataset of that source, made in this process.
+    A workload with its own source (`Workload.source`) gets a dataset of that source.
 
     Raises:
         DatasetError: a bad size or seed, no disk space, Spark does not start, or the catalogue cannot be written.
@@ -71,7 +71,8 @@ def ensure(
     catalog = catalog or Catalog.default()
     complete = workload.params(params)
     if workload.source is not None:
-        return dataset_of_source(workload, complete, events, seed, catalog, progress)
+        where = {"way": way, "master": master}
+        return dataset_of_source(workload, complete, events, seed, catalog, progress, **where)
     if events < 0:
         raise DatasetError(f"events is {events}; give 0 or more")
     if not 0 <= seed <= LARGEST_SEED:

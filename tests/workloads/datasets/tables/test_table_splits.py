@@ -3,6 +3,8 @@
 import gzip
 import json
 import random
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,12 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.tables import Table, csv, jsonl, parquet
+from streamlab.workloads.datasets.tables import Table, csv, dataset_of, jsonl, parquet
 from streamlab.workloads.datasets.text.report import MOST_NAMED
 from tests.workloads.datasets.cuts import cut_small
+from tests.workloads.datasets.tables import killed_import
 from tests.workloads.datasets.tables.programs import COUNTER, made, pipeline
 
 LINES = 400
@@ -182,3 +186,41 @@ def test_keys_of_several_files_are_numbered_in_order_of_appearance(tmp_path: Pat
     found = both(table, tmp_path, 500, COUNTER)
     assert isinstance(found, tuple)
     assert list(found[2]) == ["keys"]
+
+
+def test_an_import_that_was_killed_is_resumed_with_its_finished_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    rows = [f"{n},user {n}" for n in range(LINES)]
+    written(tmp_path, "\n".join(["at,who", *rows, ""]))
+    (tmp_path / "kill").touch()
+    command = [sys.executable, "-m", killed_import.__name__, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == killed_import.EXIT_CODE
+    (tmp_path / "kill").unlink()
+    monkeypatch.chdir(tmp_path)
+    resumed = killed_import.imported(tmp_path / "data")
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert calls.count("user 0") == 1
+    assert calls.count(killed_import.KILLED_AT) == 2
+    assert len(list((tmp_path / "data").glob(".*"))) == 0
+    assert len(resumed.streams[0].paths) == LINES // 50
+    assert killed_import.imported(tmp_path / "fresh").id == resumed.id
+
+
+@pytest.mark.spark
+def test_splits_on_spark_give_the_same_dataset_and_report(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Spark's processes get the splits with their tasks, and the function by its value."""
+    cut_small(monkeypatch, 700, files_too=True)
+    path = written(tmp_path, lines(ODD["lines in cells"]))
+    table = csv(
+        path, ts="at", ids=["who"], derive={"amount": ("amount", lambda text: int(text))},
+        columns={"late": "@late"}, out_of_order="1 min",
+    )  # fmt: skip
+    one, two = (
+        dataset_of(table, "x", PROGRAM, Catalog(root=tmp_path / way), way=way)
+        for way in ("spark", "process")
+    )
+    assert (one.id, one.origin) == (two.id, two.origin)
+    assert len(one.streams[0].paths) > 2
