@@ -3,7 +3,7 @@
 import pytest
 
 from streamlab.workloads.datasets import sorted_runs
-from streamlab.workloads.datasets.tables import files, split_reader, table_dataset
+from streamlab.workloads.datasets.tables import files, split_writer, table_dataset
 from streamlab.workloads.datasets.text import decoding
 
 
@@ -15,7 +15,7 @@ def cut_small(
         (decoding, "BLOCK_BYTES", bytes_),
         (files, "SPLIT_BYTES", bytes_),
         (files, "SPLIT_ROWS", 10),
-        (split_reader, "RUN_ROWS", 25),
+        (split_writer, "RUN_ROWS", 25),
         (sorted_runs, "RUN_ROWS", 25),
         (sorted_runs, "RANGE_ROWS", 16),
         (sorted_runs, "SAMPLE_ROWS", 4),

@@ -11,7 +11,7 @@ continues with the files that it finds.
 """
 
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,18 +26,17 @@ from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import Executor, InProcess
 from streamlab.workloads.datasets.progress import report
-from streamlab.workloads.datasets.sorted_runs import (
-    RUN_ROWS,
-    Run,
-    SortedRuns,
-    join_blocks,
-    select_rows,
-    write_run,
-)
+from streamlab.workloads.datasets.sorted_runs import Run, SortedRuns
 from streamlab.workloads.datasets.tables.derived_texts import DerivedTexts
 from streamlab.workloads.datasets.tables.lateness import ERROR, KEEP, Lateness
 from streamlab.workloads.datasets.tables.required_columns import KEY, RequiredColumns, choose
 from streamlab.workloads.datasets.tables.source import Head, Split, Start
+from streamlab.workloads.datasets.tables.split_writer import (
+    SplitWriter,
+    numbers_path,
+    run_path,
+    texts_path,
+)
 from streamlab.workloads.datasets.tables.table import LATE, ROW, Table
 from streamlab.workloads.datasets.tables.table_reader import BlockReader, Reading
 from streamlab.workloads.datasets.text.records import Chunk
@@ -45,7 +44,6 @@ from streamlab.workloads.datasets.text.report import MOST_NAMED
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 from streamlab.workloads.datasets.times.reader import time_format_remedy
 from streamlab.workloads.datasets.times.recognition import AS_IS, Recognition
-from streamlab.workloads.model import ListColumn
 
 KEYS = "keys"
 """The name of the dictionary of keys."""
@@ -164,7 +162,7 @@ class TableRows:
         for index, found in enumerate(self.found):
             chosen = {column: self._numbering(column, numberings) for column in found.texts}
             for number, by_kind in enumerate(found.runs):
-                path = _texts_path(self.folder, index, number)
+                path = texts_path(self.folder, index, number)
                 if not any(run.numbers for run in by_kind.values()):
                     continue
                 for column, texts in pickle.loads(path.read_bytes()).items():
@@ -176,7 +174,7 @@ class TableRows:
                             f"{found.texts[column]}: {len(chosen[column]):,} different texts are more than "
                             f"field {column.removeprefix('.')} of type {dtype} can number"
                         )
-                    np.save(_numbers_path(path, column), ids.astype(dtype))
+                    np.save(numbers_path(path, column), ids.astype(dtype))
 
     def _numbering(self, column: str, numberings: dict[str, Numbering]) -> Numbering:
         """Return the dictionary of a column, which may share one with other fields."""
@@ -197,11 +195,11 @@ class TableRows:
         runs = []
         for index, found in enumerate(self.found):
             for number, by_kind in enumerate(found.runs):
-                texts = _texts_path(self.folder, index, number)
+                texts = texts_path(self.folder, index, number)
                 if kind in by_kind:
-                    path = _run_path(self.folder, index, number, kind)
+                    path = run_path(self.folder, index, number, kind)
                     run = by_kind[kind]
-                    numbers = {column: _numbers_path(texts, column) for column in run.numbers}
+                    numbers = {column: numbers_path(texts, column) for column in run.numbers}
                     runs.append(replace(run, path=path, numbers=numbers))
         return SortedRuns(runs, ts)
 
@@ -386,12 +384,13 @@ def _read_split(
         reading=_empty(table, required, before.latest),
         times=_reader(table, before.recognition),
     )
-    writer = _SplitWriter(folder, index, found)
+    writer = SplitWriter(folder, index)
     at = partial(report, folder / f"{index}.done")
     try:
         for block in _blocks(table, required, splits[index], found, at, first=index == 0):
             writer.append(block)
         writer.finish()
+        found.runs = writer.runs
     except DatasetError as error:
         found.error = str(error)
     found.times.repeated_texts.clear()
@@ -441,68 +440,6 @@ def _lines(chunk: Chunk) -> int:
     return lines + chunk.empty_lines + chunk.header_lines
 
 
-class _SplitWriter:
-    """Writes the rows of a split as runs, one for each kind, and the distinct texts of each."""
-
-    def __init__(self, folder: Path, split: int, found: Found) -> None:
-        self._folder, self._split, self._found = folder, split, found
-        self._pending: list[Mapping[str, Any]] = []
-        self._rows = 0
-
-    def append(self, block: "Mapping[str, Column | pa.Array]") -> None:
-        if self._pending and _texts_in(block) != _texts_in(self._pending[0]):
-            self.finish()
-        self._pending.append(block)
-        self._rows += len(block["ts"])
-        if self._rows >= RUN_ROWS:
-            self.finish()
-
-    def finish(self) -> None:
-        """Write the rows so far."""
-        if not self._rows:
-            return
-        number, texts = len(self._found.runs), dict[str, Any]()
-        blocks = [dict(block) for block in self._pending]
-        for name in _texts_in(blocks[0]):
-            texts[name], columns = _encoded([block[name] for block in blocks])
-            for block, column in zip(blocks, columns, strict=True):
-                block[name] = column
-        texts_path = _texts_path(self._folder, self._split, number)
-        if texts:
-            texts_path.write_bytes(pickle.dumps(texts))
-        joined = join_blocks(blocks)
-        self._pending, self._rows = [], 0
-        kinds = np.asarray(joined["kind"])
-        rest = {name: column for name, column in joined.items() if name != "kind"}
-        runs = {}
-        for kind in np.unique(kinds).tolist():
-            path = _run_path(self._folder, self._split, number, kind)
-            mask = kinds == kind
-            run = write_run(path, rest if mask.all() else select_rows(rest, mask))
-            runs[kind] = replace(run, numbers=dict.fromkeys(texts, texts_path))
-        self._found.runs.append(runs)
-
-
-def _texts_in(block: "Mapping[str, Column | pa.Array]") -> list[str]:
-    return [name for name, column in block.items() if isinstance(column, pa.Array)]
-
-
-def _encoded(parts: "list[pa.Array]") -> "tuple[pa.Array, list[Column]]":
-    """Return the distinct texts of arrays of texts, or of lists of texts, and the arrays with their indices instead."""
-    lists = pa.types.is_list(parts[0].type)
-    texts = pa.chunked_array([part.flatten() if lists else part for part in parts], pa.string())
-    encoded = texts.dictionary_encode()
-    columns: list[Column] = []
-    for part, chunk in zip(parts, encoded.chunks, strict=True):
-        indices = chunk.indices.to_numpy()
-        if lists:
-            offsets = part.offsets.to_numpy().astype(np.int64)
-            columns.append(ListColumn(offsets - offsets[0], indices))
-        else:
-            columns.append(indices)
-    return encoded.chunks[-1].dictionary, columns
-
-
 def _load(path: Path) -> Found | None:
     if not path.is_file():
         return None
@@ -513,15 +450,3 @@ def _load(path: Path) -> Found | None:
 
 def _found_path(folder: Path, split: int) -> Path:
     return folder / f"{split}.found"
-
-
-def _run_path(folder: Path, split: int, number: int, kind: int) -> Path:
-    return folder / f"{split}.{number}.{kind}.run"
-
-
-def _texts_path(folder: Path, split: int, number: int) -> Path:
-    return folder / f"{split}.{number}.texts"
-
-
-def _numbers_path(texts: Path, column: str) -> Path:
-    return texts.with_suffix(f".{column.removeprefix('.')}.npy")
