@@ -9,8 +9,8 @@ import numpy as np
 from streamlab.workloads.datasets import manifest
 from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.sorted_runs import take_rows
 from streamlab.workloads.datasets.stream_file import write_stream
-from streamlab.workloads.datasets.stream_table import take_rows
 from streamlab.workloads.model import Block, Input, type_of
 
 SEED = 7

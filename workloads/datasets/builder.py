@@ -6,7 +6,6 @@ the catalogue, which every Spark worker must reach under the same path. The lab 
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,14 @@ from streamlab.workloads.datasets.executor import AUTO, executor
 from streamlab.workloads.datasets.manifest import Content, WrittenStream
 from streamlab.workloads.datasets.progress import Progress, watch
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
-from streamlab.workloads.datasets.stream_file import ROWS_PER_FILE, join_files, write_file
+from streamlab.workloads.datasets.stream_file import (
+    ROWS_PER_FILE,
+    FilePart,
+    file_parts,
+    join_parts,
+    write_file,
+    write_once,
+)
 from streamlab.workloads.datasets.user_input import dataset_of_source
 from streamlab.workloads.model import (
     Alphabet,
@@ -56,7 +62,7 @@ def ensure(
 ) -> Dataset:
     """Return the generated dataset, from the catalogue if present, else newly generated: at least `events` events.
 
-    A workload with its own source (`Workload.source`) gets a dataset of that source, made in this process.
+    A workload with its own source (`Workload.source`) gets a dataset of that source.
 
     Raises:
         DatasetError: a bad size or seed, no disk space, Spark does not start, or the catalogue cannot be written.
@@ -65,7 +71,8 @@ def ensure(
     catalog = catalog or Catalog.default()
     complete = workload.params(params)
     if workload.source is not None:
-        return dataset_of_source(workload, complete, events, seed, catalog, progress)
+        where = {"way": way, "master": master}
+        return dataset_of_source(workload, complete, events, seed, catalog, progress, **where)
     if events < 0:
         raise DatasetError(f"events is {events}; give 0 or more")
     if not 0 <= seed <= LARGEST_SEED:
@@ -80,26 +87,17 @@ def ensure(
     with catalog.staging(recipe) as staging:
         folder = staging / "dataset"
         folder.mkdir(exist_ok=True)
-        parts = _parts(specs)
+        parts = file_parts((spec.events for spec in specs), ROWS_PER_FILE)
         task = partial(_write, workload.found_by, complete, seed, specs, parts, folder)
         with (
-            executor(step, way, master=master, sorts=False) as on,
+            executor(step, way, master=master) as on,
             watch(progress, step, folder, total),
         ):
             written = msgspec.convert(on.run(task, len(parts)), list[WrittenStream])
         content = Content(
             workload=workload.input_name,
             alphabet=Alphabet(kinds=workload.program.kinds, keys=workload.keys(complete)),
-            streams=tuple(
-                join_files(
-                    [
-                        file
-                        for part, file in zip(parts, written, strict=True)
-                        if part.stream == index
-                    ]
-                )
-                for index in range(len(specs))
-            ),
+            streams=join_parts(parts, written),
             origin={
                 "generator": workload.input_name,
                 "generator_version": workload.generator_version,
@@ -125,38 +123,30 @@ def recipe_of(workload: Workload, params: Params, events: int, seed: int) -> Rec
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """The rows of one file: those from `begin` to `end` of a stream; `number` is the file's in the stream."""
-
-    stream: int
-    number: int
-    begin: int
-    end: int
-
-
-def _parts(specs: Iterable[StreamSpec]) -> tuple[_Part, ...]:
-    return tuple(
-        _Part(stream=index, number=number, begin=begin, end=min(begin + ROWS_PER_FILE, spec.events))
-        for index, spec in enumerate(specs)
-        for number, begin in enumerate(range(0, max(1, spec.events), ROWS_PER_FILE))
-    )
-
-
 def _write(
     name: str,
     params: Params,
     seed: int,
     specs: tuple[StreamSpec, ...],
-    parts: tuple[_Part, ...],
+    parts: tuple[FilePart, ...],
     folder: Path,
     index: int,
 ) -> dict[str, Any]:
     """Generate one file, unless an interrupted build wrote it, and return the fields of its `WrittenStream`."""
-    part = parts[index]
-    record = folder / f"{index}.written"
-    if record.is_file():
-        return msgspec.json.decode(record.read_bytes(), type=dict[str, Any])
+    return write_once(
+        folder / f"{index}.written",
+        partial(_generate, name, params, seed, specs, parts[index], folder),
+    )
+
+
+def _generate(
+    name: str,
+    params: Params,
+    seed: int,
+    specs: tuple[StreamSpec, ...],
+    part: FilePart,
+    folder: Path,
+) -> WrittenStream:
     workload, spec = workload_named(name), specs[part.stream]
     first = workload.generate(params, seed, specs, part.stream, 0, 0)
 
@@ -165,7 +155,7 @@ def _write(
             end = min(begin + BLOCK_ROWS, part.end)
             yield workload.generate(params, seed, specs, part.stream, begin, end)
 
-    written = write_file(
+    return write_file(
         folder,
         spec.name,
         tuple(sorted(workload.program.kind_indices(spec.kinds))),
@@ -175,10 +165,6 @@ def _write(
         number=part.number,
         first_row=part.begin,
     )
-    new = record.with_suffix(".new")
-    new.write_bytes(msgspec.json.encode(written))
-    new.replace(record)
-    return asdict(written)
 
 
 _TS_BYTES = 8

@@ -34,10 +34,14 @@ class Numbering:
 
     def _ids(self, texts: "pa.Array") -> npt.NDArray[np.int32]:
         encoded = texts.dictionary_encode()  # its dictionary is in order of first appearance
-        known = self._known
-        ids = [known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()]
-        numbers: npt.NDArray[np.int32] = np.array(ids, dtype=np.int32)[encoded.indices.to_numpy()]
+        numbers: npt.NDArray[np.int32] = self.add(encoded.dictionary)[encoded.indices.to_numpy()]
         return numbers
+
+    def add(self, texts: "pa.Array") -> npt.NDArray[np.int32]:
+        """Return the numbers of distinct texts."""
+        known = self._known
+        ids = [known.setdefault(text, len(known)) for text in texts.to_pylist()]
+        return np.array(ids, dtype=np.int32)
 
     def write(self, path: Path) -> str:
         """Write the dictionary, Parquet with `id` and `text`, and return the SHA-256 of its texts in hex.

@@ -27,8 +27,10 @@ def report(path: Path, done: int) -> None:
 
 
 @contextlib.contextmanager
-def watch(progress: Progress | None, step: str, folder: Path, total: int) -> Iterator[None]:
-    """Call `progress` with the sum of the tasks' reports in `folder`, until the block ends."""
+def watch(
+    progress: Progress | None, step: str, folder: Path, total: int, before: int = 0
+) -> Iterator[None]:
+    """Call `progress` with the sum of the tasks' reports in `folder`, after `before`, until the block ends."""
     if progress is None:
         yield
         return
@@ -36,7 +38,8 @@ def watch(progress: Progress | None, step: str, folder: Path, total: int) -> Ite
 
     def loop() -> None:
         while not stopped.wait(_PERIOD_S):
-            progress(step, min(_reported(folder), total) if total else _reported(folder), total)
+            done = before + _reported(folder)
+            progress(step, min(done, total) if total else done, total)
 
     thread = threading.Thread(target=loop, name="dataset-progress", daemon=True)
     progress(step, 0, total)

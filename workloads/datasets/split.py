@@ -5,14 +5,23 @@ breaks ties in time. A kind's events go to its streams round-robin, in order of 
 be split: dependent events of one kind must share a stream, and a join reads one stream per input.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from streamlab.workloads.datasets.arrow import Column
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.model import DGSProgram, Program, Query, StreamSpec, Tag
+from streamlab.workloads.datasets.sorted_runs import SortedRuns
+from streamlab.workloads.model import (
+    Block,
+    DGSProgram,
+    ListColumn,
+    Program,
+    Query,
+    StreamSpec,
+    Tag,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,19 +40,23 @@ class Share:
     place: int
     count: int
 
-    def row_filter(self) -> Callable[[npt.NDArray[np.int8]], npt.NDArray[np.bool_]]:
-        """Return a function that masks this stream's rows, from the kinds of the next rows in order of time."""
-        before = 0
+    def rows(self, of_kind: int) -> int:
+        """Return the number of this stream's rows, from the number of all rows of its kind."""
+        return len(range(self.place, of_kind, self.count))
 
-        def mask(kinds: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
-            nonlocal before
-            of_kind = kinds == self.kind
-            turn = (before + np.cumsum(of_kind) - 1) % self.count
-            before += int(np.count_nonzero(of_kind))
-            rows: npt.NDArray[np.bool_] = of_kind & (turn == self.place)
-            return rows
+    def blocks(self, rows: SortedRuns, begin: int, end: int) -> Iterator[Block]:
+        """Yield the rows of this stream from `begin` to before `end`, given all rows of its kind."""
+        first = at = self.place + begin * self.count
+        for block in rows.blocks(first, min(rows.count, self.place + end * self.count)):
+            turn = slice((first - at) % self.count, None, self.count)
+            at += len(block["ts"])
+            yield {name: _take(column, turn) for name, column in block.items()}
 
-        return mask
+
+def _take(column: Column, turn: slice) -> Column:
+    if isinstance(column, ListColumn):
+        return column.take(np.arange(len(column))[turn])
+    return column[turn]
 
 
 MOST_IN_ORDER = 64

@@ -10,11 +10,13 @@ The hash of a stream of several files is over their hashes.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from streamlab.workloads.datasets import pa, pq
@@ -65,6 +67,45 @@ def _up_to(rows: int, blocks: Iterator[Block]) -> Iterator[Block]:
     while rows > 0 and (block := next(blocks, None)) is not None:
         rows -= len(block["ts"])
         yield block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePart:
+    """The rows of one file: those from `begin` to `end` of a stream; `number` is the file's in the stream."""
+
+    stream: int
+    number: int
+    begin: int
+    end: int
+
+
+def file_parts(rows: Iterable[int], rows_per_file: int) -> tuple[FilePart, ...]:
+    """Return the files of streams, given their numbers of rows."""
+    return tuple(
+        FilePart(stream=index, number=number, begin=begin, end=min(begin + rows_per_file, count))
+        for index, count in enumerate(rows)
+        for number, begin in enumerate(range(0, max(1, count), rows_per_file))
+    )
+
+
+def join_parts(
+    parts: Sequence[FilePart], written: Sequence[WrittenStream]
+) -> tuple[WrittenStream, ...]:
+    """Return the record of each stream from those of the files of all streams."""
+    streams = range(parts[-1].stream + 1)
+    each = list(zip(parts, written, strict=True))
+    return tuple(join_files([file for part, file in each if part.stream == n]) for n in streams)
+
+
+def write_once(record: Path, write: Callable[[], WrittenStream]) -> dict[str, Any]:
+    """Return the fields of a file's record: that of a killed process, else of the file written now."""
+    if record.is_file():
+        return msgspec.json.decode(record.read_bytes(), type=dict[str, Any])
+    written = write()
+    new = record.with_suffix(".new")
+    new.write_bytes(msgspec.json.encode(written))
+    new.replace(record)
+    return asdict(written)
 
 
 def write_file(

@@ -16,7 +16,9 @@ import numpy as np
 from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.executor import AUTO
 from streamlab.workloads.datasets.progress import Progress
+from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.tables import Table, TableSet, arrays, dataset_of, rows
 from streamlab.workloads.datasets.tables.required_columns import required_columns
 from streamlab.workloads.model import ModelError, Parameter, Params, Program, Workload
@@ -79,10 +81,13 @@ def dataset_of_source(
     seed: int,
     catalog: Catalog,
     progress: Progress | None = None,
+    *,
+    way: str = AUTO,
+    master: str = DEFAULT_MASTER,
 ) -> Dataset:
     """Return the input of a workload with a source, from the catalogue or newly made.
 
-    A table needs no `params`, `events` and `seed`.
+    A table needs no `params`, `events` and `seed`. `way` and `master` are those of `dataset_of`.
 
     Raises:
         DatasetError: the input cannot be read or made, or does not fit the program.
@@ -90,7 +95,7 @@ def dataset_of_source(
     source, program, name = workload.source, workload.program, workload.input_name
     assert source is not None, "callers check that the workload has a source"
     if isinstance(source, Table | TableSet):
-        return dataset_of(source, name, program, catalog, progress)
+        return dataset_of(source, name, program, catalog, progress, way=way, master=master)
     texts = {"first_texts": dict(source.first_texts)} if source.first_texts else {}
     recipe = Recipe(
         workload=name,
@@ -109,7 +114,17 @@ def dataset_of_source(
     if stored is not None:
         return stored
     table = _table(source, program, {**params, "events": events, "seed": seed})
-    return dataset_of(table, name, program, catalog, progress, source=SOURCE, made=recipe)
+    return dataset_of(
+        table,
+        name,
+        program,
+        catalog,
+        progress,
+        source=SOURCE,
+        made=recipe,
+        way=way,
+        master=master,
+    )
 
 
 def _table(source: InputFunction, program: Program, arguments: Mapping[str, Any]) -> Table:

@@ -277,7 +277,7 @@ def _column(name: str, dtype: np.dtype[Any] | None) -> Column:
 
 
 def _sample_of_table(table: Table) -> "dict[str, pa.Array]":
-    with closing(table.source.parts(lambda done: None)) as parts:  # type: ignore[type-var]
+    with closing(table.source.parts(table.source.splits()[0])) as parts:  # type: ignore[type-var]
         part = next(parts, None)
         if part is None:
             raise DatasetError(f"{table.source.label} has no rows; there is nothing to import")

@@ -43,7 +43,8 @@ def prepared(made, seed, folder):
     task = task_of(made, data, folder, GENERATED, **options)
     data = task.dataset.load()
     warm_up = {f"warm_up_rows.{index}": 0 for index in range(len(data.streams))}
-    settings = {**asdict(flink_options(task)), **warm_up, "network_mb": network_mb(WORKERS)}
+    own = {"network_mb": network_mb(WORKERS), "slots": WORKERS}
+    settings = {**asdict(flink_options(task)), **warm_up, **own}
     files.write_task(task, data, settings, task.scratch)
     query = FlinkEngine().query_text(made, GENERATED)
     (task.scratch / "query.sql").write_text(query, encoding="utf-8")

@@ -20,7 +20,7 @@ ENGINE = TimelyEngine()
 @pytest.fixture
 def bare_machine(tmp_path, monkeypatch):
     """A machine without cargo and without the environment."""
-    for name in ("PATH", "CARGO_HOME", environment.ROOT_VARIABLE):
+    for name in ("PATH", "CARGO_HOME", environment.ENGINES_VARIABLE):
         monkeypatch.setenv(name, str(tmp_path / "none"))
 
 

@@ -56,6 +56,29 @@ def test_a_second_cluster_is_refused_and_the_status_shows_the_first(place, maste
     assert f"a cluster of spark exists, at {master}" in second.stderr
 
 
+@pytest.mark.full
+def test_an_import_on_two_workers_is_the_dataset_of_this_process(place, master):
+    """The file has splits: one of a block, and the rest."""
+    row = "170000{:07},customer {}\n"
+    rows = (row.format(n * 7919 % 4_000_000, n % 999) for n in range(300_000))
+    file = place / "visits.csv"
+    file.write_text("at,who\n" + "".join(rows), encoding="utf-8")
+    columns = ("--columns", "ts=at,key=who,kind==increment", "--time-format", "ms")
+    command = ("data", "import", "table", "--workload", "keyed_counter", "--file", file, *columns)
+    one, two = (
+        run_command(place, *map(str, command), "--root", str(place / name), *more)
+        for name, more in (("there", ("--master", master)), ("here", ()))
+    )
+    assert one.returncode == 0, one.stderr
+    reports = [
+        [line for line in done.stderr.splitlines() if not line.startswith("input of")]
+        for done in (one, two)
+    ]
+    assert one.stdout == two.stdout
+    assert reports[0] == reports[1]
+    assert reports[0][0].startswith("300,000 rows, 0 bad, ")
+
+
 def test_a_task_with_more_workers_than_the_cluster_has_is_refused(place, master):
     row = run_spark(place, master, "--engine", "spark/batch", "-w", "3")
     assert row.status == "crash"

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from streamlab.workloads.datasets import builder, stream_table
+from streamlab.workloads.datasets import builder
 from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.executor import InProcess, OnSpark, executor
+from streamlab.workloads.datasets.executor import executor
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
 from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.datasets.tables.constructors import arrays
 from streamlab.workloads.datasets.tables.table_dataset import dataset_of
-from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.registry import names, workload
+from tests.workloads.datasets.cuts import cut_small
 from tests.workloads.datasets.files import text_file
 from tests.workloads.datasets.raw_files import RAW, options_of, raw_file
 
@@ -76,8 +76,7 @@ def test_the_size_of_blocks_changes_no_import(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     whole = imported(kind, tmp_path, "whole", "process")
-    monkeypatch.setattr(stream_table, "BLOCK_ROWS", 17)
-    monkeypatch.setattr(decoding, "BLOCK_BYTES", 100)
+    cut_small(monkeypatch)
     assert imported(kind, tmp_path, "cut", "process") == whole
 
 
@@ -92,19 +91,6 @@ def test_what_is_generated_on_spark_is_what_is_generated_in_process(
         for way in ("spark", "process")
     )
     assert one.id == two.id
-
-
-@pytest.mark.full
-@pytest.mark.spark
-def test_spark_sorts_in_the_same_order(spark: SparkSession, tmp_path: Path):
-    times = np.random.default_rng(SEED).integers(-1000, 1000, 2_500_000)
-    times.tofile(tmp_path / "times")
-    InProcess().order(tmp_path / "times", tmp_path / "one")
-    OnSpark(spark).order(tmp_path / "times", tmp_path / "two")
-    one, two = (np.fromfile(tmp_path / name, np.int64) for name in ("one", "two"))
-    assert np.array_equal(one, np.lexsort((np.arange(len(times)), times)))
-    assert np.array_equal(one, two)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "times", "two"]
 
 
 @pytest.mark.spark
@@ -143,7 +129,7 @@ def test_a_build_that_was_killed_is_resumed_with_its_finished_files(
         )
         left = staging.with_name(staging.name.replace(str(os.getpid()), ended.stdout.strip()))
         specs = chosen.streams(chosen.params({}), 20_000)
-        parts = builder._parts(specs)
+        parts = builder.file_parts((spec.events for spec in specs), builder.ROWS_PER_FILE)
         (staging / "dataset").mkdir()
         for index in range(3):
             builder._write(

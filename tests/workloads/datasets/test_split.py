@@ -1,6 +1,7 @@
 """How many streams a program's input may have, known before anything is read."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from streamlab.lab.cli.data import data
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
+from streamlab.workloads.datasets.sorted_runs import SortedRuns, write_run
 from streamlab.workloads.datasets.split import MOST_IN_ORDER, check_generated, check_streams, shares
 from streamlab.workloads.model import Program, Query
 from streamlab.workloads.registry import names, workload
+from tests.workloads.datasets.cuts import cut_small
 from tests.workloads.datasets.tables.programs import COUNTER, PAIRS, REPORTS, SUMS, WORDS
 
 
@@ -72,14 +75,17 @@ def test_kinds_that_depend_on_themselves_stay_in_one_stream():
     assert [share.name for share in shares(SUMS, 3)] == ["value-0", "value-1", "value-2", "barrier"]
 
 
-@pytest.mark.parametrize("blocks", [[12], [1, 0, 4, 7], [5, 7]])
-def test_dealing_does_not_depend_on_blocks(blocks: list[int]):
-    kinds = np.array([0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 1], np.int8)
-    dealt = []
-    for share in shares(SUMS, 2):
-        mine, begin, found = share.row_filter(), 0, []
-        for rows in blocks:
-            found += (begin + np.flatnonzero(mine(kinds[begin : begin + rows]))).tolist()
-            begin += rows
-        dealt.append(found)
-    assert dealt == [[0, 3, 6, 9], [1, 5, 8, 10], [2, 4, 7, 11]]
+@pytest.mark.parametrize("rows_per_file", [1, 2, 3, 100])
+def test_dealing_does_not_depend_on_files(
+    rows_per_file: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    cut_small(monkeypatch)
+    ts = np.arange(83)
+    rows = SortedRuns([write_run(tmp_path / "a.run", {"ts": ts})])
+    for share in shares(SUMS, 3)[:3]:
+        found: list[int] = []
+        for begin in range(0, share.rows(len(ts)), rows_per_file):
+            for block in share.blocks(rows, begin, begin + rows_per_file):
+                found += np.asarray(block["ts"]).tolist()
+        assert found == ts[share.place :: 3].tolist()
+        assert len(found) == share.rows(len(ts))

@@ -15,12 +15,8 @@ import numpy.typing as npt
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.imports.cells import Cells
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout
-from streamlab.workloads.datasets.stream_table import (
-    StreamTable,
-    numbered_streams,
-    select_rows,
-    share_rows,
-)
+from streamlab.workloads.datasets.sorted_runs import select_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, share_rows
 from streamlab.workloads.datasets.tables.cells import mask_of
 from streamlab.workloads.model import Block
 

@@ -28,12 +28,8 @@ from streamlab.workloads.datasets.imports.kind import (
     Setting,
     lookup_cells,
 )
-from streamlab.workloads.datasets.stream_table import (
-    event_columns,
-    numbered_streams,
-    share_rows,
-    take_rows,
-)
+from streamlab.workloads.datasets.sorted_runs import take_rows
+from streamlab.workloads.datasets.stream_table import event_columns, numbered_streams, share_rows
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.inputs.ads.schema import CLICK, EVENT, FIELDS, INPUT, TYPES
 from streamlab.workloads.inputs.ads.tables import ADS, SEPARATOR, USERS

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.cells import is_text, mask_of, numbers, plain
-from streamlab.workloads.datasets.tables.table import Part
+from streamlab.workloads.datasets.tables.source import Part
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.times import ColumnTimes

@@ -20,16 +20,12 @@ class Reading(RowReport):
 
     Attributes:
         blocks: number of blocks of rows.
-        error: why a file could not be read to its end.
     """
 
     blocks: int = 0
-    error: str = ""
 
     def check(self, max_bad: int, sort: bool) -> None:
-        """Raise a `DatasetError` for files that cannot be read, or have no, unsorted or too many bad rows."""
-        if self.error:
-            raise DatasetError(self.error)
+        """Raise a `DatasetError` for files that have no, unsorted or too many bad rows."""
         if self.bad and not self.rows:
             raise DatasetError(
                 f"{self.bad_lines[0]}; none of the {self.lines:,} lines can be read, so this is "

@@ -20,7 +20,8 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
 from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
-from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams, select_rows
+from streamlab.workloads.datasets.sorted_runs import select_rows
+from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
 from streamlab.workloads.inputs.homes import (
     ALL,
     END_KINDS,

@@ -1,16 +1,12 @@
 """Runs the steps of an import: check, read, derive, number, sort, write, publish.
 
-Each step is a function of an index that runs in this process or on Spark.
-
-1. Read: files to blocks of rows. One task, since line numbers and order require reading a file from
-   its beginning, and compressed files allow nothing else.
-2. Derive, if the kind derives columns (words of texts): one task per block.
-3. Number: texts to numbers by first appearance, in order, so again one task.
+1. Read: files to blocks of rows, in this process, since the rows of some kinds depend on those before.
+2. Derive, if the kind derives columns (words of texts): one task per block, in this process or on Spark.
+3. Number: texts to numbers by first appearance, in order, in this process.
 4. Write: the rows, in order of time, to streams: one task per stream.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,15 +18,14 @@ from streamlab.workloads.datasets.arrow import Column, column_of
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
-from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import AUTO, Executor, executor
 from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
 from streamlab.workloads.datasets.imports.kind import Derive, ImportKind, ImportOptions
-from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, file_sha256
 from streamlab.workloads.datasets.progress import Progress, report, watch
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
-from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, write_table
+from streamlab.workloads.datasets.sorted_runs import RunWriter, SortedRuns
+from streamlab.workloads.datasets.stream_table import write_table
 from streamlab.workloads.model import Alphabet
 
 
@@ -59,10 +54,9 @@ def import_files(
         folder = staging / "dataset"
         folder.mkdir()
         with executor(step, way, master=master) as on:
-            read = partial(_read_files, kind.name, options, staging)
+            reading = Reading()
             with watch(progress, f"reading {kind.name} (bytes)", staging, size_bytes):
-                (fields,) = on.run(read, 1)
-            reading = Reading(**fields)
+                _read_files(kind, options, staging, reading)
             reading.check(options.max_bad, options.sort)
             content = _write(on, kind, options, reading, staging, progress)
         return where.restate(
@@ -86,19 +80,14 @@ def _write(
             on.run(partial(_derive, derive, blocks), reading.blocks)
         blocks = tuple(map(_derived, blocks))
     with watch(progress, "numbering texts", folder, 0):
-        number = partial(_number, kind.dictionaries, blocks, staging / "rows", folder)
-        (numbered,) = on.run(number, 1)
-    rows = Rows(folder=staging / "rows", types=numbered["types"], count=numbered["count"])
-    entries = numbered["entries"]
+        numberings = {column: Numbering() for column in kind.dictionaries.values()}
+        rows = _number(numberings, blocks, staging / "rows", folder)
+    entries = {name: len(numberings[column]) for name, column in kind.dictionaries.items()}
     tables = kind.streams(options, entries)
     keys = kind.keys(options) if callable(kind.keys) else entries[kind.keys] if kind.keys else 1
     alphabet = Alphabet(kinds=kind.kinds, keys=keys)
-    if reading.descents:
-        on.order(rows.times, rows.order)
     with watch(progress, "writing streams", folder, 0):
-        written = on.run(
-            partial(write_table, tables, (rows,) * len(tables), folder, alphabet), len(tables)
-        )
+        written = on.run(partial(write_table, tables, rows, folder, alphabet), len(tables))
     return Content(
         workload=kind.workload,
         alphabet=alphabet,
@@ -117,7 +106,10 @@ def _write(
         source=options.source or NOT_STATED,
         licence=options.licence or NOT_STATED,
         dictionaries={name: f"{name}.parquet" for name in entries},
-        dictionary_sha256=numbered["sha256"],
+        dictionary_sha256={
+            name: numberings[column].write(folder / f"{name}.parquet")
+            for name, column in kind.dictionaries.items()
+        },
     )
 
 
@@ -144,17 +136,12 @@ def _named(path: Path) -> dict[str, str]:
     return {"name": path.name, "sha256": file_sha256(path)}
 
 
-def _read_files(kind: str, options: ImportOptions, folder: Path, index: int) -> dict[str, Any]:
-    """Read all files into blocks of rows, `<number>.arrow` in a folder; return the fields of the `Reading`."""
-    reading = Reading()
+def _read_files(kind: ImportKind, options: ImportOptions, folder: Path, reading: Reading) -> None:
+    """Read all files into blocks of rows, `<number>.arrow` in a folder."""
     progress = partial(report, folder / "reading.done")
-    try:
-        for batch in read_batches(import_kind(kind), options, reading, progress):
-            _save(folder / f"{reading.blocks}.arrow", batch)
-            reading.blocks += 1
-    except DatasetError as error:
-        reading.error = str(error)
-    return asdict(reading)
+    for batch in read_batches(kind, options, reading, progress):
+        _save(folder / f"{reading.blocks}.arrow", batch)
+        reading.blocks += 1
 
 
 def _derive(derive: Derive, blocks: tuple[Path, ...], index: int) -> None:
@@ -162,33 +149,19 @@ def _derive(derive: Derive, blocks: tuple[Path, ...], index: int) -> None:
 
 
 def _number(
-    dictionaries: Mapping[str, str],
-    blocks: tuple[Path, ...],
-    folder: Path,
-    target: Path,
-    index: int,
-) -> dict[str, Any]:
-    """Number the texts of all blocks, in order; write `Rows` and dictionaries; return their sizes and hashes."""
-    numberings = {column: Numbering() for column in dictionaries.values()}
-    with RowsWriter(folder) as writer:
-        for path in blocks:
-            batch = _read(path)
-            block: dict[str, Column] = {
-                name: numberings[name].ids(texts) if name in numberings else column_of(texts)
-                for name, texts in zip(batch.schema.names, batch.columns, strict=True)
-            }
-            writer.append(block)
-            report(target / "numbering.done", writer.rows().count)
-        rows = writer.rows()
-    return {
-        "types": rows.types,
-        "count": rows.count,
-        "entries": {name: len(numberings[column]) for name, column in dictionaries.items()},
-        "sha256": {
-            name: numberings[column].write(target / f"{name}.parquet")
-            for name, column in dictionaries.items()
-        },
-    }
+    numberings: Mapping[str, Numbering], blocks: tuple[Path, ...], folder: Path, target: Path
+) -> SortedRuns:
+    """Number the texts of all blocks, in order, and return the rows."""
+    writer = RunWriter(folder)
+    for path in blocks:
+        batch = _read(path)
+        block: dict[str, Column] = {
+            name: numberings[name].ids(texts) if name in numberings else column_of(texts)
+            for name, texts in zip(batch.schema.names, batch.columns, strict=True)
+        }
+        writer.append(block)
+        report(target / "numbering.done", writer.rows)
+    return writer.finish()
 
 
 def _derived(block: Path) -> Path:

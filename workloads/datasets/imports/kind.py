@@ -23,7 +23,8 @@ from streamlab.workloads.datasets.tables.files import (
     parquet_parts,
     text_part,
 )
-from streamlab.workloads.datasets.tables.table import MOST_STREAMS, Part
+from streamlab.workloads.datasets.tables.source import Part
+from streamlab.workloads.datasets.tables.table import MOST_STREAMS
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_form
 from streamlab.workloads.registry import workload

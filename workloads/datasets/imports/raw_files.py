@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.text.decoding import LONGEST_LINE_BYTES, Bytes
 
 At = Callable[[int], None]
 """Receives the number of bytes read of a raw file, from time to time."""
 
 _GZIP, _XZ, _ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04"
 _TAR, _TAR_AT = b"ustar", 257
+_FIRST_MORE = 1 << 16
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 """The start of a pointer file, which Git LFS leaves in place of a file that was not fetched."""
 
@@ -31,12 +33,18 @@ class Part:
         name: of the file itself, without folders.
         file: its bytes, decompressed.
         at: returns the number of bytes read of the raw file.
+        row: number of its first row.
+        line: number of its first line.
+        more: returns further lines after the end of `file`, in which its last record may end; empty if there are none.
     """
 
     place: str
     name: str
-    file: IO[bytes]
+    file: Bytes
     at: Callable[[], int]
+    row: int = 1
+    line: int = 1
+    more: Callable[[], bytes] = bytes
 
 
 def check_readable(path: Path) -> None:
@@ -91,6 +99,43 @@ def parts(path: Path) -> Iterator[Part]:
             yield Part(place=str(path), name=path.name, file=file, at=raw.tell)
 
 
+def is_plain(path: Path) -> bool:
+    """Return whether a file is neither compressed nor an archive."""
+    with readable(path, lambda: "line 0"), path.open("rb") as raw:
+        start = raw.read(len(_XZ))
+        raw.seek(0)
+        return not start.startswith((_ZIP, _GZIP, _XZ)) and not _is_tar(raw)
+
+
+class ByteRange:
+    """Bytes of a plain file: whole lines, from `begin` to `end`.
+
+    Attributes:
+        end: the byte after the last; moves on with `more`.
+    """
+
+    def __init__(self, raw: BinaryIO, begin: int, end: int) -> None:
+        raw.seek(begin)
+        self._raw, self.begin, self.end = raw, begin, max(begin, end)
+        self._step = _FIRST_MORE
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most `size`; empty at the end."""
+        return self._raw.read(min(size, self.end - self._raw.tell()))
+
+    def more(self) -> bytes:
+        """Return further lines of the file, twice as many at each call, and move the end behind them."""
+        self._raw.seek(self.end)
+        lines = self._raw.read(self._step) + self._raw.readline(LONGEST_LINE_BYTES)
+        self._step *= 2
+        self.end += len(lines)
+        return lines if lines.endswith(b"\n") or not lines else lines + b"\n"
+
+    def at(self) -> int:
+        """Return the number of bytes read."""
+        return self._raw.tell() - self.begin
+
+
 def _zip_members(path: Path, raw: BinaryIO) -> Iterator[Part]:
     with zipfile.ZipFile(raw) as archive:
         for info in sorted(archive.infolist(), key=lambda info: info.filename):
@@ -110,7 +155,7 @@ def _tar_members(path: Path, raw: BinaryIO, file: IO[bytes]) -> Iterator[Part]:
                 yield Part(place=f"{path}!{info.name}", name=name, file=member, at=raw.tell)
 
 
-def _is_tar(file: IO[bytes]) -> bool:
+def _is_tar(file: Bytes) -> bool:
     """Return whether a file is a tar archive; False if its start is broken, which reading reports later."""
     try:
         return file.read(_TAR_AT + len(_TAR))[_TAR_AT:] == _TAR

@@ -20,7 +20,8 @@ from streamlab.workloads.datasets.imports.kind import (
     Lines,
     NamedColumns,
 )
-from streamlab.workloads.datasets.stream_table import numbered_streams, select_rows
+from streamlab.workloads.datasets.sorted_runs import select_rows
+from streamlab.workloads.datasets.stream_table import numbered_streams
 from streamlab.workloads.datasets.text.csv_text import LINE
 from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.model import Block, ColumnType, ListType

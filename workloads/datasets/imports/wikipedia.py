@@ -16,8 +16,8 @@ import numpy.typing as npt
 from streamlab.workloads.datasets.imports.cells import Cells, object_of, text_of
 from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Lines
 from streamlab.workloads.datasets.imports.tweets import import_of_tweets
+from streamlab.workloads.datasets.sorted_runs import RANGE_ROWS
 from streamlab.workloads.datasets.stream_table import (
-    BLOCK_ROWS,
     StreamTable,
     numbered_streams,
     share_rows,
@@ -80,8 +80,8 @@ def _resets(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
 
 def _at(hour_ms: int, edited: npt.NDArray[np.bool_]) -> Iterator[Block]:
     pages = np.flatnonzero(edited)
-    for begin in range(0, len(pages), BLOCK_ROWS):
-        tags = _tags(READ_RESET, pages[begin : begin + BLOCK_ROWS])
+    for begin in range(0, len(pages), RANGE_ROWS):
+        tags = _tags(READ_RESET, pages[begin : begin + RANGE_ROWS])
         yield {"ts": np.full(len(tags), hour_ms, dtype=np.int64), "tag": tags}
 
 

@@ -20,7 +20,8 @@ from streamlab.workloads.datasets.tables.files import (
 )
 from streamlab.workloads.datasets.tables.memory import arrays_source, frame_source, rows_source
 from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, required_columns
-from streamlab.workloads.datasets.tables.table import MADE_COLUMNS, NO_COLUMN, Source, Table
+from streamlab.workloads.datasets.tables.source import Source
+from streamlab.workloads.datasets.tables.table import MADE_COLUMNS, NO_COLUMN, Table
 from streamlab.workloads.datasets.text.csv_text import parse_delimiter
 from streamlab.workloads.datasets.text.line_formats import LOG_TIME
 from streamlab.workloads.model import Program

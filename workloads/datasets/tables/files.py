@@ -19,11 +19,12 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.imports.raw_files import ByteRange, check_readable, is_plain
 from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
-from streamlab.workloads.datasets.imports.raw_files import check_readable
 from streamlab.workloads.datasets.imports.raw_files import parts as raw_parts
 from streamlab.workloads.datasets.manifest import canonical
-from streamlab.workloads.datasets.tables.table import Part
+from streamlab.workloads.datasets.tables.source import FIRST, Head, Part, Split, Start, ignore
+from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.datasets.text.csv_text import CsvText, LineText
 from streamlab.workloads.datasets.text.line_formats import JsonText, LogText
 from streamlab.workloads.datasets.text.records import Chunk
@@ -33,6 +34,12 @@ Text = CsvText | LineText | JsonText | LogText
 
 ROWS = 1 << 16
 """Rows read at a time, unless the file's own blocks are smaller."""
+SPLIT_BYTES = 32 << 20
+"""Size of splits of texts: less than a second's work, so that cores end together."""
+SPLIT_ROWS = 1 << 20
+"""Rows in splits of Parquet files, unless row groups are larger."""
+_LINE_BYTES = 1 << 20
+"""A text is not split where a line is longer."""
 _STREAM_MARK, _FILE_MARK, _PARQUET_MARK = b"\xff\xff\xff\xff", b"ARROW1", b"PAR1"
 CSV, JSONL, ACCESS_LOG = "csv", "jsonl", "access-log"
 _FORMS = {_PARQUET_MARK: "parquet", _FILE_MARK: "arrow", _STREAM_MARK: "arrow"}
@@ -72,13 +79,21 @@ class ColumnFiles(_Files):
         """As `Source.content`."""
         return "arrow" if self.ipc else "parquet"
 
-    def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
+    def splits(self) -> tuple[Split, ...]:
+        """As `Source.splits`: row groups of Parquet files."""
+        if self.ipc:
+            return tuple(Split(path=path) for path in self.files())
+        return tuple(split for path in self.files() for split in _group_splits(path))
+
+    def parts(
+        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+    ) -> Iterator[Part]:
         """As `Source.parts`."""
-        done = 0
-        for path in self.files():
-            yield from (arrow_parts if self.ipc else parquet_parts)(path)
-            done += path.stat().st_size
-            at(done)
+        assert split.path is not None, "files have paths"
+        if self.ipc:
+            yield from arrow_parts(split.path)
+        else:
+            yield from parquet_parts(split.path, split, start.row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,23 +123,52 @@ class TextFiles(_Files):
             return canonical([self.form, members])
         return canonical(["csv", self.delimiter, self.quoted, self.header, members])
 
-    def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
-        """As `Source.parts`."""
-        done = 0
+    def splits(self) -> tuple[Split, ...]:
+        """As `Source.splits`: byte ranges of plain files; archives and compressed files stay whole."""
+        splits: list[Split] = []
         for archive, pattern in map(_archive_of, self.paths):
             for path in _find_files(archive):
-                matched = False
-                for raw in raw_parts(path):
-                    if fnmatchcase(raw.place.removeprefix(f"{path}!"), pattern):
-                        matched = True
-                        yield text_part(raw, self._text(raw), at, done)
-                if not matched:
-                    raise DatasetError(f"{path} has no member {pattern}")
-                done += path.stat().st_size
+                cuts = _cuts(path)
+                splits += (
+                    Split(path=path, members=pattern, begin=begin, end=end)
+                    for begin, end in zip([0, *cuts], [*cuts, None], strict=True)
+                )
+        return tuple(splits)
 
-    def _text(self, raw: RawPart) -> Text:
+    def parts(
+        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+    ) -> Iterator[Part]:
+        """As `Source.parts`."""
+        path = split.path
+        assert path is not None, "files have paths"
+        if split.begin or split.end is not None:
+            size = path.stat().st_size
+            end = size if split.end is None else split.end
+            with path.open("rb") as file:
+                lines = ByteRange(file, start.begin, end)
+                raw = RawPart(
+                    place=str(path),
+                    name=path.name,
+                    file=lines,
+                    at=lines.at,
+                    row=start.row,
+                    line=start.line,
+                    more=lines.more,
+                )
+                part = text_part(raw, self._text(raw, start.head), at, start.head)
+                yield replace(part, end=lambda: lines.end)
+            return
+        matched = False
+        for raw in raw_parts(path):
+            if fnmatchcase(raw.place.removeprefix(f"{path}!"), split.members):
+                matched = True
+                yield text_part(raw, self._text(raw, None), at)
+        if not matched:
+            raise DatasetError(f"{path} has no member {split.members}")
+
+    def _text(self, raw: RawPart, head: Head | None) -> Text:
         if self.form == JSONL:
-            return JsonText(raw)
+            return JsonText(raw, head.types if head else None)
         if self.form == ACCESS_LOG:
             return LogText(raw)
         return CsvText(raw, self.delimiter, quoted=self.quoted, header=self.header)
@@ -169,8 +213,8 @@ def form_of_path(path: str) -> str:
     return form_of(file)
 
 
-def parquet_parts(path: Path) -> Iterator[Part]:
-    """Yield a Parquet file as a part."""
+def parquet_parts(path: Path, split: Split | None = None, row: int = 1) -> Iterator[Part]:
+    """Yield a Parquet file, or some of its row groups whose first row has number `row`, as a part."""
     with _reading(path, "Parquet"), path.open("rb") as raw, pq.ParquetFile(raw) as file:
         names = tuple(file.schema_arrow.names)
 
@@ -178,12 +222,13 @@ def parquet_parts(path: Path) -> Iterator[Part]:
             # Columns that share a name are never chosen; reading one by name would read all of them.
             chosen_names = list(dict.fromkeys(names[index] for index in chosen))
             with _reading(path, "Parquet"):
-                batches = file.iter_batches(batch_size=ROWS, columns=chosen_names)
+                groups = split and range(split.begin, split.end or file.num_row_groups)
+                batches = file.iter_batches(ROWS, groups, columns=chosen_names)
                 # Arrow does not promise the order of columns.
                 ordered = (batch.select([names[index] for index in chosen]) for batch in batches)
-                yield from chunk_batches(ordered, range(len(chosen)))
+                yield from chunk_batches(ordered, range(len(chosen)), row)
 
-        yield Part(place=str(path), file=path.name, names=names, chunks=chunks)
+        yield Part(place=str(path), file=path.name, head=Head(names=names), chunks=chunks)
 
 
 def arrow_parts(path: Path) -> Iterator[Part]:
@@ -204,13 +249,47 @@ def arrow_parts(path: Path) -> Iterator[Part]:
             with _reading(path, "Arrow IPC"):
                 yield from chunk_batches(batches, chosen)
 
-        yield Part(place=str(path), file=path.name, names=tuple(reader.schema.names), chunks=chunks)
+        head = Head(names=tuple(reader.schema.names))
+        yield Part(place=str(path), file=path.name, head=head, chunks=chunks)
 
 
-def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) -> Iterator[Chunk]:
-    """Yield the chosen columns of batches as chunks; rows count from 1."""
+def _group_splits(path: Path) -> Iterator[Split]:
+    """Yield splits of a Parquet file: consecutive row groups."""
+    with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
+        rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+    begin, count = 0, 0
+    for group, more in enumerate(rows):
+        count += more
+        if count >= SPLIT_ROWS and group + 1 < len(rows):
+            yield Split(path=path, begin=begin, end=group + 1)
+            begin, count = group + 1, 0
+    yield Split(path=path, begin=begin)
+
+
+def _cuts(path: Path) -> list[int]:
+    """Return the bytes at which a text is split, each the first of a line; the first split is one block."""
+    size = path.stat().st_size
+    if size <= decoding.BLOCK_BYTES or not is_plain(path):
+        return []
+    cuts: list[int] = []
+    with path.open("rb") as file:
+        if not decoding.may_be_cut(file.read(decoding.BLOCK_BYTES)):
+            return []
+        for at in range(decoding.BLOCK_BYTES, size, SPLIT_BYTES):
+            before = max(0, at - _LINE_BYTES)
+            file.seek(before)
+            line = before + file.read(at - before).rfind(b"\n") + 1
+            if line > max([before, *cuts[-1:]]):
+                cuts.append(line)
+    return cuts
+
+
+def chunk_batches(
+    batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int], row: int = 1
+) -> Iterator[Chunk]:
+    """Yield the chosen columns of batches as chunks; rows count from `row`."""
     names = [str(number) for number in range(len(chosen))]
-    done = 0
+    done = row - 1
     for large_batch in batches:
         for begin in range(0, large_batch.num_rows, ROWS):
             batch = large_batch.slice(begin, ROWS)
@@ -222,16 +301,20 @@ def chunk_batches(batches: "Iterator[pa.RecordBatch]", chosen: Sequence[int]) ->
         done += large_batch.num_rows
 
 
-def text_part(raw: RawPart, text: Text, at: Callable[[int], None], done: int = 0) -> Part:
-    """Return a text as a part; `at` gets the bytes read, after `done` before, after each of its chunks."""
-    names = text.names()
+def text_part(
+    raw: RawPart, text: Text, at: Callable[[int], None], head: Head | None = None
+) -> Part:
+    """Return a text as a part; `at` gets the bytes read after each of its chunks. Without `head`, it begins with it."""
+    if head is None:
+        names = text.names()
+        head = Head(names=names, types=text.types if isinstance(text, JsonText) else {})
 
     def chunks(chosen: Sequence[int]) -> Iterator[Chunk]:
-        for chunk in text.rows(names, chosen):
+        for chunk in text.rows(head.names, chosen):
             yield chunk
-            at(done + raw.at())
+            at(raw.at())
 
-    return Part(place=raw.place, file=raw.name, names=names, chunks=chunks)
+    return Part(place=raw.place, file=raw.name, head=head, chunks=chunks)
 
 
 @contextmanager

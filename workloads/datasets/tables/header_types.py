@@ -10,6 +10,7 @@ from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.cells import is_text, plain, with_point
+from streamlab.workloads.datasets.tables.source import first_part
 from streamlab.workloads.datasets.tables.table import Table
 
 TEXT = None
@@ -60,7 +61,7 @@ def read_header(table: Table, columns: Sequence[str] | None = None) -> Header:
     Raises:
         DatasetError: the table cannot be read, has no column of a name, or a column has no such type.
     """
-    part = next(table.source.parts(lambda done: None), None)
+    part = first_part(table.source)
     if part is None:
         raise DatasetError(f"table {table.label} has no columns; give a table with a header")
     chosen = list(part.names if columns is None else dict.fromkeys(columns))

@@ -24,6 +24,7 @@ class Lateness:
         bound: the largest lateness that is not late, in units of event time; None: no row is late.
         keeps: whether late rows stay in the dataset.
         latest: the latest time so far.
+        earliest: the earliest time so far.
         largest: the largest lateness so far, also of late rows.
         rows: number of late rows.
         further_lines: number of their lines after the first.
@@ -33,6 +34,7 @@ class Lateness:
     bound: int | None
     keeps: bool = False
     latest: int | None = None
+    earliest: int | None = None
     largest: int = 0
     rows: int = 0
     further_lines: int = 0
@@ -45,7 +47,8 @@ class Lateness:
         latest = int(ts[0]) if self.latest is None else self.latest
         before = np.maximum.accumulate(np.concatenate(([latest], ts)))
         behind: npt.NDArray[np.int64] = np.maximum(before[:-1] - ts, 0)
-        self.latest = int(before[-1])
+        self.latest, first = int(before[-1]), int(ts.min())
+        self.earliest = first if self.earliest is None else min(first, self.earliest)
         self.largest = max(self.largest, int(behind.max()))
         return behind
 
@@ -55,6 +58,18 @@ class Lateness:
         self.further_lines += further
         if len(self.named) < MOST_NAMED:
             self.named.append(words)
+
+    def merge(self, other: "Lateness") -> None:
+        """Add the lateness of the next rows, which were measured without those before or with them."""
+        if other.earliest is not None and other.latest is not None:
+            before = other.earliest if self.latest is None else self.latest
+            self.largest = max(self.largest, other.largest, before - other.earliest)
+            self.latest = max(before, other.latest)
+            earliest = other.earliest if self.earliest is None else self.earliest
+            self.earliest = min(earliest, other.earliest)
+        self.rows += other.rows
+        self.further_lines += other.further_lines
+        self.named = [*self.named, *other.named][:MOST_NAMED]
 
     def facts(self, bound: str | None) -> dict[str, Any]:
         """Return the record for the dataset; `bound` as declared."""

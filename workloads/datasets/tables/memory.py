@@ -13,7 +13,7 @@ from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.files import ROWS, chunk_batches
-from streamlab.workloads.datasets.tables.table import Part
+from streamlab.workloads.datasets.tables.source import FIRST, Head, Part, Split, Start, ignore
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.model import ListColumn
 
@@ -50,7 +50,13 @@ class InMemory:
         """As `Source.relative_to`: has no paths, so returns itself."""
         return self
 
-    def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
+    def splits(self) -> tuple[Split, ...]:
+        """As `Source.splits`: one."""
+        return (Split(),)
+
+    def parts(
+        self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
+    ) -> Iterator[Part]:
         """As `Source.parts`: yields one part."""
         batches = self._read()
         first = next(batches, None)
@@ -61,7 +67,10 @@ class InMemory:
             return chunk_batches(chain([first], batches), chosen)
 
         yield Part(
-            place=self.label, file=self.label, names=tuple(first.schema.names), chunks=chunks
+            place=self.label,
+            file=self.label,
+            head=Head(names=tuple(first.schema.names)),
+            chunks=chunks,
         )
 
     def _read(self) -> "Iterator[pa.RecordBatch]":

@@ -8,6 +8,7 @@ import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.cells import exact_value
+from streamlab.workloads.datasets.tables.source import first_part
 from streamlab.workloads.datasets.tables.table import (
     FILE,
     MADE_COLUMNS,
@@ -146,7 +147,7 @@ def tables_of_kinds(
 
 def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
     """Return the fields for which a table has a column, or that it declares."""
-    part = next(table.source.parts(lambda done: None), None)
+    part = first_part(table.source)
     columns = (*(part.names if part else ()), *MADE_COLUMNS, NO_COLUMN)
     names = {
         name

@@ -1,16 +1,16 @@
 """Declares a table: where rows come from, and what their columns mean. Declaring reads nothing."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, KEEP
-from streamlab.workloads.datasets.text.records import Chunk
+from streamlab.workloads.datasets.tables.source import Source
 from streamlab.workloads.datasets.times import check_form
 from streamlab.workloads.datasets.times.duration import parse_duration
 from streamlab.workloads.datasets.times.recognition import NAMES
@@ -39,47 +39,6 @@ MADE_COLUMNS = (FILE, ROW, START, LATE)
 
 _MISSING = "_missing"
 _FACTORS = [10**digits for digits in range(1, 19)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """Rows with the same columns: a file, a member of an archive, or all rows in memory.
-
-    Attributes:
-        place: its name in messages.
-        file: name of its file, without folders.
-        names: of its columns, in order.
-        chunks: yields the rows, given the indices of the requested columns.
-    """
-
-    place: str
-    file: str
-    names: tuple[str, ...]
-    chunks: Callable[[Sequence[int]], Iterator[Chunk]]
-
-
-class Source(Protocol):
-    """A source of rows. May be read several times, and yields the same rows each time."""
-
-    @property
-    def label(self) -> str:
-        """Return a short name for people."""
-
-    def files(self) -> tuple[Path, ...]:
-        """Return its files, in reading order; empty for a source in memory.
-
-        Raises:
-            DatasetError: no file found, or one cannot be read.
-        """
-
-    def content(self) -> str:
-        """Return, as part of the key, how files are read, or the SHA-256 of rows that are not in files."""
-
-    def relative_to(self, folder: Path) -> "Source":
-        """Return the source with relative paths resolved against a folder."""
-
-    def parts(self, at: Callable[[int], None]) -> Iterator[Part]:
-        """Yield its parts; call `at` with the number of bytes read of all files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

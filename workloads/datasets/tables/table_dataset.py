@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,16 +20,25 @@ from streamlab.workloads.datasets.executor import AUTO, executor
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress, watch
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.datasets.sorted_runs import SortedRuns
 from streamlab.workloads.datasets.split import Share, shares
-from streamlab.workloads.datasets.stream_table import Rows, StreamTable, select_rows, write_table
+from streamlab.workloads.datasets.stream_file import (
+    ROWS_PER_FILE,
+    FilePart,
+    file_parts,
+    join_parts,
+    write_file,
+    write_once,
+)
 from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     check_meaning,
     required_columns,
     tables_of_kinds,
 )
+from streamlab.workloads.datasets.tables.split_reader import KEYS, TableRows, read
 from streamlab.workloads.datasets.tables.table import FILE, START, Table, TableSet
-from streamlab.workloads.datasets.tables.table_reader import KEYS, Reading, read
+from streamlab.workloads.datasets.tables.table_reader import Reading
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
 _SPARSEST = 4
@@ -37,7 +46,7 @@ _FEW = 1024
 """Numbers stay unchanged if all are below this, or below four times the number of distinct keys."""
 
 
-VERSION = 3
+VERSION = 4
 """Increased when the same table becomes a different dataset."""
 
 
@@ -172,50 +181,49 @@ def dataset_of(
             facts = {**facts, "files": named, "table": table.label}
             return catalog.restate(stored, source, licence, facts)
     size = sum(path.stat().st_size for path in files)
-
-    def at(done: int) -> None:
-        if progress is not None:
-            progress("reading table (bytes)", min(done, size), size)
-
     with (
-        catalog.staging() as staging,
+        catalog.staging(recipe) as staging,
         executor(f"importing {table.label}", way, master=master) as on,
     ):
         folder = staging / "dataset"
-        folder.mkdir()
-        numberings: dict[str, Numbering] | None = {} if len(parts) > 1 else None
-        readings: list[Reading] = []
-        rows_of_kind: dict[int, tuple[Reading, Rows]] = {}
+        folder.mkdir(exist_ok=True)
+        read_rows: list[TableRows] = []
         done = 0
-        for number, (kinds, each) in enumerate(parts.items()):
-            reading, rows = read(
-                each, required, staging / f"rows-{number}", partial(_shifted, at, done), numberings
-            )
+        for number, each in enumerate(parts.values()):
+            place = staging / f"rows-{number}"
+            with watch(progress, "reading table (bytes)", place, size, done):
+                read_rows.append(read(each, required, place, on))
             done += sum(path.stat().st_size for path in each.files())
-            readings.append(reading)
-            rows_of_kind |= dict.fromkeys(kinds, (reading, rows))
-            if reading.descents:
-                on.order(rows.times, rows.order)
         if [_state(path) for path in files] != before:
             raise DatasetError(f"{table.label} changed while it was read; import it again")
+        readings = [rows.reading for rows in read_rows]
         if not any(reading.rows for reading in readings):
             skipped = {name: n for reading in readings for name, n in reading.skipped.items()}
             words = "".join(f" ({n:,} without {name})" for name, n in skipped.items())
             raise DatasetError(f"{table.label} has no rows{words}; there is nothing to import")
-        _set_starts(list(parts.values()), [rows_of_kind[kinds[0]][1] for kinds in parts])
-        keys = keys_of(readings[0].numberings, len(required.kinds), table.label)
+        numberings: dict[str, Numbering] = {}
+        for rows in read_rows:
+            rows.number(numberings)
+        keys = keys_of(numberings, len(required.kinds), table.label)
+        start = _start(read_rows) if any(START in rows.table.times for rows in read_rows) else None
+        rows_of_kind: dict[int, tuple[Reading, SortedRuns]] = {}
+        for kinds, rows in zip(parts, read_rows, strict=True):
+            ts = start if START in rows.table.times else None
+            rows_of_kind |= {kind: (rows.reading, rows.of_kind(kind, ts)) for kind in kinds}
         stream_tables = tuple(
-            _stream(share, required, rows_of_kind[share.kind][0], keys) for share in streams
+            _stream(share, required, *rows_of_kind[share.kind], keys) for share in streams
         )
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
-        rows_of_stream = tuple(rows_of_kind[share.kind][1] for share in streams)
+        files_of_streams = file_parts(
+            (each.share.rows(each.rows.count) for each in stream_tables), ROWS_PER_FILE
+        )
         with watch(progress, "writing streams", folder, 0):
-            task = partial(write_table, stream_tables, rows_of_stream, folder, alphabet)
-            written = on.run(task, len(streams))
+            task = partial(_write, stream_tables, keys.values, files_of_streams, folder, alphabet)
+            written = msgspec.convert(on.run(task, len(files_of_streams)), list[WrittenStream])
         content = Content(
             workload=name,
             alphabet=alphabet,
-            streams=msgspec.convert(written, tuple[WrittenStream, ...]),
+            streams=join_parts(files_of_streams, written),
             origin={
                 "import": "table",
                 "files": named,
@@ -236,25 +244,15 @@ def dataset_of(
     return published if made else catalog.restate(published, source, licence, content.origin)
 
 
-def _set_starts(tables: Sequence[Table], rows: Sequence[Rows]) -> None:
-    """Set the times of tables without times to the first time of the others."""
-    if all(START not in table.times for table in tables):
-        return
-    timed = [each for table, each in zip(tables, rows, strict=True) if START not in table.times]
+def _start(tables: Sequence[TableRows]) -> int:
+    """Return the time of tables without times: the first time of the others."""
+    timed = [rows.earliest() for rows in tables if START not in rows.table.times]
     if not timed:
         raise DatasetError(
-            f"table {tables[0].label}: ts is {START}, the first time of other tables, and there is "
+            f"table {tables[0].table.label}: ts is {START}, the first time of other tables, and there is "
             "none with times; name a column of times (ts=...)"
         )
-    firsts = [np.memmap(each.times, np.int64, "r").min() for each in timed if each.count]
-    start = int(min(firsts, default=0))
-    for table, each in zip(tables, rows, strict=True):
-        if START in table.times and each.count:
-            np.full(each.count, start, np.int64).tofile(each.times)
-
-
-def _shifted(at: Callable[[int], None], before: int, done: int) -> None:
-    at(before + done)
+    return min((ts for ts in timed if ts is not None), default=0)
 
 
 def _origin(
@@ -309,30 +307,61 @@ def _state(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _stream(share: Share, required: RequiredColumns, reading: Reading, keys: Keys) -> StreamTable:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stream:
+    """A stream to write: its share of the rows of its kind, and its columns."""
+
+    share: Share
+    rows: SortedRuns
+    kinds: int
+    dtypes: Mapping[str, ColumnType]
+
+
+def _stream(
+    share: Share, required: RequiredColumns, reading: Reading, rows: SortedRuns, keys: Keys
+) -> _Stream:
     dtypes: dict[str, ColumnType] = {"ts": np.dtype(np.int64)}
     if keys.count > 1:
         dtypes["tag"] = np.dtype(np.int32)
     for name in reading.present_fields(share.kind, required):
         element = required.lists.get(name)
         dtypes[name] = required.fields[name] if element is None else ListType(element)
-    return StreamTable(
-        name=share.name,
-        kinds=(share.kind,),
-        dtypes=dtypes,
-        blocks=partial(_blocks, share, tuple(dtypes), len(required.kinds), keys),
-    )
+    return _Stream(share=share, rows=rows, kinds=len(required.kinds), dtypes=dtypes)
 
 
-def _blocks(
-    share: Share, names: tuple[str, ...], kinds: int, keys: Keys, blocks: Iterator[Block]
-) -> Iterator[Block]:
-    mask = share.row_filter()
-    for block in blocks:
-        rows = select_rows(block, mask(np.asarray(block["kind"])))
+def _write(
+    streams: tuple[_Stream, ...],
+    keys: npt.NDArray[np.int32] | None,
+    parts: tuple[FilePart, ...],
+    folder: Path,
+    alphabet: Alphabet,
+    index: int,
+) -> dict[str, Any]:
+    """Write one file of a stream, unless a killed import did, and return the fields of its `WrittenStream`."""
+    part = parts[index]
+    stream = streams[part.stream]
+
+    def write() -> WrittenStream:
+        return write_file(
+            folder,
+            stream.share.name,
+            (stream.share.kind,),
+            stream.dtypes,
+            _blocks(stream, keys, part),
+            alphabet,
+            number=part.number,
+            first_row=part.begin,
+        )
+
+    return write_once(folder / f"{index}.written", write)
+
+
+def _blocks(stream: _Stream, keys: npt.NDArray[np.int32] | None, part: FilePart) -> Iterator[Block]:
+    for rows in stream.share.blocks(stream.rows, part.begin, part.end):
         columns: dict[str, Any] = {"ts": rows["ts"]}
-        if "tag" in names:
+        if "tag" in stream.dtypes:
             number = np.asarray(rows["key"])
-            key = (number if keys.values is None else keys.values[number]).astype(np.int64)
-            columns["tag"] = (share.kind + kinds * key).astype(np.int32)
-        yield {**columns, **{name: rows[f".{name}"] for name in names if name not in columns}}
+            key = (number if keys is None else keys[number]).astype(np.int64)
+            columns["tag"] = (stream.share.kind + stream.kinds * key).astype(np.int32)
+        others = {name: rows[f".{name}"] for name in stream.dtypes if name not in columns}
+        yield {**columns, **others}

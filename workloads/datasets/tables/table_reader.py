@@ -1,9 +1,8 @@
 """Converts the rows of a table to columns of numbers on disk, in reading order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,8 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import Column
-from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.stream_table import Rows, RowsWriter, take_rows
+from streamlab.workloads.datasets.sorted_runs import take_rows
 from streamlab.workloads.datasets.tables.cells import (
     is_text,
     mask_of,
@@ -24,21 +22,20 @@ from streamlab.workloads.datasets.tables.cells import (
     with_point,
 )
 from streamlab.workloads.datasets.tables.derived_texts import DerivedTexts
-from streamlab.workloads.datasets.tables.lateness import ERROR, KEEP, Lateness
+from streamlab.workloads.datasets.tables.lateness import Lateness
 from streamlab.workloads.datasets.tables.required_columns import (
     KEY,
     KIND,
     TS,
     ChosenColumns,
     RequiredColumns,
-    choose,
 )
+from streamlab.workloads.datasets.tables.source import Part
 from streamlab.workloads.datasets.tables.table import (
     FILE,
     LATE,
     NO_COLUMN,
     START,
-    Part,
     Table,
     flagged_field,
 )
@@ -46,8 +43,7 @@ from streamlab.workloads.datasets.text.csv_text import row_words
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.text.words import tokens
-from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
-from streamlab.workloads.datasets.times.reader import time_format_remedy
+from streamlab.workloads.datasets.times import ColumnTimes
 from streamlab.workloads.model import ListColumn
 
 KEYS = "keys"
@@ -62,31 +58,52 @@ class Reading(RowReport):
         of_kind: number of good rows of each kind.
         empty: number of rows in which a field is empty, by kind and field.
         first_empty: the first of these rows, in words, by kind and field.
-        numberings: dictionaries, by name.
         no_numbers: fields of whole numbers with a value that is not one.
         lateness: how late rows are; rows left out as late and their lines are counted here only.
         skipped: number of rows that `skip_missing` leaves out, by the first field without a value.
         lines_in_skipped: number of lines of these rows after their first.
         filled: number of values from `fill`, by field.
-        derived: results of functions, by field.
     """
 
     of_kind: list[int] = field(default_factory=list)
     empty: dict[tuple[int, str], int] = field(default_factory=dict)
     first_empty: dict[tuple[int, str], str] = field(default_factory=dict)
-    numberings: dict[str, Numbering] = field(default_factory=dict)
     no_numbers: list[str] = field(default_factory=list)
     lateness: Lateness
     skipped: dict[str, int] = field(default_factory=dict)
     lines_in_skipped: int = 0
     filled: dict[str, int] = field(default_factory=dict)
-    derived: dict[str, DerivedTexts] = field(default_factory=dict)
 
     @property
     def rows_read(self) -> int:
         """The number of all rows so far."""
         late = 0 if self.lateness.keeps else self.lateness.rows
         return self.rows + self.bad + late + sum(self.skipped.values())
+
+    def merge(self, other: RowReport) -> None:
+        """As `RowReport.merge`."""
+        assert isinstance(other, Reading), "both are of one table"
+        RowReport.merge(self, other)
+        self.of_kind = [a + b for a, b in zip(self.of_kind, other.of_kind, strict=True)]
+        for mine, others in (
+            (self.empty, other.empty),
+            (self.skipped, other.skipped),
+            (self.filled, other.filled),
+        ):
+            _add_counts(mine, others)
+        self.first_empty = other.first_empty | self.first_empty
+        self.no_numbers = list(dict.fromkeys([*self.no_numbers, *other.no_numbers]))
+        self.lateness.merge(other.lateness)
+        self.lines_in_skipped += other.lines_in_skipped
+
+    def all_bad(self) -> str:
+        """Return the error for a table whose first rows are all bad."""
+        texts = self.no_numbers
+        ids = f"; a field of texts is numbered by --ids {texts[0]} (ids=...)" if texts else ""
+        return (
+            f"{self.bad_lines[0]}; none of the first {self.bad:,} rows can be read, so the columns "
+            f"are not as declared{ids}"
+        )
 
     def origin(self) -> dict[str, object]:
         """Return the counts for the record of a dataset."""
@@ -116,103 +133,8 @@ class Reading(RowReport):
         }
 
 
-def read(
-    table: Table,
-    required: RequiredColumns,
-    folder: Path,
-    at: Callable[[int], None],
-    numberings: dict[str, Numbering] | None = None,
-) -> tuple[Reading, Rows]:
-    """Write all good rows to a folder: `ts`, `kind`, `key`, and the fields.
-
-    `numberings` are dictionaries that other tables share; None: the table has its own. If the program
-    does not declare the fields of a kind, and only some of its rows lack one, the table is
-    read again, with these rows as bad ones.
-
-    Raises:
-        DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are. No
-            rows are no error.
-    """
-    reading, rows = _read(table, required, folder, at, {} if numberings is None else numberings)
-    partial = reading.partial_fields(required)
-    if not partial:
-        return reading, rows
-    refused = {at: n for at, n in partial.items() if at[1] not in table.skip_missing}
-    # A row may lack several fields: this counts it several times, the second reading does not.
-    if reading.bad + max(refused.values(), default=0) > table.max_bad:
-        first = next(iter(refused or partial))
-        raise DatasetError(
-            f"{reading.first_empty[first]} is empty, as in {partial[first]:,} of "
-            f"{reading.of_kind[first[0]]:,} rows of kind {required.kinds[first[0]]}; all rows of a "
-            "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
-            f"{reading.bad + sum(refused.values())} or --skip-missing {first[1]}, or fill them with "
-            f"--fill {first[1]}=..."
-        )
-    of_kind = tuple(
-        frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
-    )
-    return _read(table, replace(required, of_kind=of_kind, certain=True), folder, at, {})
-
-
-def _read(
-    table: Table,
-    required: RequiredColumns,
-    folder: Path,
-    at: Callable[[int], None],
-    numberings: dict[str, Numbering],
-) -> tuple[Reading, Rows]:
-    reading = Reading(
-        of_kind=[0] * len(required.kinds),
-        numberings=numberings,
-        lateness=Lateness(bound=table.bound(), keeps=table.late == KEEP),
-    )
-    reader = TimeReader(
-        table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
-    )
-    times = ColumnTimes(reader)
-    with RowsWriter(folder) as writer:
-        for part in table.source.parts(at):
-            chosen = choose(table, required, part.names, part.place)
-            for chunk in part.chunks(list(chosen.index.values()) or [0]):
-                block = _Block(table, required, chosen, chunk, part, reading, times).columns()
-                if len(block["ts"]):
-                    writer.append(block)
-                reading.empty_lines += chunk.empty_lines
-                reading.passed_over += chunk.header_lines
-                if not reading.rows and reading.bad > table.max_bad:
-                    raise DatasetError(_all_bad(reading))
-        rows = writer.rows()
-    lateness = reading.lateness
-    reading.times = {**reader.report(), **lateness.facts(table.out_of_order)}
-    if lateness.rows and table.late == ERROR:
-        raise DatasetError(
-            f"{lateness.named[0]}; {lateness.rows:,} of {lateness.rows + reading.rows:,} rows are later than "
-            f"out_of_order={table.out_of_order!r}, at most by {lateness.largest:,} {table.unit}; give a longer "
-            'out_of_order, or leave late rows out with late="drop" (--late drop)'
-        )
-    if reading.bad > table.max_bad:
-        more = f"; {reading.bad:,} of {reading.bad + reading.rows:,} rows are bad" * (
-            reading.bad > 1
-        )
-        raise DatasetError(
-            f"{reading.bad_lines[0]}{more}; {reading.excess()} (max_bad={reading.bad})"
-        )
-    if not reading.rows and reading.bad:
-        raise DatasetError(_all_bad(reading))
-    return reading, rows
-
-
-def _all_bad(reading: Reading) -> str:
-    texts = reading.no_numbers
-    ids = f"; a field of texts is numbered by --ids {texts[0]} (ids=...)" if texts else ""
-    return (
-        f"{reading.bad_lines[0]}; none of the first {reading.bad:,} rows can be read, so the columns "
-        f"are not as declared{ids}"
-    )
-
-
-class _Block:
-    """Turns a chunk into columns of numbers."""
+class BlockReader:
+    """Turns a chunk into columns of numbers, and of texts that are numbered later."""
 
     def __init__(
         self,
@@ -223,9 +145,12 @@ class _Block:
         part: Part,
         reading: Reading,
         times: ColumnTimes,
+        derived: dict[str, DerivedTexts],
+        rows_before: int,
     ) -> None:
         self._table, self._required, self._chosen, self._chunk = table, required, chosen, chunk
         self._place, self._file, self._reading, self._times = part.place, part.file, reading, times
+        self._derived_texts, self._rows_before = derived, rows_before
         self._bad: dict[int, str] = {}
         self._skipped: dict[int, str] = {}
         self._empty: dict[
@@ -238,7 +163,7 @@ class _Block:
             for role, name in chosen.names.items()
         }
 
-    def columns(self) -> Mapping[str, Column]:
+    def columns(self) -> "dict[str, Column | pa.Array]":
         """Return the good rows; record the bad ones in the reading."""
         rows = self._chunk.batch.num_rows
         ts = np.zeros(rows, np.int64)
@@ -288,7 +213,13 @@ class _Block:
         good = self._timely(good, ts, behind)
         self._reading.add_rows(good, ts[good], further, self._row)
         self._count(kind, good)
-        return {name: self._good(name, column, good) for name, column in read.items()}
+        rows_good = pa.array(good)
+        return {
+            name: column.take(rows_good)
+            if isinstance(column, pa.Array)
+            else take_rows(column, good)
+            for name, column in read.items()
+        }
 
     def _timely(
         self,
@@ -325,7 +256,7 @@ class _Block:
             return pa.array(np.zeros(rows, np.int64))
         if name == FILE:
             return pa.repeat(part.file, rows)
-        first = self._reading.rows_read + 1
+        first = self._rows_before + self._reading.rows_read + 1
         return pa.array(np.arange(first, first + rows))
 
     def _row(self, row: int) -> str:
@@ -421,7 +352,7 @@ class _Block:
         role, (_, function) = f".{name}", self._table.derive[name]
         texts = self._texts(role)
         coded = texts.dictionary_encode()
-        results = self._reading.derived.setdefault(
+        results = self._derived_texts.setdefault(
             name, DerivedTexts(function, dtype, name in self._table.ids)
         )
         values, wrong = results.of(coded.dictionary.to_pylist())
@@ -508,31 +439,10 @@ class _Block:
                 words = f"{self._row(int(without[0]))}, column {column}"
                 reading.first_empty.setdefault((index, name), words)
 
-    def _good(
-        self, name: str, column: "npt.NDArray[Any] | ListColumn | pa.Array", good: Any
-    ) -> Column:
-        """Return the good rows of a column, with texts as numbers."""
-        if not isinstance(column, pa.Array):
-            return take_rows(column, good)
-        field_name = name.removeprefix(".")
-        dictionary = KEYS if name == "key" else field_name
-        numberings = self._reading.numberings
-        group = next((each for each in self._table.shared if dictionary in each), (dictionary,))
-        known = [numberings[each] for each in group if each in numberings]
-        first = Numbering(() if name == "key" else self._table.first_texts.get(field_name, ()))
-        numbering = numberings.setdefault(dictionary, known[0] if known else first)
-        ids = numbering.ids(column.take(pa.array(good)))
-        if name == "key":
-            return ids
-        dtype = {**self._required.fields, **self._required.lists}[field_name]
-        if len(numbering) - 1 > np.iinfo(dtype).max:
-            raise DatasetError(
-                f"{self._where(name)}: {len(numbering):,} different texts are more than field "
-                f"{field_name} of type {dtype} can number"
-            )
-        if isinstance(ids, ListColumn):
-            return ListColumn(ids.offsets, ids.values.astype(dtype))
-        return ids.astype(dtype)
+
+def _add_counts(counts: dict[Any, int], more: Mapping[Any, int]) -> None:
+    for name, count in more.items():
+        counts[name] = counts.get(name, 0) + count
 
 
 def _joined(columns: "Sequence[npt.NDArray[Any] | ListColumn | pa.Array]") -> "pa.Array":

@@ -75,9 +75,9 @@ class CsvText:
         self._part, self._delimiter = part, delimiter
         self._quoted, self._header, self._layout = quoted, header, layout
         self._scanner = RecordScanner(part.place, delimiter, quoted=quoted)
-        self._records = self._scanner.records(self._blocks())
+        self._records = self._scanner.records(self._blocks(), part.row, part.line, part.more)
         self._first: list[Records] = []
-        self._header_lines = self._line = 0
+        self._header_lines, self._line = 0, part.line - 1
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the columns; call it once, before `rows`.
@@ -104,8 +104,9 @@ class CsvText:
     def _blocks(self) -> Iterator[bytes]:
         """Yield the lines, after checking that the first block is neither JSON nor UTF-16."""
         place = self._part.place
-        for number, block in enumerate(text_blocks(self._part.file, place)):
-            if number == 0:
+        continues = self._part.line > 1  # a split after the first
+        for number, block in enumerate(text_blocks(self._part.file, place, continues=continues)):
+            if number == 0 and not continues:
                 head = block[:_HEAD_BYTES]
                 if b"\0" in head:
                     line = head[: head.index(b"\0")].count(b"\n") + 1

@@ -3,7 +3,7 @@
 import codecs
 from collections.abc import Iterator
 from itertools import chain
-from typing import IO
+from typing import Protocol
 
 from streamlab.workloads.datasets.errors import DatasetError
 
@@ -27,18 +27,27 @@ _OTHER_MARKS = (
 )
 
 
-def text_blocks(file: IO[bytes], place: str) -> Iterator[bytes]:
+class Bytes(Protocol):
+    """Bytes to read."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most `size`; empty at the end."""
+
+
+def text_blocks(file: Bytes, place: str, *, continues: bool = False) -> Iterator[bytes]:
     r"""Yield a text as UTF-8 in blocks of whole lines, each line terminated by `\n`.
 
     A byte-order mark is removed, and determines the encoding. If most line ends of the first block
     are single carriage returns, these and `\r\n` become `\n`; else carriage returns stay. A line
-    longer than `LONGEST_LINE_BYTES` may be truncated to this length.
+    longer than `LONGEST_LINE_BYTES` may be truncated to this length. A text that `continues` another one is
+    UTF-8 with line feeds.
 
     Raises:
         DatasetError: the file is UTF-16 without a mark, or ends within a character.
     """
-    pending, skipping, unify, held = b"", False, None, b""
-    for text in _decoded(file, place):
+    pending, skipping, held = b"", False, b""
+    unify = False if continues else None
+    for text in _raw_blocks(file) if continues else _decoded(file, place):
         if unify is None:
             unify = _ends_with_returns(text)
         if unify:
@@ -57,7 +66,7 @@ def text_blocks(file: IO[bytes], place: str) -> Iterator[bytes]:
         yield pending + b"\n"
 
 
-def _decoded(file: IO[bytes], place: str) -> Iterator[bytes]:
+def _decoded(file: Bytes, place: str) -> Iterator[bytes]:
     """Yield the content of a file as UTF-8, without its mark."""
     blocks = _raw_blocks(file)
     head = next(blocks, b"")
@@ -79,7 +88,7 @@ def _decoded(file: IO[bytes], place: str) -> Iterator[bytes]:
         ) from error
 
 
-def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
+def _raw_blocks(file: Bytes) -> Iterator[bytes]:
     """Yield the bytes of a file; if it is damaged, yield the bytes before the damage and then raise."""
     longest_mark = max(len(mark) for mark, _ in _OTHER_MARKS)
     pieces: list[bytes] = []
@@ -96,6 +105,13 @@ def _raw_blocks(file: IO[bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
     if broken is not None:
         raise broken
+
+
+def may_be_cut(head: bytes) -> bool:
+    """Return whether a text with this first block is UTF-8 and has line feeds, so that its lines can be found."""
+    return not head.startswith(tuple(mark for mark, _ in _OTHER_MARKS)) and not _ends_with_returns(
+        head
+    )
 
 
 def _ends_with_returns(text: bytes) -> bool:

@@ -40,14 +40,20 @@ class JsonText:
     """JSON lines, read once: each line is an object. Keys of objects within become columns such as `user.name`.
 
     The first block determines names and types; a line of another type is read as texts.
+
+    Args:
+        part: the text.
+        types: of the keys, if the text continues another one.
+
+    Attributes:
+        types: of the keys; empty: not known.
     """
 
-    def __init__(self, part: Part) -> None:
-        self._part, self._line = part, 0
-        scanner = RecordScanner(part.place, ",", quoted=False)
-        self._records = scanner.records(text_blocks(part.file, part.place))
+    def __init__(self, part: Part, types: "Mapping[str, pa.DataType] | None" = None) -> None:
+        self._part, self._line = part, part.line - 1
+        self._records = _records(part)
         self._first: list[Records] = []
-        self._schema: Mapping[str, pa.DataType] = {}
+        self.types = types or {}
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the columns; call it once, before `rows`.
@@ -61,9 +67,7 @@ class JsonText:
                 self._first.append(records)
                 table = _parse_quickly(records, None)
                 if table is not None and table.num_columns:
-                    self._schema = {
-                        field.name: _without_stamps(field.type) for field in table.schema
-                    }
+                    self.types = {field.name: _without_stamps(field.type) for field in table.schema}
                     return tuple(_flat(table).column_names)
                 columns, bad = _parse_lines(records)
                 if columns:
@@ -75,8 +79,8 @@ class JsonText:
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield the chosen of the named columns of all lines; a line that is no object is bad."""
         names = [columns[index] for index in chosen]
-        tops = {name if name in self._schema else name.partition(".")[0] for name in names}
-        schema = {name: kind for name, kind in self._schema.items() if name in tops}
+        tops = {name if name in self.types else name.partition(".")[0] for name in names}
+        schema = {name: kind for name, kind in self.types.items() if name in tops}
         with readable(self._part.place, lambda: f"line {self._line}"):
             for records in chain(self._first, self._records):
                 self._line += records.lines
@@ -96,7 +100,7 @@ class LogText:
     """An access log in the common or combined format, read once; `-` is an empty cell."""
 
     def __init__(self, part: Part) -> None:
-        self._part, self._line = part, 0
+        self._part, self._line = part, part.line - 1
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the columns."""
@@ -104,14 +108,18 @@ class LogText:
 
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield the chosen columns of all lines; a line of another format is bad."""
-        place = self._part.place
-        scanner = RecordScanner(place, ",", quoted=False)
-        with readable(place, lambda: f"line {self._line}"):
-            for records in scanner.records(text_blocks(self._part.file, place)):
+        with readable(self._part.place, lambda: f"line {self._line}"):
+            for records in _records(self._part):
                 self._line += records.lines
                 cells, bad = _parse_log(records)
                 good = records.without(bad)
                 yield chunk_of([cells[columns[index]] for index in chosen], good)
+
+
+def _records(part: Part) -> Iterator[Records]:
+    """Yield the lines of a text as records."""
+    blocks = text_blocks(part.file, part.place, continues=part.line > 1)
+    return RecordScanner(part.place, ",", quoted=False).records(blocks, part.row, part.line)
 
 
 def _parse_log(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:

@@ -9,6 +9,7 @@ lines is read as a record.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -159,14 +160,28 @@ class RecordScanner:
             if at > len(record):
                 return cells
 
-    def records(self, blocks: Iterable[bytes]) -> Iterator[Records]:
+    def records(
+        self,
+        blocks: Iterable[bytes],
+        row: int = 1,
+        line: int = 1,
+        more: Callable[[], bytes] = bytes,
+    ) -> Iterator[Records]:
         """Yield the records of blocks of whole lines; each line belongs to exactly one of the results.
+
+        Rows and lines count from `row` and `line`. A last record that the blocks do not complete continues in the
+        lines that `more` returns, until these end with a record, or there are none.
 
         Raises:
             DatasetError: a quote is never closed, or not within `LONGEST_LINE_BYTES`.
         """
-        row, line, rest = 1, 1, b""
-        for block in blocks:
+        rest = b""
+
+        def further() -> Iterator[bytes]:
+            while rest and (block := more()):
+                yield block
+
+        for block in chain(blocks, further()):
             data = rest + block
             if self._delimiter == BLANKS:
                 data = self._joined_blanks(data)

@@ -9,7 +9,11 @@ import numpy.typing as npt
 
 from streamlab.workloads.datasets.text.records import NO_QUOTES
 
-_MOST_NAMED = 10
+MOST_NAMED = 10
+_SUMS = (
+    *("rows", "bad", "lines_in_bad", "of_lines", "lines_in_rows", "empty_lines"),
+    *("passed_over", "descents"),
+)
 
 Ints = npt.NDArray[np.int64]
 
@@ -31,6 +35,8 @@ class RowReport:
         several: the first ten rows of several lines, in words.
         empty_lines: number of empty lines outside rows.
         passed_over: number of lines of headers, and of lines that the import does not need.
+        first_ts: time of the first row.
+        first_place: the first row, in words.
         descents: number of rows with an earlier time than the row before.
         first_descent: the first of these rows, in words.
         last_ts: time of the last row.
@@ -47,6 +53,8 @@ class RowReport:
     several: list[str] = field(default_factory=list)
     empty_lines: int = 0
     passed_over: int = 0
+    first_ts: int | None = None
+    first_place: str = ""
     descents: int = 0
     first_descent: str = ""
     last_ts: int | None = None
@@ -63,7 +71,7 @@ class RowReport:
         """Count a bad row with `further` lines after its first."""
         self.bad += 1
         self.lines_in_bad += further
-        if len(self.bad_lines) < _MOST_NAMED:
+        if len(self.bad_lines) < MOST_NAMED:
             self.bad_lines.append(words)
 
     def add_rows(self, rows: Ints, ts: Ints, further: Ints, place: Callable[[int], str]) -> None:
@@ -73,8 +81,10 @@ class RowReport:
         for row in rows[further[rows] > 0].tolist():
             self.of_lines += 1
             self.lines_in_rows += int(further[row])
-            if len(self.several) < _MOST_NAMED:
+            if len(self.several) < MOST_NAMED:
                 self.several.append(place(row))
+        if self.first_ts is None:
+            self.first_ts, self.first_place = int(ts[0]), place(int(rows[0]))
         late = np.flatnonzero(
             np.diff(ts, prepend=ts[0] if self.last_ts is None else self.last_ts) < 0
         )
@@ -85,6 +95,30 @@ class RowReport:
         self.rows += len(rows)
         self.descents += len(late)
         self.last_ts, self.last_place = int(ts[-1]), f"{ts[-1]} at {place(int(rows[-1]))}"
+
+    def merge(self, other: "RowReport") -> None:
+        """Add the counts of the next rows."""
+        if other.first_ts is not None:
+            if self.descends_to(other):
+                self.descents += 1
+                before = f"time {other.first_ts} is before {self.last_place}"
+                self.first_descent = self.first_descent or f"{other.first_place}: {before}"
+            self.first_descent = self.first_descent or other.first_descent
+            self.last_ts, self.last_place = other.last_ts, other.last_place
+            if self.first_ts is None:
+                self.first_ts, self.first_place = other.first_ts, other.first_place
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.bad_lines = [*self.bad_lines, *other.bad_lines][:MOST_NAMED]
+        self.several = [*self.several, *other.several][:MOST_NAMED]
+
+    def descends_to(self, other: "RowReport") -> bool:
+        """Return whether the next rows begin with an earlier time than the last row's."""
+        return (
+            self.last_ts is not None
+            and other.first_ts is not None
+            and other.first_ts < self.last_ts
+        )
 
     def excess(self) -> str:
         """Return the end of an error about bad rows: their lines, and how to skip them."""

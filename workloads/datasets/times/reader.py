@@ -80,6 +80,11 @@ class TimeReader:
         self._repeated, self._first_repeated = 0, ""
 
     @property
+    def repeated(self) -> int:
+        """The number of rows whose time a clock showed twice."""
+        return self._repeated
+
+    @property
     def numeric_unit(self) -> str | None:
         """The unit of times that are numbers; None if they are not."""
         form = self.recognition.form if self.form is None else self.form
@@ -102,6 +107,15 @@ class TimeReader:
         """Count rows whose time a clock showed twice."""
         self._repeated += rows
         self._first_repeated = self._first_repeated or first
+
+    def merge(self, other: "TimeReader") -> None:
+        """Add what a reader of the same form found in the next rows."""
+        self.used |= other.used
+        self.stamps |= other.stamps
+        self.recognition.merge(other.recognition)
+        self._with_zone = self._with_zone or other._with_zone
+        self._without_zone = self._without_zone or other._without_zone
+        self.count_repeated(other.repeated, other._first_repeated)
 
     def note_zone(self, text: str, *, named: bool) -> None:
         """Note whether a time names its zone."""

@@ -114,6 +114,13 @@ class Recognition:
             self._low, self._high = float(_BOUNDS[look - 1]), float(_BOUNDS[look])
         return index, int(rows[look])
 
+    def merge(self, other: "Recognition") -> None:
+        """Take the decision, and the numbers admitted, from the recognition of the next rows."""
+        if self.form is None:
+            vars(self).update(vars(other))
+        elif self.form == AS_IS:
+            self._high = max(self._high, other._high)
+
     def foreign(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
         """Return the mask of numbers of another form."""
         if self.form == AS_IS:

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.executor import InProcess
 from streamlab.workloads.datasets.tables import Table, arrays, csv, frame, parquet, rows
 from streamlab.workloads.datasets.tables.required_columns import required_columns
-from streamlab.workloads.datasets.tables.table_reader import read
+from streamlab.workloads.datasets.tables.split_reader import read
 from tests.workloads.datasets.tables.programs import SUMS, VIEWS, made
 
 Event = tuple[int, str, str, int]
@@ -116,7 +117,8 @@ def test_every_line_of_a_csv_is_in_the_report(content: str, quoted: bool, column
             file, ts="t", kind="=value", columns={"value": columns}, quoted=quoted, max_bad=1000
         )
         try:
-            found, _ = read(table, required_columns(SUMS), Path(folder) / "rows", lambda done: None)
+            rows_read = read(table, required_columns(SUMS), Path(folder) / "rows", InProcess())
+            found = rows_read.reading
         except DatasetError as error:
             assert quoted
             assert "is never closed" in str(error)

@@ -1,0 +1,205 @@
+"""Stores rows on disk as sorted runs, and reads them in order of time with bounded memory.
+
+A run has rows that were read one after another, as an Arrow file of one batch, in order of time. Samples of the times
+of all runs cut time into ranges. A range takes consecutive rows from each run, which are sorted in memory, so tasks
+can read any ranges in parallel. Runs are memory-mapped.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from streamlab.workloads.datasets import pa
+from streamlab.workloads.datasets.arrow import Column, arrow_array, column_of
+from streamlab.workloads.model import Block, ListColumn
+
+RUN_ROWS = 1 << 20
+"""The least rows of a run, unless it is the last of its task."""
+RANGE_ROWS = 1 << 18
+"""Rows of a range: of 24 bytes, 6 MB."""
+SAMPLE_ROWS = 1 << 10
+"""One of so many times is in the sample; a range has at most so many more rows for each run."""
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A file of rows in order of time.
+
+    Attributes:
+        path: of the file.
+        rows: number of rows.
+        sample: times of the first and the last row, and of each `SAMPLE_ROWS`th, ascending.
+        numbers: files of arrays that replace the values of some columns, by column: numbers of texts.
+    """
+
+    path: Path
+    rows: int
+    sample: Ints
+    numbers: Mapping[str, Path] = field(default_factory=dict)
+
+    def open(self) -> dict[str, Column]:
+        """Return all columns, memory-mapped."""
+        with pa.memory_map(str(self.path)) as file, pa.ipc.open_file(file) as reader:
+            batch = reader.get_batch(0)
+        columns = zip(batch.schema.names, batch.columns, strict=True)
+        return {name: column_of(column) for name, column in columns}
+
+    def rows_of(self, columns: Mapping[str, Column], begin: int, end: int) -> dict[str, Column]:
+        """Return consecutive rows of columns of `open`, with replaced values."""
+        block: dict[str, Column] = {name: column[begin:end] for name, column in columns.items()}
+        for name, path in self.numbers.items():
+            numbers, column = np.load(path, mmap_mode="r"), block[name]
+            if isinstance(column, ListColumn):
+                packed = column.packed()
+                block[name] = ListColumn(packed.offsets, np.asarray(numbers[packed.values]))
+            else:
+                block[name] = np.asarray(numbers[column])
+        return block
+
+
+def write_run(path: Path, block: Block) -> Run:
+    """Write rows as a run; ties stay in order."""
+    ts = np.asarray(block["ts"])
+    if np.any(np.diff(ts) < 0):
+        order = np.argsort(ts, kind="stable")
+        block, ts = {name: take_rows(column, order) for name, column in block.items()}, ts[order]
+    arrays = [arrow_array(column) for column in block.values()]
+    batch = pa.RecordBatch.from_arrays(arrays, list(block))
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write_batch(batch)
+    return Run(path=path, rows=len(ts), sample=np.append(ts[::SAMPLE_ROWS], ts[-1:]))
+
+
+class RunWriter:
+    """Writes blocks of rows as runs to a folder, which may have files of an earlier try."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self._folder = folder
+        self._pending: list[Block] = []
+        self._runs: list[Run] = []
+        self.rows = 0
+
+    def append(self, block: Block) -> None:
+        """Append rows; all blocks have the same columns."""
+        self._pending.append(block)
+        self.rows += len(block["ts"])
+        if sum(len(block["ts"]) for block in self._pending) >= RUN_ROWS:
+            self._write()
+
+    def finish(self) -> "SortedRuns":
+        """Return all rows."""
+        if self._pending:
+            self._write()
+        return SortedRuns(self._runs)
+
+    def _write(self) -> None:
+        block = join_blocks(self._pending)
+        self._runs.append(write_run(self._folder / f"{len(self._runs)}.run", block))
+        self._pending = []
+
+
+class SortedRuns:
+    """Rows in order of time; ties are in the order of runs, and in a run as there.
+
+    Args:
+        runs: with equal columns.
+        ts: the time of all rows, in place of those in the runs; None: those.
+
+    Attributes:
+        count: number of rows.
+    """
+
+    def __init__(self, runs: Sequence[Run], ts: int | None = None) -> None:
+        filled = [run for run in runs if run.rows]
+        self._runs, self._ts = filled, ts
+        self.count = sum(run.rows for run in filled)
+        self._first = np.array([run.sample[0] for run in filled], np.int64)
+        self._last = np.array([run.sample[-1] for run in filled], np.int64)
+        samples = np.sort(np.concatenate([np.empty(0, np.int64), *(r.sample for r in filled)]))
+        bounds, repeats = np.unique(samples[:: RANGE_ROWS // SAMPLE_ROWS], return_counts=True)
+        ends = samples[-1:] + 1
+        self._bounds = np.unique(np.concatenate([bounds, bounds[repeats > 1] + 1, ends]))
+        self._ranks = np.zeros(len(self._bounds), np.int64)
+        """The number of rows before each bound."""
+        for run in filled:
+            ts_of_run = np.asarray(run.open()["ts"])
+            self._ranks += np.searchsorted(ts_of_run, self._bounds)
+
+    def blocks(self, begin: int = 0, end: int | None = None) -> Iterator[Block]:
+        """Yield the rows from `begin` to before `end` in order of time, in blocks."""
+        end = self.count if end is None else end
+        opened: dict[int, dict[str, Column]] = {}
+        first = max(0, int(np.searchsorted(self._ranks, begin, side="right")) - 1)
+        for index in range(first, len(self._bounds) - 1):
+            at = int(self._ranks[index])
+            if at >= end:
+                return
+            for block in self._range(opened, *self._bounds[index : index + 2].tolist()):
+                rows = len(block["ts"])
+                cut = slice(max(0, begin - at), max(0, min(rows, end - at)))
+                if cut.start < cut.stop:
+                    yield {name: column[cut] for name, column in block.items()}
+                at += rows
+
+    def _range(self, opened: dict[int, dict[str, Column]], low: int, high: int) -> Iterator[Block]:
+        """Yield the rows from time `low` to before `high`; those of a single time in several blocks."""
+        pieces = []
+        for index in np.flatnonzero((self._first < high) & (self._last >= low)).tolist():
+            run = self._runs[index]
+            if index not in opened:
+                opened[index] = run.open()
+            columns = opened[index]
+            begin, end = np.searchsorted(np.asarray(columns["ts"]), [low, high]).tolist()
+            if self._last[index] < high:
+                del opened[index]
+            if high - low > 1:
+                pieces.append(self._timed(run.rows_of(columns, begin, end)))
+                continue
+            for at in range(begin, end, RANGE_ROWS):
+                yield self._timed(run.rows_of(columns, at, min(at + RANGE_ROWS, end)))
+        if pieces:
+            block = join_blocks(pieces)
+            ts = np.asarray(block["ts"])
+            if np.any(np.diff(ts) < 0):
+                order = np.argsort(ts, kind="stable")
+                block = {name: take_rows(column, order) for name, column in block.items()}
+            yield block
+
+    def _timed(self, block: dict[str, Column]) -> Block:
+        if self._ts is not None:
+            block["ts"] = np.full(len(block["ts"]), self._ts, np.int64)
+        return block
+
+
+def join_blocks(blocks: Sequence[Block]) -> Block:
+    """Return the rows of blocks with equal columns, one after another."""
+    if len(blocks) == 1:
+        return blocks[0]
+    joined: dict[str, Column] = {}
+    for name, first in blocks[0].items():
+        columns = [block[name] for block in blocks]
+        lists = [column for column in columns if isinstance(column, ListColumn)]
+        if isinstance(first, ListColumn):
+            joined[name] = ListColumn.concatenate(lists, first.dtype)
+        else:
+            joined[name] = np.concatenate([np.asarray(column) for column in columns])
+    return joined
+
+
+def take_rows(column: Column, rows: Ints) -> Column:
+    """Return a copy of some rows of a column."""
+    if isinstance(column, ListColumn):
+        return column.take(rows)
+    return np.array(column[rows])
+
+
+def select_rows(block: Block, mask: npt.NDArray[np.bool_]) -> Block:
+    """Return the rows of a block for which a mask is set."""
+    rows = np.flatnonzero(mask)
+    return {name: take_rows(column, rows) for name, column in block.items()}

@@ -1,0 +1,103 @@
+"""Writes the rows of a split: runs, and their distinct texts, which are numbered when all splits are read."""
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.datasets import pa
+from streamlab.workloads.datasets.arrow import Column
+from streamlab.workloads.datasets.sorted_runs import (
+    RUN_ROWS,
+    Run,
+    join_blocks,
+    select_rows,
+    write_run,
+)
+from streamlab.workloads.model import ListColumn
+
+
+class SplitWriter:
+    """Writes the rows of a split as runs, one for each kind, and the distinct texts of each.
+
+    Attributes:
+        runs: each run, by kind.
+    """
+
+    def __init__(self, folder: Path, split: int) -> None:
+        self._folder, self._split = folder, split
+        self.runs: list[dict[int, Run]] = []
+        self._pending: list[Mapping[str, Any]] = []
+        self._rows = 0
+
+    def append(self, block: "Mapping[str, Column | pa.Array]") -> None:
+        """Add rows: `ts`, `kind`, and others; arrays of Arrow are texts or lists of texts."""
+        if self._pending and _texts_in(block) != _texts_in(self._pending[0]):
+            self.finish()
+        self._pending.append(block)
+        self._rows += len(block["ts"])
+        if self._rows >= RUN_ROWS:
+            self.finish()
+
+    def finish(self) -> None:
+        """Write the rows so far."""
+        if not self._rows:
+            return
+        number, texts = len(self.runs), dict[str, Any]()
+        blocks = [dict(block) for block in self._pending]
+        for name in _texts_in(blocks[0]):
+            texts[name], columns = _encoded([block[name] for block in blocks])
+            for block, column in zip(blocks, columns, strict=True):
+                block[name] = column
+        path_of_texts = texts_path(self._folder, self._split, number)
+        if texts:
+            path_of_texts.write_bytes(pickle.dumps(texts))
+        joined = join_blocks(blocks)
+        self._pending, self._rows = [], 0
+        kinds = np.asarray(joined["kind"])
+        rest = {name: column for name, column in joined.items() if name != "kind"}
+        runs = {}
+        for kind in np.unique(kinds).tolist():
+            path = run_path(self._folder, self._split, number, kind)
+            mask = kinds == kind
+            run = write_run(path, rest if mask.all() else select_rows(rest, mask))
+            runs[kind] = replace(run, numbers=dict.fromkeys(texts, path_of_texts))
+        self.runs.append(runs)
+
+
+def _texts_in(block: "Mapping[str, Column | pa.Array]") -> list[str]:
+    return [name for name, column in block.items() if isinstance(column, pa.Array)]
+
+
+def _encoded(parts: "list[pa.Array]") -> "tuple[pa.Array, list[Column]]":
+    """Return the distinct texts of arrays of texts, or of lists of texts, and the arrays with their indices instead."""
+    lists = pa.types.is_list(parts[0].type)
+    texts = pa.chunked_array([part.flatten() if lists else part for part in parts], pa.string())
+    encoded = texts.dictionary_encode()
+    columns: list[Column] = []
+    for part, chunk in zip(parts, encoded.chunks, strict=True):
+        indices = chunk.indices.to_numpy()
+        if lists:
+            offsets = part.offsets.to_numpy().astype(np.int64)
+            columns.append(ListColumn(offsets - offsets[0], indices))
+        else:
+            columns.append(indices)
+    return encoded.chunks[-1].dictionary, columns
+
+
+def run_path(folder: Path, split: int, number: int, kind: int) -> Path:
+    """Return the file of a run."""
+    return folder / f"{split}.{number}.{kind}.run"
+
+
+def texts_path(folder: Path, split: int, number: int) -> Path:
+    """Return the file of the distinct texts of a run, by column."""
+    return folder / f"{split}.{number}.texts"
+
+
+def numbers_path(texts: Path, column: str) -> Path:
+    """Return the file of the numbers of these texts."""
+    return texts.with_suffix(f".{column.removeprefix('.')}.npy")
