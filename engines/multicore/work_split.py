@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from streamlab.engines.multicore.dataflow.run import DataflowOptions, DataflowRun
 from streamlab.engines.multicore.dgs.options import DgsOptions
@@ -66,7 +67,8 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
         if shares == 1 or map_stage.check_query(program) is not None:
             return whole
         tuples = TupleMap(program.operators[0], bounds=True)
-        return _ByKey(whole=whole, shares=shares, tuples=tuples)
+        mapped = replace(program, operators=(tuples.aggregate,))
+        return _ByKey(whole=replace(whole, program=mapped), shares=shares, tuples=tuples)
     deployed = split_at_partials(program) if isinstance(program, Dataflow) and partials else None
     if deployed is None:
         return whole
@@ -100,13 +102,22 @@ class _Whole(WorkSplit):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ByTag(WorkSplit):
+class _Apart(WorkSplit):
+    """A program of which `whole` answers each share, from the rows that the share is dealt."""
+
+    shares: int
+    whole: _Whole
+
+    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
+        return self.whole.answer(share, streams)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ByTag(_Apart):
     """A DGS program in shares of independent tags; `parts` has the part of each tag."""
 
     form = "events by key"
 
-    shares: int
-    whole: _Whole
     parts: IntArray
 
     def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
@@ -115,30 +126,20 @@ class _ByTag(WorkSplit):
             return [
                 rows if share == index else take(rows, _NO_ROWS) for index in range(self.shares)
             ]
-        return _apart(rows, self.parts[rows.tag] % self.shares, self.shares)
-
-    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
-        return self.whole.answer(share, streams)
+        return _apart(rows, _narrow(self.parts % self.shares).take(rows.tag), self.shares)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ByKey(WorkSplit):
+class _ByKey(_Apart):
     """A query of one operator O+ in shares of keys, which read a tuple for each key of each tuple."""
 
     form = "tuples by key"
 
-    shares: int
-    whole: _Whole
     tuples: TupleMap
 
     def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         mapped = self.tuples.map(rows)
         return _apart(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
-
-    def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
-        assert isinstance(self.whole.program, Query)
-        query = replace(self.whole.program, operators=(self.tuples.aggregate,))
-        return replace(self.whole, program=query).answer(share, streams)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,11 +200,15 @@ def _answer(run: CoreRun) -> Columns:
         return run.answer()
 
 
-def _share_of(keys: Any, shares: int) -> IntArray:
-    share: IntArray = (hash_keys(keys) % np.uint64(shares)).astype(np.int64)
-    return share
+def _share_of(keys: Any, shares: int) -> npt.NDArray[np.unsignedinteger[Any]]:
+    return _narrow(hash_keys(keys) % np.uint64(shares))
 
 
-def _apart(rows: Stream, share: IntArray, shares: int) -> list[Stream]:
+def _narrow(shares: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """Return the numbers of shares as the smallest type: each pass over a column of them costs less."""
+    return shares.astype(np.min_scalar_type(shares.max(initial=0)))
+
+
+def _apart(rows: Stream, share: npt.NDArray[np.unsignedinteger[Any]], shares: int) -> list[Stream]:
     """Return the rows of each share, in their order."""
     return [take(rows, np.flatnonzero(share == index)) for index in range(shares)]

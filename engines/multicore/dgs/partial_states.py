@@ -112,8 +112,11 @@ class PartialStates(WorkSplit):
         self._fork = _FORK(self._kernels.fork(separation.pair))
         self._join = _JOIN(self._kernels.join(separation.pair))
         self._bulk = np.array([k not in separation.separators for k in range(len(program.kinds))])
-        first = program.state(separation.pair.first)
-        self._forked = _zeros(1, first), _zeros(1, self._leaf)
+        self._first = _zeros(1, program.state(separation.pair.first))
+        self._second = _zeros(1, self._leaf)
+        # The arguments of fork after the state; `ctypes.data` takes longer than the call.
+        bulk, first, second = (a.ctypes.data for a in (self._bulk, self._first, self._second))
+        self._parts = bulk, bulk, first, second
         initial = initial_state_of(program)
         self._initial = _zeros(1, self._root)
         self._initial.view(np.uint8)[0, : len(initial)] = np.frombuffer(initial, dtype=np.uint8)
@@ -140,27 +143,27 @@ class PartialStates(WorkSplit):
         keys, numbers, leaves = _sorted_states(
             [stream for src, stream in enumerate(streams) if src not in self.shared]
         )
-        out = _Output(self._program, len(separators.keys) + 1)
+        own = np.flatnonzero(separators.keys % self.shares == share)
+        out = _Output(self._program, len(own) + 1)
         steps = [self._run(self._root, stream, keyed=False) for stream in separators.streams]
         of_key = np.tile(self._initial, (self._keys, 1))
         root, size = of_key.ctypes.data, of_key.strides[0]
+        leaf, leaf_size = leaves.ctypes.data, leaves.strides[0]
         done = 0
-        ends = np.searchsorted(numbers, np.arange(len(separators.keys)), side="right").tolist()
+        ends = np.searchsorted(numbers, own, side="right")
         places = zip(
-            separators.keys.tolist(),
-            separators.stream.tolist(),
-            separators.row.tolist(),
+            ends.tolist(),
+            separators.keys[own].tolist(),
+            separators.stream[own].tolist(),
+            separators.row[own].tolist(),
             strict=True,
         )
         with crash_errors():
-            for end, (key, stream, row) in zip(ends, places, strict=True):
+            for end, key, stream, row in places:
                 for place in range(done, end):
-                    self._add(
-                        root + keys[place] * size, leaves.ctypes.data + place * leaves.strides[0]
-                    )
+                    self._add(root + keys[place] * size, leaf + place * leaf_size)
                 done = end
-                if key % self.shares == share:
-                    steps[stream](root + key * size, 0, row, row + 1, out)
+                steps[stream](root + key * size, 0, row, row + 1, out)
         return out.columns()
 
     def _add(self, state: int, leaf: int) -> None:
@@ -170,16 +173,14 @@ class PartialStates(WorkSplit):
                 f"program {self._program.name}: fork gives a part of bulk events another state than "
                 "at the start, so partial states cannot be made in advance"
             )
-        if not self._join(self._forked[0].ctypes.data, leaf, state):
+        if not self._join(self._parts[2], leaf, state):
             raise RuntimeError("join raised an exception")
 
     def _fork_leaf(self, state: int) -> bytes:
-        """Fork the state at an address into `_forked`; return the bytes of the part for bulk events."""
-        first, second = self._forked
-        bulk = self._bulk.ctypes.data
-        if not self._fork(state, bulk, bulk, first.ctypes.data, second.ctypes.data):
+        """Fork the state at an address; return the bytes of the part for bulk events."""
+        if not self._fork(state, *self._parts):
             raise RuntimeError("fork raised an exception")
-        return second.tobytes()
+        return self._second.tobytes()
 
     def _merge(self, streams: Sequence[Stream]) -> "_Separators":
         return _Separators.merge(streams, self.shared, len(self._program.kinds))
@@ -203,15 +204,16 @@ class PartialStates(WorkSplit):
         slots = np.repeat(np.arange(self._keys, dtype=np.int32) * words, kinds)
         step = self._run(self._leaf, rows, keyed=keyed)
         out = _Output(self._program, _EVENTS_A_CALL)
-        bounds = [0, *ends[begin:end].tolist(), len(rows)]
+        bounds = [*ends[begin:end].tolist(), len(rows)]
+        address, table = states.ctypes.data, slots.ctypes.data
         with crash_errors():
-            for index, (first, last) in enumerate(pairwise(bounds)):
-                if index:
-                    slot = self._keys + index - 1
-                    key = int(keys[slot])
-                    slots[key * kinds : (key + 1) * kinds] = slot * words
-                address = states.ctypes.data + (0 if keyed else 8 * int(slots[0]))
-                step(address, slots.ctypes.data, first, last, out)
+            step(address, table, 0, bounds[0], out)
+            cut = zip(separators.keys[begin:end].tolist(), pairwise(bounds), strict=True)
+            for slot, (key, (first, last)) in enumerate(cut, start=self._keys):
+                slots[key * kinds : (key + 1) * kinds] = slot * words
+                if not (keyed or key):  # All events are of key 0.
+                    address = states.ctypes.data + slot * words * 8
+                step(address, table, first, last, out)
         if out.rows:
             raise NoPartialsError(
                 f"program {self._program.name}: events that do not depend on each other emit "
@@ -264,13 +266,14 @@ class _Step:
         self._kernel = kernel
         self._columns = [None if c is None else np.ascontiguousarray(c) for c in columns]
         self._pointers = _addresses(self._columns)
+        self._address = self._pointers.ctypes.data
 
     def __call__(self, states: int, slots: int, begin: int, end: int, out: "_Output") -> None:
         while begin < end:
-            begin = self._kernel(states, slots, self._pointers.ctypes.data, begin, end, out.address)
+            begin = self._kernel(states, slots, self._address, begin, end, out.address)
             if not begin:
                 raise RuntimeError("update raised an exception")
-            if out.full:
+            if begin < end and out.full:
                 return
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from streamlab.engines.spark.files import with_columns_read
-from streamlab.engines.spark.generic.tables import unpack
 from streamlab.engines.spark.generic.task_reference import describe_task
+from streamlab.engines.spark.native.blocks import unpack_blocks
 from streamlab.engines.spark.native.tasks import (
     BLOCK,
     NativeReference,
@@ -21,6 +21,7 @@ from streamlab.engines.spark.native.tasks import (
 )
 from streamlab.engines.spark.query import Part, SparkQuery
 from streamlab.engines.work_split import WorkSplit
+from streamlab.workloads.datasets.arrow import arrow_array
 from streamlab.workloads.datasets.dataset import Dataset
 
 TASKS_A_WORKER = 2
@@ -63,9 +64,13 @@ class NativeQuery(SparkQuery):
         schema = self.schema()
         blocks = frame.select("share", "part", "records").toArrow()
         blocks = blocks.sort_by([("share", "ascending"), ("part", "ascending")])
-        tables = [unpack(records.as_buffer()) for records in blocks["records"]]
-        if not tables:
+        answers = [unpack_blocks([records.as_buffer()]) for records in blocks["records"]]
+        if not answers:
             return schema.empty_table()
+        tables = [
+            pa.table({name: arrow_array(column) for name, column in columns.items()})
+            for columns in answers
+        ]
         answer = pa.concat_tables(tables)
         share = np.repeat(blocks["share"].to_numpy(), [len(table) for table in tables])
         if share[0] == share[-1]:

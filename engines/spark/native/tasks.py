@@ -3,25 +3,27 @@
 Rows travel as blocks: the columns of some rows as bytes, which cost Spark one row.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark import TaskContext
 
-from streamlab.engines.spark.generic.tables import pack, unpack
 from streamlab.engines.spark.generic.task_reference import TaskReference
+from streamlab.engines.spark.native.blocks import pack_block, unpack_blocks
 from streamlab.engines.spark.native.compiler import split_work
 from streamlab.engines.spark.streaming.groups import labels
 from streamlab.engines.work_split import WorkSplit
-from streamlab.workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
+from streamlab.workloads.datasets.arrow import Column, arrow_type, column_of
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.model import Columns, ListColumn, Stream, column_type
 from streamlab.workloads.model.streams.stream import until
 
 BLOCK_ROWS = 1 << 18
-"""Rows in a block: some megabytes, since Spark copies a block several times."""
+"""Rows in a block: at most some megabytes, since Spark copies a block several times."""
 BLOCK = "share int, src int, begin long, part int, records binary"
 """The schema of blocks: rows of stream `src` for a share, which come from the rows of the file from `begin` on."""
 _SCHEMA = pa.schema(
@@ -78,6 +80,8 @@ class NativeReference:
             _SPLITS[key] = split_work(
                 program, self.dataset, workers=workers, partials=self.partials
             )
+            if TaskContext.get() is not None:
+                gc.freeze()  # After each task Spark would spend 0.1 s on a walk through the compiler.
         return _SPLITS[key]
 
     def pieces(self) -> list[Piece]:
@@ -109,7 +113,7 @@ def dealer(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
             for number in batch.column(0).to_pylist():
                 piece = pieces[number]
                 stream = reference.streams[piece.src]
-                rows = _stream(stream, [_read(stream, piece)])
+                rows = _rows(stream, [_read(stream, piece)])
                 for name, dealt in zip(names, split.deal(piece.src, rows, shared), strict=True):
                     tag = {} if dealt.tag is None else {"tag": dealt.tag}
                     columns = {"ts": dealt.ts, **tag, **dealt.payload}
@@ -151,9 +155,7 @@ def whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
 def empty_rows(stream: DatasetStream) -> Stream:
     """Return a stream's columns without rows."""
     types = {name: column_type(type_) for name, type_ in stream.columns}
-    return _stream(
-        stream, [pa.schema([(n, arrow_type(t)) for n, t in types.items()]).empty_table()]
-    )
+    return _rows(stream, [pa.schema([(n, arrow_type(t)) for n, t in types.items()]).empty_table()])
 
 
 def first_rows(streams: Sequence[DatasetStream], rows: int) -> list[Stream]:
@@ -161,7 +163,7 @@ def first_rows(streams: Sequence[DatasetStream], rows: int) -> list[Stream]:
     read = []
     for src, stream in enumerate(streams):
         piece = Piece(src, 0, 0, 0, min(rows, stream.rows))
-        read.append(_stream(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
+        read.append(_rows(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
     ends = [r.ts[-1] for r, s in zip(read, streams, strict=True) if len(r) < s.rows]
     return [until(r, int(min(ends))) for r in read] if ends else read
 
@@ -176,7 +178,8 @@ def _answer(
     for src, stream in enumerate(reference.streams):
         own = sorted(block[1:] for block in blocks if block[0] == src)
         if own:
-            streams.append(_stream(stream, [unpack(records) for _, _, records in own]))
+            columns = unpack_blocks([records for _, _, records in own])
+            streams.append(_stream(stream, columns))
         else:
             nothing = [empty_rows(reference.streams[other]) for other in split.shared]
             streams.append(split.deal(src, empty_rows(stream), nothing)[share])
@@ -186,7 +189,7 @@ def _answer(
 def _read_all(streams: Sequence[DatasetStream], pieces: Sequence[Piece], src: int) -> Stream:
     """Return all rows of a stream."""
     tables = [_read(streams[src], piece) for piece in pieces if piece.src == src]
-    return _stream(streams[src], tables) if tables else empty_rows(streams[src])
+    return _rows(streams[src], tables) if tables else empty_rows(streams[src])
 
 
 def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
@@ -196,10 +199,14 @@ def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
     return table.select(names).slice(0, piece.rows)
 
 
-def _stream(stream: DatasetStream, tables: Sequence[pa.Table]) -> Stream:
+def _rows(stream: DatasetStream, tables: Sequence[pa.Table]) -> Stream:
     """Return rows of a stream from tables, in their order."""
     table = pa.concat_tables(tables)
-    columns = {name: column_of(table[name]) for name in table.column_names}
+    return _stream(stream, {name: column_of(table[name]) for name in table.column_names})
+
+
+def _stream(stream: DatasetStream, columns: dict[str, Column]) -> Stream:
+    """Return rows of a stream from their columns."""
     ts, tag = columns.pop("ts"), columns.pop("tag", None)
     assert not isinstance(ts, ListColumn)
     assert not isinstance(tag, ListColumn)
@@ -211,9 +218,10 @@ def _blocks(
     name: int, src: int, begin: int, columns: Mapping[str, Column]
 ) -> Iterator[pa.RecordBatch]:
     """Yield columns as blocks of a share."""
-    table = pa.table({name: arrow_array(column) for name, column in columns.items()})
-    for part, first in enumerate(range(0, len(table), BLOCK_ROWS)):
-        row = (name, src, begin, part, pack(table.slice(first, BLOCK_ROWS)))
+    for part, first in enumerate(range(0, len(columns["ts"]), BLOCK_ROWS)):
+        rows = slice(first, first + BLOCK_ROWS)
+        block = pack_block({name: column[rows] for name, column in columns.items()})
+        row = (name, src, begin, part, block)
         yield pa.RecordBatch.from_arrays([[value] for value in row], schema=_SCHEMA)
 
 

@@ -44,7 +44,7 @@ def test_a_built_dataset_holds_what_the_generator_makes(name: str, catalog: Cata
     wanted, found = generated(chosen, params, 50_000, 5), dataset.load()
     specs = chosen.streams(chosen.params(params), 50_000)
     sizes = [stream.path.stat().st_size for stream in dataset.streams]
-    least = [s.events * (8 + s.fields.itemsize) // SMALLEST_SHARE for s in specs]
+    least = [s.events * s.fields.itemsize // SMALLEST_SHARE for s in specs]
     assert all(size >= some for size, some in zip(sizes, least, strict=True)), "see check_room"
     assert found.alphabet == wanted.alphabet
     for one, other in zip(found.streams, wanted.streams, strict=True):
@@ -139,7 +139,7 @@ def test_what_the_disk_has_no_room_for_is_refused_before_it_is_begun(events: int
 def test_a_write_that_fails_is_told_in_a_line(way: str, begin: str, catalog: Catalog):
     """In a process of its own, whose files may not grow: a full disk says the same."""
     command = [*BUILD, "--events", "1000000", "--with", way, "--root", str(catalog.root)]
-    told = run_apart("sh", "-c", 'ulimit -f 2000; exec "$@"', "sh", *command)
+    told = run_apart("sh", "-c", 'ulimit -f 1000; exec "$@"', "sh", *command)
     assert told.returncode == EXIT_USER_ERROR
     (line,) = filter(None, told.stderr.splitlines())
     assert line.startswith(f"lab: {begin}")
