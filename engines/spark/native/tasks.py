@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from streamlab.engines.spark.generic.tables import pack, unpack
 from streamlab.engines.spark.generic.task_reference import TaskReference
+from streamlab.engines.spark.layout import time_span
 from streamlab.engines.spark.native.compiler import split_work
 from streamlab.engines.spark.streaming.groups import labels
 from streamlab.engines.work_split import WorkSplit
@@ -35,6 +36,16 @@ _SCHEMA = pa.schema(
 )
 Batches = Iterable[pa.RecordBatch]
 Task = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+
+class Block(NamedTuple):
+    """A row of schema BLOCK."""
+
+    share: int
+    src: int
+    begin: int
+    part: int
+    records: bytes | pa.Buffer
 
 
 class Piece(NamedTuple):
@@ -80,6 +91,13 @@ class NativeReference:
             )
         return _SPLITS[key]
 
+    def until_ts(self, last_ts: int) -> int:
+        """Return the time before which the input is complete after an event at a time, all events up to which came."""
+        first_and_last = time_span(self.dataset)
+        assert first_and_last is not None, "there is an event"
+        last = max(stream.ts_max for stream in self.streams if stream.rows)
+        return last_ts + 1 if last_ts < last else first_and_last[1] + 1
+
     def pieces(self) -> list[Piece]:
         """Return the row groups of all files."""
         pieces = []
@@ -109,11 +127,9 @@ def dealer(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
             for number in batch.column(0).to_pylist():
                 piece = pieces[number]
                 stream = reference.streams[piece.src]
-                rows = _stream(stream, [_read(stream, piece)])
+                rows = stream_of(stream, [_read(stream, piece)])
                 for name, dealt in zip(names, split.deal(piece.src, rows, shared), strict=True):
-                    tag = {} if dealt.tag is None else {"tag": dealt.tag}
-                    columns = {"ts": dealt.ts, **tag, **dealt.payload}
-                    yield from _blocks(name, piece.src, piece.begin, columns)
+                    yield from blocks_of(name, piece.src, piece.begin, columns_of(dealt))
 
     return deal
 
@@ -122,15 +138,18 @@ def answerer(reference: NativeReference) -> Task:
     """Return the function that answers the shares of a partition, from their blocks."""
 
     def answer(batches: Batches) -> Iterator[pa.RecordBatch]:
-        blocks: dict[int, list[tuple[int, int, int, pa.Buffer]]] = {}
+        blocks: dict[int, list[Block]] = {}
         for batch in batches:
             share, src, begin, part = (batch.column(i).to_pylist() for i in range(4))
-            records = batch.column(4)
-            for row, name in enumerate(share):
-                place = src[row], begin[row], part[row]
-                blocks.setdefault(name, []).append((*place, records[row].as_buffer()))
+            for row, records in enumerate(batch.column(4)):
+                place = share[row], src[row], begin[row], part[row]
+                block = Block(*place, records.as_buffer())
+                blocks.setdefault(block.share, []).append(block)
+        split = reference.split()
         for name in sorted(blocks):
-            yield from _outputs(name, _answer(reference, name, blocks.pop(name)))
+            share = labels(split.shares).index(name)
+            streams = streams_of(reference, share, blocks.pop(name))
+            yield from outputs_of(name, split.answer(share, streams))
 
     return answer
 
@@ -143,7 +162,7 @@ def whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
             streams = [
                 _read_all(reference.streams, pieces, src) for src in range(len(reference.streams))
             ]
-            yield from _outputs(0, reference.split().answer(0, streams))
+            yield from outputs_of(0, reference.split().answer(0, streams))
 
     return answer
 
@@ -151,7 +170,7 @@ def whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
 def empty_rows(stream: DatasetStream) -> Stream:
     """Return a stream's columns without rows."""
     types = {name: column_type(type_) for name, type_ in stream.columns}
-    return _stream(
+    return stream_of(
         stream, [pa.schema([(n, arrow_type(t)) for n, t in types.items()]).empty_table()]
     )
 
@@ -161,32 +180,32 @@ def first_rows(streams: Sequence[DatasetStream], rows: int) -> list[Stream]:
     read = []
     for src, stream in enumerate(streams):
         piece = Piece(src, 0, 0, 0, min(rows, stream.rows))
-        read.append(_stream(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
+        read.append(stream_of(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
     ends = [r.ts[-1] for r, s in zip(read, streams, strict=True) if len(r) < s.rows]
     return [until(r, int(min(ends))) for r in read] if ends else read
 
 
-def _answer(
-    reference: NativeReference, name: int, blocks: Sequence[tuple[int, int, int, pa.Buffer]]
-) -> Columns:
-    """Return the outputs of the share with a label, from its blocks: (src, begin, part, records)."""
+def streams_of(reference: NativeReference, share: int, blocks: Iterable[Block]) -> list[Stream]:
+    """Return the rows of a share of each stream, in order."""
     split = reference.split()
-    share = labels(split.shares).index(name)
+    of_src: dict[int, list[Block]] = {}
+    for block in blocks:
+        of_src.setdefault(block.src, []).append(block)
     streams = []
     for src, stream in enumerate(reference.streams):
-        own = sorted(block[1:] for block in blocks if block[0] == src)
+        own = sorted(of_src.get(src, ()), key=lambda block: (block.begin, block.part))
         if own:
-            streams.append(_stream(stream, [unpack(records) for _, _, records in own]))
+            streams.append(stream_of(stream, [unpack(block.records) for block in own]))
         else:
             nothing = [empty_rows(reference.streams[other]) for other in split.shared]
             streams.append(split.deal(src, empty_rows(stream), nothing)[share])
-    return split.answer(share, streams)
+    return streams
 
 
 def _read_all(streams: Sequence[DatasetStream], pieces: Sequence[Piece], src: int) -> Stream:
     """Return all rows of a stream."""
     tables = [_read(streams[src], piece) for piece in pieces if piece.src == src]
-    return _stream(streams[src], tables) if tables else empty_rows(streams[src])
+    return stream_of(streams[src], tables) if tables else empty_rows(streams[src])
 
 
 def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
@@ -196,7 +215,13 @@ def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
     return table.select(names).slice(0, piece.rows)
 
 
-def _stream(stream: DatasetStream, tables: Sequence[pa.Table]) -> Stream:
+def columns_of(rows: Stream) -> dict[str, Column]:
+    """Return all columns of some rows."""
+    tag = {} if rows.tag is None else {"tag": rows.tag}
+    return {"ts": rows.ts, **tag, **rows.payload}
+
+
+def stream_of(stream: DatasetStream, tables: Sequence[pa.Table]) -> Stream:
     """Return rows of a stream from tables, in their order."""
     table = pa.concat_tables(tables)
     columns = {name: column_of(table[name]) for name in table.column_names}
@@ -207,15 +232,20 @@ def _stream(stream: DatasetStream, tables: Sequence[pa.Table]) -> Stream:
     return Stream(name=stream.name, kinds=kinds, ts=ts, tag=tag, payload=columns)
 
 
-def _blocks(
+def blocks_of(
     name: int, src: int, begin: int, columns: Mapping[str, Column]
 ) -> Iterator[pa.RecordBatch]:
     """Yield columns as blocks of a share."""
     table = pa.table({name: arrow_array(column) for name, column in columns.items()})
     for part, first in enumerate(range(0, len(table), BLOCK_ROWS)):
-        row = (name, src, begin, part, pack(table.slice(first, BLOCK_ROWS)))
-        yield pa.RecordBatch.from_arrays([[value] for value in row], schema=_SCHEMA)
+        yield batch_of(Block(name, src, begin, part, pack(table.slice(first, BLOCK_ROWS))))
 
 
-def _outputs(name: int, columns: Columns) -> Iterator[pa.RecordBatch]:
-    return _blocks(name, 0, 0, columns)
+def batch_of(block: Block) -> pa.RecordBatch:
+    """Return a block as a row."""
+    return pa.RecordBatch.from_arrays([[value] for value in block], schema=_SCHEMA)
+
+
+def outputs_of(name: int, columns: Columns) -> Iterator[pa.RecordBatch]:
+    """Yield the outputs of a share as blocks."""
+    return blocks_of(name, 0, 0, columns)
