@@ -3,11 +3,12 @@
 A split divides a program's work in two steps without communication between the tasks of a step.
 `deal` turns rows of one stream into rows for each share; many tasks call it, each on its part of the input.
 `answer` processes all rows of one share, stream by stream in their order; a task calls it once for its share.
+An engine of micro-batches calls `resume` instead, once for each part of the input.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from streamlab.engines.errors import EngineError
 from streamlab.workloads.datasets.dataset import Dataset
@@ -52,6 +53,18 @@ class WorkSplit(ABC):
             EngineError: the program does not compile, or a function raises.
         """
 
+    def resume(
+        self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
+    ) -> tuple[Columns, Any]:
+        """Return the outputs of a share for the next part of the input, and the state for the part after it.
+
+        `state` is from the part before, None for the first; it can be pickled, and its bulk is records of fixed size.
+        `streams` has the share's rows before `until_ts` that no part had yet; shared streams are the part's, too.
+        Parts of a typed dataflow graph begin at multiples of its markers' period.
+        For programs that `SplitsWork.unresumable` allows; raises what `answer` raises.
+        """
+        raise NotImplementedError(f"work in shares of {self.form} cannot be resumed")
+
 
 @runtime_checkable
 class SplitsWork(Protocol):
@@ -65,3 +78,6 @@ class SplitsWork(Protocol):
         With `partials`, tasks deal partial states or aggregates where the program has them; else, or where there
         would be too many, events.
         """
+
+    def unresumable(self, program: Program) -> str | None:
+        """Return why a program's work cannot be done in parts, or None."""

@@ -88,6 +88,9 @@ class DgsRun(Run):
 
     def set_own_state(self, crossing: int, state: bytes) -> None: ...
 
+    def own_state(self, crossing: int) -> bytes:
+        """Before or after the run."""
+
     def wait_snapshot(self) -> bool:
         """False: none will come any more."""
 
@@ -197,6 +200,12 @@ class OrderedRun(Run):
     def totals(self) -> list[tuple[int, int, int]]:
         """(records read, records forwarded, worker time in ns) of each operator."""
 
+    def states(self, stage: int) -> list[bytes]:
+        """After the run: of each partition, or the only one, to resume from."""
+
+    def restore(self, stage: int, states: Sequence[bytes]) -> None:
+        """Before the start."""
+
     def processing(self) -> tuple[bytes, bytes]: ...
 
 DETERMINISMS: list = ['communication', 'operator', 'none']
@@ -238,7 +247,12 @@ class DataflowRun(Run):
         Markers are at first, first + period, ...
         """
 
-    def add_vertex(self, *, name: str, kind: str, route: str, inputs: Sequence[int], degree: int, items: int, marks: int, start: int, start_bytes: int, entry_bytes: int, max_outputs: int, keeps_key: bool, gives: bool, keyed: bool, itemsizes: Sequence[int], fields: Sequence[str]) -> None: ...
+    def add_vertex(self, *, name: str, kind: str, route: str, inputs: Sequence[int], degree: int, items: int, marks: int, start: int, start_bytes: int, entry_bytes: int, max_outputs: int, keeps_key: bool, gives: bool, keyed: bool, itemsizes: Sequence[int], fields: Sequence[str], kept: tuple[bytes, bytes] | None = None) -> None: ...
+
+    def kept(self, vertex: int) -> tuple[bytes, bytes]:
+        """
+        After the run: the initial state of new keys, and the entries of its keys, to resume from.
+        """
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], vertex: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 

@@ -14,7 +14,7 @@ from streamlab.engines.multicore.layers.run import LAYERS
 from streamlab.engines.multicore.oplus.run import SN, SN_MAP, VSN
 from streamlab.engines.multicore.ordered.run import ORDERED
 from streamlab.engines.multicore.run.family import Family
-from streamlab.engines.multicore.work_split import split_work
+from streamlab.engines.multicore.work_split import split_work, unresumable
 from streamlab.engines.options import OptionError, check_options, options_of
 from streamlab.engines.protocol import Prepared, Property, Task
 from streamlab.engines.work_split import WorkSplit
@@ -92,6 +92,10 @@ class MulticoreEngine(BaseEngine):
     ) -> WorkSplit:
         """Split a program's work into shares, each of which a task runs with one worker."""
         return split_work(program, dataset, shares=shares, partials=partials)
+
+    def unresumable(self, program: Program) -> str | None:
+        """Return why a program's work cannot be done in parts, or None."""
+        return unresumable(program)
 
 
 def _check_model(task: Task, family: Family) -> str | None:

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.engines.multicore.dataflow.run import DataflowOptions, DataflowRun
+from streamlab.engines.multicore.dataflow.run import DataflowOptions, DataflowRun, FlowStates
+from streamlab.engines.multicore.dgs import resumed as dgs_resumed
+from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.partial_states import PartialStates, separation_of
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.oplus import map_stage
+from streamlab.engines.multicore.oplus import resumed as oplus_resumed
 from streamlab.engines.multicore.oplus.map_kernel import TupleMap
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
@@ -55,7 +58,10 @@ _RUNS: Mapping[type[Program], tuple[Any, Any]] = {
 def split_work(program: Program, dataset: Dataset, *, shares: int, partials: bool) -> WorkSplit:
     """Split a program's work; see `SplitsWork`."""
     alphabet = dataset.alphabet
-    whole = _Whole(shares=1, program=program, alphabet=alphabet, until_ts=dataset.until_ts)
+    kernels = Kernels(program, bounds=_SETTINGS.bounds) if isinstance(program, DGSProgram) else None
+    whole = _Whole(
+        shares=1, program=program, alphabet=alphabet, until_ts=dataset.until_ts, kernels=kernels
+    )
     if isinstance(program, DGSProgram):
         separation = separation_of(program, dataset) if partials else None
         if separation is not None:
@@ -80,6 +86,11 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
     return _ByAggregate(whole=whole, shares=shares, partials=aggregates, rest=rest)
 
 
+def unresumable(program: Program) -> str | None:
+    """Return why a program's work cannot be done in parts; see `SplitsWork`."""
+    return oplus_resumed.unresumable(program) if isinstance(program, Query) else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Whole(WorkSplit):
     """The only share of a program."""
@@ -91,14 +102,64 @@ class _Whole(WorkSplit):
     program: Program
     alphabet: Alphabet
     until_ts: int | None
+    kernels: Kernels | None
 
     def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         return (rows,)
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
+        return self._run(self._input(streams, self.until_ts))
+
+    def resume(
+        self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
+    ) -> tuple[Columns, Any]:
+        return self.resume_keys(np.arange(self.alphabet.keys), streams, state, until_ts)
+
+    def resume_keys(
+        self, keys: IntArray, streams: Sequence[Stream], state: Any, until_ts: int
+    ) -> tuple[Columns, Any]:
+        """Resume from the state of a share; a DGS program has events of these keys only."""
+        program, data = self.program, self._input(streams, until_ts)
+        if isinstance(program, Query):
+            return oplus_resumed.resume(program, data, state, self._run)
+        if isinstance(program, Pipeline):
+            run = OrderedRun(program, data, _SETTINGS, OrderedOptions(), states=state or ())
+            with closing(run):
+                run.run()
+                return run.answer(), run.final_states()
+        if isinstance(program, Dataflow):
+            return self.resume_flow(data, state, None)
+        assert isinstance(program, DGSProgram)
+        assert self.kernels is not None
+        return dgs_resumed.resume(
+            program, data, state, keys=keys, kernels=self.kernels, settings=_SETTINGS
+        )
+
+    def resume_flow(
+        self, data: Input, state: FlowStates | None, deployed: Deployment | None
+    ) -> tuple[Columns, FlowStates | None]:
+        """Resume a typed dataflow graph, of which parts end at markers."""
+        flow = self.program
+        assert isinstance(flow, Dataflow)
+        assert data.until_ts is not None
+        assert self.until_ts is not None
+        if state is None and not data.events:
+            return {name: np.zeros(0, flow.output[name]) for name in flow.output.names or ()}, None
+        # The marker at the end of a part precedes the events at its time.
+        until_ts = min(first_marker(data.until_ts - 1, flow.markers) + 1, self.until_ts)
+        data = replace(data, until_ts=until_ts)
+        run = DataflowRun(flow, data, _SETTINGS, DataflowOptions(), deployed=deployed, states=state)
+        with closing(run):
+            run.run()
+            return run.answer(), run.final_states()
+
+    def _input(self, streams: Sequence[Stream], until_ts: int | None) -> Input:
+        return Input(alphabet=self.alphabet, streams=tuple(streams), until_ts=until_ts)
+
+    def _run(self, data: Input) -> Columns:
         run, options = _RUNS[type(self.program)]
-        data = Input(alphabet=self.alphabet, streams=tuple(streams), until_ts=self.until_ts)
-        return _answer(run(self.program, data, _SETTINGS, options()))
+        more = {} if self.kernels is None else {"kernels": self.kernels}
+        return _answer(run(self.program, data, _SETTINGS, options(), **more))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +189,13 @@ class _ByTag(_Apart):
             ]
         return _apart(rows, _narrow(self.parts % self.shares).take(rows.tag), self.shares)
 
+    def resume(
+        self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
+    ) -> tuple[Columns, Any]:
+        tags = np.flatnonzero(self.parts % self.shares == share)
+        keys = np.unique(tags // len(self.whole.alphabet.kinds))
+        return self.whole.resume_keys(keys, streams, state, until_ts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ByKey(_Apart):
@@ -140,6 +208,11 @@ class _ByKey(_Apart):
     def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         mapped = self.tuples.map(rows)
         return _apart(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
+
+    def resume(
+        self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
+    ) -> tuple[Columns, Any]:
+        return self.whole.resume(share, streams, state, until_ts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +247,14 @@ class _ByAggregate(WorkSplit):
         return _apart(made, _share_of(columns[str(sums.key)], self.shares), self.shares)
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
+        return self._run(self._merge(streams, self.whole.until_ts), self.rest)
+
+    def resume(
+        self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
+    ) -> tuple[Columns, Any]:
+        return self.whole.resume_flow(self._merge(streams, until_ts), state, self.rest)
+
+    def _merge(self, streams: Sequence[Stream], until_ts: int | None) -> Input:
         ts = np.concatenate([stream.ts for stream in streams])
         order = np.argsort(ts, kind="stable")
         payload = {
@@ -181,9 +262,7 @@ class _ByAggregate(WorkSplit):
             for name in streams[0].payload
         }
         merged = Stream(name="partials", kinds=(0,), ts=ts[order], payload=payload)
-        until_ts = self.whole.until_ts
-        data = Input(alphabet=self.whole.alphabet, streams=(merged,), until_ts=until_ts)
-        return self._run(data, self.rest)
+        return Input(alphabet=self.whole.alphabet, streams=(merged,), until_ts=until_ts)
 
     def _run(self, data: Input, deployed: Deployment) -> Columns:
         flow, options = self.whole.program, DataflowOptions()

@@ -12,10 +12,12 @@ from streamlab.engines.spark.refusal import refusal
 from streamlab.engines.spark.workloads import (
     BATCH,
     CACHED,
+    COMPILED_STREAMING,
     GENERIC_BATCH,
     GENERIC_STREAMING,
     LACKING,
     NATIVE,
+    NATIVE_STREAMING,
     WORKLOADS,
     SparkOptions,
     properties,
@@ -87,6 +89,13 @@ class SparkEngine(BaseEngine):
             summary="any program as compiled code on columns, in tasks over the whole input",
             label="Spark, compiled tasks",
             conditions=BATCH,
+        ),
+        replace(
+            _SPARK,
+            name=NATIVE_STREAMING,
+            summary="any program as compiled code on columns, in a stateful operator",
+            label="Spark streaming, compiled",
+            conditions=COMPILED_STREAMING,
         ),
     )
 

@@ -22,7 +22,7 @@ from streamlab.engines.spark import node_probe
 from streamlab.engines.spark.native.compiler import COMPILER_ARCHIVE
 from streamlab.engines.spark.node_probe import NodeReport
 from streamlab.engines.spark.standalone import worker_processes
-from streamlab.engines.spark.workloads import COMPILER, MASTERS, NATIVE, SparkOptions
+from streamlab.engines.spark.workloads import COMPILED, COMPILER, MASTERS, SparkOptions
 from streamlab.workloads.default_folders import SHARED_VARIABLE
 from streamlab.workloads.references import file_of
 
@@ -37,7 +37,7 @@ _KINDS = dict(zip(MASTERS, ("spark standalone", "yarn", "kubernetes"), strict=Tr
 _PACKAGES = ("numpy", "pandas", "pyarrow", "pyspark")
 """Packages that Python tasks need; the lab's own code travels with the task."""
 _COMPILER_PACKAGES = ("llvmlite", "msgspec", "numba")
-"""Packages that tasks of variant native need, too."""
+"""Packages that tasks of compiled variants need, too."""
 
 
 def settings_of(options: SparkOptions, master: str, workers: int) -> dict[str, str]:
@@ -177,7 +177,7 @@ def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
     cores = _wait_for_executors(context, task.workers, master)
     context.addPyFile(str(_zip(task.scratch / "streamlab.zip")))
     packages = list(_PACKAGES)
-    if task.variant == NATIVE:
+    if task.variant in COMPILED:
         context.addArchive(str(_compiler_zip(task.scratch / COMPILER_ARCHIVE)))
         packages += _COMPILER_PACKAGES
     files = _files(task)

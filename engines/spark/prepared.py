@@ -21,12 +21,14 @@ from streamlab.engines.spark.files import prefix
 from streamlab.engines.spark.generic.query import GenericQuery
 from streamlab.engines.spark.generic.segments import segments
 from streamlab.engines.spark.native.query import NativeQuery
+from streamlab.engines.spark.native.streaming_query import NativeStreamingQuery
 from streamlab.engines.spark.operators.run import OperatorQuery
 from streamlab.engines.spark.pipelines.run import PipelineQuery
 from streamlab.engines.spark.query import SparkQuery, cache, check_memory
 from streamlab.engines.spark.streaming.open_loop import OpenLoop
 from streamlab.engines.spark.workloads import (
     BLOCKS,
+    COMPILED,
     GENERIC,
     NATIVE,
     STREAMING,
@@ -240,7 +242,7 @@ def _query(task: Task) -> SparkQuery:
             workers=task.workers,
             split=split,
         )
-    if task.variant == NATIVE:
+    if task.variant in COMPILED:
         return _native_query(task, output)
     kind: type[SparkQuery] = DgsQuery
     if isinstance(program, Query):
@@ -253,7 +255,8 @@ def _query(task: Task) -> SparkQuery:
 
 def _native_query(task: Task, output: tuple[tuple[str, str], ...]) -> NativeQuery:
     """Return a query with partial states or aggregates, or without if the program or the form has none."""
-    query = NativeQuery(
+    kind = NativeQuery if task.variant == NATIVE else NativeStreamingQuery
+    query = kind(
         workload=task.workload, output=output, form="", workers=task.workers, partials=True
     )
     if task.options.get("form") == BLOCKS:

@@ -127,6 +127,10 @@ class SparkQuery(ABC):
         """Return the rows of the stream of a part."""
         return scan(session, dataset, part.src, self.row)
 
+    def arriving(self, session: SparkSession, part: Part, folder: Path) -> DataFrame:
+        """Return the rows of a part from the files of a folder, of which each micro-batch takes one."""
+        return reader(session, part.columns).parquet(str(folder))
+
     def cut(self, dataset: Dataset, folder: Path, files: int) -> int:
         """Split each part of an input into `files` files; return how many heartbeats they have."""
         times = self.cut_times(dataset, files)
@@ -166,7 +170,7 @@ class SparkQuery(ABC):
 
         with settings(session, self.conf):
             frames = [
-                (part, reader(session, part.columns).parquet(str(folder / part.folder)))
+                (part, self.arriving(session, part, folder / part.folder))
                 for part in self.parts(dataset)
             ]
             output = self.relation(frames, dataset, streaming=True)

@@ -13,12 +13,14 @@ from streamlab.engines.spark.workloads import (
     ANY_PROGRAM,
     COMPILER,
     FORMS,
+    GENERIC,
     LACKING,
     NATIVE,
     RELATIONS,
     WORKLOADS,
     forms,
 )
+from streamlab.engines.work_split import SplitsWork
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import (
     Dataflow,
@@ -105,7 +107,7 @@ def _refuse_any_program(task: Task) -> str | None:
                 f"spark runs {name} in several processes, and each would recreate its result "
                 f"database; set query parameter {param}={off}"
             )
-    reason = _refuse_native(task) if task.variant == NATIVE else _refuse_generic(task)
+    reason = _refuse_generic(task) if task.variant in GENERIC else _refuse_native(task)
     return reason or unreachable(task.workload)
 
 
@@ -139,7 +141,12 @@ def _refuse_native(task: Task) -> str | None:
     try:
         compiler = find_engine(COMPILER)
     except EngineError as error:
-        return f"spark native needs the compiled core: {error}"
+        return f"spark {task.variant} needs the compiled core: {error}"
+    if task.variant != NATIVE:
+        assert isinstance(compiler, SplitsWork)
+        reason = compiler.unresumable(task.workload.program)
+        if reason is not None:
+            return f"{reason}; variants {NATIVE} and generic-streaming run it"
     model = type(task.workload.program)
     variant = default_variant(compiler.variants(), model).name
     return compiler.unsupported(replace(task, variant=variant, workers=1, options={}))

@@ -72,11 +72,14 @@ GENERIC = ("generic-streaming", "generic-batch")
 """Variants that run any program's functions in Python; each has one form."""
 NATIVE, COMPILER = "native", "multicore"
 """The variant that runs compiled code, and the engine that compiles it."""
-ANY_PROGRAM = (*GENERIC, NATIVE)
+NATIVE_STREAMING = "native-streaming"
+"""The variant that runs compiled code in micro-batches."""
+COMPILED = (NATIVE, NATIVE_STREAMING)
+ANY_PROGRAM = (*GENERIC, *COMPILED)
 """Variants that run any program."""
 PARTIALS, BLOCKS = "partials", "blocks"
-"""Forms of variant native: partial states or aggregates where the program has them, or never."""
-STREAMING = ("streaming", "generic-streaming")
+"""Forms of compiled variants: partial states or aggregates where the program has them, or never."""
+STREAMING = ("streaming", "generic-streaming", NATIVE_STREAMING)
 
 MASTERS = ("spark://", "yarn", "k8s://")
 """How the address of a cluster begins."""
@@ -84,7 +87,7 @@ MASTERS = ("spark://", "yarn", "k8s://")
 
 def forms(workload: str, variant: str) -> tuple[str, ...]:
     """Return the forms of a workload in a variant, the default first."""
-    if variant == NATIVE:
+    if variant in COMPILED:
         return (PARTIALS, BLOCKS)
     if variant in GENERIC:
         return ("generic",)
@@ -129,6 +132,9 @@ GENERIC_BATCH = Conditions(unit=WHOLE, origin=FILE, also_timed=(READING, DECODIN
 GENERIC_STREAMING = Conditions(
     unit=MICRO_BATCH, origin=FILE, also_timed=(READING, DECODING, PYTHON, START_UP)
 )
+COMPILED_STREAMING = Conditions(
+    unit=MICRO_BATCH, origin=FILE, also_timed=(READING, DECODING, START_UP)
+)
 _WITHOUT_PYTHON = {*OPERATORS, "linear_road_pos_rep"}
 """Workloads whose streaming query is relational; the others use operators in Python."""
 
@@ -165,7 +171,8 @@ _PIP3 = {
     "cached": _RELATIONAL,
     "generic-streaming": _STATEFUL,
     "generic-batch": _holds("functions of groups are deterministic and have no side effects"),
-    "native": _holds("functions of tasks are deterministic and have no side effects"),
+    NATIVE: _holds("functions of tasks are deterministic and have no side effects"),
+    NATIVE_STREAMING: _STATEFUL,
 }
 _SEQUENTIAL = (
     "one group holds the whole state, so reading and packing run in parallel and the stateful "
@@ -218,7 +225,7 @@ _BATCH = _holds("separators are broadcast; Spark assigns ranges of files to inst
 def properties(workload: str, variant: str) -> Mapping[str, Property]:
     """Return PIP1, PIP2 and PIP3 of a workload's query."""
     if variant in ANY_PROGRAM:
-        spread = _NATIVE if variant == NATIVE else _GENERIC
+        spread = _GENERIC if variant in GENERIC else _NATIVE
         return {"PIP1": _PIP1_GENERIC, "PIP2": spread, "PIP3": _PIP3[variant]}
     streams = variant == "streaming"
     if workload in _PIP2:

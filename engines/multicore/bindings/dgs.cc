@@ -140,6 +140,11 @@ void set_own_state(DgsRun& run, std::int32_t crossing, const nb::bytes& state) {
   std::memcpy(own.data(), state.c_str(), own.size());
 }
 
+nb::bytes own_state(DgsRun& run, std::int32_t crossing) {
+  const auto own = run.own_state(crossing);
+  return nb::bytes(own.data(), own.size());
+}
+
 }  // namespace
 
 void bind_dgs(nb::module_& m) {
@@ -185,6 +190,7 @@ void bind_dgs(nb::module_& m) {
       .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a, "order_tree"_a.none(),
            "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())
       .def("set_own_state", &set_own_state, "crossing"_a, "state"_a)
+      .def("own_state", &own_state, "crossing"_a, "Before or after the run.")
       .def(
           "wait_snapshot", [](DgsRun& run) { return run.checkpoints().wait(); },
           nb::call_guard<nb::gil_scoped_release>(), "False: none will come any more.")

@@ -15,6 +15,18 @@ std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>> totals(const O
   return result;
 }
 
+std::vector<nb::bytes> states(OrderedRun& run, std::size_t stage) {
+  std::vector<nb::bytes> result;
+  for (const auto& one : run.stage(stage).states()) result.emplace_back(one.data(), one.size());
+  return result;
+}
+
+void restore(OrderedRun& run, std::size_t stage, const std::vector<nb::bytes>& states) {
+  std::vector<std::span<const std::byte>> all;
+  for (const nb::bytes& one : states) all.emplace_back(static_cast<const std::byte*>(one.data()), one.size());
+  run.stage(stage).restore(all);
+}
+
 }  // namespace
 
 void bind_ordered(nb::module_& m) {
@@ -48,6 +60,8 @@ void bind_ordered(nb::module_& m) {
           "settings"_a, nb::kw_only(), "window"_a, "scheduler"_a, "worklist"_a, "reordering"_a, "serials"_a,
           "window_ns"_a, "capacity"_a, "itemsizes"_a)
       .def("totals", &totals, "(records read, records forwarded, worker time in ns) of each operator.")
+      .def("states", &states, "stage"_a, "After the run: of each partition, or the only one, to resume from.")
+      .def("restore", &restore, "stage"_a, "states"_a, "Before the start.")
       .def("processing", [](const OrderedRun& run) { return sparse(run.processing_counts()); });
 }
 

@@ -56,10 +56,24 @@ class DataflowOptions(CompiledOptions):
     soundness: Literal["typed", "none"] = "typed"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowStates:
+    """What a graph keeps after a marker.
+
+    Attributes:
+        next_marker: time of the marker after that.
+        units: for each unit, the initial state of a new key, and the entries of its keys, all of one size.
+    """
+
+    next_marker: int
+    units: tuple[tuple[bytes, bytes], ...]
+
+
 class DataflowRun(CoreRun):
     """Runs a typed dataflow graph once; a worker without a stream or a key is idle.
 
     `deployed` is the deployment of the graph, or of a part of it; None: that of the settings and options.
+    `states` are the `final_states` of the run before on the input before this one, on one worker.
     """
 
     SERVICE_KNOWN = False
@@ -72,6 +86,7 @@ class DataflowRun(CoreRun):
         options: DataflowOptions,
         *,
         deployed: Deployment | None = None,
+        states: FlowStates | None = None,
     ) -> None:
         reason = check_flow(flow, data)
         if reason is not None:
@@ -89,19 +104,22 @@ class DataflowRun(CoreRun):
         self._kernels = [UnitKernels(unit, bounds=settings.bounds) for unit in units]
         self._unsound = None if self._deployed.sound else UNSOUND
         self._marker_period_ns = _marker_period_ns(flow, data, settings.load)
-        first, count = _markers(flow, data)
+        first, count = _markers(flow, data, None if states is None else states.next_marker)
+        self._next_marker = first + count * flow.markers
         period = min(flow.markers, np.iinfo(np.int64).max)
         with setup_errors():
             self._core = _core.DataflowRun(
                 settings.for_core(output),
-                first=first,
+                # Without markers, the next may be beyond 64 bits.
+                first=first if count else 0,
                 period=period,
                 count=count,
                 aligned=self._deployed.sound,
                 link_rows=LINK_ROWS if settings.link_rows is None else settings.link_rows,
             )
             for index, (unit, kernels) in enumerate(zip(units, self._kernels, strict=True)):
-                self._add_unit(unit, kernels, gives=index in self._deployed.answers)
+                kept = None if states is None else states.units[index]
+                self._add_unit(unit, kernels, kept, gives=index in self._deployed.answers)
             for index, stream in enumerate(data.streams):
                 source = self._deployed.sources[stream.kinds[0]]
                 row = units[source].gives.row
@@ -113,6 +131,11 @@ class DataflowRun(CoreRun):
         """Process the complete input; a failure raises EngineCrashError."""
         return replace(super().run(), unsound=self._unsound)
 
+    def final_states(self) -> FlowStates:
+        """Return the states after a run on one worker, which passed a marker after its last event."""
+        units = tuple(self._open().kept(unit) for unit in range(len(self._deployed.units)))
+        return FlowStates(next_marker=self._next_marker, units=units)
+
     def _plan(self, counters: Mapping[str, float]) -> str:
         return f"{in_words(self._deployed)}; {self._settings.workers} workers"
 
@@ -122,7 +145,9 @@ class DataflowRun(CoreRun):
             {} if period_ns is None else {"marker_period_ns": period_ns}
         )
 
-    def _add_unit(self, unit: Unit, kernels: UnitKernels, *, gives: bool) -> None:
+    def _add_unit(
+        self, unit: Unit, kernels: UnitKernels, kept: tuple[bytes, bytes] | None, *, gives: bool
+    ) -> None:
         row = unit.gives.row
         vertex, keyed = unit.vertex, unit.gives.key is not None
         self._core.add_vertex(
@@ -142,6 +167,7 @@ class DataflowRun(CoreRun):
             keyed=keyed,
             itemsizes=itemsizes(row),
             fields=[_FIELDS[row[name].kind] for name in row.names or ()] if vertex.is_sort else [],
+            kept=kept,
         )
 
 
@@ -191,17 +217,22 @@ def _marker_period_ns(flow: Dataflow, data: Input, load: OfferedLoad | None) -> 
     return flow.markers * (last[1] - first[1]) / span if span else None
 
 
-def _markers(flow: Dataflow, data: Input) -> tuple[int, int]:
-    """Return the time of an input's first marker, and the number of markers; (0, 0) if there are none."""
+def _markers(flow: Dataflow, data: Input, first: int | None = None) -> tuple[int, int]:
+    """Return the time of an input's first marker, and the number of markers; (0, 0) if there are none.
+
+    `first` is the time of the first marker, if that is known from the input before this one.
+    """
     times = [stream.ts for stream in data.streams if len(stream)]
-    if not times:
-        return 0, 0
-    first = first_marker(min(int(ts[0]) for ts in times), flow.markers)
-    last = max(int(ts[-1]) for ts in times)
+    lasts = [int(ts[-1]) for ts in times]
+    if first is None:
+        if not times:
+            return 0, 0
+        first = first_marker(min(int(ts[0]) for ts in times), flow.markers)
     if data.until_ts is not None:
-        last = max(last, data.until_ts - 1)
+        lasts.append(data.until_ts - 1)
+    last = max(lasts)
     # The first marker may lie beyond the last event.
-    return (first, (last - first) // flow.markers + 1) if first <= last else (0, 0)
+    return first, (last - first) // flow.markers + 1 if first <= last else 0
 
 
 DATAFLOW = Family(

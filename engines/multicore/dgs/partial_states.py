@@ -139,6 +139,12 @@ class PartialStates(WorkSplit):
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         """Join the partial states and process the separators of the share's keys, in the total order."""
+        return self.resume(share, streams, None, 0)[0]
+
+    def resume(
+        self, share: int, streams: Sequence[Stream], state: IntArray | None, until_ts: int
+    ) -> tuple[Columns, IntArray]:
+        """Process a part of the input from the states of the share's keys, as words."""
         separators = self._merge([streams[src] for src in self.shared])
         keys, numbers, leaves = _sorted_states(
             [stream for src, stream in enumerate(streams) if src not in self.shared]
@@ -147,6 +153,8 @@ class PartialStates(WorkSplit):
         out = _Output(self._program, len(own) + 1)
         steps = [self._run(self._root, stream, keyed=False) for stream in separators.streams]
         of_key = np.tile(self._initial, (self._keys, 1))
+        if state is not None:
+            of_key[share :: self.shares] = state
         root, size = of_key.ctypes.data, of_key.strides[0]
         leaf, leaf_size = leaves.ctypes.data, leaves.strides[0]
         done = 0
@@ -158,13 +166,18 @@ class PartialStates(WorkSplit):
             separators.row[own].tolist(),
             strict=True,
         )
+
+        def add(begin: int, end: int) -> None:
+            for place in range(begin, end):
+                self._add(root + keys[place] * size, leaf + place * leaf_size)
+
         with crash_errors():
             for end, key, stream, row in places:
-                for place in range(done, end):
-                    self._add(root + keys[place] * size, leaf + place * leaf_size)
+                add(done, end)
                 done = end
                 steps[stream](root + key * size, 0, row, row + 1, out)
-        return out.columns()
+            add(done, len(keys))
+        return out.columns(), of_key[share :: self.shares]
 
     def _add(self, state: int, leaf: int) -> None:
         """Join the partial state at an address into the state at another."""

@@ -17,7 +17,7 @@ from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.recovery.cuts import Cuts, columns_of, find_cuts
 from streamlab.engines.multicore.dgs.recovery.recovery import CheckpointWriter, Recovery
-from streamlab.engines.multicore.dgs.snapshots import SnapshotThread
+from streamlab.engines.multicore.dgs.snapshots import JoinedStates, SnapshotThread
 from streamlab.engines.multicore.dgs.wiring import Wiring
 from streamlab.engines.multicore.run.core_run import CoreRun, crash_errors, setup_errors
 from streamlab.engines.multicore.run.family import Family, properties
@@ -48,6 +48,7 @@ class DgsRun(CoreRun):
         program, data, settings: the program, its input, and the settings of the run.
         options: options of the variant.
         plan: synchronization plan; None asks the optimizer.
+        states: states of all keys at the start, instead of the initial one; without checkpoints.
         kernels: compiled functions of the program to share; None compiles them.
         decider: decides about plan changes, instead of the measured rates. For tests.
         buffer_runs: with mailboxes by tag, maximum number of buffered runs of events per mailbox, 24
@@ -68,6 +69,7 @@ class DgsRun(CoreRun):
         options: DgsOptions,
         *,
         plan: Plan | None = None,
+        states: JoinedStates | None = None,
         kernels: Kernels | None = None,
         decider: Decider | None = None,
         buffer_runs: int = 1 << 16,
@@ -98,6 +100,7 @@ class DgsRun(CoreRun):
             self._adaptive = _rate_decider(options, request)
         self._adapts = decider is not None or self._adaptive is not None
         self._recovery: Recovery | None = None
+        self._states = states
         self._changer: PlanChanger | None = None
         self._wiring: Wiring | None = None
         if not self._adapts:
@@ -135,7 +138,9 @@ class DgsRun(CoreRun):
                 checkpoints=recovery is not None,
             )
             self._wiring = wiring = Wiring(self._core, rest, kernels, settings.load)
-            self._layout = wiring.lay_out(self.plan, recovery.states() if recovery else None)
+            self._layout = wiring.lay_out(
+                self.plan, recovery.states() if recovery else self._states
+            )
             decider = self._decider
             if decider is None and self._adaptive is not None and cuts is not None:
                 decider = self._adaptive(rest, cuts)
@@ -175,6 +180,15 @@ class DgsRun(CoreRun):
     def answer(self) -> Columns:
         """Return all outputs; with checkpoints, those on disk."""
         return self._recovery.answer() if self._recovery else super().answer()
+
+    def final_states(self) -> JoinedStates:
+        """Return the states after a run of a plan without inner nodes."""
+        assert self._wiring is not None, "the run was set up"
+        core, crossings = self._open(), self._layout.crossings
+        return JoinedStates(
+            states=self._wiring.leaf_states(self._layout).tobytes(),
+            groups={group: core.own_state(crossing) for group, crossing in crossings.items()},
+        )
 
     def close(self) -> None:
         """Release the core, its threads, the input, and the folder of checkpoints."""

@@ -85,6 +85,7 @@ class Wiring:
         self._kernels = kernels
         self._load = load
         self._phases: list[_Phase] = []
+        self._leaves: list[tuple[Int32Array, npt.NDArray[np.uint8]]] = []
         self.workers_used = 0
 
     def record_bytes(self) -> dict[str, float]:
@@ -163,6 +164,13 @@ class Wiring:
             plan=plan_text(self.plan),
         )
 
+    def leaf_states(self, layout: Layout) -> npt.NDArray[np.uint8]:
+        """Return uint8[keys, state_bytes], the state of each key after a run whose only plan has no inner nodes."""
+        of_tree = np.empty((len(layout.tree_of), layout.state_bytes), dtype=np.uint8)
+        for trees, storage in self._leaves:
+            of_tree[trees] = storage[:, : layout.state_bytes]
+        return of_tree[layout.tree_of]
+
     def _tree_of(self, shapes: list[_Shape]) -> Int32Array:
         tree_of = np.zeros(self.plan.alphabet.keys, dtype=np.int32)
         for shape in shapes:
@@ -224,6 +232,7 @@ class Wiring:
         storage = _aligned(stride * max(1, len(trees)))
         base = storage.ctypes.data
         self.core.place(mailbox, trees, leaves, storage, stride)
+        self._leaves.append((trees, storage[: stride * len(trees)].reshape(-1, stride)))
         return _Mailbox(index=mailbox, state=leaf_state, base=base, units=stride // _UNIT)
 
     def _add_crossings(self, shapes: list[_Shape]) -> "_Crossings":

@@ -4,7 +4,7 @@ Source: Scaling Ordered Stream Processing on Shared-Memory Multicores, sections 
 4 (worklists) and 6 (schedulers).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -104,6 +104,7 @@ class OrderedRun(CoreRun):
     """Runs an ordered pipeline once.
 
     All streams have the pipeline's only kind. `batch` is the size of a unit in records, at most 65,536.
+    `states` are the `final_states` of the run before, with the same options, on the input before this one.
     """
 
     FULL_SPEED = ("processing", PROCESSING)
@@ -114,6 +115,8 @@ class OrderedRun(CoreRun):
         data: Input,
         settings: RunSettings,
         options: OrderedOptions,
+        *,
+        states: Sequence[Sequence[bytes]] = (),
     ) -> None:
         super().__init__(pipeline.output, settings)
         workers = settings.workers
@@ -141,9 +144,15 @@ class OrderedRun(CoreRun):
                 lambda stage: options.partitions_of(stage, workers),
                 bounds=settings.bounds,
             )
+            for stage, partitions in enumerate(states):
+                self._core.restore(stage, partitions)
             for index, stream in enumerate(data.streams):
                 self._add_stream(index, stream, columns_of(stream, pipeline.event))
             self._core.start()
+
+    def final_states(self) -> list[list[bytes]]:
+        """Return the states of each operator after the run, for each of its partitions: entries of fixed size."""
+        return [self._open().states(stage) for stage in range(len(self._pipeline.stages))]
 
     def _plan(self, counters: Mapping[str, float]) -> str:
         options, workers = self._options, self._settings.workers

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 
 from streamlab.engines.spark.generic.task_reference import TaskReference
+from streamlab.engines.spark.layout import time_span
 from streamlab.engines.spark.native.blocks import pack_block, unpack_blocks
 from streamlab.engines.spark.native.compiler import split_work
 from streamlab.engines.spark.streaming.groups import labels
@@ -37,6 +38,16 @@ _SCHEMA = pa.schema(
 )
 Batches = Iterable[pa.RecordBatch]
 Task = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+
+class Block(NamedTuple):
+    """A row of schema BLOCK."""
+
+    share: int
+    src: int
+    begin: int
+    part: int
+    records: bytes | pa.Buffer
 
 
 class Piece(NamedTuple):
@@ -84,6 +95,13 @@ class NativeReference:
                 gc.freeze()  # After each task Spark would spend 0.1 s on a walk through the compiler.
         return _SPLITS[key]
 
+    def until_ts(self, last_ts: int) -> int:
+        """Return the time before which the input is complete after an event at a time, all events up to which came."""
+        first_and_last = time_span(self.dataset)
+        assert first_and_last is not None, "there is an event"
+        last = max(stream.ts_max for stream in self.streams if stream.rows)
+        return last_ts + 1 if last_ts < last else first_and_last[1] + 1
+
     def pieces(self) -> list[Piece]:
         """Return the row groups of all files."""
         pieces = []
@@ -113,11 +131,9 @@ def dealer(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
             for number in batch.column(0).to_pylist():
                 piece = pieces[number]
                 stream = reference.streams[piece.src]
-                rows = _rows(stream, [_read(stream, piece)])
+                rows = stream_of(stream, [_read(stream, piece)])
                 for name, dealt in zip(names, split.deal(piece.src, rows, shared), strict=True):
-                    tag = {} if dealt.tag is None else {"tag": dealt.tag}
-                    columns = {"ts": dealt.ts, **tag, **dealt.payload}
-                    yield from _blocks(name, piece.src, piece.begin, columns)
+                    yield from blocks_of(name, piece.src, piece.begin, columns_of(dealt))
 
     return deal
 
@@ -126,15 +142,18 @@ def answerer(reference: NativeReference) -> Task:
     """Return the function that answers the shares of a partition, from their blocks."""
 
     def answer(batches: Batches) -> Iterator[pa.RecordBatch]:
-        blocks: dict[int, list[tuple[int, int, int, pa.Buffer]]] = {}
+        blocks: dict[int, list[Block]] = {}
         for batch in batches:
             share, src, begin, part = (batch.column(i).to_pylist() for i in range(4))
-            records = batch.column(4)
-            for row, name in enumerate(share):
-                place = src[row], begin[row], part[row]
-                blocks.setdefault(name, []).append((*place, records[row].as_buffer()))
+            for row, records in enumerate(batch.column(4)):
+                place = share[row], src[row], begin[row], part[row]
+                block = Block(*place, records.as_buffer())
+                blocks.setdefault(block.share, []).append(block)
+        split = reference.split()
         for name in sorted(blocks):
-            yield from _outputs(name, _answer(reference, name, blocks.pop(name)))
+            share = labels(split.shares).index(name)
+            streams = streams_of(reference, share, blocks.pop(name))
+            yield from outputs_of(name, split.answer(share, streams))
 
     return answer
 
@@ -147,7 +166,7 @@ def whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
             streams = [
                 _read_all(reference.streams, pieces, src) for src in range(len(reference.streams))
             ]
-            yield from _outputs(0, reference.split().answer(0, streams))
+            yield from outputs_of(0, reference.split().answer(0, streams))
 
     return answer
 
@@ -155,7 +174,9 @@ def whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
 def empty_rows(stream: DatasetStream) -> Stream:
     """Return a stream's columns without rows."""
     types = {name: column_type(type_) for name, type_ in stream.columns}
-    return _rows(stream, [pa.schema([(n, arrow_type(t)) for n, t in types.items()]).empty_table()])
+    return stream_of(
+        stream, [pa.schema([(n, arrow_type(t)) for n, t in types.items()]).empty_table()]
+    )
 
 
 def first_rows(streams: Sequence[DatasetStream], rows: int) -> list[Stream]:
@@ -163,33 +184,33 @@ def first_rows(streams: Sequence[DatasetStream], rows: int) -> list[Stream]:
     read = []
     for src, stream in enumerate(streams):
         piece = Piece(src, 0, 0, 0, min(rows, stream.rows))
-        read.append(_rows(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
+        read.append(stream_of(stream, [_read(stream, piece)]) if piece.rows else empty_rows(stream))
     ends = [r.ts[-1] for r, s in zip(read, streams, strict=True) if len(r) < s.rows]
     return [until(r, int(min(ends))) for r in read] if ends else read
 
 
-def _answer(
-    reference: NativeReference, name: int, blocks: Sequence[tuple[int, int, int, pa.Buffer]]
-) -> Columns:
-    """Return the outputs of the share with a label, from its blocks: (src, begin, part, records)."""
+def streams_of(reference: NativeReference, share: int, blocks: Iterable[Block]) -> list[Stream]:
+    """Return the rows of a share of each stream, in order."""
     split = reference.split()
-    share = labels(split.shares).index(name)
+    of_src: dict[int, list[Block]] = {}
+    for block in blocks:
+        of_src.setdefault(block.src, []).append(block)
     streams = []
     for src, stream in enumerate(reference.streams):
-        own = sorted(block[1:] for block in blocks if block[0] == src)
+        own = sorted(of_src.get(src, ()), key=lambda block: (block.begin, block.part))
         if own:
-            columns = unpack_blocks([records for _, _, records in own])
+            columns = unpack_blocks([block.records for block in own])
             streams.append(_stream(stream, columns))
         else:
             nothing = [empty_rows(reference.streams[other]) for other in split.shared]
             streams.append(split.deal(src, empty_rows(stream), nothing)[share])
-    return split.answer(share, streams)
+    return streams
 
 
 def _read_all(streams: Sequence[DatasetStream], pieces: Sequence[Piece], src: int) -> Stream:
     """Return all rows of a stream."""
     tables = [_read(streams[src], piece) for piece in pieces if piece.src == src]
-    return _rows(streams[src], tables) if tables else empty_rows(streams[src])
+    return stream_of(streams[src], tables) if tables else empty_rows(streams[src])
 
 
 def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
@@ -199,7 +220,13 @@ def _read(stream: DatasetStream, piece: Piece) -> pa.Table:
     return table.select(names).slice(0, piece.rows)
 
 
-def _rows(stream: DatasetStream, tables: Sequence[pa.Table]) -> Stream:
+def columns_of(rows: Stream) -> dict[str, Column]:
+    """Return all columns of some rows."""
+    tag = {} if rows.tag is None else {"tag": rows.tag}
+    return {"ts": rows.ts, **tag, **rows.payload}
+
+
+def stream_of(stream: DatasetStream, tables: Sequence[pa.Table]) -> Stream:
     """Return rows of a stream from tables, in their order."""
     table = pa.concat_tables(tables)
     return _stream(stream, {name: column_of(table[name]) for name in table.column_names})
@@ -214,16 +241,21 @@ def _stream(stream: DatasetStream, columns: dict[str, Column]) -> Stream:
     return Stream(name=stream.name, kinds=kinds, ts=ts, tag=tag, payload=columns)
 
 
-def _blocks(
+def blocks_of(
     name: int, src: int, begin: int, columns: Mapping[str, Column]
 ) -> Iterator[pa.RecordBatch]:
     """Yield columns as blocks of a share."""
     for part, first in enumerate(range(0, len(columns["ts"]), BLOCK_ROWS)):
         rows = slice(first, first + BLOCK_ROWS)
-        block = pack_block({name: column[rows] for name, column in columns.items()})
-        row = (name, src, begin, part, block)
-        yield pa.RecordBatch.from_arrays([[value] for value in row], schema=_SCHEMA)
+        packed = pack_block({name: column[rows] for name, column in columns.items()})
+        yield batch_of(Block(name, src, begin, part, packed))
 
 
-def _outputs(name: int, columns: Columns) -> Iterator[pa.RecordBatch]:
-    return _blocks(name, 0, 0, columns)
+def batch_of(block: Block) -> pa.RecordBatch:
+    """Return a block as a row."""
+    return pa.RecordBatch.from_arrays([[value] for value in block], schema=_SCHEMA)
+
+
+def outputs_of(name: int, columns: Columns) -> Iterator[pa.RecordBatch]:
+    """Yield the outputs of a share as blocks."""
+    return blocks_of(name, 0, 0, columns)

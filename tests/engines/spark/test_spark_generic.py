@@ -83,8 +83,9 @@ def test_a_workload_that_nothing_is_written_for_is_run_as_any_program(own, tmp_p
     assert default_variant(variants, DGSProgram, "event_window").name == "streaming"
     assert default_variant(variants, Dataflow, "campaign_views").name == "generic-streaming"
     given = spark_task(own, ordinary_input(own), tmp_path)
-    assert "variants generic-streaming, generic-batch, native run" in SparkEngine().unsupported(
-        given
+    assert (
+        "variants generic-streaming, generic-batch, native, native-streaming run"
+        in SparkEngine().unsupported(given)
     )
     generic = replace(given, variant="generic-streaming")
     assert SparkEngine().unsupported(generic) is None

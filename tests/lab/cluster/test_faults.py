@@ -52,6 +52,9 @@ def run_broken(
         pytest.param(
             *("spark", "streaming", f"{SPARK}, micro_batches = 12"), marks=pytest.mark.spark
         ),
+        pytest.param(
+            *("spark", "native-streaming", f"{SPARK}, micro_batches = 12"), marks=pytest.mark.spark
+        ),
         pytest.param("flink", "automatic", FLINK, marks=requires_environment(FlinkEngine)),
     ],
 )

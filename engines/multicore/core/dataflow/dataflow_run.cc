@@ -32,6 +32,7 @@ void DataflowRun::add_vertex(FlowSpec spec) {
   if (spec.degree < 1 || spec.degree > options_.workers) {
     throw std::invalid_argument(where + "its degree must be between 1 and the number of workers");
   }
+  if (spec.kept && spec.degree != 1) throw std::invalid_argument(where + "it has several instances to resume");
   if (spec.max_outputs < 1) throw std::invalid_argument(where + "max_outputs must be at least 1");
   const bool passes = spec.kind == Kind::kSource || spec.kind == Kind::kSort;
   if (passes != (spec.items == nullptr)) throw std::invalid_argument(where + "it has no function for items");
@@ -69,6 +70,12 @@ std::int32_t DataflowRun::add_stream(StreamView stream, std::int32_t vertex) {
   if (options_.load) add_feed(view, options_.measure);  // at full speed columns are read
   vertex_of_.push_back(vertex);
   return view.index;
+}
+
+FlowSpec::Kept DataflowRun::kept(std::int32_t vertex) const {
+  const auto index = static_cast<std::size_t>(vertex);
+  if (specs_.at(index).degree != 1) throw std::logic_error("a vertex with several instances cannot be resumed");
+  return workers_.front().instances.at(index)->kept();
 }
 
 void DataflowRun::prepare() {

@@ -40,6 +40,18 @@ FlowInstance::FlowInstance(const FlowSpec& spec, const Markers& markers, WorkMet
   if (spec.start != nullptr && spec.start(start_.data(), 0) != kDone) {
     throw std::runtime_error(spec.called() + "its initial_state raised an exception");
   }
+  if (!spec.kept) return;
+  const std::span<std::byte> start = std::as_writable_bytes(std::span(start_));
+  if (spec.kept->start.size() != start.size())
+    throw std::invalid_argument(spec.called() + "its state has another size");
+  std::copy(spec.kept->start.begin(), spec.kept->start.end(), start.begin());
+  table_.assign(spec.kept->entries);
+}
+
+FlowSpec::Kept FlowInstance::kept() const {
+  const auto start = std::as_bytes(std::span(start_));
+  const auto entries = table_.entries();
+  return {{start.begin(), start.end()}, {entries.begin(), entries.end()}};
 }
 
 void FlowInstance::take(const FlowPiece& piece) {

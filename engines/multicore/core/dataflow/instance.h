@@ -65,6 +65,8 @@ class FlowInstance {
   bool full() noexcept;  // whether one of its links is full
   std::int64_t block() const noexcept { return block_; }
   const FlowSpec& spec() const noexcept { return spec_; }
+  // After a run whose last event is before its last marker, so that no block is open.
+  FlowSpec::Kept kept() const;
   const OutputBuffer* outputs() const noexcept { return outputs_.get(); }
   std::int64_t exchanged() const noexcept { return exchanged_; }  // rows sent over links
   std::int64_t packed() const noexcept { return packed_; }        // of these, rows sent as words

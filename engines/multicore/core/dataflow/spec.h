@@ -2,6 +2,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -51,6 +54,13 @@ struct FlowSpec {
   std::vector<std::int32_t> itemsizes;  // of its outputs; the first column is the int64 timestamp
   std::vector<Field> fields;            // of these columns; kSort only
 
+  // What an instance keeps after the last marker of a run, so that another run can go on.
+  struct Kept {
+    std::vector<std::byte> start;    // the initial state of a new key
+    std::vector<std::byte> entries;  // of its table
+  };
+  std::optional<Kept> kept;  // of the only instance, from the run before; none: there was no run
+
   std::string called() const { return name.empty() ? "" : "operator " + name + ": "; }
 };
 
@@ -74,6 +84,12 @@ class FlowTable {
   }
   std::int64_t keys() const noexcept { return static_cast<std::int64_t>(table_.count()); }
   void clear() noexcept { table_.clear(); }
+  std::span<const std::byte> entries() const noexcept { return table_.bytes(stride_); }
+  // Throws std::bad_alloc, and std::invalid_argument if these are no entries.
+  void assign(std::span<const std::byte> entries) {
+    if (entries.size() % stride_ != 0) throw std::invalid_argument("a table has entries of another size");
+    table_.assign(entries, stride_);
+  }
   bool starved() const noexcept { return starved_; }
   std::size_t bytes() const noexcept { return table_.allocated(stride_); }
   std::size_t growth_bytes() const noexcept { return table_.growth_bytes(stride_); }

@@ -62,6 +62,9 @@ class OrderedRun final : public Run, private OrderedStage::Next {
   // Adds a stream whose columns have the input's item sizes; see Run::add_view. Returns its index.
   std::int32_t add_stream(StreamView stream);
 
+  // Before and after the run; see OrderedStage.
+  OrderedStage& stage(std::size_t index) { return *stages_.at(index); }
+
   std::int64_t events() const noexcept override { return counts().events; }  // input records whose outputs are out
   // Times from the first operator's start on a unit until its outputs were out: one unit in every 64 records, all units
   // with a load.

@@ -32,6 +32,22 @@ OrderedStage::OrderedStage(StageSpec spec, std::size_t index, bool track, Next& 
   for (std::int32_t i = 0; i < spec_.partitions; ++i) keys_.emplace_back(spec_);
 }
 
+std::vector<std::span<const std::byte>> OrderedStage::states() const {
+  if (!partitioned()) return {std::as_bytes(std::span(state_))};
+  std::vector<std::span<const std::byte>> states;
+  for (const KeyStates& keys : keys_) states.push_back(keys.entries());
+  return states;
+}
+
+void OrderedStage::restore(std::span<const std::span<const std::byte>> states) {
+  const auto own = std::as_writable_bytes(std::span(state_));
+  if (partitioned() ? states.size() != keys_.size() : states.size() != 1 || states[0].size() != own.size()) {
+    throw std::invalid_argument(spec_.called() + "its states have other sizes");
+  }
+  if (!partitioned()) std::copy(states[0].begin(), states[0].end(), own.begin());
+  for (std::size_t i = 0; i < keys_.size(); ++i) keys_[i].assign(states[i]);
+}
+
 // Estimated number of outputs of `records` records, and never less than one record may need.
 std::int64_t OrderedStage::room_for(std::int64_t records) const noexcept {
   const auto most = static_cast<double>(records) * static_cast<double>(spec_.max_outputs);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ class OrderedStage final : public Operate {
                const std::atomic<bool>& stop);
 
   const StageSpec& spec() const noexcept { return spec_; }
+  // The states, of each partition if there are any, for another run of this operator to go on from.
+  std::vector<std::span<const std::byte>> states() const;
+  // Throws std::invalid_argument if these are not of this operator.
+  void restore(std::span<const std::span<const std::byte>> states);
   bool partitioned() const noexcept { return spec_.kind == StageSpec::Kind::kPartitioned; }
 
   // Partitioned operators: splits a unit with records into `bundles` groups for this operator. Any thread.

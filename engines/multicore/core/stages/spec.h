@@ -2,6 +2,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -64,6 +66,13 @@ class alignas(kCacheLine) KeyStates {
     call.state = this;
     call.find = &KeyStates::find;
     call.partitions = partitions;
+  }
+
+  std::span<const std::byte> entries() const noexcept { return table_.bytes(stride_); }
+  // Throws std::bad_alloc, and std::invalid_argument if these are no entries.
+  void assign(std::span<const std::byte> entries) {
+    if (entries.size() % stride_ != 0) throw std::invalid_argument("a partition has entries of another size");
+    table_.assign(entries, stride_);
   }
 
  private:

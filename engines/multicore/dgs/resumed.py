@@ -1,0 +1,55 @@
+"""Runs a DGS program on consecutive parts of its input, with the state of each key as a record between them."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from streamlab.engines.multicore.dgs.kernels import Kernels
+from streamlab.engines.multicore.dgs.options import DgsOptions
+from streamlab.engines.multicore.dgs.run import DgsRun
+from streamlab.engines.multicore.dgs.snapshots import JoinedStates
+from streamlab.engines.multicore.dgs.wiring import initial_state_of
+from streamlab.engines.multicore.run.settings import RunSettings
+from streamlab.workloads.model import Columns, DGSProgram, Input
+from streamlab.workloads.model.dgs.optimizer import choose_plan
+from streamlab.workloads.model.dgs.stream_profile import profile
+from streamlab.workloads.model.streams.stream import IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class States:
+    """The states of some keys, as records of the first state type, and those of groups; see `JoinedStates`."""
+
+    keys: npt.NDArray[np.void]
+    groups: Mapping[tuple[str, int], bytes]
+
+
+def resume(
+    program: DGSProgram,
+    data: Input,
+    states: States | None,
+    *,
+    keys: IntArray,
+    kernels: Kernels,
+    settings: RunSettings,
+) -> tuple[Columns, States]:
+    """Process a part of an input from states of `keys`, None: the initial ones; return the outputs and new states.
+
+    Only these keys have events.
+    """
+    dtype, before = program.states[0].dtype, None
+    if states is not None:
+        records = np.tile(np.frombuffer(initial_state_of(program), dtype=dtype), data.alphabet.keys)
+        records[keys] = states.keys
+        before = JoinedStates(states=records.tobytes(), groups=states.groups)
+    # On one worker every key is a leaf, so its state stays one record.
+    plan = choose_plan(program, data.alphabet, profile(data), workers=1)
+    run = DgsRun(program, data, settings, DgsOptions(), plan=plan, states=before, kernels=kernels)
+    with closing(run):
+        run.run()
+        after = run.final_states()
+        records = np.frombuffer(after.states, dtype=dtype)
+        return run.answer(), States(keys=records[keys], groups=after.groups)
