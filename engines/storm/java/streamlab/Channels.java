@@ -1,0 +1,34 @@
+package streamlab;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+
+/**
+ * The Viper module of communication-layer determinism: makes the channel of a task with several sources
+ * a ScaleGate. A channel with one source stays a queue.
+ */
+public final class Channels {
+    /** By task, how to tell its queue its sources. */
+    private static final Map<Integer, BiConsumer<Integer, List<Integer>>> QUEUES =
+            new ConcurrentHashMap<>();
+
+    private final boolean merge;
+
+    Channels(boolean merge) {
+        this.merge = merge;
+    }
+
+    /** Called by the receive queue of a task when Storm creates it. */
+    public static void register(int task, BiConsumer<Integer, List<Integer>> queue) {
+        QUEUES.put(task, queue);
+    }
+
+    /** Called by a task, before any events are sent. */
+    void read(int task, List<Integer> sources) {
+        if (merge && sources.size() > 1) {
+            QUEUES.get(task).accept(task, sources);
+        }
+    }
+}
