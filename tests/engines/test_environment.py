@@ -56,6 +56,14 @@ def test_it_is_made_by_a_command_that_the_reason_names(place):
     assert list(made.parent.iterdir()) == [made]
 
 
+def test_a_pom_needs_maven_and_says_how_to_install_it(place, monkeypatch):
+    monkeypatch.setenv("PATH", str(place))
+    lock = place / "pom.xml"
+    lock.touch()
+    with pytest.raises(EngineError, match=r"found no mvn on PATH .* apt-get install maven"):
+        environment.make("mine", Environment(lock=lock))
+
+
 @pytest.mark.full
 def test_a_package_that_has_to_be_built_is_built(place, monkeypatch):
     # Without an index it can be built with nothing but the setuptools that this Python has.

@@ -53,7 +53,11 @@ def test_a_job_that_runs_the_tests_has_all_engines_and_tells_the_slowest(job):
     """Tests of an engine that is not there are skipped, which nobody would see."""
     steps = scripts(WORKFLOW.partition(f"  {job}:\n")[2].partition("\n\n  ")[0])
     made = [name for step in steps for name in re.findall(r"make engine NAME=(\w+)", step)]
-    locks = (ROOT / "engines").glob("*/requirements.txt")
+    locks = [
+        lock
+        for name in ("requirements.txt", "pom.xml")
+        for lock in (ROOT / "engines").glob(f"*/{name}")
+    ]
     assert sorted(made) == sorted(lock.parent.name for lock in locks)
     assert any("openjdk" in step for step in steps)
     makefile = (ROOT / "Makefile").read_text()
