@@ -51,7 +51,7 @@ class StormEngine(BaseEngine):
             options=LayersOptions,
         ),
     )
-    queries: ClassVar = {"linear_road_pos_rep": "PosRep", "linear_road_new_seg": "NewSegment"}
+    queries: ClassVar = dict.fromkeys(("linear_road_pos_rep", "linear_road_new_seg"), "Rule.java")
     most_workers = None
     environment = ENVIRONMENT
 
@@ -61,8 +61,7 @@ class StormEngine(BaseEngine):
 
     def start(self, task: Task) -> "StormPrepared":
         """Start Java, load the input, deploy the topology, and warm it up on a prefix of the input."""
-        options = options_of(task, LayersOptions)
-        return StormPrepared(task, options)
+        return StormPrepared(task, options_of(task, LayersOptions))
 
 
 class StormPrepared:

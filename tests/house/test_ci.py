@@ -56,9 +56,7 @@ def test_every_stage_runs_once_and_the_test_summary_is_last(tmp_path):
     done = run(tmp_path)
     assert done.returncode == 0, done.stdout
     calls = (tmp_path / "calls").read_text().split()
-    stages = (
-        "setup engine engine engine engine lint docs cpp-test wheel instructions stress perturbed test"
-    )
+    stages = "setup engine engine engine engine lint docs cpp-test wheel instructions stress perturbed test"
     assert calls == stages.split()
     assert done.stdout.splitlines()[-1] == "== 9 passed =="
 

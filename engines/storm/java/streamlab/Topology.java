@@ -28,7 +28,7 @@ final class Topology {
         return component.startsWith(MERGER);
     }
 
-    /** Returns the topology, and tells the run how many tasks it has. */
+    /** Returns the topology, and sets how many tasks the run expects. */
     static StormTopology build(Run run) {
         Topology topology = new Topology(run.job);
         int injectors = run.job.rows.length;

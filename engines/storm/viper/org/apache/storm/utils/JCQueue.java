@@ -13,9 +13,10 @@ import streamlab.Channels;
 import streamlab.ScaleGate;
 
 /**
- * Storm's receive queue, of which a ScaleGate has the tuples once its task has several sources. It stands
- * before Storm's own class of this name on the class path, with the same public methods. Other tuples, such
- * as Storm's ticks, take the queue that all take in Storm. There are no batches and no second worker.
+ * Storm's receive queue, with a ScaleGate in place of the queue where a task has several sources. It
+ * precedes Storm's own class of this name on the class path, and has the same public methods. Tuples of
+ * one source, and Storm's own such as ticks, take a queue as in Storm. It supports no batches and no
+ * second worker.
  */
 public class JCQueue implements Closeable {
     /** Takes the tuples. */
@@ -59,8 +60,7 @@ public class JCQueue implements Closeable {
                     new JCQueueMetrics(
                             metricNamePrefix, topologyId, componentId, task, port, metricRegistry, queue, overflow));
             Channels.register(
-                    task,
-                    (reader, sources) -> gate = new ScaleGate(sources, size / sources.size()));
+                    task, sources -> gate = new ScaleGate(sources, size / sources.size()));
         }
     }
 
