@@ -1,10 +1,8 @@
 """Adapts Storm to the engine protocol: one topology on a local cluster in a Java process of the trial."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
-from msgspec import Meta
 
 from streamlab.engines import environment
 from streamlab.engines.base import BaseEngine
@@ -16,6 +14,7 @@ from streamlab.engines.protocol import Measured, Task, Variant
 from streamlab.engines.recording import histogram_of
 from streamlab.engines.storm import files
 from streamlab.engines.storm.build import ENVIRONMENT, HERE, MAIN, class_path, storm_version
+from streamlab.engines.storm.files import LayersOptions
 from streamlab.workloads.model import Columns, Pipeline
 
 EVENT_BYTES = 32
@@ -26,15 +25,6 @@ HANDED_OVER = (
     "from when an injector emitted the record until it was at its sink; at full speed, so it is the "
     "time spent in queues"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayersOptions:
-    """Options of variant `layers`, which docs/engines/storm.md describes; `heap_mb` 0 fits the input."""
-
-    determinism: Literal["communication", "operator"] = "communication"
-    heap_mb: Annotated[int, Meta(ge=0)] = 0
-    warm_up_events: Annotated[int, Meta(ge=0)] = 1_000_000
 
 
 class StormEngine(BaseEngine):
@@ -76,7 +66,7 @@ class StormPrepared:
                 f"{task.workload.name}: storm orders event times of 2**61 ms or less from the first "
                 f"to the last, and these are {files.span(data)} ms apart"
             )
-        files.write_job(task, data, options.determinism, options.warm_up_events)
+        files.write_job(task, data, options)
         rows = data.events + (task.expected_outputs or data.events)
         heap_mb = options.heap_mb or 1536 + (2 * EVENT_BYTES * rows >> 20)
         path = class_path(
@@ -131,5 +121,6 @@ class StormPrepared:
         means = "ScaleGate as channels" if determinism == "communication" else "merge-sorting bolts"
         return (
             f"{len(task.dataset.streams)} injectors, {task.workers} instances and sinks; "
-            f"determinism: {determinism} ({means}), {threads} executors, Java {self._process.java}"
+            f"determinism: {determinism} ({means}), dealt by {self._options.dealing}; "
+            f"{threads} executors, Java {self._process.java}"
         )

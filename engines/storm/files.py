@@ -1,10 +1,13 @@
 """Exchanges files with the Java process: the input and settings of a job, and the sinks' records."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Meta
 
 from streamlab.engines.protocol import IntArray, Task
 from streamlab.workloads.model import Columns, Input
@@ -19,19 +22,30 @@ RECORD = np.dtype(
 Rows = npt.NDArray[np.void]
 
 
-def write_job(task: Task, data: Input, determinism: str, warm_up_events: int) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayersOptions:
+    """Options of variant `layers`, which docs/engines/storm.md describes; `heap_mb` 0 fits the input."""
+
+    determinism: Literal["communication", "operator"] = "communication"
+    dealing: Literal["time", "turn"] = "time"
+    heap_mb: Annotated[int, Meta(ge=0)] = 0
+    warm_up_events: Annotated[int, Meta(ge=0)] = 1_000_000
+
+
+def write_job(task: Task, data: Input, options: LayersOptions) -> None:
     """Write the records of each stream and job.properties (Job.java) to the task's folder."""
     first, _ = _extent(data)
     settings = {
         "workload": task.workload.name,
         "workers": task.workers,
-        "determinism": determinism,
+        "determinism": options.determinism,
+        "dealing": options.dealing,
         "streams": len(data.streams),
         "first": first,
         "span": span(data),
         **{
             f"warm_up_rows.{index}": rows
-            for index, rows in enumerate(_warm_up_rows(data, warm_up_events))
+            for index, rows in enumerate(_warm_up_rows(data, options.warm_up_events))
         },
     }
     for index, stream in enumerate(data.streams):

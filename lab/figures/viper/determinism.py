@@ -64,12 +64,12 @@ CL, OL = "CL", "OL"
 FORMS: Mapping[str, Form] = {
     CL: Form(
         variant=STORM,
-        options={"determinism": "communication"},
+        options={"determinism": "communication", "dealing": "turn"},
         title="CL in Storm: ScaleGate as channels",
     ),
     OL: Form(
         variant=STORM,
-        options={"determinism": "operator"},
+        options={"determinism": "operator", "dealing": "turn"},
         title="OL in Storm: merge-sorting bolts",
     ),
     "CL, native": Form(

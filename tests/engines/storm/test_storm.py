@@ -57,7 +57,7 @@ def test_storm_conforms(name, determinism, case, tmp_path):
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_real_records_are_answered_as_the_oracle_says(name, determinism, workers, tmp_path):
     file = real("linearroad/lrb-data-small-ht.txt.xz")
-    catalog = Catalog(tmp_path / "datasets")
+    catalog = Catalog(root=tmp_path / "datasets")
     data = imported(catalog, "linear-road", file, streams=3)
     options = {**QUICK, "determinism": determinism}
     task = task_of(name, data, tmp_path, "layers", workers=workers, options=options)
@@ -75,6 +75,20 @@ def test_real_records_are_answered_as_the_oracle_says(name, determinism, workers
 def test_a_warm_up_leaves_no_state(determinism, tmp_path):
     chosen = setting(determinism, warm_up_events=1000)
     found = run_case(StormEngine(), workload("linear_road_new_seg"), CASES[0], chosen, tmp_path)
+    assert (found.unsupported, found.problems) == (None, ())
+
+
+@needs_storm
+@pytest.mark.some(1)
+@pytest.mark.parametrize("determinism", LAYERS)
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_records_dealt_in_turn_through_full_channels_are_in_order(
+    name, determinism, tmp_path, monkeypatch
+):
+    smallest = "-XX:TieredStopAtLevel=1 -Dstorm.options=topology.executor.receive.buffer.size=8"
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", smallest)
+    chosen = setting(determinism, dealing="turn")
+    found = run_case(StormEngine(), workload(name), CASES[0], chosen, tmp_path)
     assert (found.unsupported, found.problems) == (None, ())
 
 

@@ -31,7 +31,8 @@ final class Injector extends BaseRichSpout {
         sender =
                 new Sender(
                         (task, tuple) -> collector.emitDirect(task, tuple),
-                        context.getComponentTasks(consumer));
+                        context.getComponentTasks(consumer),
+                        run.job.dealsInTurn);
         run.isPrepared();
     }
 
@@ -51,9 +52,12 @@ final class Injector extends BaseRichSpout {
         if (row % Sender.ROWS_PER_PROMISE == 0 && !run.lead.mayEmit(number, order)) {
             return;
         }
-        int consumers = sender.consumers();
-        int to = keyed ? Math.floorMod(rows.vehicle[row], consumers) : row % consumers;
-        sender.send(to, rows.event(row, order, System.nanoTime()));
+        Event event = rows.event(row, order, System.nanoTime());
+        if (keyed) {
+            sender.sendByHash(event.vehicle(), event);
+        } else {
+            sender.deal(event);
+        }
         sender.countRow(order);
         row++;
     }

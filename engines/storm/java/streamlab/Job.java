@@ -13,6 +13,8 @@ final class Job {
     final int workers;
     /** Whether mergers order the tuples of several producers; else channels do. */
     final boolean mergesInOperators;
+    /** Whether tasks deal events without a key in turn; else by time. */
+    final boolean dealsInTurn;
     final Rows[] rows;
     /** A warm-up on a prefix of the input, if there is one, and the timed phase. */
     final int phases;
@@ -30,6 +32,7 @@ final class Job {
         workload = settings.getProperty("workload");
         workers = Integer.parseInt(settings.getProperty("workers"));
         mergesInOperators = settings.getProperty("determinism").equals("operator");
+        dealsInTurn = settings.getProperty("dealing").equals("turn");
         first = Long.parseLong(settings.getProperty("first"));
         span = Long.parseLong(settings.getProperty("span"));
         rows = new Rows[Integer.parseInt(settings.getProperty("streams"))];

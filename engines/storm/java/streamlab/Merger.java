@@ -40,7 +40,8 @@ final class Merger extends BaseRichBolt {
         sender =
                 new Sender(
                         (task, tuple) -> collector.emitDirect(task, tuple),
-                        List.of(consumers.get(context.getThisTaskIndex())));
+                        List.of(consumers.get(context.getThisTaskIndex())),
+                        true);
         Run.current().isPrepared();
     }
 
@@ -52,7 +53,7 @@ final class Merger extends BaseRichBolt {
         promised[source] = event.order();
         for (Event next = nextReady(); next != null; next = nextReady()) {
             switch (next.kind()) {
-                case Event.DATA -> sender.send(0, next);
+                case Event.DATA -> sender.deal(next);
                 case Event.PROMISE -> sender.promise(next.order());
                 default -> {
                     if (sources.end()) {

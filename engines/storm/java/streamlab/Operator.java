@@ -7,13 +7,12 @@ import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.topology.base.BaseRichBolt;
 import org.apache.storm.tuple.Tuple;
 
-/** An instance of the workload's operator; its outputs go to the sinks in turn. */
+/** An instance of the workload's operator. */
 final class Operator extends BaseRichBolt {
     private final String consumer;
     private transient Rule rule;
     private transient Sources sources;
     private transient Sender sender;
-    private transient int turn;
 
     Operator(String consumer) {
         this.consumer = consumer;
@@ -28,7 +27,8 @@ final class Operator extends BaseRichBolt {
         sender =
                 new Sender(
                         (task, tuple) -> collector.emitDirect(task, tuple),
-                        context.getComponentTasks(consumer));
+                        context.getComponentTasks(consumer),
+                        run.job.dealsInTurn);
         run.isPrepared();
     }
 
@@ -38,8 +38,7 @@ final class Operator extends BaseRichBolt {
         switch (event.kind()) {
             case Event.DATA -> {
                 if (rule.forwards(event)) {
-                    sender.send(turn, event);
-                    turn = (turn + 1) % sender.consumers();
+                    sender.deal(event);
                 }
                 sender.countRow(event.order());
             }

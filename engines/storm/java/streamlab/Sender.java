@@ -8,6 +8,8 @@ import org.apache.storm.tuple.Values;
 final class Sender {
     /** Rows after which consumers without any of them get a promise. */
     static final int ROWS_PER_PROMISE = 64;
+    /** Spreads times that are multiples of a number: 2^64 by the golden ratio. */
+    private static final long MIX = 0x9E3779B97F4A7C15L;
 
     /** Emits a tuple to a task. */
     interface Emit {
@@ -18,20 +20,34 @@ final class Sender {
     private final int[] tasks;
     /** The order of the last event that each consumer got, which is also a promise. */
     private final long[] last;
+    private final boolean inTurn;
+    private int turn;
     private int unpromisedRows;
 
-    Sender(Emit emit, List<Integer> tasks) {
+    /** Without `inTurn`, `deal` sends all events of a time to one consumer, so that ties stay in order. */
+    Sender(Emit emit, List<Integer> tasks, boolean inTurn) {
+        this.inTurn = inTurn;
         this.emit = emit;
         this.tasks = tasks.stream().mapToInt(Integer::intValue).sorted().toArray();
         last = new long[this.tasks.length];
         Arrays.fill(last, Long.MIN_VALUE);
     }
 
-    int consumers() {
-        return tasks.length;
+    /** Sends an event to the consumer whose turn it is, or that has its time. */
+    void deal(Event event) {
+        if (inTurn) {
+            send(turn, event);
+            turn = (turn + 1) % tasks.length;
+        } else {
+            sendByHash((int) (event.order() * MIX >>> Integer.SIZE), event);
+        }
     }
 
-    void send(int to, Event event) {
+    void sendByHash(int hash, Event event) {
+        send(Math.floorMod(hash, tasks.length), event);
+    }
+
+    private void send(int to, Event event) {
         last[to] = event.order();
         emit.to(tasks[to], new Values(event));
     }
