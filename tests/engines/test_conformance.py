@@ -75,8 +75,8 @@ Of the engines that run in the trial's own process `make test` takes the one wit
 """
 
 
-OWN_ENVIRONMENT = ("duckdb", "flink", "polars")
-"""Engines with an environment of their own, tried elsewhere: test_table_engines.py, and in flink/."""
+OWN_ENVIRONMENT = ("duckdb", "flink", "polars", "storm")
+"""Engines with an environment of their own, tried elsewhere: test_table_engines.py, and in flink/ and storm/."""
 
 
 def test_every_installed_engine_is_in_this_suite():
