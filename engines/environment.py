@@ -6,6 +6,7 @@ before it imports the engine. The packages are for the lab's interpreter; the fo
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -48,15 +49,16 @@ class Environment:
     """Describes how to make an engine's environment.
 
     Attributes:
-        lock: a file with every package at an exact version; nothing else is installed.
-        pip: whether that is a requirements file; else `build` installs what the lock names.
+        lock: a file with every package at an exact version; nothing else is installed. A requirements file, a Maven
+            pom.xml, whose jars go to the folder `jars`, or what `build` reads.
+        installs: whether the lab installs what the lock names; else `build` does.
         check: raises EngineError, with a remedy, where the machine lacks a program that `build` needs.
         inputs: further input files; when one changes, the environment must be made again.
         build: called with the folder after the installation, e.g. to compile; raises EngineError with a remedy.
     """
 
     lock: Path
-    pip: bool = True
+    installs: bool = True
     check: Callable[[], object] | None = None
     inputs: tuple[Path, ...] = ()
     build: Callable[[Path], None] | None = None
@@ -122,7 +124,7 @@ def make(name: str, environment: Environment) -> Path:
     with tempfile.TemporaryDirectory(prefix=f"{name}.partial-", dir=path.parent) as staging:
         partial = Path(staging) / name
         partial.mkdir()
-        if environment.pip:
+        if environment.installs:
             _install(name, environment.lock, partial)
         if environment.build is not None:
             environment.build(partial)
@@ -134,11 +136,9 @@ def make(name: str, environment: Environment) -> Path:
 
 
 def _install(name: str, lock: Path, target: Path) -> None:
+    install = _maven_command if lock.suffix == ".xml" else _pip_command
     done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"),
-            *("--no-deps", "--target", str(target), "--requirement", str(lock)),
-        ],
+        install(name, lock, target),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -151,6 +151,26 @@ def _install(name: str, lock: Path, target: Path) -> None:
             f"cannot make the environment of engine {name} from {lock}: {output}; "
             f"check that the package index is reachable, then run {command(name)} again"
         )
+
+
+def _pip_command(name: str, lock: Path, target: Path) -> list[str]:
+    return [
+        *(sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"),
+        *("--no-deps", "--target", str(target), "--requirement", str(lock)),
+    ]
+
+
+def _maven_command(name: str, lock: Path, target: Path) -> list[str]:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise EngineError(
+            f"found no mvn on PATH to install the jars of engine {name}; install Maven (Debian: "
+            f"apt-get install maven), then run {command(name)} again"
+        )
+    return [
+        *(maven, "--batch-mode", "--quiet", "--file", str(lock), "dependency:copy-dependencies"),
+        f"-DoutputDirectory={target / 'jars'}",
+    ]
 
 
 def _fingerprint(name: str, environment: Environment) -> str:

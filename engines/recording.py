@@ -101,10 +101,13 @@ def histogram(values_ns: IntArray, definition: str) -> Histogram:
     shift = np.maximum(np.frexp(values.astype(np.float64))[1].astype(np.int64), _SUB_BUCKET_BITS)
     shift -= _SUB_BUCKET_BITS
     counts = np.bincount((shift << (_SUB_BUCKET_BITS - 1)) + (values >> shift))
+    return histogram_of(counts.astype(np.int64), definition)
+
+
+def histogram_of(counts: IntArray, definition: str) -> Histogram:
+    """Return a histogram from the counts of all buckets."""
     used = np.flatnonzero(counts)
-    return Histogram(
-        values_ns=_highest_in(used), counts=counts[used].astype(np.int64), definition=definition
-    )
+    return Histogram(values_ns=_highest_in(used), counts=counts[used], definition=definition)
 
 
 def _highest_in(bucket: IntArray) -> IntArray:

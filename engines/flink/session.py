@@ -14,7 +14,8 @@ from streamlab.engines import environment
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
 from streamlab.engines.errors import EngineError
 from streamlab.engines.flink.build import ENVIRONMENT, flink_class_path
-from streamlab.engines.flink.process import find_flink_java, java_flags
+from streamlab.engines.flink.process import java_flags
+from streamlab.engines.java_process import find_engine_java
 
 REST_TIMEOUT_S = 5.0
 JOB_MANAGER_HEAP_MB = 256
@@ -45,7 +46,7 @@ def daemons(plan: ClusterPlan) -> tuple[Daemon, ...]:
         raise EngineError(
             f"a worker of flink needs at least {LEAST_MB} MB, got {plan.memory_mb}; set --memory-mb"
         )
-    java = str(find_flink_java().path / "bin" / "java")
+    java = str(find_engine_java("flink").path / "bin" / "java")
     class_path = flink_class_path(environment.folder("flink"))
     configuration = plan.folder / "conf"
     configuration.mkdir(exist_ok=True)

@@ -82,7 +82,7 @@ def version() -> str:
 ENVIRONMENT = Environment(
     lock=LOCK,
     inputs=(RUST / "Cargo.toml", *sorted((RUST / "src").glob("[!.]*.rs")), Path(__file__)),
-    pip=False,
+    installs=False,
     build=compile_program,
     check=find_cargo,
 )

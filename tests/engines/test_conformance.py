@@ -75,8 +75,8 @@ Of the engines that run in the trial's own process `make test` takes the one wit
 """
 
 
-OWN_ENVIRONMENT = ("csp", "duckdb", "flink", "polars", "timely")
-"""Engines with an environment of their own, tried elsewhere: test_csp.py, test_table_engines.py, flink/ and timely/."""
+OWN_ENVIRONMENT = ("csp", "duckdb", "flink", "polars", "storm", "timely")
+"""Engines with an environment of their own, tried elsewhere: test_csp.py, test_table_engines.py, and in folders."""
 
 
 def test_every_installed_engine_is_in_this_suite():

@@ -56,6 +56,14 @@ def test_it_is_made_by_a_command_that_the_reason_names(place):
     assert list(made.parent.iterdir()) == [made]
 
 
+def test_a_pom_needs_maven_and_says_how_to_install_it(place, monkeypatch):
+    monkeypatch.setenv("PATH", str(place))
+    lock = place / "pom.xml"
+    lock.touch()
+    with pytest.raises(EngineError, match=r"found no mvn on PATH .* apt-get install maven"):
+        environment.make("mine", Environment(lock=lock))
+
+
 @pytest.mark.full
 def test_a_package_that_has_to_be_built_is_built(place, monkeypatch):
     # Without an index it can be built with nothing but the setuptools that this Python has.
@@ -130,7 +138,7 @@ def test_what_is_built_after_the_installation_belongs_to_it(place):
 def test_a_lock_of_another_tool_is_left_to_the_build(place):
     lock = place / "Cargo.lock"
     lock.write_text("version = 4\n")
-    wanted = Environment(lock=lock, pip=False, build=lambda folder: (folder / "built").touch())
+    wanted = Environment(lock=lock, installs=False, build=lambda folder: (folder / "built").touch())
     made = environment.make("mine", wanted)
     assert (made / "built").exists()
     assert environment.unusable_reason("mine", wanted) is None

@@ -1,8 +1,8 @@
 """Reproduces figures 4a and 4b of Viper: determinism by operators (OL) against channels (CL).
 
-Both run as the paper publishes them, which the claims judge, and in this lab's own forms, which are
-only drawn. Every number of injectors is combined with every number of operator instances, at full
-speed. With one of each nothing is merged, and both layers are the same graph.
+Both run in Storm, as in the paper, which the claims judge. This lab's native engine runs them as published
+and in its own forms, which are only drawn. Every number of injectors is combined with every number of
+operator instances, at full speed. With one of each nothing is merged, and both layers are the same graph.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,32 +42,72 @@ from streamlab.reports.figures.paper import Line, Mark, Panel
 from streamlab.reports.numbers import number_of
 from streamlab.results.stats.estimates import Combined, Estimate, Extreme, highest, lowest
 
-LAYERS = "multicore/layers"
+NATIVE, STORM = "multicore/layers", "storm/layers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A layer as a variant runs it.
+
+    Attributes:
+        variant: the `engine/variant`.
+        options: the options that make the variant this layer.
+        title: what orders the tuples, for the drawing.
+    """
+
+    variant: str
+    options: Mapping[str, str]
+    title: str
+
+
 CL, OL = "CL", "OL"
-OWN_CL, OWN_OL = "CL, own", "OL, own"
-FORMS: Mapping[str, Mapping[str, str]] = {
-    CL: {"determinism": "communication", "channels": "scalegate", "dealing": "turn"},
-    OL: {"determinism": "operator", "merge_unit": "tuple", "dealing": "turn"},
-    OWN_CL: {"determinism": "communication"},
-    OWN_OL: {"determinism": "operator"},
+FORMS: Mapping[str, Form] = {
+    CL: Form(
+        variant=STORM,
+        options={"determinism": "communication", "dealing": "turn"},
+        title="CL in Storm: ScaleGate as channels",
+    ),
+    OL: Form(
+        variant=STORM,
+        options={"determinism": "operator", "dealing": "turn"},
+        title="OL in Storm: merge-sorting bolts",
+    ),
+    "CL, native": Form(
+        variant=NATIVE,
+        options={"determinism": "communication", "channels": "scalegate", "dealing": "turn"},
+        title="CL, native: ScaleGate as channels",
+    ),
+    "OL, native": Form(
+        variant=NATIVE,
+        options={"determinism": "operator", "merge_unit": "tuple", "dealing": "turn"},
+        title="OL, native: merging a tuple at a time",
+    ),
+    "CL, own": Form(
+        variant=NATIVE,
+        options={"determinism": "communication"},
+        title="CL, own: logs as channels",
+    ),
+    "OL, own": Form(
+        variant=NATIVE,
+        options={"determinism": "operator"},
+        title="OL, own: merging by runs",
+    ),
 }
-"""Options by layer: the paper's published forms, which the claims judge, and this lab's own forms,
-which are only drawn."""
+"""The claims judge CL and OL. The others are drawn: the published forms in this lab's native engine, and its own."""
 DEGREES = (1, 2, 4, 6)
 """The paper's numbers of injectors and of instances."""
 QUICK_DEGREES = (1, 2, 4)
-OPERATORS = "lab: merging operators"
-"""The stand-in for the paper's OL, which runs on Storm."""
-_TITLES = {
-    CL: "CL: ScaleGate as channels",
-    OL: f"{OPERATORS}, a tuple at a time",
-    OWN_CL: "CL, own: logs as channels",
-    OWN_OL: f"{OPERATORS}, by runs",
+_RECORDS: Mapping[str, tuple[int, int]] = {
+    STORM: (8_000_000, 1_000_000),
+    NATIVE: (40_000_000, 10_000_000),
 }
-_RECORDS = (40_000_000, 10_000_000)
+"""Records of a trial by variant, usually and with `--quick`: some ten seconds each."""
 
 PAPER = Paper(name="viper")
 facts = PAPER.facts
+
+VARIANTS = (STORM, NATIVE)
+"""The variant of each stage."""
 
 Quantity = Mapping[tuple[str, int], Series]
 """A quantity against instances, by layer and number of injectors."""
@@ -130,46 +170,51 @@ def degrees(options: Options) -> tuple[int, ...]:
     return QUICK_DEGREES if options.quick else DEGREES
 
 
-def _tree(question: Question, options: Options) -> dict[str, Any]:
+def _records(variant: str, options: Options) -> int:
+    return events(options, *_RECORDS[variant], least=1000)
+
+
+def _tree(question: Question, variant: str, options: Options) -> dict[str, Any]:
     return {
         "run": run_table(options, timeout_s=300),
         "workload": [
             {
                 "name": question.workload,
                 "label": f"i{injectors}",
-                "events": events(options, *_RECORDS, least=1000),
+                "events": _records(variant, options),
                 "params": {"streams": injectors},
             }
             for injectors in degrees(options)
         ],
         "engine": [
             engine(
-                LAYERS,
+                variant,
                 options,
                 workers=list(degrees(options)),
                 batch=[1],  # the paper hands over single tuples
-                options=dict(form_options),
+                options=dict(form.options),
                 label=label(layer),
             )
-            for layer, form_options in FORMS.items()
+            for layer, form in FORMS.items()
+            if form.variant == variant
         ],
     }
 
 
 def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
-    has_power = any(row.power_w is not None for row in runs[0].rows)
+    has_power = any(row.power_w is not None for run in runs for row in run.rows)
     energy = POWER if has_power else CPU_TIME
 
     def quantity(value: Value) -> Quantity:
         return {
             (layer, injectors): series(
-                runs[0],
+                runs[VARIANTS.index(form.variant)],
                 f"{question.workload}@i{injectors}",
-                LAYERS,
+                form.variant,
                 value,
                 options=f"/{label(layer)}",
             )
-            for layer in FORMS
+            for layer, form in FORMS.items()
             for injectors in degrees(options)
         }
 
@@ -186,7 +231,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         _claims(question, options, runs, energy, rate, late, energies),
         _notes(options, runs, energy, threads),
         {
-            f"{OPERATORS if layer == OL else layer}, {injectors} injectors": numbers(
+            f"{layer}, {injectors} injectors": numbers(
                 throughput_eps=rate[layer, injectors],
                 latency_ms=late[layer, injectors],
                 **{energy.y_label: energies[layer, injectors]},
@@ -215,7 +260,7 @@ def _claims(
     rows = [
         row
         for layer in (CL, OL)
-        for row in trials(runs[0], f"/{LAYERS}/", f"/{label(layer)}", workers=options.within)
+        for row in trials(runs[0], f"/{STORM}/", f"/{label(layer)}", workers=options.within)
     ]
     # With one injector and one instance nothing is merged.
     needs = (several_workers(options, degrees(options)), outputs(rows))
@@ -279,9 +324,7 @@ def _notes(options: Options, runs: Runs, energy: Energy, threads: Quantity) -> t
         for layer in FORMS
     }
     ranges = "; ".join(
-        f"{_TITLES[layer]} {min(values):g} to {max(values):g}"
-        for layer, values in counts.items()
-        if values
+        f"{layer} {min(values):g} to {max(values):g}" for layer, values in counts.items() if values
     )
     fewest = min((value for values in counts.values() for value in values), default=0)
     no_counter = "Energy: no energy counter can be read here; CPU time a tuple replaces it."
@@ -292,13 +335,14 @@ def _notes(options: Options, runs: Runs, energy: Energy, threads: Quantity) -> t
         + (f": {ranges} threads" if ranges else "")
         + ("; everywhere more than the cores." if fewest > options.cores else "."),
         "Published forms deal records in turn, so ties are in any order; own forms deal by time.",
-        f"{events(options, *_RECORDS, least=1000):,} records at full speed, handed over one by one, "
-        "as in the paper. Latency is from an injector to a sink, mostly time in full channels.",
+        f"{_records(STORM, options):,} records in Storm and {_records(NATIVE, options):,} in the native engine, "
+        "at full speed, handed over one by one, as in the paper. Latency is from an injector to a "
+        "sink, mostly time in full channels.",
         *(() if energy.measured else (no_counter,)),
         begin=[
             f"{options.cores} cores here; the paper's machine: 2 x 8 cores, 32 hardware threads "
             "(Xeon E5-2687W), Storm 0.9.7, Java. Its rates and watts are drawn, never judged.",
-            f"{OPERATORS.capitalize()} are this lab's, in C++: the paper's OL is Storm, absent here.",
+            "CL and OL run in Storm 2.8.2; only they are judged. The native engine's forms are drawn.",
         ],
         degrees=degrees(options),
     )
@@ -330,17 +374,9 @@ def _row(
         ]
         for layer in FORMS
     }
-    span = [
-        value
-        for each in measured.values()
-        for spreads in each.by_workers.values()
-        for spread in spreads
-        for value in (spread.low, spread.high)
-    ]
-    span += [v for each in marks.values() for m in each for v in (m.low, m.high) if isfinite(v)]
     return [
         Panel(
-            title=_TITLES[layer] if quantity == "throughput" else "",
+            title=form.title if quantity == "throughput" else "",
             y_label=y_label,
             x_label="operator instances",
             lines=_lines(options, layer, measured),
@@ -348,11 +384,26 @@ def _row(
             words=_words(question) if (layer, quantity) == (CL, "throughput") else [],
             log_y=is_log,
             ticks=degrees(options),
-            span=span,
+            span=_span(form.variant, measured, marks),
             write=write,
         )
-        for layer in FORMS
+        for layer, form in FORMS.items()
     ]
+
+
+def _span(variant: str, measured: Quantity, marks: Mapping[str, Sequence[Mark]]) -> Sequence[float]:
+    """Return the values that set the scale of a variant's panels: Storm's rates are a tenth of the others."""
+    layers = [layer for layer, form in FORMS.items() if form.variant == variant]
+    span = [
+        value
+        for (layer, _), each in measured.items()
+        if layer in layers
+        for spreads in each.by_workers.values()
+        for spread in spreads
+        for value in (spread.low, spread.high)
+    ]
+    drawn = [v for layer in layers for m in marks[layer] for v in (m.low, m.high)]
+    return span + [value for value in drawn if isfinite(value)]
 
 
 def _lines(options: Options, layer: str, quantity: Quantity) -> list[Line]:
@@ -376,15 +427,16 @@ def _words(question: Question) -> list[str]:
 def _figure(question: Question) -> Figure:
     return Figure(
         id=f"viper:{question.number}",
-        title=f"determinism by channels, CL (OL in Storm: absent), {question.operator}",
+        title=f"determinism by channels, CL, and by operators, OL: {question.operator}",
         shows="throughput, latency, energy and context switches against injectors and instances",
-        needs=(question.workload, LAYERS),
-        stages=(
+        needs=(question.workload, *VARIANTS),
+        stages=tuple(
             stage(
-                "layers",
-                "both layers with every number of injectors and instances",
-                partial(_tree, question),
-            ),
+                variant.partition("/")[0],
+                f"every number of injectors and instances, {variant}",
+                partial(_tree, question, variant),
+            )
+            for variant in VARIANTS
         ),
         outcome=partial(_outcome, question),
     )

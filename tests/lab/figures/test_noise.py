@@ -197,7 +197,7 @@ def test_layers_of_viper_at_their_bound_keep_the_promise(row, make_run, gain):
     rows = [
         row(
             f"linear_road_pos_rep@i{injectors}",
-            "multicore/layers",
+            "storm/layers",
             instances,
             label=layer,
             rate=5e6 * (gain if layer == "cl" and injectors + instances > 2 else 1.0),
@@ -208,7 +208,7 @@ def test_layers_of_viper_at_their_bound_keep_the_promise(row, make_run, gain):
         for instances in (1, 2)
         for layer in ("cl", "ol")
     ]
-    runs = (make_run(rows, repetitions=8),)
+    runs = make_run(rows, repetitions=8), make_run([], "native")
     true, found = verdicts("viper:4a", runs, np.random.default_rng(7), 0.03, 40)
     assert true == (SHAPE_ONLY if gain == 0.97 else CONTRADICTED)
     assert sum(verdict not in (true, INCONCLUSIVE) for verdict in found) <= WRONG * len(found)

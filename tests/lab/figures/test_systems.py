@@ -123,13 +123,16 @@ def test_the_words_of_a_system_are_true_of_the_variant_that_runs(systems):
         ), f"{figure_id} runs no {side.name} with {dict(side.options)}"
 
 
-@pytest.mark.parametrize(
-    ("figure_id", "opponent"),
-    [("viper:4a", "OL"), ("viper:4b", "OL"), ("datatrace:4", "handcrafted")],
-)
-def test_storm_is_absent_where_this_labs_code_stood_for_it(systems, figure_id, opponent):
-    (side,) = [side for of, side, _ in systems if (of, side.name) == (figure_id, opponent)]
+def test_storm_is_absent_where_this_labs_code_stood_for_it(systems):
+    (side,) = [side for of, side, _ in systems if (of, side.name) == ("datatrace:4", "handcrafted")]
     assert side.absent and side.stand_in and side.engine == "storm"
+
+
+@pytest.mark.parametrize("figure_id", ["viper:4a", "viper:4b"])
+def test_storm_runs_both_sides_of_viper(systems, figure_id):
+    sides = [side for of, side, _ in systems if of == figure_id]
+    assert {side.name for side in sides} == {"CL", "OL"}
+    assert {side.variant for side in sides} == {"storm/layers"}
 
 
 def test_a_system_of_an_engine_is_run_by_no_other():

@@ -13,11 +13,10 @@ from streamlab.lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from streamlab.lab.figures.viper.determinism import degrees
+from streamlab.lab.figures.viper.determinism import FORMS, NATIVE, STORM, degrees, label
 from streamlab.results.schema import columns_of
 from tests.lab.figures.claims import cells_of, outcomes
 
-pytestmark = pytest.mark.usefixtures("opponents_are_here")
 TWO = Options(cores=2)
 QUICK = Options(cores=2, quick=True)
 WORKLOADS = {"4a": "linear_road_pos_rep", "4b": "linear_road_new_seg"}
@@ -26,24 +25,24 @@ NUMBERS = ["4a", "4b"]
 
 @pytest.fixture
 def layered(row, make_run):
-    """The run of a figure: CL by OL in throughput, latency and energy; watts if there are any."""
+    """The runs of a figure: CL by OL in throughput, latency and energy; watts if there are any."""
 
     def make(number, gain=1.4, late=0.8, used=0.6, watts=None, options=QUICK, status="ok"):
-        rows = []
+        rows = {STORM: [], NATIVE: []}
         for injectors in degrees(options):
             for instances in degrees(options):
-                for layer in ("cl", "ol", "own-cl", "own-ol"):
-                    # Own forms are drawn and not judged: theirs are nobody's quotients.
-                    merged = layer == "cl" and (injectors > 1 or instances > 1)
+                for layer, form in FORMS.items():
+                    # The native engine's are drawn and not judged: theirs are nobody's quotients.
+                    merged = layer == "CL" and (injectors > 1 or instances > 1)
                     few = injectors == 1
                     times = (1.0 + (gain - 1) / 2 if few else gain) if merged else 1.0
-                    rows.append(
+                    rows[form.variant].append(
                         row(
                             f"{WORKLOADS[number]}@i{injectors}",
-                            "multicore/layers",
+                            form.variant,
                             instances,
-                            label=layer,
-                            rate=5e6 * times,
+                            label=label(layer),
+                            rate=5e5 * times,
                             status=status,
                             latency_p50_ns=round(1e7 * (late if merged else 1.0)),
                             power_w=None if watts is None else watts * (used if merged else 1.0),
@@ -54,7 +53,7 @@ def layered(row, make_run):
                             },
                         )
                     )
-        return (make_run(rows),)
+        return make_run(rows[STORM], "storm"), make_run(rows[NATIVE], "native")
 
     return make
 
@@ -96,10 +95,12 @@ def test_other_quotients_miss_their_claim(layered, number, change, part):
         assert conclude(outcome.claims).verdict == CONTRADICTED
 
 
-def test_all_columns_of_a_row_have_one_scale(layered):
+def test_columns_of_one_engine_have_one_scale(layered):
     axes = find("viper:4a").outcome(QUICK, layered("4a")).draw().axes
-    for row in zip(*(axes[column::4] for column in range(4)), strict=True):
-        assert len({round(each.get_ylim()[1], 6) for each in row}) == 1
+    assert len(axes) == 6 * 4
+    for row in zip(*(axes[column::6] for column in range(6)), strict=True):
+        for columns in (row[:2], row[2:]):
+            assert len({round(each.get_ylim()[1], 6) for each in columns}) == 1
 
 
 def test_a_full_figure_has_the_sixteen_configurations_of_the_paper():
@@ -108,23 +109,24 @@ def test_a_full_figure_has_the_sixteen_configurations_of_the_paper():
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_every_configuration_is_run(number):
-    cells = cells_of(f"viper:{number}", TWO)
-    assert len(cells) == 64
-    assert {cell.entry.params["streams"] for cell in cells} == {1, 2, 4, 6}
-    assert {cell.batch for cell in cells} == {1}  # the paper hands over single tuples
+@pytest.mark.parametrize(("stage", "engine", "cells"), [(0, "storm", 32), (1, "multicore", 64)])
+def test_every_configuration_is_run(number, stage, engine, cells):
+    found = cells_of(f"viper:{number}", TWO, runs=(None,) * stage)
+    assert len(found) == cells
+    assert {cell.engine for cell in found} == {engine}
+    assert {cell.entry.params["streams"] for cell in found} == {1, 2, 4, 6}
+    # The paper hands over single tuples; Storm always does.
+    assert {cell.batch for cell in found} == {None if engine == "storm" else 1}
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_published_forms_are_judged_and_own_ones_only_drawn(row, make_run, layered, number):
-    runs = layered(number, watts=120.0)
-    own = [
-        columns_of(trial) | ({"throughput_eps": 1e9} if "own-" in trial.cell else {})
-        for trial in runs[0].rows
-    ]
-    faster = find(f"viper:{number}").outcome(QUICK, (make_run(own, "faster", repetitions=1),))
-    as_before = find(f"viper:{number}").outcome(QUICK, runs)
+def test_storms_forms_are_judged_and_the_native_engines_only_drawn(make_run, layered, number):
+    storm, native = layered(number, watts=120.0)
+    rows = [columns_of(trial) | {"throughput_eps": 1e9} for trial in native.rows]
+    runs = storm, make_run(rows, "faster", repetitions=1)
+    faster = find(f"viper:{number}").outcome(QUICK, runs)
+    as_before = find(f"viper:{number}").outcome(QUICK, (storm, native))
     assert [c.measured for c in faster.claims] == [c.measured for c in as_before.claims]
     assert faster.numbers["CL, own, 2 injectors"] != as_before.numbers["CL, own, 2 injectors"]
     assert {(c.system.name, c.opponent.name) for c in faster.claims} == {("CL", "OL")}
-    assert all("Viper" in c.system.source for c in faster.claims)
+    assert {c.system.variant for c in faster.claims} == {STORM}

@@ -1,0 +1,1 @@
+"""Runs topologies on Apache Storm, in a Java process of the trial."""

@@ -1,0 +1,38 @@
+package streamlab;
+
+import java.util.Map;
+import org.apache.storm.task.OutputCollector;
+import org.apache.storm.task.TopologyContext;
+import org.apache.storm.topology.OutputFieldsDeclarer;
+import org.apache.storm.topology.base.BaseRichBolt;
+import org.apache.storm.tuple.Tuple;
+
+/** A sink: stores the records of the timed phase in the order of their arrival. */
+final class Collect extends BaseRichBolt {
+    private transient Run run;
+    private transient Sources sources;
+    private transient Answer answer;
+    private transient int phase;
+
+    @Override
+    public void prepare(Map<String, Object> conf, TopologyContext context, OutputCollector collector) {
+        run = Run.current();
+        sources = Sources.of(context);
+        run.channels.read(context.getThisTaskId(), sources.tasks());
+        answer = run.answers[context.getThisTaskIndex()];
+        run.isPrepared();
+    }
+
+    @Override
+    public void execute(Tuple tuple) {
+        Event event = (Event) tuple.getValue(0);
+        if (event.kind() == Event.END && sources.end()) {
+            run.hasEnded(phase++);
+        } else if (event.kind() == Event.DATA && phase == run.job.phases - 1) {
+            answer.add(run.job.ts(phase, event.order()), event, System.nanoTime());
+        }
+    }
+
+    @Override
+    public void declareOutputFields(OutputFieldsDeclarer declarer) {}
+}

@@ -1,0 +1,39 @@
+package streamlab;
+
+/**
+ * The value of a Storm tuple: a record of Linear Road, a promise or the end of a phase. Immutable.
+ *
+ * @param kind DATA, PROMISE (later events of the producer have at least this order) or END
+ * @param order the event time, counted from the first of the input, plus the start of the phase
+ * @param handedOverNs when the injector emitted the record
+ */
+record Event(
+        byte kind,
+        long order,
+        long handedOverNs,
+        byte type,
+        int vehicle,
+        short speed,
+        short expressway,
+        byte lane,
+        byte direction,
+        byte segment,
+        int position) {
+    static final byte DATA = 0;
+    static final byte PROMISE = 1;
+    static final byte END = 2;
+
+    static Event promise(long order) {
+        return of(PROMISE, order);
+    }
+
+    static Event end(long order) {
+        return of(END, order);
+    }
+
+    private static Event of(byte kind, long order) {
+        byte no = 0;
+        short none = 0;
+        return new Event(kind, order, 0, no, 0, none, none, no, no, no, 0);
+    }
+}

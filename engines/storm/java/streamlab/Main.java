@@ -1,0 +1,76 @@
+package streamlab;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import org.apache.storm.Config;
+import org.apache.storm.LocalCluster;
+import org.apache.storm.generated.StormTopology;
+
+/**
+ * Runs one topology on a local cluster in this process, controlled by commands on standard input: `go`
+ * starts the clock, `answer` writes the records of the sinks. The reply to each is a line on standard
+ * output. The process ends when standard input ends.
+ */
+public final class Main {
+    private Main() {}
+
+    /** Starts the process; the argument is the job's folder. */
+    public static void main(String[] arguments) throws Exception {
+        PrintStream replies = System.out;
+        System.setOut(System.err); // Only replies to commands go to standard output.
+        BufferedReader commands =
+                new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        int exit = 0;
+        try {
+            serve(new Run(new Job(Path.of(arguments[0]))), commands, replies);
+        } catch (Throwable error) {
+            error.printStackTrace();
+            replies.println("failed " + String.valueOf(error).replace('\n', ' '));
+            exit = 1;
+        }
+        replies.flush();
+        // No other clean-up is needed: the cluster has its files in the trial's folder.
+        Runtime.getRuntime().halt(exit);
+    }
+
+    private static void serve(Run run, BufferedReader commands, PrintStream replies) throws Exception {
+        StormTopology topology = Topology.build(run);
+        LocalCluster cluster =
+                new LocalCluster.Builder().withSupervisors(1).withPortsPerSupervisor(1).build();
+        cluster.submitTopology("lab", settings(), topology);
+        run.awaitTasks();
+        int timed = run.job.phases - 1;
+        for (int phase = 0; phase < timed; phase++) {
+            run.runToEnd(phase);
+        }
+        System.gc();
+        replies.println("ready");
+        replies.flush();
+        for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+            switch (line) {
+                case "go" -> {
+                    Run.Usage before = run.usage();
+                    long tookNs = run.runToEnd(timed);
+                    Run.Usage used = run.usage().since(before);
+                    run.writeLatencies();
+                    replies.printf(
+                            "done %d %d %d %d%n",
+                            tookNs, used.cpuNs(), used.switches(), run.threads());
+                }
+                case "answer" -> replies.println("written " + run.write());
+                default -> throw new IllegalArgumentException("no command " + line);
+            }
+            replies.flush();
+        }
+    }
+
+    private static Config settings() {
+        Config settings = new Config();
+        settings.setNumWorkers(1);
+        settings.setNumAckers(0);
+        return settings;
+    }
+}

@@ -1,0 +1,118 @@
+package streamlab;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+
+/** What the tasks of the topology share: the input, the gate, the answers. A process has one run. */
+final class Run {
+    private static volatile Run current;
+
+    final Job job;
+    final Channels channels;
+    final Lead lead;
+    /** By sink. */
+    final Answer[] answers;
+
+    private final List<CountDownLatch> unfinishedSinks = new ArrayList<>();
+    private final Set<String> threads = ConcurrentHashMap.newKeySet();
+    private CountDownLatch unpreparedTasks;
+    private volatile int open = -1;
+
+    Run(Job job) {
+        this.job = job;
+        channels = new Channels(!job.mergesInOperators);
+        lead = new Lead(job.rows.length, job.longestLead);
+        answers = new Answer[job.workers];
+        for (int sink = 0; sink < answers.length; sink++) {
+            answers[sink] = new Answer();
+        }
+        for (int phase = 0; phase < job.phases; phase++) {
+            unfinishedSinks.add(new CountDownLatch(job.workers));
+        }
+        current = this;
+    }
+
+    static Run current() {
+        return current;
+    }
+
+    /** Called before the topology is submitted. */
+    void expect(int tasks) {
+        unpreparedTasks = new CountDownLatch(tasks);
+    }
+
+    /** Called by the thread of each task. */
+    void isPrepared() {
+        try { // `self` alone is the process.
+            threads.add(Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName().toString());
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        unpreparedTasks.countDown();
+    }
+
+    void awaitTasks() throws InterruptedException {
+        unpreparedTasks.await();
+    }
+
+    boolean isOpen(int phase) {
+        return open >= phase;
+    }
+
+    /** Lets the injectors begin a phase, waits until all sinks have its end, and returns the time in ns. */
+    long runToEnd(int phase) throws InterruptedException {
+        lead.restart();
+        long startNs = System.nanoTime();
+        open = phase;
+        unfinishedSinks.get(phase).await();
+        return System.nanoTime() - startNs;
+    }
+
+    void hasEnded(int phase) {
+        unfinishedSinks.get(phase).countDown();
+    }
+
+    int write() throws IOException {
+        for (int sink = 0; sink < answers.length; sink++) {
+            answers[sink].write(job.folder.resolve(sink + ".answer"));
+        }
+        return answers.length;
+    }
+
+    void writeLatencies() throws IOException {
+        Answer.writeLatencies(answers, job.folder.resolve("latencies"));
+    }
+
+    /** What the threads of all tasks have used so far. */
+    record Usage(long cpuNs, long switches) {
+        Usage since(Usage before) {
+            return new Usage(cpuNs - before.cpuNs, switches - before.switches);
+        }
+    }
+
+    Usage usage() throws IOException {
+        long cpuNs = 0;
+        long switches = 0;
+        for (String thread : threads) {
+            Path folder = Path.of("/proc/self/task", thread);
+            cpuNs += Long.parseLong(Files.readString(folder.resolve("schedstat")).split(" ")[0]);
+            for (String line : Files.readAllLines(folder.resolve("status"))) {
+                if (line.contains("ctxt_switches")) {
+                    switches += Long.parseLong(line.split(":")[1].trim());
+                }
+            }
+        }
+        return new Usage(cpuNs, switches);
+    }
+
+    int threads() {
+        return threads.size();
+    }
+}

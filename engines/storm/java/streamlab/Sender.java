@@ -1,0 +1,79 @@
+package streamlab;
+
+import java.util.Arrays;
+import java.util.List;
+import org.apache.storm.tuple.Values;
+
+/** Sends a producer's events to its consumers, in order, each to one of them. */
+final class Sender {
+    /** Rows after which consumers without any of them get a promise. */
+    static final int ROWS_PER_PROMISE = 64;
+    /** Spreads times that are multiples of a number: 2^64 by the golden ratio. */
+    private static final long MIX = 0x9E3779B97F4A7C15L;
+
+    /** Emits a tuple to a task. */
+    interface Emit {
+        void to(int task, List<Object> tuple);
+    }
+
+    private final Emit emit;
+    private final int[] tasks;
+    /** The order of the last event that each consumer got, which is also a promise. */
+    private final long[] last;
+    private final boolean inTurn;
+    private int turn;
+    private int unpromisedRows;
+
+    /** Without `inTurn`, `deal` sends all events of a time to one consumer, so that ties stay in order. */
+    Sender(Emit emit, List<Integer> tasks, boolean inTurn) {
+        this.inTurn = inTurn;
+        this.emit = emit;
+        this.tasks = tasks.stream().mapToInt(Integer::intValue).sorted().toArray();
+        last = new long[this.tasks.length];
+        Arrays.fill(last, Long.MIN_VALUE);
+    }
+
+    /** Sends an event to the consumer whose turn it is, or that has its time. */
+    void deal(Event event) {
+        if (inTurn) {
+            send(turn, event);
+            turn = (turn + 1) % tasks.length;
+        } else {
+            sendByHash((int) (event.order() * MIX >>> Integer.SIZE), event);
+        }
+    }
+
+    void sendByHash(int hash, Event event) {
+        send(Math.floorMod(hash, tasks.length), event);
+    }
+
+    private void send(int to, Event event) {
+        last[to] = event.order();
+        emit.to(tasks[to], new Values(event));
+    }
+
+    /** Counts a row that was read, whether or not it was sent. */
+    void countRow(long order) {
+        if (++unpromisedRows >= ROWS_PER_PROMISE) {
+            promise(order);
+        }
+    }
+
+    /** Promises that later events have at least this order, to consumers that do not know it yet. */
+    void promise(long order) {
+        unpromisedRows = 0;
+        for (int to = 0; to < tasks.length; to++) {
+            if (last[to] < order) {
+                send(to, Event.promise(order));
+            }
+        }
+    }
+
+    /** Ends a phase: the promise behind the end makes the end ready. */
+    void end(long order) {
+        for (int to = 0; to < tasks.length; to++) {
+            send(to, Event.end(order));
+        }
+        promise(order + 1);
+    }
+}

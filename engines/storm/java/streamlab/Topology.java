@@ -1,0 +1,64 @@
+package streamlab;
+
+import org.apache.storm.generated.StormTopology;
+import org.apache.storm.topology.IRichBolt;
+import org.apache.storm.topology.TopologyBuilder;
+import org.apache.storm.tuple.Fields;
+
+/**
+ * Injectors, instances and sinks, as many sinks as instances. With operator-layer determinism a merger
+ * precedes each consumer of several producers; with communication-layer determinism its channel merges.
+ */
+final class Topology {
+    static final Fields FIELDS = new Fields("event");
+    private static final String INJECTORS = "injector";
+    private static final String INSTANCES = "instance";
+    private static final String SINKS = "sink";
+    private static final String MERGER = "merger of ";
+
+    private final Job job;
+    private final TopologyBuilder builder = new TopologyBuilder();
+    private int tasks;
+
+    private Topology(Job job) {
+        this.job = job;
+    }
+
+    static boolean isMerger(String component) {
+        return component.startsWith(MERGER);
+    }
+
+    /** Returns the topology, and sets how many tasks the run expects. */
+    static StormTopology build(Run run) {
+        Topology topology = new Topology(run.job);
+        int injectors = run.job.rows.length;
+        int instances = run.job.workers;
+        topology.builder.setSpout(
+                INJECTORS, new Injector(topology.input(INSTANCES, injectors)), injectors);
+        topology.tasks += injectors;
+        topology.add(INJECTORS, injectors, INSTANCES, new Operator(topology.input(SINKS, instances)));
+        topology.add(INSTANCES, instances, SINKS, new Collect());
+        run.expect(topology.tasks);
+        return topology.builder.createTopology();
+    }
+
+    /** Returns the component that a consumer's producers send to: itself, or its mergers. */
+    private String input(String consumer, int producers) {
+        return job.mergesInOperators && producers > 1 ? MERGER + consumer : consumer;
+    }
+
+    private void add(String producer, int producers, String consumer, IRichBolt bolt) {
+        String from = producer;
+        String input = input(consumer, producers);
+        if (!input.equals(consumer)) {
+            connect(input, new Merger(consumer), from);
+            from = input;
+        }
+        connect(consumer, bolt, from);
+    }
+
+    private void connect(String name, IRichBolt bolt, String from) {
+        builder.setBolt(name, bolt, job.workers).directGrouping(from);
+        tasks += job.workers;
+    }
+}
