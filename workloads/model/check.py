@@ -152,10 +152,7 @@ def _check_dataflow(flow: Dataflow, tests: "_Tests") -> ConsistencyReport:
     report = ConsistencyReport(
         program=flow.name, checked=(), skipped=(), violations=(), examples=tests.examples
     )
-    vertex_laws = [
-        [] if vertex.operator is None else [*dataflow_laws.vertex_laws(vertex.operator)]
-        for vertex in flow.vertices
-    ]
+    vertex_laws = [[*dataflow_laws.vertex_laws(vertex)] for vertex in flow.vertices]
     tests.expect(sum(map(len, vertex_laws)) + len(dataflow_laws.GRAPH_LAWS))
 
     def holds(condition: str, where: str, law: Callable[[Draw], None]) -> bool:

@@ -22,7 +22,7 @@ void add_vertex(DataflowRun& run, std::string name, const std::string& kind, con
                 std::vector<std::int32_t> inputs, std::int32_t degree, Address items, Address marks, Address start,
                 std::int64_t start_bytes, std::int64_t entry_bytes, std::int64_t max_outputs, bool keeps_key,
                 bool gives, bool keyed, std::vector<std::int32_t> itemsizes, const std::vector<std::string>& fields,
-                const std::optional<Kept>& kept) {
+                std::vector<std::int32_t> order, const std::vector<bool>& falling, const std::optional<Kept>& kept) {
   FlowSpec spec;
   spec.name = std::move(name);
   spec.kind = static_cast<FlowSpec::Kind>(index_of("a vertex's kind", FlowSpec::kKinds, kind));
@@ -42,6 +42,8 @@ void add_vertex(DataflowRun& run, std::string name, const std::string& kind, con
   for (const std::string& field : fields) {
     spec.fields.push_back(static_cast<FlowSpec::Field>(index_of("a field's kind", FlowSpec::kFields, field)));
   }
+  spec.order = std::move(order);
+  spec.falling.assign(falling.begin(), falling.end());
   if (kept) spec.kept = FlowSpec::Kept{bytes_of(kept->first), bytes_of(kept->second)};
   run.add_vertex(std::move(spec));
 }
@@ -71,7 +73,7 @@ void bind_dataflow(nb::module_& m) {
           "Markers are at first, first + period, ...")
       .def("add_vertex", &add_vertex, nb::kw_only(), "name"_a, "kind"_a, "route"_a, "inputs"_a, "degree"_a, "items"_a,
            "marks"_a, "start"_a, "start_bytes"_a, "entry_bytes"_a, "max_outputs"_a, "keeps_key"_a, "gives"_a, "keyed"_a,
-           "itemsizes"_a, "fields"_a, "kept"_a.none() = nb::none())
+           "itemsizes"_a, "fields"_a, "order"_a, "falling"_a, "kept"_a.none() = nb::none())
       .def("kept", &kept, "vertex"_a,
            "After the run: the initial state of new keys, and the entries of its keys, to resume from.")
       .def("add_stream", &add_rows, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(), "vertex"_a,

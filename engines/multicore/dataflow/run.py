@@ -150,6 +150,7 @@ class DataflowRun(CoreRun):
     ) -> None:
         row = unit.gives.row
         vertex, keyed = unit.vertex, unit.gives.key is not None
+        columns, falling = list(row.names or ()), dict(vertex.order) if vertex.is_sort else {}
         self._core.add_vertex(
             name=unit.name,
             kind=_kind(unit),
@@ -167,6 +168,8 @@ class DataflowRun(CoreRun):
             keyed=keyed,
             itemsizes=itemsizes(row),
             fields=[_FIELDS[row[name].kind] for name in row.names or ()] if vertex.is_sort else [],
+            order=[1] * keyed + [columns.index(name) for name in falling],
+            falling=[falling.get(name, False) for name in columns],
             kept=kept,
         )
 

@@ -24,7 +24,15 @@ from tests.engines.spark.programs import keys_apart, kinds_apart, two_counters
 from tests.engines.spark.runs import drawn_cuts, run, sequential
 from tests.examples import examples
 from tests.workloads.model import naive, pipelines
-from tests.workloads.model.dataflow.graphs import FIELDS, UNIT, graphs, keyed, stateless, unordered
+from tests.workloads.model.dataflow.graphs import (
+    FIELDS,
+    UNIT,
+    disjoint,
+    graphs,
+    keyed,
+    stateless,
+    unordered,
+)
 from tests.workloads.model.dataflow.graphs import ordered as in_order
 from tests.workloads.model.dataflow.parts import averages
 from tests.workloads.model.dataflow.parts import rows as tuples
@@ -133,7 +141,7 @@ def test_pipelines_of_every_kind_of_operator_give_the_sequence(draw):
 @settings(max_examples=examples(400))
 @given(st.data())
 def test_random_graphs_answer_as_one_item_after_the_other(draw):
-    flow = draw.draw(graphs())
+    flow = draw.draw(graphs() | st.just(disjoint()))
     data = replace(draw.draw(inputs(flow)), until_ts=draw.draw(st.none() | st.integers(13, 30)))
     check(draw, flow, data, inferred_output(flow))
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamlab.workloads.model import Input, Workload
+from streamlab.workloads.model import Input, ModelError, Workload
 from streamlab.workloads.registry import workload
 from tests.workloads.suite.power_inputs import (
     FORMS,
@@ -47,6 +47,44 @@ def test_both_forms_and_the_oracle_answer_what_adding_up_gives(
     for form in FORMS:
         chosen = bound(form, markers_s=period, longest_gap_s=gap, most_watts=4)
         assert agreed(chosen, data) == expected(data, period, gap, 4)
+
+
+@settings(deadline=None)
+@given(power_inputs(), st.integers(1, 12), st.integers(1, 9), st.none() | st.integers(41, 60))
+def test_the_greatest_average_of_a_block_is_that_of_each_block_by_itself(
+    data: Input, period: int, gap: int, until_ts: int | None
+):
+    data = replace(data, until_ts=until_ts)
+    everything = readings_of(data)
+    found = []
+    for marker in markers(everything, period, data.until_ts):
+        for plug, values in sorted(filled(everything, gap).items()):
+            blocks: dict[int, list[int]] = {}
+            for _, load, _, ts in values:
+                if ts < marker:
+                    blocks.setdefault(ts // period, []).append(load)
+            if blocks:
+                greatest = max(half_up(Fraction(sum(v), len(v))) for v in blocks.values())
+                found.append((marker, plug, greatest, sum(map(len, blocks.values()))))
+    for form in FORMS:
+        chosen = bound(form, markers_s=period, longest_gap_s=gap, aggregate="maximum")
+        assert agreed(chosen, data) == found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_of_places_retains_some_kinds_and_only_its_plugs(form: str):
+    # Plugs 0 to 3 are in a place of kind 0, 4 to 7 of kind 1; plug 33 is of kind 0 again, 40 of 2.
+    rows = [(0, plug, 0, plug) for plug in (-1, 0, 3, 4, 7, 33, 40)]
+    data = input_of([*rows, (10, 0, 0, 0)])
+    plugs = [row[1] for row in agreed(bound(form, table_plugs=41, place_kinds=1), data)]
+    assert plugs == [0, 3, 33]
+    plugs = [row[1] for row in agreed(bound(form, table_plugs=7, place_kinds=2), data)]
+    assert plugs == [0, 3, 4]
+
+
+def test_an_unknown_aggregate_is_refused():
+    with pytest.raises(ModelError, match="aggregate is 'sum'; give average or maximum"):
+        bound(aggregate="sum")
 
 
 EXAMPLES = {

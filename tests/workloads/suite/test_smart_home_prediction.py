@@ -17,6 +17,7 @@ from streamlab.workloads.suite.smart_home_prediction.train import FEWEST, exampl
 from streamlab.workloads.suite.smart_home_prediction.tree import (
     DEEPEST,
     NAMES,
+    OTHERS,
     read_tree,
     write_tree,
 )
@@ -39,9 +40,11 @@ def bound(form: str = "typed", **query: object) -> Workload:
     return workload(NAME).bound({"form": form, **query})
 
 
-def asked(tree_depth: int, second: int, load: int, minute: int) -> int:
-    """Walk down the tree by hand."""
-    tree, node = read_tree(), 0
+def asked(tree_depth: int, device: int, second: int, load: int, minute: int) -> int:
+    """Walk down the tree of a type by hand."""
+    tree = read_tree()
+    devices = tree.device.tolist()
+    node = devices.index(device if device in devices else OTHERS)
     for _ in range(tree_depth):
         feature = int(tree.feature[node])
         if feature == -1:
@@ -67,7 +70,7 @@ def expected(
             minute = sum(means.get(second - back, 0) for back in range(60))
             due = next(m for m in range(second + period + gap, 10**6) if m % period == 0)
             if due in markers(everything, period, data.until_ts):
-                joules = asked(depth, second, load, minute)
+                joules = asked(depth, device, second, load, minute)
                 found.append((due, device, second, load, minute, joules))
     return sorted(found)
 
@@ -131,18 +134,37 @@ def test_the_minute_before_forgets_what_is_older(form: str):
     assert minutes == {0: 1000, 59: 3000, 60: 6000, 300: 8000}
 
 
-def test_the_tree_is_one_and_whole():
+def test_the_trees_of_the_types_are_whole():
     tree = read_tree()
     inner = np.flatnonzero(tree.feature >= 0)
     assert set(tree.feature.tolist()) == {-1, 0, 1, 2}
     below = np.concatenate([tree.left[inner], tree.right[inner]])
-    # Every node but the root is below one node, and each node comes before those below it.
-    assert sorted(below.tolist()) == list(range(1, len(tree.feature)))
+    # Every node but the roots is below one node of its tree, and each comes before those below it.
+    roots = {0, *tree.roots().tolist()}
+    assert sorted(below.tolist()) == [n for n in range(len(tree.feature)) if n not in roots]
     assert np.all(tree.left[inner] > inner) and np.all(tree.right[inner] > inner)
+    assert np.all(tree.device[tree.left[inner]] == tree.device[inner])
+    assert np.all(tree.device[tree.right[inner]] == tree.device[inner])
+    assert tree.device[0] == OTHERS and len(roots) > 20
     depth = np.zeros(len(tree.feature), np.int64)
     for node in inner:
         depth[[tree.left[node], tree.right[node]]] = depth[node] + 1
     assert depth.max() == DEEPEST
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_type_of_device_has_its_own_tree(form: str):
+    own = next(device for device in range(30) if device in read_tree().device)
+    rows = [
+        (second, plug, device, 100) for second in range(2) for plug, device in ((1, own), (2, 99))
+    ]
+    answer = agreed(
+        bound(form, device_types=100, longest_gap_s=1), input_of([*rows, (90, 1, 0, 0)])
+    )
+    # Types without a tree share one.
+    found = {(row[1], row[5]) for row in answer if row[2] == 0}
+    assert found == {(d, asked(DEEPEST, d, 0, 100_000, 100_000)) for d in (own, 99)}
+    assert len({joules for _, joules in found}) == 2
 
 
 def test_another_tree_is_another_workload():

@@ -17,14 +17,13 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.model.dataflow.call_recording import check_keys, check_purity
 from streamlab.workloads.model.dataflow.operators import (
-    FlowOperator,
     OpKeyedOrdered,
     OpKeyedUnordered,
 )
 from streamlab.workloads.model.dataflow.plan import deploy
 from streamlab.workloads.model.dataflow.plan_interpreter import outputs
 from streamlab.workloads.model.dataflow.program import Dataflow, Vertex
-from streamlab.workloads.model.dataflow.reference import GraphRun
+from streamlab.workloads.model.dataflow.reference import GraphRun, SharedKeyError
 from streamlab.workloads.model.dataflow.traces import (
     Element,
     Transduction,
@@ -67,6 +66,19 @@ def keys_are_preserved(flow: Dataflow, index: int, draw: Draw) -> None:
     data = _reaching(flow, index, draw)
     with _this_law_only():
         _run_alone(check_keys(flow.vertices[index]), data)
+
+
+def inputs_are_disjoint(flow: Dataflow, index: int, draw: Draw) -> None:
+    """Disjoint: no two inputs that are merged in order have items of one key.
+
+    Then each key's items come from one input, and the merge keeps their order.
+    """
+    data = draw(elements(flow, max_size=MAX_ITEMS))
+    with _rejecting():
+        try:
+            of_graph(flow).lifted(data)
+        except SharedKeyError as error:
+            raise BrokenLawError(str(error), tuple(_input_words(flow, data))) from None
 
 
 def functions_are_pure(flow: Dataflow, index: int, draw: Draw) -> None:
@@ -194,10 +206,13 @@ GRAPH_LAWS: tuple[tuple[str, Callable[[Dataflow, Draw], None]], ...] = (
 """The laws of whole graphs."""
 
 
-def vertex_laws(
-    operator: FlowOperator,
-) -> Iterator[tuple[str, Callable[[Dataflow, int, Draw], None]]]:
+def vertex_laws(vertex: Vertex) -> Iterator[tuple[str, Callable[[Dataflow, int, Draw], None]]]:
     """Yield the laws of a vertex; if one fails, later ones mostly fail too."""
+    operator = vertex.operator
+    if operator is None:
+        return
+    if vertex.disjoint_keys:
+        yield "disjoint", inputs_are_disjoint
     if isinstance(operator, OpKeyedOrdered):
         yield "keys", keys_are_preserved
     yield "pure", functions_are_pure
@@ -344,7 +359,7 @@ def _recording(vertex: Vertex, record: list[Element]) -> Callable[[Vertex, Take]
         if current is vertex:
             reached = True
             return _Recorder(current, give, record)
-        return VertexRun(current, give) if reached else start(current, give)
+        return _Recorder(current, give, []) if reached else start(current, give)
 
     return begin
 

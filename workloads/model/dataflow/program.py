@@ -14,6 +14,7 @@ Streams are in order of time, so a block is complete when its marker comes. The 
 at its end.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +38,9 @@ class Vertex:
         inputs: The vertices that it reads, merged (MRG); empty for a source.
         operator: Its operator; None for a source (without inputs) and for SORT (with inputs).
         degree: Largest number of instances; None: the number of workers.
+        disjoint_keys: Whether no two inputs have pairs of one key, so that their merge keeps the order.
+        by: The fields by which SORT compares the values of a key, the first at the front; `-` before a
+            name means that the greatest comes first. The other fields follow, least first.
     """
 
     name: str
@@ -44,6 +48,8 @@ class Vertex:
     inputs: tuple[int, ...] = ()
     operator: FlowOperator | None = None
     degree: int | None = None
+    disjoint_keys: bool = False
+    by: tuple[str, ...] = ()
 
     @property
     def is_source(self) -> bool:
@@ -54,6 +60,13 @@ class Vertex:
     def is_sort(self) -> bool:
         """Whether it sorts the pairs of a key between markers."""
         return self.operator is None and bool(self.inputs)
+
+    @property
+    def order(self) -> tuple[tuple[str, bool], ...]:
+        """All fields in the order in which SORT compares them, and whether the greatest comes first."""
+        first = [(name.removeprefix("-"), name.startswith("-")) for name in self.by]
+        rest = [name for name in self.type.fields if name not in dict(first)]
+        return (*first, *((name, False) for name in rest))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,13 +136,35 @@ class Dataflow:
                 f"{where}: {vertex.name} has degree {vertex.degree!r}; expected an integer of at "
                 "least 1"
             )
-        reads = self.reads(index)
-        if reads.ordered and len(vertex.inputs) > 1:
-            names = ", ".join(self.vertices[i].name for i in vertex.inputs)
+        self._check_order(vertex, self.reads(index))
+
+    def _check_order(self, vertex: Vertex, reads: TraceType) -> None:
+        """Check that a merge keeps the order that a vertex reads, and that SORT's fields exist."""
+        where = f"dataflow {self.name}: {vertex.name}"
+        if vertex.disjoint_keys and not reads.ordered:
             raise ProgramError(
-                f"{where}: {vertex.name} reads {reads} from several vertices ({names}), and merging "
-                "loses their order; put SORT before it: flow.sort(...) of all of them"
+                f"{where} reads {reads}, whose pairs have no order to keep; leave out disjoint_keys"
             )
+        disjoint = vertex.disjoint_keys and reads.key is not None
+        if reads.ordered and len(vertex.inputs) > 1 and not disjoint:
+            names = ", ".join(self.vertices[i].name for i in vertex.inputs)
+            instead = (
+                ""
+                if reads.key is None
+                else ". If no two have a key in common, add it with disjoint_keys=True"
+            )
+            raise ProgramError(
+                f"{where} reads {reads} from several vertices ({names}), and merging loses their "
+                f"order; put SORT before it: flow.sort(...) of all of them{instead}"
+            )
+        fields = [name.removeprefix("-") for name in vertex.by]
+        for name in fields:
+            if name not in vertex.type.fields or fields.count(name) > 1:
+                raise ProgramError(
+                    f"{where} sorts by {', '.join(vertex.by)}; expected fields of "
+                    f"{vertex.type}, each at most once, with a - before those whose greatest value "
+                    "comes first"
+                )
 
     def _check_edge(self, before: Vertex, vertex: Vertex) -> None:
         """Check that an edge has the type that its reader reads; an O may be read as a U."""
@@ -219,8 +254,14 @@ class Flow:
         _require_free(f"dataflow {self._name}", kind, fields.names or ())
         return self._add(Vertex(name=kind, type=of_events(fields)))
 
-    def add(self, operator: FlowOperator, *inputs: int, degree: int | None = None) -> int:
-        """Add an operator that reads the merged output of `inputs`; `degree`: see `Vertex`.
+    def add(
+        self,
+        operator: FlowOperator,
+        *inputs: int,
+        degree: int | None = None,
+        disjoint_keys: bool = False,
+    ) -> int:
+        """Add an operator that reads the merged output of `inputs`; the rest as in `Vertex`.
 
         Raises:
             ProgramError: It is no operator, or an input is no vertex. `gives` checks types.
@@ -238,16 +279,22 @@ class Flow:
                 inputs=inputs,
                 operator=operator,
                 degree=degree,
+                disjoint_keys=disjoint_keys,
             )
         )
 
-    def sort(self, *inputs: int) -> int:
-        """Add a SORT, which sorts the pairs of each key between markers by `ts`, then by other fields."""
+    def sort(self, *inputs: int, by: str | Iterable[str] = ()) -> int:
+        """Add a SORT, which sorts the pairs of each key between markers.
+
+        It compares the fields of `by`, then the others: `by=("-load", "ts")` gives the greatest load
+        first, and of equal ones the earliest. Without `by`, `ts` comes first.
+        """
         self._require("SORT", inputs)
         link = self._vertices[inputs[0]].type
         count = sum(vertex.is_sort for vertex in self._vertices)
         name = "SORT" if count == 0 else f"SORT-{count + 1}"
-        return self._add(Vertex(name=name, type=O(link.key, link.value), inputs=inputs))
+        fields = (by,) if isinstance(by, str) else tuple(by)
+        return self._add(Vertex(name=name, type=O(link.key, link.value), inputs=inputs, by=fields))
 
     def gives(self, vertex: int) -> Dataflow:
         """Return the graph whose answer is the output of `vertex`.

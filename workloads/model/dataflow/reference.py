@@ -3,6 +3,7 @@
 A vertex with several inputs takes items as they come, and a marker once all inputs have passed it.
 """
 
+from collections import defaultdict
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
@@ -17,6 +18,10 @@ MOST_MARKERS = 1 << 30
 """Largest number of markers of an input; more mean that the period has the wrong unit of time."""
 
 
+class SharedKeyError(ProgramError):
+    """Reports a key of two inputs that are declared to have disjoint keys."""
+
+
 class GraphRun:
     """Runs a graph on items of its sources and markers."""
 
@@ -25,8 +30,9 @@ class GraphRun:
     ) -> None:
         """Start all vertices by `begin`; `give` takes each item that leaves the graph."""
         self._runs = [begin(vertex, give) for vertex in flow.vertices]
+        self._key_inputs: dict[int, dict[int, int]] = defaultdict(dict)
         for index, run in enumerate(self._runs[:-1]):
-            run.give = to_all([self._runs[i].item for i in flow.readers(index)])
+            run.give = to_all([self._take(flow, index, i) for i in flow.readers(index)])
         self._takes = [self._runs[index].item for index in flow.sources]
 
     def item(self, kind: int, value: Any) -> None:
@@ -34,6 +40,7 @@ class GraphRun:
 
         Raises:
             ProgramError: An operator emitted a value that does not fit its output type.
+            SharedKeyError: Inputs that are declared to have disjoint keys have not.
         """
         self._takes[kind](0, value)
 
@@ -41,6 +48,25 @@ class GraphRun:
         """Pass a marker through the graph."""
         for run in self._runs:
             run.marker(m)
+
+    def _take(self, flow: Dataflow, before: int, index: int) -> Take:
+        """Return the function that takes the items of one vertex for another."""
+        vertex, take = flow.vertices[index], self._runs[index].item
+        if not vertex.disjoint_keys:
+            return take
+        inputs = self._key_inputs[index]
+
+        def take_own(key: int, value: Any) -> None:
+            other = inputs.setdefault(key, before)
+            if other != before:
+                names = f"{flow.vertices[other].name} and {flow.vertices[before].name}"
+                raise SharedKeyError(
+                    f"dataflow {flow.name}: {vertex.name} reads {vertex.type.key} {key} from {names}, "
+                    "but is added with disjoint_keys=True; put SORT before it instead"
+                )
+            take(key, value)
+
+        return take_own
 
 
 class FlowRun:

@@ -258,14 +258,15 @@ class _Entry:
 
 
 class _SortRun(VertexRun):
-    """Sorts a block by key, then by the fields of the value, NaN after all numbers."""
+    """Sorts a block by key, then by the fields of the value in the vertex's order, NaN after all numbers."""
 
     def __init__(self, vertex: Vertex, give: Take) -> None:
         super().__init__(vertex, give)
         value = vertex.type.value
         self._make = record_type(vertex.type.fields[1:])._make
         floats = any(value[name].kind == "f" for name in vertex.type.fields)
-        self._by = by_numbers if floats else None
+        places = [(vertex.type.fields.index(name), falling) for name, falling in vertex.order]
+        self._by = _comparing(places) if floats or vertex.by else None
         self._block: list[Item] = []
 
     def item(self, key: int, value: Any) -> None:
@@ -281,6 +282,17 @@ class _SortRun(VertexRun):
 
     def restore(self, saved: Any) -> None:
         self._block = [(key, self._make(value)) for key, value in saved]
+
+
+def _comparing(places: list[tuple[int, bool]]) -> Callable[[Item], tuple[Any, ...]]:
+    """Return a sort key of items by key, then by the fields at some places, falling or not."""
+
+    def compared(item: Item) -> tuple[Any, ...]:
+        key, value = item
+        fields = [-value[place] if falling else value[place] for place, falling in places]
+        return by_numbers((key, fields))
+
+    return compared
 
 
 def by_numbers(item: Item) -> tuple[Any, ...]:

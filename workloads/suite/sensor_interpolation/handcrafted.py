@@ -17,6 +17,7 @@ from streamlab.workloads.model.operators.program import (
     Window,
     keep,
 )
+from streamlab.workloads.suite.sensor_interpolation.places import selection
 from streamlab.workloads.suite.sensor_interpolation.typed import EVENT
 
 OUTPUT = np.dtype(
@@ -33,16 +34,30 @@ STATE = np.dtype(
         ("greatest_mw", np.int64),
         ("sum_mw", np.int64),
         ("seconds", np.int64),
+        ("greatest_average_mw", np.int64),
+        ("seconds_before", np.int64),
     ]
 )
-"""The begin of the next line, the readings of the current second, and sums of the values before."""
+"""The begin of the next line, the readings of the current second, and sums of the values before.
+
+Of the maximum, the sums are those of the current window, and the last two fields are of the windows
+before.
+"""
 
 
-def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Query:
-    """Return the query for a period of markers, a longest gap and a greatest reading."""
+def program(
+    markers_s: int,
+    longest_gap_s: int,
+    most_watts: int,
+    table_plugs: int,
+    place_kinds: int,
+    maximum: bool,
+) -> Query:
+    """Return the query for these query parameters; `maximum`: of the windows' averages."""
+    selected = selection(most_watts, table_plugs, place_kinds)
 
     def keys(t: Any, out: Any) -> None:
-        if t.watts <= most_watts:
+        if selected(t.plug, t.watts):
             out.add(t.plug)
 
     def settle(s: Any) -> None:
@@ -79,6 +94,19 @@ def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Query:
         average = (2 * w[0].sum_mw + w[0].seconds) // (2 * w[0].seconds)
         out.emit(w[0].key, average, w[0].seconds)
 
+    def expire_maximum(w: Any, out: Any) -> None:
+        s = w[0]
+        if s.waiting == 1:
+            settle(s)
+        if s.seconds > 0:
+            average = (2 * s.sum_mw + s.seconds) // (2 * s.seconds)
+            if s.seconds_before == 0 or average > s.greatest_average_mw:
+                s.greatest_average_mw = average
+            s.seconds_before += s.seconds
+            s.sum_mw = 0
+            s.seconds = 0
+        out.emit(s.key, s.greatest_average_mw, s.seconds_before)
+
     averaging = Operator(
         name="averaging",
         inputs=(InputType(name=READING, fields=EVENT),),
@@ -87,7 +115,7 @@ def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Query:
         state=STATE,
         keys=keys,
         update=update,
-        expire=expire,
+        expire=expire_maximum if maximum else expire,
         slide=keep,
     )
     return Query(name="sensor_interpolation", operators=(averaging,))

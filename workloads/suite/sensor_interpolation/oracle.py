@@ -4,13 +4,28 @@ import numpy as np
 
 from streamlab.workloads.datasets.total_order import final_watermark
 from streamlab.workloads.inputs.power_readings.gap_filling import fill, readings
+from streamlab.workloads.inputs.power_readings.schema import PLUGS_PER_UNIT
 from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.suite.sensor_interpolation.places import PLACE_KINDS
 
 
-def oracle(data: Input, markers_s: int, longest_gap_s: int, most_watts: int) -> Columns:
+def oracle(
+    data: Input,
+    markers_s: int,
+    longest_gap_s: int,
+    most_watts: int,
+    table_plugs: int,
+    place_kinds: int,
+    maximum: bool,
+) -> Columns:
     """Return (ts, plug, average_mw, seconds) by marker, then plug."""
     events = readings(data)
-    valid = np.flatnonzero(np.less_equal(events["watts"], most_watts))
+    selected = np.less_equal(events["watts"], most_watts)
+    if table_plugs:
+        plugs = np.asarray(events["plug"]).astype(np.int64)
+        kinds = plugs // PLUGS_PER_UNIT % PLACE_KINDS
+        selected = selected & (plugs >= 0) & (plugs < table_plugs) & (kinds < place_kinds)
+    valid = np.flatnonzero(selected)
     values = fill({name: column[valid] for name, column in events.items()}, longest_gap_s)
     begins = np.flatnonzero(np.diff(values.plug, prepend=values.plug[:1] - 1))
     ends = np.append(begins[1:], len(values.plug))
@@ -21,10 +36,18 @@ def oracle(data: Input, markers_s: int, longest_gap_s: int, most_watts: int) -> 
         until = final_watermark(data, np.asarray(events["ts"]))
         markers = np.arange((first // markers_s + 1) * markers_s, until + 1, markers_s)
         upto = np.searchsorted(values.known_ts[begin:end], markers)
-        summed = total[begin + upto - 1] - total[begin] + values.load_mw[begin]
         ts.append(markers)
         plug.append(np.full(len(markers), values.plug[begin]))
-        average.append((2 * summed + upto) // (2 * upto))
+        if maximum:
+            blocks = values.known_ts[begin:end] // markers_s
+            firsts = np.flatnonzero(np.diff(blocks, prepend=blocks[0] - 1))
+            sums = np.add.reduceat(values.load_mw[begin:end], firsts)
+            counts = np.diff(firsts, append=end - begin)
+            greatest = np.maximum.accumulate((2 * sums + counts) // (2 * counts))
+            average.append(greatest[np.searchsorted(firsts, upto) - 1])
+        else:
+            summed = total[begin + upto - 1] - total[begin] + values.load_mw[begin]
+            average.append((2 * summed + upto) // (2 * upto))
         seconds.append(upto)
     columns = {"ts": ts, "plug": plug, "average_mw": average, "seconds": seconds}
     table = {

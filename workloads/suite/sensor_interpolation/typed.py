@@ -2,12 +2,15 @@
 
 The graph is Map, SORT, LI, AVG, with stages as in the paper, keyed by plug. Map drops faults and
 all fields but the load. LI interpolates one value a second. AVG emits the average of all values so
-far at each marker. SORT allows several instances of Map.
+far at each marker. SORT allows several instances of Map. With a table of places Map is
+joinFilterMap: it joins the table and retains some kinds of places. With `maximum` the last stage is
+maxOfAvgPerID, which emits the greatest of the blocks' averages so far.
 
 A value belongs to the block of the reading that ends its line. A marker's average includes the line
 to the last reading before the marker, but not the line to the next reading.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ from streamlab.workloads.model.dataflow import (
     U,
     of_events,
 )
+from streamlab.workloads.suite.sensor_interpolation.places import selection
 
 EVENT = np.dtype([("plug", np.int32), ("watts", np.int32)])
 LOAD = np.dtype([("ts", np.int64), ("load_mw", np.int64)])
@@ -70,11 +74,46 @@ AVERAGE_SO_FAR = OpKeyedUnordered(
 )
 
 
-def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Dataflow:
-    """Return the graph for a period of markers, a longest gap and a greatest reading."""
+GREATEST = np.dtype([("average_mw", np.int64), ("seconds", np.int64)])
+"""The greatest average of a block; the number of values so far."""
+
+
+def update_greatest(s: Any, agg: Any) -> None:
+    """Compare the average of a block with values to the greatest so far."""
+    if agg.seconds > 0:
+        average = (2 * agg.sum_mw + agg.seconds) // (2 * agg.seconds)
+        if s.seconds == 0 or average > s.average_mw:
+            s.average_mw = average
+        s.seconds += agg.seconds
+
+
+def emit_greatest(s: Any, key: Any, m: Any, out: Any) -> None:
+    """Emit the greatest average."""
+    out.emit(key, m.ts, s.average_mw, s.seconds)
+
+
+MAX_OF_AVERAGES = replace(
+    AVERAGE_SO_FAR,
+    name="MaxOfAvg",
+    state=GREATEST,
+    update_state=update_greatest,
+    on_marker=emit_greatest,
+)
+
+
+def program(
+    markers_s: int,
+    longest_gap_s: int,
+    most_watts: int,
+    table_plugs: int,
+    place_kinds: int,
+    maximum: bool,
+) -> Dataflow:
+    """Return the graph for these query parameters; `maximum`: of the blocks' averages."""
+    selected = selection(most_watts, table_plugs, place_kinds)
 
     def project(key: Any, value: Any, out: Any) -> None:
-        if value.watts <= most_watts:
+        if selected(value.plug, value.watts):
             out.emit(value.plug, value.ts, value.watts * 1000)
 
     def interpolate(s: Any, key: Any, value: Any, out: Any) -> None:
@@ -91,7 +130,12 @@ def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Dataflow:
     flow = Flow("sensor_interpolation", markers=markers_s)
     readings = flow.source(READING, EVENT)
     mapped = flow.add(
-        OpStateless(name="Map", reads=of_events(EVENT), gives=U("plug", LOAD), on_item=project),
+        OpStateless(
+            name="JFM" if table_plugs else "Map",
+            reads=of_events(EVENT),
+            gives=U("plug", LOAD),
+            on_item=project,
+        ),
         readings,
     )
     filled = flow.add(
@@ -105,4 +149,4 @@ def program(markers_s: int, longest_gap_s: int, most_watts: int) -> Dataflow:
         ),
         flow.sort(mapped),
     )
-    return flow.gives(flow.add(AVERAGE_SO_FAR, filled))
+    return flow.gives(flow.add(MAX_OF_AVERAGES if maximum else AVERAGE_SO_FAR, filled))

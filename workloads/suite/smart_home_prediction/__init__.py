@@ -1,4 +1,4 @@
-"""Smart-home prediction: predicts the next ten minutes' consumption of device types by a tree."""
+"""Smart-home prediction: predicts the next ten minutes' consumption of device types by a tree each."""
 
 from typing import Any
 

@@ -124,7 +124,7 @@ def predicting(window: Window, longest_gap_s: int, tree: Tree, depth: int) -> Op
                 w[0].plugs[slot] = 0
                 remember(w[0], second, load_mw)
                 minute_mj = w[0].minute_mj
-                joules = predict(second % SECONDS_A_DAY, load_mw, minute_mj)
+                joules = predict(w[0].key, second % SECONDS_A_DAY, load_mw, minute_mj)
                 out.emit(w[0].key, second, load_mw, minute_mj, joules)
 
     return Operator(

@@ -35,9 +35,11 @@ def oracle(
 
 
 def apply_tree(seconds: Loads, tree: Tree, depth: int) -> Ints:
-    """Return the predictions of a tree, truncated at a depth, in joules."""
+    """Return the predictions of the trees, truncated at a depth, in joules."""
     features = np.stack([seconds.second % SECONDS_A_DAY, seconds.load_mw, seconds.minute_mj])
     node = np.zeros(len(seconds.second), np.int64)
+    for device in np.unique(tree.device):
+        node[seconds.device == device] = np.flatnonzero(tree.device == device)[0]
     rows = np.arange(len(node))
     for _ in range(depth):
         feature = tree.feature[node]

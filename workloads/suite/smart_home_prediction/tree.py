@@ -1,8 +1,9 @@
-"""Reads and applies the regression tree: five columns of whole numbers in `tree.csv`.
+"""Reads and applies the regression trees: six columns of whole numbers in `tree.csv`.
 
-The tree was trained once (`train`) and is part of the workload, not of a dataset. A run therefore
-needs no library for training, all inputs cost the same work, and answers do not depend on the
-library's version. Whole numbers make all engines agree.
+There is one tree for each type of device with enough examples, and one for all others. They were
+trained once (`train`) and are part of the workload, not of a dataset. A run therefore needs no
+library for training, all inputs cost the same work, and answers do not depend on the library's
+version. Whole numbers make all engines agree.
 """
 
 from collections.abc import Callable
@@ -17,18 +18,21 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 
 PATH = Path(__file__).with_name("tree.csv")
-NAMES = ("feature", "threshold", "left", "right", "next_10_min_j")
+NAMES = ("device", "feature", "threshold", "left", "right", "next_10_min_j")
 TIME, LOAD, MINUTE, LEAF = 0, 1, 2, -1
 """Features: second of the day, load in mW, energy of the last minute in mJ; `LEAF` marks leaves."""
 
 DEEPEST = 12
+OTHERS = -1
+"""The device of the tree for types without their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """A row for each node, the root first.
+    """A row for each node of all trees; a tree's root comes first, the tree of `OTHERS` before all trees.
 
     Attributes:
+        device: the type of device of the node's tree.
         feature: the compared feature, `TIME`, `LOAD` or `MINUTE`; `LEAF` for leaves.
         threshold: values up to this go to the left.
         left, right: the next nodes.
@@ -36,16 +40,25 @@ class Tree:
             it as well, so the tree can be truncated at any depth.
     """
 
+    device: Ints
     feature: Ints
     threshold: Ints
     left: Ints
     right: Ints
     next_10_min_j: Ints
 
+    def roots(self) -> Ints:
+        """Return the root for each type of device, up to the last one with its own tree."""
+        devices, first = np.unique(self.device, return_index=True)
+        own = devices != OTHERS
+        roots = np.zeros(devices.max() + 1, np.int64)
+        roots[devices[own]] = first[own]
+        return roots
+
 
 @cache
 def read_tree(path: Path = PATH) -> Tree:
-    """Return the tree of a file."""
+    """Return the trees of a file."""
     table = np.loadtxt(path, np.int64, delimiter=",", skiprows=1, ndmin=2)
     # Numba caches compiled functions only with contiguous arrays.
     columns = [np.ascontiguousarray(column) for column in table.T]
@@ -55,18 +68,19 @@ def read_tree(path: Path = PATH) -> Tree:
 
 
 def write_tree(tree: Tree, path: Path) -> None:
-    """Write a tree to a file."""
+    """Write trees to a file."""
     columns = np.stack([getattr(tree, name) for name in NAMES], axis=1)
     np.savetxt(path, columns, "%d", delimiter=",", header=",".join(NAMES), comments="")
 
 
-def predictor(tree: Tree, depth: int) -> Callable[[Any, Any, Any], Any]:
-    """Return a compilable function that predicts with at most `depth` comparisons."""
+def predictor(tree: Tree, depth: int) -> Callable[[Any, Any, Any, Any], Any]:
+    """Return a compilable function that predicts for a type of device, with at most `depth` comparisons."""
+    roots = tree.roots()
     feature, threshold = tree.feature, tree.threshold
     left, right, next_10_min_j = tree.left, tree.right, tree.next_10_min_j
 
-    def predict(time_s: Any, load_mw: Any, minute_mj: Any) -> Any:
-        node = 0
+    def predict(device: Any, time_s: Any, load_mw: Any, minute_mj: Any) -> Any:
+        node = roots[device] if 0 <= device < len(roots) else 0
         for _ in range(depth):
             column = feature[node]
             if column < 0:

@@ -12,7 +12,7 @@ The graph is JFM, SORT, LI, Map, SORT, AVG, Predict.
   from m - G on; the paper does not define their effect. The extra period P lets the handcrafted
   form, whose operators know a block only at its end, give the same answer. So each type and second
   has exactly one value, and the cut into blocks affects only its time.
-- Predict applies the tree (`tree.py`) to the time of day, the load, and the last minute's energy.
+- Predict applies the tree of the type (`tree.py`) to the time of day, the load, and the last minute's energy.
 
 Outputs have the time of the marker that emits them, and the second that they are for.
 """
@@ -140,7 +140,7 @@ def prediction(tree: Tree, depth: int) -> OpKeyedOrdered:
 
     def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
         remember(s, value.second, value.load_mw)
-        joules = predict(value.second % SECONDS_A_DAY, value.load_mw, s.minute_mj)
+        joules = predict(key, value.second % SECONDS_A_DAY, value.load_mw, s.minute_mj)
         out.emit(key, value.ts, value.second, value.load_mw, s.minute_mj, joules)
 
     return OpKeyedOrdered(

@@ -24,7 +24,8 @@ constexpr int kLongestWait = 255;
 
 }  // namespace
 
-BlockSorter::BlockSorter(const FlowSpec& spec) : spec_(spec), mover_(spec.itemsizes), columns_(compared_columns(spec)) {
+BlockSorter::BlockSorter(const FlowSpec& spec)
+    : spec_(spec), mover_(spec.itemsizes), columns_(spec.order.begin(), spec.order.end()) {
   kept_.shape(spec.itemsizes, kFirstRows);
   kept_.touch();
 }
@@ -69,7 +70,7 @@ void BlockSorter::choose_parts() {
   int used = 0;
   bool all = true;
   for (const std::size_t column : columns_) {
-    all = spec_.fields[column] != FlowSpec::Field::kFloat && used <= kWordBits;
+    all = rises_in_words(spec_, column) && used <= kWordBits;
     if (!all) break;
     parts_.push_back(part_of(spec_, column, range_of(spec_, column, {kept_.columns(), 0, rows_, nullptr})));
     used += parts_.back().bits;
@@ -167,7 +168,7 @@ bool BlockSorter::insert_words() noexcept {
 
 void BlockSorter::sort_words() {
   const auto compare = [this] { std::sort(words_.begin(), words_.end()); };
-  if (words_.size() < kFewestRows) return compare();
+  if (words_.size() < kFewestRows || parts_.empty()) return compare();
   const WordPart& first = parts_.front();
   const int bits = first.shift + first.bits - row_bits_;
   // Rows of a key mostly come in order of time; sorting by keys then suffices.
@@ -190,7 +191,8 @@ int BlockSorter::compared(std::size_t column, std::int32_t a, std::int32_t b) co
       // NaNs come last and equal each other, so that this is an order.
       if (x != x || y != y) return (x != x ? 1 : 0) - (y != y ? 1 : 0);
     }
-    return x < y ? -1 : x > y ? 1 : 0;
+    const int order = x < y ? -1 : x > y ? 1 : 0;
+    return spec_.falling[column] != 0 ? -order : order;
   });
 }
 

@@ -1,9 +1,9 @@
-// BlockSorter: stores the rows of a block and sorts them by key, then time, then their other fields; the vertex SORT
-// uses it.
+// BlockSorter: stores the rows of a block and sorts them by key, then their fields in the order of the vertex SORT,
+// which uses it.
 //
 // Words are sorted by their digits (row_words.h). If all rows of a block arrived as words, or all columns of its rows
 // fit into words, the words are the rows, and no row is fetched. If they do not fit, a word ends with the number of its
-// row, and rows with equal words are compared.
+// row, and rows with equal words are compared. Columns behind one of floats, or one that falls, are always compared.
 #pragma once
 #include <cstdint>
 #include <memory>

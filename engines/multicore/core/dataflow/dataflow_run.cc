@@ -37,8 +37,11 @@ void DataflowRun::add_vertex(FlowSpec spec) {
   const bool passes = spec.kind == Kind::kSource || spec.kind == Kind::kSort;
   if (passes != (spec.items == nullptr)) throw std::invalid_argument(where + "it has no function for items");
   if (spec.keyed && spec.itemsizes.size() < 2) throw std::invalid_argument(where + "its second column is its key");
-  if (spec.kind == Kind::kSort && spec.fields.size() != spec.itemsizes.size()) {
-    throw std::invalid_argument(where + "SORT wants to know how each field is compared");
+  if (spec.kind == Kind::kSort) {
+    const std::size_t columns = spec.itemsizes.size();
+    if (spec.fields.size() != columns || spec.order.size() != columns || spec.falling.size() != columns) {
+      throw std::invalid_argument(where + "SORT wants to know how each field is compared");
+    }
   }
   if ((spec.kind == Kind::kSource) != spec.inputs.empty()) {
     throw std::invalid_argument(where + "a source reads streams, all others read vertices");

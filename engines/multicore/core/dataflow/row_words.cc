@@ -43,11 +43,8 @@ std::pair<T, T> least_and_most(std::span<const T> values) noexcept {
 
 }  // namespace
 
-std::vector<std::size_t> compared_columns(const FlowSpec& sort) {
-  std::vector<std::size_t> columns{0};
-  if (sort.keyed) columns = {1, 0};
-  for (std::size_t c = columns.size(); c < sort.itemsizes.size(); ++c) columns.push_back(c);
-  return columns;
+bool rises_in_words(const FlowSpec& sort, std::size_t column) noexcept {
+  return sort.fields[column] != FlowSpec::Field::kFloat && sort.falling[column] == 0;
 }
 
 void place_parts(std::span<WordPart> parts, int lowest) noexcept {
@@ -127,7 +124,8 @@ WordPart part_of(const FlowSpec& sort, std::size_t column, const ValueRange& ran
 }
 
 bool WordLayouts::possible(const FlowSpec& sort) noexcept {
-  return std::find(sort.fields.begin(), sort.fields.end(), FlowSpec::Field::kFloat) == sort.fields.end();
+  return std::all_of(sort.order.begin(), sort.order.end(),
+                     [&sort](std::int32_t column) { return rises_in_words(sort, static_cast<std::size_t>(column)); });
 }
 
 std::uint64_t WordLayouts::end_of(std::int64_t block) const noexcept {
@@ -145,7 +143,6 @@ WordLayouts::Span WordLayouts::of(std::int64_t block) {
   const auto layout =
       std::find_if(layouts_.rbegin(), layouts_.rend(), [block](const Layout& one) { return one.first <= block; });
   if (layout == layouts_.rend()) return span;
-  const auto columns = compared_columns(sort_);
   for (std::size_t c = 0; c < layout->ranges.size(); ++c) {
     ValueRange range = layout->ranges[c];
     // The layout has room for `room` values above the least. All must be values of the column, else others would seem
@@ -153,7 +150,7 @@ WordLayouts::Span WordLayouts::of(std::int64_t block) {
     const std::uint64_t room = (std::uint64_t{1} << range.bits()) - 1;
     range.least = std::min(range.least, ~std::uint64_t{0} - room);
     range.most = range.least + room;
-    span.parts.push_back(part_of(sort_, columns[c], range));
+    span.parts.push_back(part_of(sort_, static_cast<std::size_t>(sort_.order[c]), range));
   }
   place_parts(span.parts, 0);
   return span;
@@ -173,7 +170,6 @@ bool WordLayouts::at(std::int64_t block, std::span<WordPart> parts) const noexce
 }
 
 void WordLayouts::widen(const FlowPiece& piece, std::int64_t block) {
-  const auto columns = compared_columns(sort_);
   const std::scoped_lock lock(mutex_);
   if (closed_) return;
   if (layouts_.empty() || layouts_.back().first != asked_ + 1) {
@@ -182,9 +178,10 @@ void WordLayouts::widen(const FlowPiece& piece, std::int64_t block) {
   std::vector<ValueRange>& ranges = layouts_.back().ranges;
   const bool first = ranges.empty();
   int bits = 0;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    ValueRange range = range_of(sort_, columns[c], piece);
-    if (columns[c] == 0) {
+  for (std::size_t c = 0; c < sort_.order.size(); ++c) {
+    const auto column = static_cast<std::size_t>(sort_.order[c]);
+    ValueRange range = range_of(sort_, column, piece);
+    if (column == 0) {
       range.least -= end_of(block);
       range.most -= end_of(block);
       if (range.least > range.most) closed_ = true;  // so far apart that the difference overflows

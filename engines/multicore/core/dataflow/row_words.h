@@ -1,5 +1,5 @@
 // RowPacker, WordLayouts: represent rows of SORT as words of 64 bits that compare like the rows. From the highest bit
-// on: the key, the time, the other fields, each less a least value.
+// on: the columns in the order of comparison, each less a least value.
 //
 // If a whole row fits, its word is passed on instead: a fifth of the bytes, packed once, while in the first cache. All
 // senders of rows of a block to one SORT must pack them alike, so `WordLayouts` fixes the layout of each block. It fits
@@ -52,8 +52,8 @@ ValueRange range_of(const FlowSpec& sort, std::size_t column, const FlowPiece& p
 // The initial part for a range: nothing dropped, not placed yet.
 WordPart part_of(const FlowSpec& sort, std::size_t column, const ValueRange& range) noexcept;
 
-// The columns of SORT in the order of comparison.
-std::vector<std::size_t> compared_columns(const FlowSpec& sort);
+// Whether a column's values, less a least one, compare like the column: those of floats and of falling columns do not.
+bool rises_in_words(const FlowSpec& sort, std::size_t column) noexcept;
 
 // The layouts of the blocks of one SORT, shared by all its instances and senders. Any thread.
 class WordLayouts {
@@ -62,7 +62,7 @@ class WordLayouts {
   WordLayouts(const WordLayouts&) = delete;
   WordLayouts& operator=(const WordLayouts&) = delete;
 
-  static bool possible(const FlowSpec& sort) noexcept;  // whether all columns are integers
+  static bool possible(const FlowSpec& sort) noexcept;  // whether all columns may be in words
 
   // The layout of the rows of blocks [first, beyond); no parts: they go as rows. Times are relative to the block's end.
   struct Span {

@@ -21,7 +21,7 @@ struct FlowSpec {
     kStateless,
     kKeyed,    // a state for each key
     kPartial,  // the sum of a block for each key, emitted at its marker and then dropped
-    kSort,     // rows of a block by key, then by their fields
+    kSort,     // rows of a block by key, then by their fields, in `order`
   };
   static constexpr Names<5> kKinds = {"source", "stateless", "keyed", "partial", "sort"};  // in this order
 
@@ -53,6 +53,8 @@ struct FlowSpec {
   bool keyed = false;                   // its outputs have keys, in their second column
   std::vector<std::int32_t> itemsizes;  // of its outputs; the first column is the int64 timestamp
   std::vector<Field> fields;            // of these columns; kSort only
+  std::vector<std::int32_t> order;      // kSort only: all columns, the one compared first at the front
+  std::vector<std::uint8_t> falling;    // kSort only, by column: whether its greatest value comes first
 
   // What an instance keeps after the last marker of a run, so that another run can go on.
   struct Kept {

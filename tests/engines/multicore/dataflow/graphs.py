@@ -46,6 +46,16 @@ def by_x(key, value, out):
     out.emit(value.x % 5, value.ts, value.x % 100, value.y)
 
 
+def even_x(key, value, out):
+    if value.x % 2 == 0:
+        out.emit(value.x % 10, value.ts, value.x % 100, value.y)
+
+
+def odd_x(key, value, out):
+    if value.x % 2 == 1:
+        out.emit(value.x % 10, value.ts, value.x % 100, value.y)
+
+
 def some_by_x(key, value, out):
     for i in range(value.x % 4):
         out.emit(i, value.ts + i, value.x % 100 - i, value.y / 2)
@@ -195,7 +205,22 @@ def chain(*operators: FlowOperator, markers: int = 4, kinds: int = 1) -> Dataflo
     return flow.gives(*last)
 
 
+def disjoint() -> Dataflow:
+    """Return a graph that orders even and odd keys in different ways, and merges them in order."""
+    flow = Flow("disjoint", markers=4)
+    source = flow.source(KINDS[0], EVENT)
+    parts = []
+    for name, on_item, by in (("even", even_x, ("-w", "n")), ("odd", odd_x, "-ts")):
+        split = flow.add(replace(STATELESS[0], name=name, on_item=on_item), source)
+        parts.append(flow.add(replace(ORDERED[0], name=f"of {name}"), flow.sort(split, by=by)))
+    return flow.gives(flow.add(ORDERED[1], *parts, disjoint_keys=True))
+
+
+BY = ((), "-n", ("-w",), ("n", "-ts"))
+"""Orders of SORT."""
+
 NAMED = {
+    "disjoint": disjoint(),
     "stateless": chain(STATELESS[1], STATELESS[2], kinds=2),
     "ordered": chain(STATELESS[0], ORDERED[0], ORDERED[1], kinds=2),
     "one sequence": chain(STATELESS[0], STATELESS[3], ORDERED[2]),
@@ -241,7 +266,7 @@ def _operate(draw: st.DrawFn, flow: Flow, operator: FlowOperator, found: Any, ad
     types = dict(found)
     if operator.reads.ordered and (len(reads) > 1 or not types[reads[0]].ordered):
         given = O(operator.reads.key, operator.reads.value)
-        reads = [added(flow.sort(*reads), given, *reads)]
+        reads = [added(flow.sort(*reads, by=draw(st.sampled_from(BY))), given, *reads)]
     added(flow.add(operator, *reads, degree=degree), operator.gives, *reads)
 
 

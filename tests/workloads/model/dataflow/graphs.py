@@ -1,6 +1,7 @@
 """Random graphs of all templates with their degrees, and random sequences of U(K, V) and O(K, V)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,23 @@ def unordered(
     )
 
 
+def disjoint(markers: int = PERIOD) -> Dataflow:
+    """Return a graph that merges even and odd keys in order."""
+    flow = Flow("disjoint", markers=markers)
+    source = flow.source("number", FIELDS)
+    parts = []
+    for part in (0, 1):
+        keys = keyed(f"part{part}", 0)
+
+        def of_part(key: Any, value: Any, out: Any, part: int = part) -> None:
+            if value.v % 2 == part:
+                out.emit(value.v % 4, value.ts, value.v)
+
+        split = flow.add(replace(keys, on_item=of_part), source)
+        parts.append(flow.add(ordered(f"ordered{part}", ticks=part == 0), flow.sort(split)))
+    return flow.gives(flow.add(ordered("merged", ticks=True), *parts, disjoint_keys=True))
+
+
 @st.composite
 def graphs(draw: st.DrawFn, *, markers: int = 4, max_vertices: int = 5) -> Dataflow:
     """Draw a graph: one or two sources, merges, what several vertices read, all templates."""
@@ -187,7 +205,7 @@ def _grow_sorted(
     """Add an operator, and SORT before it where it reads what is in no order."""
     in_order = len(inputs) == 1 and is_ordered[inputs[0]] and draw(st.booleans())
     if operator.reads.ordered and not in_order:
-        made = flow.sort(*inputs)
+        made = flow.sort(*inputs, by=draw(st.sampled_from([(), "-ts", ("-v", "ts")])))
         is_ordered[made] = True
         unread[:] = [vertex for vertex in unread if vertex not in inputs]
         inputs = [made]

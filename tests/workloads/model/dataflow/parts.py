@@ -1,5 +1,6 @@
 """Small operators of every template, over one type of values, and graphs of them, for tests."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,31 @@ def of_loads(*operators: FlowOperator, markers: int = 10) -> Dataflow:
         last = flow.add(operator, last)
         given = operator.gives
     return flow.gives(last)
+
+
+PASS = OpKeyedOrdered(
+    name="pass",
+    reads=ORDERED_LOADS,
+    gives=ORDERED_LOADS,
+    state=np.dtype([("n", np.int64)]),
+    on_item=lambda s, key, value, out: out.emit(key, value.ts, value.load),
+)
+
+
+def split_by_plug(common: int | None = None) -> Dataflow:
+    """Return a graph that orders odd and even plugs apart, and merges them; `common`: a plug of both."""
+    flow = Flow("split", markers=10)
+    source = flow.source("reading", READING)
+    parts = []
+    for part in (0, 1):
+
+        def of_part(key: Any, value: Any, out: Any, part: int = part) -> None:
+            if value.plug % 2 != part or value.plug == common:
+                out.emit(value.plug, value.ts, value.load)
+
+        loads = flow.add(replace(JFM, name=f"jfm{part}", on_item=of_part), source)
+        parts.append(flow.add(replace(PASS, name=f"pass{part}"), flow.sort(loads)))
+    return flow.gives(flow.add(replace(PASS, name="both"), *parts, disjoint_keys=True))
 
 
 def readings(*rows: tuple[int, int, int], until_ts: int | None = None) -> Input:

@@ -22,7 +22,7 @@ from streamlab.workloads.model.dataflow.traces import Element, of_graph, sources
 from streamlab.workloads.model.dataflow.vertex_reference import Marker
 from streamlab.workloads.model.streams.records import record_type
 from tests.examples import examples
-from tests.workloads.model.dataflow.graphs import graphs, sequences
+from tests.workloads.model.dataflow.graphs import disjoint, graphs, sequences
 from tests.workloads.model.dataflow.parts import JFM, LI, READING, averages
 
 SETTINGS = settings(
@@ -42,7 +42,7 @@ def inputs(flow: Dataflow, **bounds: int) -> st.SearchStrategy[list[Element]]:
 
 def check_equal(data: st.DataObject, *, partials: bool) -> None:
     """Draw a graph, streams, an input and an interleaving, and compare with the sequential run."""
-    flow = data.draw(graphs(), label="graph")
+    flow = data.draw(graphs() | st.just(disjoint()), label="graph")
     streams = data.draw(st.lists(st.integers(0, 3), min_size=2, max_size=2), label="streams")
     deployed = deploy(
         flow,

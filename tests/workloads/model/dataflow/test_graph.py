@@ -119,8 +119,20 @@ OTHER = replace(LI, name="other", reads=O("house", LOAD), gives=O("house", LOAD)
         (
             lambda f, r: merged(f, f.add(JFM, r)),
             "dataflow loads: both reads O(plug, ts load) from several vertices (li, li2), and "
-            "merging loses their order; put SORT before it: flow.sort(...) of all of them",
+            "merging loses their order; put SORT before it: flow.sort(...) of all of them. If no two "
+            "have a key in common, add it with disjoint_keys=True",
         ),
+        (
+            lambda f, r: f.add(AVG, f.add(JFM, r), disjoint_keys=True),
+            "dataflow loads: avg reads U(plug, ts load), whose pairs have no order to keep; leave out "
+            "disjoint_keys",
+        ),
+        (
+            lambda f, r: f.add(LI, f.sort(f.add(JFM, r), by=("-load", "watts"))),
+            "dataflow loads: SORT sorts by -load, watts; expected fields of O(plug, ts load), each at "
+            "most once, with a - before those whose greatest value comes first",
+        ),
+        (lambda f, r: f.add(LI, f.sort(f.add(JFM, r), by=("ts", "-ts"))), "SORT sorts by ts, -ts;"),
         (
             lambda f, r: f.add(LI, f.sort(f.add(JFM, r), r)),
             "dataflow loads, edge reading -> SORT: SORT gives O(plug, ts load), reading gives "

@@ -12,7 +12,7 @@ from streamlab.workloads.model.dataflow.traces import close, near, trace
 from streamlab.workloads.model.streams.records import record_type
 from streamlab.workloads.registry import names, workload
 from tests.examples import examples
-from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages, of_loads
+from tests.workloads.model.dataflow.parts import AVG, JFM, LI, averages, of_loads, split_by_plug
 
 GRAPHS = [name for name in names() if isinstance(workload(name).program, Dataflow)]
 
@@ -59,6 +59,14 @@ def test_the_graphs_of_the_suite_pass(name: str):
     program = workload(name).program
     report = check(program, examples=examples(20))
     assert report.ok, report.render()
+
+
+def test_inputs_that_are_declared_disjoint_are_tested():
+    report = check(split_by_plug(), examples=examples(30))
+    assert report.ok, report.render()
+    assert "disjoint for both" in report.checked
+    violation = found(split_by_plug(common=3), "disjoint", "both")
+    assert "both reads plug 3 from pass0 and pass1" in violation.law
 
 
 def test_an_ordered_operator_that_changes_keys_is_caught():

@@ -13,7 +13,6 @@ from streamlab.workloads.model.dataflow import (
     Dataflow,
     Flow,
     O,
-    OpKeyedOrdered,
     OpKeyedUnordered,
     OpStateless,
     U,
@@ -28,7 +27,7 @@ from tests.workloads.model.dataflow.parts import (
     JFM,
     LI,
     LOADS,
-    ORDERED_LOADS,
+    PASS,
     READING,
     READINGS,
     alone,
@@ -36,6 +35,7 @@ from tests.workloads.model.dataflow.parts import (
     averages,
     of_loads,
     readings,
+    split_by_plug,
     stream,
 )
 
@@ -195,15 +195,6 @@ def test_a_key_without_items_in_a_block_still_has_its_marker():
     ]
 
 
-PASS = OpKeyedOrdered(
-    name="pass",
-    reads=ORDERED_LOADS,
-    gives=ORDERED_LOADS,
-    state=np.dtype([("n", np.int64)]),
-    on_item=lambda s, key, value, out: out.emit(key, value.ts, value.load),
-)
-
-
 def test_sort_orders_the_pairs_of_a_key_by_time_and_ties_by_their_fields():
     flow = Flow("sorted", markers=10)
     kinds = [flow.source(kind, READING) for kind in ("first", "second")]
@@ -214,6 +205,42 @@ def test_sort_orders_the_pairs_of_a_key_by_time_and_ties_by_their_fields():
         streams=(stream(0, (1, 7, 9), (5, 7, 1), (11, 7, 1)), stream(1, (1, 7, 3), (1, 8, 4))),
     )
     assert answer(given, data) == [(1, 7, 3), (1, 7, 9), (5, 7, 1), (1, 8, 4)]
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ((), [(1, 7, 2), (1, 7, 3), (4, 7, 3), (5, 7, 1)]),
+        ("-ts", [(5, 7, 1), (4, 7, 3), (1, 7, 2), (1, 7, 3)]),
+        ("load", [(5, 7, 1), (1, 7, 2), (1, 7, 3), (4, 7, 3)]),
+        (("-load", "-ts"), [(4, 7, 3), (1, 7, 3), (1, 7, 2), (5, 7, 1)]),
+    ],
+)
+def test_sort_orders_by_the_fields_that_the_user_names(by: Any, expected: Any):
+    flow = Flow("sorted", markers=10)
+    loads = flow.add(JFM, flow.source("reading", READING))
+    given = flow.gives(flow.add(PASS, flow.sort(loads, by=by)))
+    assert (
+        answer(given, readings((1, 7, 3), (1, 7, 2), (4, 7, 3), (5, 7, 1), (11, 7, 1))) == expected
+    )
+
+
+def test_inputs_with_disjoint_keys_merge_in_order():
+    assert answer(split_by_plug(), readings((1, 7, 4), (2, 8, 1), (3, 7, 5), (11, 9, 1))) == [
+        (1, 7, 4),
+        (3, 7, 5),
+        (2, 8, 1),
+    ]
+
+
+def test_a_key_of_two_inputs_that_are_declared_disjoint_is_refused():
+    data = readings((1, 7, 4), (2, 9, 1), (11, 9, 1))
+    with pytest.raises(ModelError) as caught:
+        answer(split_by_plug(common=9), data)
+    assert (
+        "dataflow split: both reads plug 9 from pass0 and pass1, but is added with "
+        "disjoint_keys=True; put SORT before it instead"
+    ) in str(caught.value)
 
 
 def test_what_is_sorted_waits_for_its_marker_and_the_last_block_for_ever():

@@ -53,6 +53,9 @@ FlowSpec spec_of(bool floats) {
     spec.itemsizes.push_back(8);
     spec.fields.push_back(Field::kFloat);
   }
+  for (std::size_t c = 0; c < spec.itemsizes.size(); ++c) spec.order.push_back(static_cast<std::int32_t>(c));
+  std::swap(spec.order[0], spec.order[1]);
+  spec.falling.assign(spec.itemsizes.size(), 0);
   return spec;
 }
 
@@ -125,6 +128,38 @@ void rows_of_any_number_and_width_come_in_order() {
   }
 }
 
+// By the key, then `small` or `ts`, from the least or the greatest, then the others.
+void rows_come_in_any_order_of_the_fields() {
+  std::mt19937_64 random(5);
+  for (const std::size_t count : {2U, 63U, 2000U}) {
+    for (const bool small : {false, true}) {
+      for (const bool falls : {false, true}) {
+        Rows rows = drawn(random, count, 100, false);
+        FlowSpec spec = spec_of(true);
+        const std::size_t first = small ? 2 : 0;
+        spec.falling[first] = falls;
+        if (small) spec.order = {1, 2, 0, 3, 4, 5};
+        const auto value = [&](const Rows& of, std::size_t i) {
+          const std::int64_t at = small ? of.small[i] : of.ts[i];
+          return std::pair{std::tuple{of.key[i], falls ? -at : at}, value_at(of, i)};
+        };
+        BlockSorter sorter(spec);
+        sorter.keep({rows.columns(true).data(), 0, static_cast<std::int64_t>(count), nullptr}, 0);
+        sorter.sort(0);
+        Rows sorted(count);
+        sorter.give(0, static_cast<std::int64_t>(count), sorted.places(true).data());
+        std::vector<decltype(value(rows, 0))> wanted, got;
+        for (std::size_t i = 0; i < count; ++i) {
+          wanted.push_back(value(rows, i));
+          got.push_back(value(sorted, i));
+        }
+        std::sort(wanted.begin(), wanted.end());
+        CHECK(got == wanted);
+      }
+    }
+  }
+}
+
 void the_ends_of_a_type_are_in_order() {
   using Limits = std::numeric_limits<std::int64_t>;
   Rows rows;
@@ -169,6 +204,7 @@ void words_that_are_full_are_in_order() {
 int main() {
   words_that_are_full_are_in_order();
   rows_of_any_number_and_width_come_in_order();
+  rows_come_in_any_order_of_the_fields();
   the_ends_of_a_type_are_in_order();
   return 0;
 }

@@ -156,6 +156,8 @@ void sorts(FlowSpec::Field field, std::vector<T> values, const std::vector<std::
   sort.kind = Kind::kSort;
   sort.inputs = {0};
   sort.fields = {FlowSpec::Field::kSigned, field, FlowSpec::Field::kSigned};
+  sort.order = {0, 1, 2};
+  sort.falling.assign(3, 0);
   sort.gives = true;
   run.add_vertex(sort);
   const std::vector<std::int64_t> ts(values.size(), 3);
@@ -207,7 +209,11 @@ FlowSpec plain(Kind kind) {
   spec.itemsizes = {8};
   if (kind != Kind::kSource) spec.inputs = {0};
   if (kind != Kind::kSource && kind != Kind::kSort) spec.items = &lab::test::items_kernel<0>;
-  if (kind == Kind::kSort) spec.fields = {FlowSpec::Field::kSigned};
+  if (kind == Kind::kSort) {
+    spec.fields = {FlowSpec::Field::kSigned};
+    spec.order = {0};
+    spec.falling = {0};
+  }
   return spec;
 }
 

@@ -203,7 +203,12 @@ FlowSpec spec_of(std::size_t index, std::index_sequence<kVertex...>) {
   spec.keyed = true;
   spec.itemsizes = kItemsizes;
   spec.max_outputs = how.max_outputs;
-  if (how.kind == Kind::kSort) spec.fields.assign(kItemsizes.size(), FlowSpec::Field::kSigned);
+  if (how.kind == Kind::kSort) {
+    spec.fields.assign(kItemsizes.size(), FlowSpec::Field::kSigned);
+    spec.falling.assign(kItemsizes.size(), 0);
+    spec.order = {1, 0};
+    for (std::size_t c = 2; c < kItemsizes.size(); ++c) spec.order.push_back(static_cast<std::int32_t>(c));
+  }
   if (how.kind == Kind::kSource || how.kind == Kind::kSort) return spec;
   spec.items = kItems[index];
   if (how.kind != Kind::kStateless || how.marks) spec.marks = kMarks[index];

@@ -26,6 +26,8 @@ FlowSpec sort_spec() {
   spec.keyed = true;
   spec.itemsizes = {8, 8, 8};
   spec.fields = {Field::kSigned, Field::kSigned, Field::kSigned};
+  spec.order = {1, 0, 2};
+  spec.falling.assign(3, 0);
   return spec;
 }
 const FlowSpec kSpec = sort_spec();
@@ -107,7 +109,9 @@ void rows_with_too_many_bits_go_as_rows_from_then_on() {
   CHECK(!packed(packer, {{1, 20, 0}}, 2));
   FlowSpec floats = kSpec;
   floats.fields[2] = Field::kFloat;
-  CHECK(WordLayouts::possible(kSpec) && !WordLayouts::possible(floats));
+  FlowSpec falling = kSpec;
+  falling.falling[2] = 1;
+  CHECK(WordLayouts::possible(kSpec) && !WordLayouts::possible(floats) && !WordLayouts::possible(falling));
 }
 
 // Near the ends of a type, a difference that wraps around would seem to fit.
