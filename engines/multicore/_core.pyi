@@ -236,7 +236,7 @@ JOIN_KINDS: list = ['adhoc', '1t', 'indexed']
 JOIN_FORMS: list = ['tiles', 'tuples']
 
 class JoinsRun(Run):
-    def __init__(self, settings: RunSettings, *, kind: str, window: int, band: int, form: str) -> None: ...
+    def __init__(self, settings: RunSettings, *, kind: str, window: int, band: int, form: str, tuple_buffer: str) -> None: ...
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[object], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """First x, y of the left input, then a, b, c, d of the right one."""

@@ -35,12 +35,12 @@ void bind_joins(nb::module_& m) {
       .def(
           "__init__",
           [](JoinsRun* self, const RunSettings& settings, const std::string& kind, std::int64_t window,
-             std::int32_t band, const std::string& form) {
+             std::int32_t band, const std::string& form, std::string tuple_buffer) {
             const auto join = static_cast<JoinKind>(index_of("a join", kJoinKinds, kind));
             const auto how = static_cast<JoinForm>(index_of("a form of joins", kJoinForms, form));
-            new (self) JoinsRun({settings, join, window, band, {}, how});
+            new (self) JoinsRun({settings, join, window, band, {}, how, std::move(tuple_buffer)});
           },
-          "settings"_a, nb::kw_only(), "kind"_a, "window"_a, "band"_a, "form"_a)
+          "settings"_a, nb::kw_only(), "kind"_a, "window"_a, "band"_a, "form"_a, "tuple_buffer"_a)
       .def("add_stream", &add_stream, "ts"_a.noconvert(), "columns"_a, "heartbeats"_a.noconvert(),
            "due"_a.none().noconvert() = nb::none(), "heartbeat_due"_a.none().noconvert() = nb::none(),
            "First x, y of the left input, then a, b, c, d of the right one.");

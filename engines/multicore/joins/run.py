@@ -40,9 +40,10 @@ LABELS = {
 }
 
 WORKLOAD = "scale_join"
+_LOGS = {"order": "the ordered log", "scalegate": "ScaleGate"}
 _BY_TUPLES = ", a tuple at a time, as published"
 _PLANS = {
-    ADHOC: "{threads} threads over the ordered log, tuples kept round-robin",
+    ADHOC: "{threads} threads over {log}, tuples kept round-robin",
     SINGLE: "one thread, streams merged without a log",
     INDEXED: "one thread, streams merged without a log, a grid of cells twice the band wide",
 }
@@ -50,9 +51,13 @@ _PLANS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinsOptions(CommonOptions):
-    """Options of a hand-written join; form `tuples` compares one pair at a time, as published."""
+    """Options of a hand-written join.
+
+    Form `tuples` compares one pair at a time, as published. `tuple_buffer` is the log of `adhoc`, as for `vsn`.
+    """
 
     join_form: Literal["tiles", "tuples"] = "tiles"
+    tuple_buffer: Literal["order", "scalegate"] = "order"
 
 
 class JoinsRun(CoreRun):
@@ -78,7 +83,8 @@ class JoinsRun(CoreRun):
         if reason is not None:
             raise UnsupportedError(reason)
         super().__init__(query.output, settings)
-        self._plan_text = _PLANS[kind].format(threads=settings.workers)
+        log = _LOGS[options.tuple_buffer]
+        self._plan_text = _PLANS[kind].format(threads=settings.workers, log=log)
         self._plan_text += _BY_TUPLES if options.join_form == TUPLES else ""
         with setup_errors():
             self._core = _core.JoinsRun(
@@ -87,6 +93,7 @@ class JoinsRun(CoreRun):
                 window=window,
                 band=BAND,
                 form=options.join_form,
+                tuple_buffer=options.tuple_buffer,
             )
             self._add_streams(data)
             self._core.start()
@@ -130,6 +137,8 @@ def _unsupported(kind: str, task: Task, options: JoinsOptions) -> str | None:
         )
     if kind != ADHOC and task.workers != 1:
         return f"variant {kind} has one thread, got workers = {task.workers}; give workers = 1"
+    if kind != ADHOC and options.tuple_buffer != "order":
+        return f"variant {kind} has no log; remove the option tuple_buffer"
     if kind == INDEXED and options.join_form != TILES:
         return f"variant {kind} has no option join_form, got {options.join_form!r}; remove it"
     return None

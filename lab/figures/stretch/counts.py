@@ -1,11 +1,13 @@
 """Reproduces figure 6 of STRETCH: wordcount and paircount, VSN against SN.
 
 The paper's SN is Flink: a map stage, of one instance up to the number of cores, in front of aggregates
-(Corollary 1). Drawn under their own names are two systems of this lab, in C++: the same map stage and
-aggregates, and shared-nothing by Algorithm 1, which copies tweets.
+(Corollary 1). Drawn under their own names are three systems of this lab, in C++: VSN on its own log, the
+same map stage and aggregates, and shared-nothing by Algorithm 1, which copies tweets.
 All systems count words and pairs as a bag, as the paper's map does.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -20,8 +22,11 @@ from streamlab.lab.figures.stretch.shared import (
     ALGORITHM_1,
     DOWNSTREAM,
     FLINK,
+    GATE,
     INSTANCES,
     LATENCY,
+    ORDER,
+    OWN_LOG,
     PAPER,
     RATE,
     SN,
@@ -29,6 +34,7 @@ from streamlab.lab.figures.stretch.shared import (
     VSN,
     flink,
     notes,
+    published,
     static_stages,
 )
 from streamlab.reports.figures.paper import Line, Panel
@@ -48,13 +54,25 @@ COUNTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 MOST_MAPS = 32
 """Limit of map instances with two streams: 64 in all (docs/engines/multicore.md)."""
 
-LINES = {
-    VSN: ("VSN", 0),
-    FLINK: ("SN (Flink)", 1),
-    SN_MAP: ("lab: map stage", 2),
-    SN: (ALGORITHM_1, 4),
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the figure: a variant, its name in the record, and a part of its cells' ids."""
+
+    variant: str
+    record: str
+    colour: int
+    part: str = ""
+
+
+PUBLISHED, FLINK_SN = "VSN", "SN (Flink)"
+LINES: Mapping[str, _Line] = {
+    PUBLISHED: _Line(VSN, "vsn", 0, f"/{GATE}"),
+    FLINK_SN: _Line(FLINK, "flink", 1),
+    "lab: map stage": _Line(SN_MAP, "map_stage", 2),
+    OWN_LOG: _Line(VSN, "own_log", 3, f"/{ORDER}"),
+    ALGORITHM_1: _Line(SN, "algorithm_1", 4),
 }
-"""Name and colour of each variant."""
 
 MORE = {"wordcount": 10, "paircount@L": 3}
 """Factor of a panel's number of tweets: a cheap query would end before it is steady."""
@@ -84,7 +102,8 @@ def _tree(options: Options) -> Tree:
         "run": run_table(options, timeout_s=600),
         "workload": workloads,
         "engine": [
-            engine(VSN, options, options=DOWNSTREAM),
+            published("VSN", options, label=GATE),
+            engine(VSN, options, label=ORDER, options=DOWNSTREAM),
             *(
                 flink(options.instances, "SN of counts", label=f"m{m}", map_instances=m)
                 for m in _maps(options)
@@ -101,12 +120,12 @@ def _tree(options: Options) -> Tree:
 QUANTITIES = {"throughput": RATE, "latency": LATENCY}
 """Quantity of each stage."""
 Measurements = dict[tuple[str, str, str], Series]
-"""Series by quantity, key of the workload, and variant."""
+"""Series by quantity, key of the workload, and name of the line."""
 
 
 def _ratio(options: Options, measured: Measurements, quantity: str, key: str) -> Measured | None:
     """Return the ratio of VSN's best to Flink's best."""
-    vsn, sn = measured[quantity, key, VSN], measured[quantity, key, FLINK]
+    vsn, sn = measured[quantity, key, PUBLISHED], measured[quantity, key, FLINK_SN]
     if quantity == "throughput":
         return quotient(vsn.highest(options.within), sn.highest(options.within))
     return quotient(vsn.lowest(options.within), sn.lowest(options.within))
@@ -117,7 +136,8 @@ def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Posed]
     several = several_workers(options)
 
     def rows(stage: int, key: str) -> list[TrialRow]:
-        return [row for v in (VSN, FLINK) for row in trials(runs[stage], f"{key}/{v}/")]
+        both = (LINES[PUBLISHED], LINES[FLINK_SN])
+        return [r for o in both for r in trials(runs[stage], f"{key}/{o.variant}/", o.part)]
 
     produced = {key: outputs(rows(0, key)) for _, key, _ in COUNTS}
     gains = {key: _ratio(options, measured, "throughput", key) for _, key, _ in COUNTS}
@@ -130,7 +150,7 @@ def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Posed]
         times = dict.fromkeys(("latency order", "latency"), late)
         posed += PAPER.pose_all("6", rates, several, produced[key], panel=panel)
         posed += PAPER.pose_all("6", times, several, *offered, panel=panel)
-    best = [measured["throughput", key, VSN].highest(options.within) for _, key, _ in COUNTS]
+    best = [measured["throughput", key, PUBLISHED].highest(options.within) for _, key, _ in COUNTS]
     falls = all_of([quotient(a, b) for a, b in pairwise(best)], lowest)
     more = quotient(gains["paircount@H"], gains["wordcount"])
     return [
@@ -142,10 +162,10 @@ def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Posed]
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     measured = {
-        (quantity, key, variant): series(run, key, variant, value)
+        (quantity, key, name): series(run, key, line.variant, value, options=line.part)
         for run, (quantity, value) in zip(runs, QUANTITIES.items(), strict=True)
         for _, key, _ in COUNTS
-        for variant in LINES
+        for name, line in LINES.items()
     }
     return outcome(
         _claims(options, runs, measured),
@@ -164,14 +184,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         {
             panel: numbers(
                 **{
-                    f"{name}_{unit}": measured[quantity, key, variant]
+                    f"{line.record}_{unit}": measured[quantity, key, name]
                     for quantity, unit in (("throughput", "eps"), ("latency", "ms"))
-                    for name, variant in (
-                        ("vsn", VSN),
-                        ("flink", FLINK),
-                        ("map_stage", SN_MAP),
-                        ("algorithm_1", SN),
-                    )
+                    for name, line in LINES.items()
                 }
             )
             for panel, key, _ in COUNTS
@@ -197,11 +212,11 @@ def _panel(options: Options, measured: Measurements, panel: str, quantity: str, 
         lines=[
             Line(
                 name=name,
-                points=points(measured[quantity, key, variant], options),
-                colour=colour,
-                band=_is_swept(measured[quantity, key, variant]),
+                points=points(measured[quantity, key, name], options),
+                colour=line.colour,
+                band=_is_swept(measured[quantity, key, name]),
             )
-            for variant, (name, colour) in LINES.items()
+            for name, line in LINES.items()
         ],
         words=[f"VSN/SN published: {fact.text}", f"VSN/SN measured: {text}"],
         log_y=not is_rate,

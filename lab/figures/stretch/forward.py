@@ -1,5 +1,7 @@
 """Reproduces figure 7 of STRETCH: the cost of data sharing and sorting alone, by forwarding tuples."""
 
+from typing import Any
+
 from streamlab.lab.figures.experiment import (
     degree_panel,
     engine,
@@ -23,8 +25,11 @@ from streamlab.lab.figures.stretch.shared import (
     ALGORITHM_1,
     DOWNSTREAM,
     FLINK,
+    GATE,
     INSTANCES,
     LATENCY,
+    ORDER,
+    OWN_LOG,
     PAPER,
     RATE,
     SN,
@@ -32,6 +37,7 @@ from streamlab.lab.figures.stretch.shared import (
     facts,
     flink,
     notes,
+    published,
     static_stages,
 )
 from streamlab.reports.figures.paper import Mark
@@ -39,8 +45,8 @@ from streamlab.results.query import Spread
 from streamlab.results.stats.estimates import lowest
 from streamlab.results.store import Run
 
-_COLOURS = (0, 1, 4)
-"""Colours of VSN, Flink and this lab's SN, as in figure 6."""
+_COLOURS = (0, 1, 3, 4)
+"""Colours of VSN, Flink, and this lab's VSN and SN, as in figure 6."""
 _TUPLES = 40_000_000
 """Input tuples. The paper's 4.3 M tweets would last a tenth of a second here."""
 
@@ -67,38 +73,37 @@ def _tree(options: Options) -> Tree:
         ],
         # Every instance forwards every tuple once: as many copies as instances.
         "engine": [
-            engine(
-                variant,
-                options,
-                workers=[n],
-                workloads=[f"forward@n{n}"],
-                label=f"n{n}",
-                options=DOWNSTREAM,
-            )
+            table
             for n in options.instances
-            for variant in (VSN, SN)
-        ]
-        + [
-            flink([n], "SN of forward", workloads=[f"forward@n{n}"], label=f"n{n}")
-            for n in options.instances
+            for table in _engines(options, workers=[n], workloads=[f"forward@n{n}"])
         ],
     }
 
 
-def _by_copies(run: Run, variant: str, value: Value, options: Options) -> Series:
-    joined: dict[int, tuple[Spread, ...]] = {}
-    for n in options.instances:
-        joined |= series(run, f"forward@n{n}", variant, value).by_workers
-    return Series(joined)
+def _engines(options: Options, workers: list[int], **more: Any) -> list[dict[str, Any]]:
+    return [
+        published("VSN", options, workers=workers, label=GATE, **more),
+        engine(VSN, options, workers=workers, label=ORDER, options=DOWNSTREAM, **more),
+        engine(SN, options, workers=workers, options=DOWNSTREAM, **more),
+        flink(workers, "SN of forward", **more),
+    ]
+
+
+def _by_copies(run: Run, value: Value, options: Options) -> tuple[Series, ...]:
+    """Return a quantity of VSN, Flink, this lab's VSN and this lab's SN."""
+
+    def joined(variant: str, part: str = "") -> Series:
+        found: dict[int, tuple[Spread, ...]] = {}
+        for n in options.instances:
+            found |= series(run, f"forward@n{n}", variant, value, options=part).by_workers
+        return Series(found)
+
+    return joined(VSN, f"/{GATE}"), joined(FLINK), joined(VSN, f"/{ORDER}"), joined(SN)
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    vsn, sn, algorithm_1 = (
-        _by_copies(runs[0], variant, RATE, options) for variant in (VSN, FLINK, SN)
-    )
-    vsn_ms, sn_ms, algorithm_1_ms = (
-        _by_copies(runs[1], variant, LATENCY, options) for variant in (VSN, FLINK, SN)
-    )
+    vsn, sn, own_log, algorithm_1 = _by_copies(runs[0], RATE, options)
+    vsn_ms, sn_ms, own_log_ms, algorithm_1_ms = _by_copies(runs[1], LATENCY, options)
     both = [n for n in vsn.workers(options.within) if n in sn.by_workers]
     produced = outputs(trials(runs[0], "forward@"))
     shared = (several_workers(options), produced)
@@ -106,7 +111,10 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         sweep_points("numbers of instances within the cores that both systems have", len(both)),
         produced,
     )
-    offered = {v: latencies(trials(runs[1], "forward@", f"/{v}/")) for v in (VSN, FLINK)}
+    offered = {
+        variant: latencies(trials(runs[1], "forward@", f"/{variant}/", part))
+        for variant, part in ((VSN, f"/{GATE}"), (FLINK, ""))
+    }
     least, most = (both[0], both[-1]) if both else (0, 0)
     vsn_change = quotient(vsn.at(most), vsn.at(least))
     sn_change = quotient(sn.at(most), sn.at(least))
@@ -131,7 +139,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             1.0,
             runs,
             "SN is Flink 2.3 (the paper: 1.6) with its default buffers of 100 ms; a task merges the "
-            f"copies. {ALGORITHM_1} is this lab's own, in C++.",
+            f"copies. {OWN_LOG} and {ALGORITHM_1} are in C++.",
             "Published rates are of a Java engine on another machine: drawn, never judged.",
             f"Input is {_tuples(options):,} generated tuples on two streams; each instance forwards "
             "every tuple.",
@@ -140,9 +148,11 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         numbers(
             vsn_eps=vsn,
             flink_eps=sn,
+            own_log_eps=own_log,
             algorithm_1_eps=algorithm_1,
             vsn_ms=vsn_ms,
             flink_ms=sn_ms,
+            own_log_ms=own_log_ms,
             algorithm_1_ms=algorithm_1_ms,
         ),
         "STRETCH, figure 7: forwarding two inputs by VSN, and by SN in Flink",
@@ -152,7 +162,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     options,
                     "Maximum throughput",
                     "input tuples/s",
-                    {"VSN": vsn, "SN (Flink)": sn, ALGORITHM_1: algorithm_1},
+                    {"VSN": vsn, "SN (Flink)": sn, OWN_LOG: own_log, ALGORITHM_1: algorithm_1},
                     colours=_COLOURS,
                     x_label=INSTANCES,
                     marks=[_published_range("VSN", 0), _published_range("SN", 1)],
@@ -162,7 +172,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     options,
                     "Latency at 70 % of it",
                     "latency p50, ms",
-                    {"VSN": vsn_ms, "SN (Flink)": sn_ms, ALGORITHM_1: algorithm_1_ms},
+                    {
+                        "VSN": vsn_ms,
+                        "SN (Flink)": sn_ms,
+                        OWN_LOG: own_log_ms,
+                        ALGORITHM_1: algorithm_1_ms,
+                    },
                     colours=_COLOURS,
                     x_label=INSTANCES,
                     marks=[

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
-from streamlab.lab.figures.experiment import REPETITIONS, engine, run_table
+from streamlab.lab.figures.experiment import REPETITIONS, run_table
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.stretch.shared import PAPER, STORED_TUPLES, VSN, replayed_load
+from streamlab.lab.figures.stretch.shared import PAPER, published, replayed_load
 from streamlab.lab.figures.stretch.steps import (
     controller,
     highest_eps,
@@ -117,14 +117,11 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
             ),
             "workload": workloads,
             "engine": [
-                engine(
-                    VSN,
+                published(
+                    "operator 10",
                     options,
                     workers=[1],
-                    options={
-                        **controller("model", options, upper=UPPER, **horizons(share)),
-                        **STORED_TUPLES,
-                    },
+                    options=controller("model", options, upper=UPPER, **horizons(share)),
                 )
             ],
             "load": loads,

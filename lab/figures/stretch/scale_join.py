@@ -43,6 +43,7 @@ from streamlab.lab.figures.stretch.shared import (
     SN,
     VSN,
     notes,
+    published,
     static_stages,
 )
 from streamlab.lab.figures.stretch.steps import SIDE_EPS, coherent_eps, join_workload, window_ms
@@ -60,26 +61,26 @@ class _Line:
     variant: str
     form: str
     colour: int
+    system: str = ""  # of the paper; empty: this lab's own form
     workers: tuple[int, ...] | None = None
 
     def table(self, options: Options) -> dict[str, Any]:
         """Return the system's `[[engine]]` table of the matrix."""
+        more: dict[str, Any] = {"label": self.form}
+        if self.workers is not None:
+            more["workers"] = list(self.workers)
+        if self.system:
+            return published(self.system, options, **more)
         downstream = DOWNSTREAM if self.variant in (VSN, SN) else {}
-        return engine(
-            self.variant,
-            options,
-            **({} if self.workers is None else {"workers": list(self.workers)}),
-            label=self.form,
-            options={"join_form": self.form, **downstream},
-        )
+        return engine(self.variant, options, options={"join_form": self.form, **downstream}, **more)
 
 
 OPERATOR10, TUPLES = "operator10", "tuples"
 STRETCH, SCALEJOIN, ONE = "VSN (operator 10)", "ad-hoc (ScaleJoin)", "1T"
 SYSTEMS: Mapping[str, _Line] = {
-    STRETCH: _Line(variant=VSN, form=OPERATOR10, colour=0),
-    SCALEJOIN: _Line(variant=ADHOC, form=TUPLES, colour=2),
-    ONE: _Line(variant=ONE_THREAD, form=TUPLES, colour=3, workers=(1,)),
+    STRETCH: _Line(variant=VSN, form=OPERATOR10, colour=0, system="operator 10"),
+    SCALEJOIN: _Line(variant=ADHOC, form=TUPLES, colour=2, system="ScaleJoin"),
+    ONE: _Line(variant=ONE_THREAD, form=TUPLES, colour=3, system="one thread", workers=(1,)),
     "operator 10, SN": _Line(variant=SN, form=OPERATOR10, colour=1),
     "lab: fused VSN": _Line(variant=VSN, form="fused", colour=4),
     "lab: ad-hoc by tiles": _Line(variant=ADHOC, form="tiles", colour=5),

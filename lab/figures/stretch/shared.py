@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from streamlab.lab.figures import experiment
+from streamlab.lab.figures.experiment import BATCH, engine
 from streamlab.lab.figures.figure import FigureStage, Runs, Tree
 from streamlab.lab.figures.measurements import column
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS, latency_plan
@@ -18,8 +19,9 @@ ALGORITHM_1 = "lab: SN, algorithm 1"
 DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
 """Engine option: instances publish into TB_out, and latency ends when a downstream reader takes their
 outputs, in order, as in the paper."""
-STORED_TUPLES: Mapping[str, object] = {"join_form": "operator10"}
-TUPLE_BY_TUPLE: Mapping[str, object] = {"join_form": "tuples"}
+GATE, ORDER = "scalegate", "order"
+"""Labels of the cells of VSN on the paper's log, a tuple at a time, and on this lab's, in blocks."""
+OWN_LOG = "lab: VSN on its own log"
 INSTANCES = "instances"
 RATE = column("throughput_eps")
 LATENCY = column("latency_p50_ns", 1e-6)
@@ -42,6 +44,18 @@ def static_stages(tree: Callable[[Options], Tree]) -> tuple[FigureStage, ...]:
             plan=lambda options, runs: latency_plan(options, tree(options), runs),
         ),
     )
+
+
+def published(system: str, options: Options, /, **more: Any) -> dict[str, Any]:
+    """Return the `[[engine]]` table of a system as the paper runs it: a tuple at a time, VSN with TB_out.
+
+    `more` are further keys; its `options` are options in addition to the system's.
+    """
+    found = PAPER.systems[system]
+    settings = {**found.options, **more.pop("options", {})}
+    if found.variant == VSN:
+        settings |= DOWNSTREAM
+    return engine(found.variant, options, **{"batch": [1], "options": settings} | more)
 
 
 def flink(workers: Sequence[int], system: str, /, **more: Any) -> dict[str, Any]:
@@ -81,7 +95,9 @@ def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, 
     ]
     if scale != 1:
         begin.append(f"Scale {scale:g}: inputs, phases and windows are {scale:g} x the paper's.")
-    begin.append(
-        "VSN and this lab's SN publish into TB_out; one downstream reader takes their outputs."
-    )
+    begin += [
+        "VSN and this lab's SN publish into TB_out; one downstream reader takes their outputs.",
+        "VSN and ScaleJoin run on ScaleGate, a tuple at a time, as published; the lab's own forms run "
+        f"on its ordered log, in blocks of {BATCH}.",
+    ]
     return experiment.notes(options, runs, *more, begin=begin, has_scale_note=False)

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 from streamlab.lab.errors import FigureError
-from streamlab.lab.figures.experiment import engine, run_table
+from streamlab.lab.figures.experiment import run_table
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
 from streamlab.lab.figures.measurements import (
     Value,
@@ -27,11 +27,9 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.stretch.shared import (
     ADHOC,
-    DOWNSTREAM,
-    STORED_TUPLES,
-    TUPLE_BY_TUPLE,
     VSN,
     notes,
+    published,
 )
 from streamlab.lab.figures.timeline import ElasticTimeline, mean, read_timeline
 from streamlab.reports.figures.paper import Point
@@ -80,11 +78,7 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
             "workload": [
                 join_workload(max(1000, 4 * 2 * side_eps * ws_ms // 1000), side_eps, ws_ms)
             ],
-            "engine": [
-                engine(
-                    VSN, options, workers=list(instances), options={**DOWNSTREAM, **STORED_TUPLES}
-                )
-            ],
+            "engine": [published("operator 10", options, workers=list(instances))],
         }
     )
 
@@ -140,7 +134,6 @@ def controller(kind: str, options: Options, **more: Any) -> dict[str, Any]:
     """Return the engine options of an operator that scales up to the most requested instances."""
     most = max(options.instances)
     return {
-        **DOWNSTREAM,
         "max_instances": most,
         "controller": {"kind": kind, "min": 1, "max": most, "period_ms": 100} | more,
     }
@@ -177,9 +170,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
         from_s = float(f"{settled_s * _CONTROL_FROM:.4g}")
         stepping = controller("thresholds", options, removal="table", from_s=from_s)
         engines.append(
-            engine(
-                VSN, options, workers=[n], workloads=[key], options={**stepping, **STORED_TUPLES}
-            )
+            published("operator 10", options, workers=[n], workloads=[key], options=stepping)
         )
         for direction, numbers in starts.items():
             if n not in numbers:
@@ -208,14 +199,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
         )
     shown = {shown_start(options, d, counts) for d, counts in starts.items()} - {None}
     engines += [
-        engine(
-            ADHOC,
-            options,
-            workers=[n],
-            workloads=[f"scale_join@n{n}"],
-            options=dict(TUPLE_BY_TUPLE),
-            label=STATIC,
-        )
+        published("ScaleJoin", options, workers=[n], workloads=[f"scale_join@n{n}"], label=STATIC)
         for n in sorted(rates.keys() & shown)
     ]
     return Plan(

@@ -5,12 +5,12 @@ from math import ceil
 
 import numpy as np
 
-from streamlab.lab.figures.experiment import engine, outcome, run_table, stage
+from streamlab.lab.figures.experiment import outcome, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import reconfigurations, several_workers, sweep_points
-from streamlab.lab.figures.stretch.shared import PAPER, STORED_TUPLES, VSN, notes, replayed_load
+from streamlab.lab.figures.stretch.shared import PAPER, VSN, notes, published, replayed_load
 from streamlab.lab.figures.stretch.steps import controller, horizons, window_ms
 from streamlab.lab.figures.stretch.timelines import (
     each,
@@ -45,7 +45,7 @@ def _tree(options: Options) -> Tree:
     seconds = max(16, round(DAY_S * share))
     mean_eps = min(max(MEAN_EPS, ceil(_ROOM * peak_eps / seconds)), peak_eps // _ROOM)
     warm_up_s = min(2.0, seconds / 10)
-    elastic = {**controller("model", options, **horizons(share)), **STORED_TUPLES}
+    elastic = controller("model", options, **horizons(share))
     return {
         "run": run_table(options, timeout_s=28_800),
         "workload": [
@@ -57,7 +57,7 @@ def _tree(options: Options) -> Tree:
                 "query": {"ws_ms": window_ms(share, WS_MS)},
             }
         ],
-        "engine": [engine(VSN, options, workers=[1], options=elastic)],
+        "engine": [published("hedges", options, workers=[1], options=elastic)],
         # The last trade may be shortly before the day's end.
         "load": [replayed_load(LABEL, warm_up_s, seconds * 0.98 - warm_up_s)],
     }

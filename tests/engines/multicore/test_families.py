@@ -104,6 +104,7 @@ def test_options_are_refused_in_the_same_words(variant):
         ("layers", "merge_unit", _core.MERGE_UNITS),
         ("layers", "dealing", _core.DEALINGS),
         ("adhoc", "join_form", _core.JOIN_FORMS),
+        ("adhoc", "tuple_buffer", ["order", "scalegate"]),
         ("dataflow", "combine", ["always", "never"]),
         ("dataflow", "soundness", ["typed", "none"]),
     ],

@@ -44,12 +44,15 @@ def dense():
     return found, data
 
 
-@pytest.mark.parametrize(("variant", "workers"), [(ADHOC, 1), (ADHOC, 2), (ADHOC, 4), (SINGLE, 1)])
+@pytest.mark.parametrize(
+    ("variant", "workers", "log"),
+    [(ADHOC, n, log) for n in (1, 2, 4) for log in ("order", "scalegate")] + [(SINGLE, 1, "order")],
+)
 @pytest.mark.parametrize("batch", [1, 64, 4096])
 def test_a_tuple_at_a_time_gives_the_same_pairs_by_as_many_comparisons(
-    variant, workers, batch, dense
+    variant, workers, log, batch, dense
 ):
-    measured, _ = run_of(variant, *dense, workers, batch, form="tuples")
+    measured, _ = run_of(variant, *dense, workers, batch, form="tuples", tuple_buffer=log)
     data = dense[1]
     assert measured.counters["comparisons"] == in_window(data, 250)
     assert "vector_bits" not in measured.counters
@@ -131,6 +134,9 @@ def test_the_adapter_runs_them_and_says_what_it_cannot(tmp_path):
         assert f"hand-written for workload scale_join, and cannot run {other}" in str(reason)
     single = replace(task, variant=INDEXED, workers=1, options={"join_form": "tuples"})
     assert "has no option join_form" in str(engine.unsupported(single))
+    for variant in (SINGLE, INDEXED):
+        gated = replace(task, variant=variant, workers=1, options={"tuple_buffer": "scalegate"})
+        assert "has no log; remove the option tuple_buffer" in str(engine.unsupported(gated))
     wrong = replace(task, options={"join_form": "fused"})
     assert "join_form" in str(engine.unsupported(wrong))
 

@@ -1,5 +1,6 @@
 """Operators O+ that change under a load, and readers of their outputs: the oracle's answer."""
 
+import itertools
 from contextlib import closing
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ import pytest
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.oplus.elastic.controller import BUILT_IN
+from streamlab.engines.multicore.oplus.elastic.decision import Decision
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import sorted_rows
@@ -35,8 +38,8 @@ FORMS = {
 def elastic_run(program, data, controller, *, workers=2, **options):
     """Return a run of up to four instances, under a load of `SPAN_NS`."""
     load = even_load(data, SPAN_NS / data.events)
-    how = {"batch": 16, "ring_blocks": 1 << 14, "load": load, "max_instances": 4}
-    return make_run("vsn", program, data, workers=workers, controller=controller, **how, **options)
+    how = {"batch": 16, "ring_blocks": 1 << 14, "load": load, "max_instances": 4} | options
+    return make_run("vsn", program, data, workers=workers, controller=controller, **how)
 
 
 def check_elastic(name, controller, **how):
@@ -81,6 +84,43 @@ def test_thresholds_change_no_answer(name):
     assert [change.after for change in measured.elasticity.reconfigurations][:1] < [4]
 
 
+class RandomMappings:
+    """Requests random mappings, to as many instances as before or others."""
+
+    def __init__(self, *, seed: int = 0):
+        self.rng = np.random.default_rng(seed)
+
+    def decide(self, observation):
+        stays = self.rng.random() < 0.5
+        n = observation.instances if stays else int(self.rng.integers(1, observation.maximum + 1))
+        mapping = self.rng.integers(0, n, len(observation.mapping))
+        return Decision(instances=n, why="at random", mapping=mapping)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_random_mappings_change_no_answer(form, monkeypatch):
+    monkeypatch.setitem(BUILT_IN, "random", RandomMappings)
+    name, options = FORMS[form]
+    changes = set()
+    for seed in itertools.count():  # how many changes come in time is the scheduler's to say
+        chosen = {"kind": "random", "period_ms": 10.0, "seed": seed}
+        measured, *_ = check_elastic(name, chosen, downstream=seed % 2, **options)
+        done = measured.elasticity.reconfigurations
+        changes |= {change.before == change.after for change in done}
+        if changes == {True, False}:
+            break
+
+
+@pytest.mark.parametrize("name", ["aggregate thrice", "emit twice then aggregate"])
+def test_random_mappings_of_its_first_operator_change_no_answer_of_a_chain(name, monkeypatch):
+    monkeypatch.setitem(BUILT_IN, "random", RandomMappings)
+    query, data = QUERIES[name], readings(400, 2, 3)
+    with closing(elastic_run(query, data, {"kind": "random", "period_ms": 10.0})) as run:
+        run.run()
+        got = run.answer()
+    assert sorted_rows(got) == sorted_rows(answer_of(query, data))
+
+
 def test_there_are_threads_for_what_a_controller_may_ask(tmp_path):
     options = {"controller": {"kind": "thresholds", "max": 3}}
     data = ordinary_input(workload("scale_join"))
@@ -107,11 +147,13 @@ def test_readers_downstream_take_the_oracles_answer(form, log, workers, batch):
         assert (np.diff(got["ts"]) >= 0).all()
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
+@pytest.mark.parametrize(("log", "batch"), [("order", 16), ("scalegate", 1)])
 @pytest.mark.parametrize("form", FORMS)
-def test_changes_lose_nothing_on_its_way_to_the_readers(form):
+def test_changes_lose_nothing_on_its_way_to_the_readers(form, log, batch):
     name, options = FORMS[form]
-    measured, got, _ = check_elastic(name, SCRIPT, downstream=1, **options)
+    how = {"downstream": 1, "tuple_buffer": log, "batch": batch}
+    measured, got, _ = check_elastic(name, SCRIPT, **how, **options)
     changes = measured.elasticity.reconfigurations
     assert [(change.before, change.after) for change in changes] == CHANGES
     assert measured.elasticity.load_cov.shape == measured.elasticity.instances.shape

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from streamlab.engines.protocol import Histogram
+from streamlab.lab.figures.experiment import REPETITIONS
 from streamlab.lab.figures.flumina import latency
 from streamlab.lab.figures.flumina.percentiles import tenth_ns
 from streamlab.lab.figures.flumina.shared import DGS, crowded
@@ -12,9 +13,10 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
 from streamlab.lab.figures.verdict import (
     CONTRADICTED,
+    MET,
     MISSED,
     NOT_JUDGED,
-    REPRODUCED,
+    SHAPE_ONLY,
     conclude,
 )
 from streamlab.lab.measure.hdr import write_log
@@ -25,42 +27,47 @@ from tests.lab.figures.claims import cells_of
 TWO = Options(cores=2)
 FIGURE = find("flumina:10")
 US = 1_000
+KEEP_UP = "workers that sustain their load"
 
 
 @pytest.fixture
 def late(row, make_run):
     """A run whose medians grow with workers, fall with the ratio, and with more heartbeats."""
 
-    def make(grown=1.5, frequent=4.0, unsteady=1.2, rare=3.0, deeper=1.5):
+    def make(options=TWO, keeps_up=64, grown=1.5, frequent=4.0, unsteady=1.2, rare=3.0, deeper=1.5):
         rows = []
 
-        def cell(key, n, beats, p50_us, plan=None):
+        def cell(key, n, beats, p50_us, plan=None, status="ok"):
             rows.append(
-                row(key, DGS, n, load=f"beats-{beats}", rate=1e5, label=plan,
+                row(key, DGS, n, load=f"beats-{beats}", rate=1e5, label=plan, status=status,
                     latency_p50_ns=round(p50_us * US), latency_p90_ns=round(2 * p50_us * US))
             )  # fmt: skip
 
         for place, ratio in enumerate(latency.RATIOS):
-            for n in crowded(TWO):
+            for n in crowded(options):
                 times = frequent ** ((2 - place) / 2)
                 p50_us = 100 * times * (grown if n > 1 else 1.0)
-                cell(latency.workers_key(ratio, n), n, latency.USUAL_HEARTBEATS, p50_us)
+                status = "unsustained" if ratio == 100 and n > keeps_up else "ok"
+                key = latency.workers_key(ratio, n)
+                cell(key, n, latency.USUAL_HEARTBEATS, p50_us, status=status)
         for beats in latency.HEARTBEATS:
             times = rare if beats == 1 else unsteady if beats == 10 else 1.0
-            cell(latency.heartbeats_key(TWO), 2, beats, 100 * times)
+            cell(latency.heartbeats_key(options), max(options.within), beats, 100 * times)
         for streams in latency.STREAMS:
             levels = streams.bit_length() - 1
             for plan, times in ((latency.SHALLOW, 1.0), (latency.DEEP, deeper ** (levels - 1))):
                 key = latency.depth_key(streams)
-                cell(key, 2, latency.USUAL_HEARTBEATS, 100 * times, plan)
-        return (make_run(rows),)
+                most = max(options.within)
+                cell(key, most, latency.USUAL_HEARTBEATS, 100 * times, plan)
+        return (make_run(rows, repetitions=REPETITIONS),)
 
     return make
 
 
-def test_latencies_as_the_appendix_describes_them_reproduce_the_figure(late):
+def test_latencies_as_the_appendix_describes_them_have_the_figures_shape(late):
     outcome = FIGURE.outcome(TWO, late())
-    assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
+    assert conclude(outcome.claims).verdict == SHAPE_ONLY, outcome.claims
+    assert {c.outcome for c in outcome.claims if KEEP_UP not in c.text} == {MET}
     assert len(outcome.draw().axes) == len(latency.RATIOS) + 2
     assert outcome.numbers["10000 values a barrier, 1 workers"]["p50_ns"]["median"] == 100 * US
     deep = outcome.numbers["16 streams, a leaf for each stream"]["p50_ns"]["median"]
@@ -81,6 +88,18 @@ def test_other_latencies_miss_their_claim(late, change, part):
     outcome = FIGURE.outcome(TWO, late(**change))
     assert {c.outcome for c in outcome.claims if part in c.text} == {MISSED}
     assert conclude(outcome.claims).verdict == CONTRADICTED
+
+
+@pytest.mark.parametrize(("keeps_up", "found"), [(16, MET), (32, MISSED)])
+def test_the_workers_that_keep_up_are_judged_where_more_than_22_have_a_core(late, keeps_up, found):
+    options = Options(cores=32)
+    run = late(options, keeps_up)
+    (claim,) = [c for c in FIGURE.outcome(options, run).claims if KEEP_UP in c.text]
+    assert (claim.outcome, claim.measured) == (found, f"{keeps_up} workers")
+    for fewer in (TWO, Options(cores=32, workers=(1, 16))):
+        (claim,) = [c for c in FIGURE.outcome(fewer, run).claims if KEEP_UP in c.text]
+        assert claim.outcome == NOT_JUDGED
+        assert "workers above 22 with a core each: 0, at least 1 needed" in claim.reason
 
 
 def test_one_core_tells_nothing_of_growth(late):

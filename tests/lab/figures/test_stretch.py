@@ -18,7 +18,7 @@ from streamlab.lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from tests.lab.figures.claims import judged, planned
+from tests.lab.figures.claims import cells_of, judged, planned
 from tests.lab.figures.sample_trials import joins
 
 TWO = Options(cores=2)
@@ -37,15 +37,25 @@ def counts(row, make_run):
                 base = 1e6 / (place + 1) * n
                 vsn, sn, own = ("multicore/vsn", "flink/automatic", "multicore/sn-map")
                 # Two map instances are better than one; what is best of all is on no side.
-                cells = {(vsn, None): (1, late[key]), (own, None): (2, 0.01)}
+                cells = {(vsn, "scalegate"): (1, late[key]), (own, None): (2, 0.01)}
+                cells |= {(vsn, "order"): (9, 0.001)}
                 cells |= {(sn, "m1"): (0.7 / gains[key], 2), (sn, "m2"): (1 / gains[key], 1)}
                 for (variant, label), (share, delay) in cells.items():
                     status = sn_status if variant == sn else "ok"
+                    batch = 1 if label == "scalegate" else 64
                     rates.append(
-                        row(key, variant, n, rate=base * share, status=status, label=label)
+                        row(
+                            key,
+                            variant,
+                            n,
+                            rate=base * share,
+                            status=status,
+                            label=label,
+                            batch=batch,
+                        )
                     )
                     latencies.append(
-                        row(key, variant, n, rate=1.0, load="at70-1", label=label,
+                        row(key, variant, n, rate=1.0, load="at70-1", label=label, batch=batch,
                             status=status, latency_p50_ns=round(delay * 1e8))
                     )  # fmt: skip
         return make_run(rates, "rates"), make_run(latencies, "latencies")
@@ -83,18 +93,47 @@ def test_without_flink_figure_6_judges_vsn_alone_and_no_system_of_this_lab_in_it
     others = [claim for claim in outcome.claims if claim.text not in alone]
     assert {(claim.outcome, claim.measured) for claim in others} == {(NOT_JUDGED, "")}
     legends = {text.get_text() for legend in outcome.draw().legends for text in legend.get_texts()}
-    assert {"VSN", "lab: map stage"} <= legends and "SN (Flink)" not in legends
+    assert {
+        "VSN",
+        "lab: map stage",
+        "lab: VSN on its own log",
+    } <= legends and "SN (Flink)" not in legends
 
 
 def test_the_latency_stage_offers_70_percent_of_each_cells_own_rate(counts):
     plan, matrix = planned("stretch:6", TWO, counts()[:1])
-    assert len(plan.only) == len(matrix.loads) == 32
+    assert len(plan.only) == len(matrix.loads) == 40
     offers = [offer for load in matrix.loads for offer in load.offers]
     rates = {name: load.rate_eps for name, load in offers}
     assert rates["at70-1"] == pytest.approx(0.7e6)
-    assert "wordcount/multicore/vsn/w1/b64/at70-1" in plan.only
+    assert "wordcount/multicore/vsn/w1/b1/scalegate/at70-1" in plan.only
     for _, load in offers:
         assert (load.warm_up_s + load.window_s) * load.rate_eps <= 0.9 * 1_000_000 * 1.01
+
+
+@pytest.mark.parametrize(
+    ("number", "cells", "own_log"),
+    # Flink has a map instance for each core; figure 8 has a form of one thread alone.
+    [("6", 4 * 2 * (2 + 2 + 2 + 1), 4 * 2), ("7", 2 * 4, 2), ("8", 5 * 2 + 1, 2)],
+)
+def test_systems_of_the_paper_run_on_scale_gate_a_tuple_at_a_time(number, cells, own_log):
+    made = cells_of(f"stretch:{number}", TWO)
+    assert len(made) == len({cell.id for cell in made}) == cells
+    virtual = [cell for cell in made if cell.variant == "vsn"]
+    gated = [cell for cell in virtual if cell.options.get("tuple_buffer") == "scalegate"]
+    assert {cell.batch for cell in gated} == {1}
+    assert {cell.batch for cell in virtual if cell not in gated} == {64}
+    assert len(virtual) - len(gated) == own_log
+
+
+@pytest.mark.parametrize("number", ["T4", "9", "10", "11", "12", "13", "16", "19"])
+def test_elastic_figures_run_the_published_form_alone(row, make_run, number):
+    runs = []
+    for _ in find(f"stretch:{number}").stages:
+        for cell in cells_of(f"stretch:{number}", TWO, tuple(runs)):
+            assert cell.variant in ("vsn", "adhoc")
+            assert (cell.batch, cell.options["tuple_buffer"]) == (1, "scalegate")
+        runs.append(joins(row, make_run))
 
 
 def test_a_latency_stage_without_any_rate_says_why(row, make_run):

@@ -73,6 +73,7 @@ WORDS = {
     "current throughput next": {"scheduler": "ct"},
     "that has work next": {"scheduler": "lp"},
     "ScaleGate as channels": {"channels": "scalegate"},
+    "one ScaleGate": {"tuple_buffer": "scalegate"},
     "dealt in turn": {"dealing": "turn"},
 }
 """Words of an algorithm, and the engine options without which they are not true."""

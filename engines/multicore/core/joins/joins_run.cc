@@ -31,6 +31,7 @@ JoinsOptions checked(JoinsOptions options) {
   if (options.band < 0 || options.band > kWidestBand) {
     throw std::invalid_argument("band must be between 0 and " + std::to_string(kWidestBand));
   }
+  static_cast<void>(index_of("tuple_buffer", kTupleBuffers, options.tuple_buffer));
   options.log.watermarks = false;  // no window closes with an output
   options.log.rows_in_flight =
       std::max(options.log.rows_in_flight, options.batch);  // a whole block must fit into the log
@@ -63,7 +64,7 @@ void JoinsRun::add_stream(StreamView stream) {
 void JoinsRun::prepare() {
   if (views().size() != 2) throw std::logic_error("a band join has two streams");
   if (options_.kind == JoinKind::kAdHoc) {
-    order_ = std::make_unique<LoggedOrder>(feeds(), options_.workers, options_.log);
+    order_ = std::make_unique<LoggedOrder>(feeds(), options_.workers, options_.log, options_.tuple_buffer);
   } else {
     order_ = std::make_unique<MergedOrder>(feeds(), kBatchRows);
   }

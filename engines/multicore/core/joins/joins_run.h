@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "joins/pair_consumer.h"
@@ -39,6 +40,7 @@ struct JoinsOptions : RunSettings {
   std::int32_t band = 0;    // between 0 and kWidestBand
   LogOptions log;
   JoinForm form = JoinForm::kTiles;
+  std::string tuple_buffer = "order";  // of kAdHoc: a name of kTupleBuffers
 };
 
 class JoinsRun final : public Run {

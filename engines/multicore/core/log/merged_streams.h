@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "log/log_feeder.h"
@@ -29,8 +30,9 @@ class TotalOrder {
 // The ordered log: each thread reads all of it.
 class LoggedOrder final : public TotalOrder {
  public:
-  LoggedOrder(std::deque<Feed>& feeds, std::int32_t threads, const LogOptions& options)
-      : log_(make_tuple_buffer("order", options)), feeder_(*log_, feeds) {
+  LoggedOrder(std::deque<Feed>& feeds, std::int32_t threads, const LogOptions& options,
+              std::string_view tuple_buffer = "order")
+      : log_(make_tuple_buffer(tuple_buffer, options)), feeder_(*log_, feeds) {
     feeder_.start();
     for (std::int32_t i = 0; i < threads; ++i) log_->add_reader();
   }

@@ -3,31 +3,36 @@
 STRETCH leaves the policy to external modules (section 2.5); this is their interface.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from streamlab.engines.multicore.oplus.elastic.mapping import IntArray
 from streamlab.engines.multicore.oplus.elastic.observation import Observation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A number of instances that a controller requests.
+    """What a controller requests: O* and f_mu* of STRETCH's reconfigure(O*, f_mu*).
 
     Attributes:
-        instances: number of instances; `balanced_mapping` derives the mapping of buckets from it.
+        instances: number of instances, the first ones.
         why: reason as text, with numbers.
+        mapping: instance of each bucket, from 0 to `instances` - 1; may move buckets between as many
+            instances as before. None: `balanced_mapping` if the number changes.
     """
 
     instances: int
     why: str
+    mapping: Sequence[int] | IntArray | None = field(default=None, compare=False)
 
 
 class Controller(Protocol):
     """Decides about one operator during one run; may keep state."""
 
     def decide(self, observation: Observation) -> Decision | None:
-        """Return the number of instances that the operator should have, or None to keep it.
+        """Return the instances that the operator should have, or None to keep them.
 
-        The loop calls this at every observation except the first after a change, and limits the
-        number to the bounds. An exception ends the run with that error.
+        The loop calls this at every observation except the first after a change. It limits a number
+        to the bounds, and refuses a mapping beyond them. An exception ends the run with that error.
         """

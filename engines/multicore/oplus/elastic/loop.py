@@ -7,23 +7,24 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.multicore.oplus.elastic.controller import Settings
 from streamlab.engines.multicore.oplus.elastic.decision import Controller, Decision
-from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
+from streamlab.engines.multicore.oplus.elastic.mapping import (
+    IntArray,
+    balanced_mapping,
+    checked_mapping,
+)
 from streamlab.engines.multicore.oplus.elastic.observation import Observer, RawSnapshot
 from streamlab.engines.protocol import Reconfiguration
-
-IntArray = npt.NDArray[np.int64]
 
 NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """A completed change of the number of instances, at an event time."""
+    """A completed change of instances or mapping, at an event time."""
 
     event_ts: int
     moved_bytes: int = 0  # bytes of state that were serialised and moved; 0 if state is shared
@@ -36,7 +37,7 @@ class ElasticOperator(Protocol):
         """Return the counters (takes some us); None once the input has ended."""
 
     def reconfigure(self, instances: int, mapping: IntArray) -> Switch | None:
-        """Change the number of instances, and return when all of them have switched.
+        """Change instances and mapping, and return when all of them have switched.
 
         `mapping`, int64[buckets], is the instance of each bucket. Returns None if the input ended
         before, so that no change happened.
@@ -83,7 +84,7 @@ class ElasticLoop:
         self._failure: BaseException | None = None
         self.reconfigurations: list[Reconfiguration] = []
         self.decisions: list[Decision] = []
-        self.mapping = mapping
+        self.mapping = _read_only(mapping.copy())
         self.looks = 0
 
     def look(self) -> bool:
@@ -93,15 +94,15 @@ class ElasticLoop:
         if raw is None:
             return False
         self.looks += 1
-        observation = self._observer.look(raw)
+        observation = self._observer.look(raw, self.mapping)
         if raw.time_ns < self._from_ns:
             return True
         decision = None if observation is None else self._controller.decide(observation)
         requested = raw.instances if decision is None else decision.instances
         instances = min(max(requested, self._minimum), self._maximum)
-        if instances == raw.instances:
+        mapping = _read_only(self._next_mapping(raw.instances, instances, decision))
+        if instances == raw.instances and np.array_equal(mapping, self.mapping):
             return True
-        mapping = balanced_mapping(len(self.mapping), instances, self.mapping)
         called_ns = self._clock()
         switched = self._operator.reconfigure(instances, mapping)
         took_ns = self._clock() - called_ns
@@ -121,6 +122,21 @@ class ElasticLoop:
             )
         )
         return True
+
+    def _next_mapping(self, before: int, instances: int, decision: Decision | None) -> IntArray:
+        if decision is None or decision.mapping is None:
+            if instances == before:
+                return self.mapping
+            return balanced_mapping(len(self.mapping), instances, self.mapping)
+        try:
+            if instances != decision.instances:
+                raise EngineError(
+                    f"a mapping to {decision.instances} instances is not within the bounds "
+                    f"{self._minimum} and {self._maximum}; observations have them"
+                )
+            return checked_mapping(decision.mapping, len(self.mapping), instances)
+        except EngineError as error:
+            raise EngineError(f"controller {self._kind}: {error}") from error
 
     def start(self) -> None:
         """Start a thread that observes once a period until the input ends."""
@@ -162,3 +178,9 @@ class ElasticLoop:
                     return
         except BaseException as failure:
             self._failure = failure
+
+
+def _read_only(mapping: IntArray) -> IntArray:
+    """Forbid changes in place, so that no controller mistakes one for a request."""
+    mapping.flags.writeable = False
+    return mapping

@@ -1,7 +1,11 @@
 """Maps buckets of keys to instances: f_mu of STRETCH, section 4, as a table."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
+
+from streamlab.engines.errors import EngineError
 
 IntArray = npt.NDArray[np.int64]
 
@@ -37,3 +41,25 @@ def balanced_mapping(buckets: int, instances: int, previous: IntArray | None = N
     mapping = previous.astype(np.int64)
     mapping[moving] = taker[np.argsort((nth + 0.5) / missing[taker], kind="stable")]
     return mapping
+
+
+def checked_mapping(mapping: Sequence[int] | IntArray, buckets: int, instances: int) -> IntArray:
+    """Return a copy of a controller's mapping, int64[buckets].
+
+    Raises:
+        EngineError: it is not a whole number in [0, instances) for each bucket.
+    """
+    table = np.array(mapping)
+    if table.shape != (buckets,):
+        raise EngineError(
+            f"the mapping has shape {table.shape}; give one instance for each of {buckets} buckets"
+        )
+    if not np.issubdtype(table.dtype, np.integer):
+        raise EngineError(f"the mapping contains {table.dtype}; give whole numbers of instances")
+    wrong = np.flatnonzero((table < 0) | (table >= instances))
+    if len(wrong):
+        raise EngineError(
+            f"bucket {wrong[0]} belongs to instance {table[wrong[0]]}; give instances from 0 to "
+            f"{instances - 1}"
+        )
+    return table.astype(np.int64)

@@ -1,6 +1,8 @@
 """Defines the counters of an elastic operator, and derives observations and costs for controllers from them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from streamlab.engines.multicore.oplus.elastic.mapping import IntArray
 
 NS_PER_S = 1_000_000_000
 _TUPLE_IN_COMPARISONS = 100.0
@@ -36,7 +38,7 @@ class RawSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """The interval since the last observation, in which the number of instances did not change.
+    """The interval since the last observation, in which instances and mapping did not change.
 
     Costs are None before they are measured; `arrived`, `offered_eps`, `pending`, `windows` and `comparison_s`
     as in `RawSnapshot`.
@@ -45,6 +47,7 @@ class Observation:
         time_s: current time, after the start of the timed part.
         span_s: length of the interval, above 0.
         instances, minimum, maximum: number of active instances, and its bounds.
+        mapping: int64[buckets], the instance of each bucket of the first operator; read-only.
         busy: by active instance: share of `span_s` in which it did not wait, in [0, 1].
         offered_eps, processed_eps: by input: arriving and processed t/s.
         arrived, pending: by input: tuples that arrived since the start, and those not processed.
@@ -68,6 +71,7 @@ class Observation:
     window_s: float
     comparison_s: float | None
     tuple_s: float | None
+    mapping: IntArray = field(compare=False)
 
 
 class CostFit:
@@ -125,12 +129,14 @@ class Observer:
         self._minimum = minimum
         self._maximum = maximum
         self._last: RawSnapshot | None = None
+        self._mapping: IntArray | None = None
         self._costs = CostFit()
 
-    def look(self, raw: RawSnapshot) -> Observation | None:
-        """Return the observation since the last snapshot; None if the number of instances changed."""
+    def look(self, raw: RawSnapshot, mapping: IntArray) -> Observation | None:
+        """Return the observation since the last snapshot; None if `mapping` is another array than then."""
         last, self._last = self._last, raw
-        if last is None or last.instances != raw.instances or raw.time_ns <= last.time_ns:
+        moved, self._mapping = mapping is not self._mapping, mapping
+        if last is None or moved or raw.time_ns <= last.time_ns:
             return None
         span_s = (raw.time_ns - last.time_ns) / NS_PER_S
         active = range(raw.instances)
@@ -160,6 +166,7 @@ class Observer:
             window_s=self._window_s,
             comparison_s=self._costs.comparison_s,
             tuple_s=self._costs.tuple_s,
+            mapping=mapping,
         )
 
 

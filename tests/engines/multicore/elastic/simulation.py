@@ -183,5 +183,6 @@ def seen(**fields):
         "window_s": 10.0,
         "comparison_s": None,
         "tuple_s": None,
+        "mapping": np.zeros(BUCKETS, dtype=np.int64),
     }
     return Observation(**quiet | fields)

@@ -6,6 +6,7 @@ import pytest
 
 from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.multicore.oplus.elastic.controller import make_controller
+from streamlab.engines.multicore.oplus.elastic.decision import Decision
 from streamlab.engines.multicore.oplus.elastic.loop import ElasticLoop, Switch
 from streamlab.engines.multicore.oplus.elastic.mapping import balanced_mapping
 from streamlab.engines.multicore.oplus.elastic.observation import RawSnapshot
@@ -51,6 +52,7 @@ def loop_of(operator, option=None, *, offset_ns=0, **changes):
     controller, settings = make_controller(
         option or {"kind": "script", "steps": [[0.002, 3], [0.01, 2]]}
     )
+    controller = changes.pop("controller", controller)
     arguments = {"maximum": 4, "mapping": balanced_mapping(10, operator.instances), **changes}
     return ElasticLoop(
         operator,
@@ -120,6 +122,71 @@ def test_nothing_is_changed_before_the_controller_may():
         (6 * MS, 3),
         (12 * MS, 2),
     ]
+
+
+class Decisions:
+    """Makes one decision after another; None keeps what is there."""
+
+    def __init__(self, *decisions):
+        self.decisions = list(decisions)
+        self.seen = []
+
+    def decide(self, observation):
+        self.seen.append(observation)
+        return self.decisions.pop(0) if self.decisions else None
+
+
+def mapped(instances, *mapping):
+    return Decision(instances=instances, why="chosen", mapping=mapping)
+
+
+def test_a_decision_may_map_each_bucket_also_between_as_many_instances():
+    operator = Operator(instances=2, ends_after=12)
+    uneven, again, wider = (0, 0, 0, 1), (1, 0, 0, 1), (2, 0, 1, 1)
+    chosen = Decisions(mapped(2, *uneven), None, mapped(2, *again), mapped(3, *wider))
+    loop = run(loop_of(operator, controller=chosen, mapping=balanced_mapping(4, 2)))
+    assert [tuple(mapping) for mapping in operator.mappings] == [uneven, again, wider]
+    changes = [(change.before, change.after) for change in loop.reconfigurations]
+    assert changes == [(2, 2), (2, 2), (2, 3)]
+    # The interval with a change in it is left out, also when the number stays.
+    assert [tuple(seen.mapping) for seen in chosen.seen[:4]] == [
+        (0, 1, 0, 1),
+        uneven,
+        uneven,
+        again,
+    ]
+    spans_s = [seen.span_s for seen in chosen.seen]
+    assert spans_s == pytest.approx([0.001] * len(spans_s))
+
+
+def test_the_mapping_that_is_there_calls_nothing_and_cannot_be_changed_in_place():
+    operator = Operator(instances=2, ends_after=5)
+    same = Decisions(mapped(2, 0, 1, 0, 1), Decision(instances=2, why="as before"))
+    assert run(loop_of(operator, controller=same, mapping=balanced_mapping(4, 2))).decisions == []
+    assert operator.mappings == []
+    with pytest.raises(ValueError, match="read-only"):
+        same.seen[0].mapping[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("decision", "message"),
+    [
+        (
+            mapped(2, 0, 1),
+            r"controller script: the mapping has shape \(2,\); give one .* 4 buckets",
+        ),
+        (mapped(2, 0, 1, 2, 1), "bucket 2 belongs to instance 2; give instances from 0 to 1"),
+        (mapped(2, 0, -1, 0, 1), "bucket 1 belongs to instance -1"),
+        (mapped(2, 0.0, 1.0, 0.0, 1.0), "contains float64; give whole numbers"),
+        (mapped(5, 0, 1, 2, 4), "5 instances is not within the bounds 1 and 4"),
+    ],
+)
+def test_a_malformed_mapping_is_refused(decision, message):
+    operator = Operator(instances=2, ends_after=5)
+    loop = loop_of(operator, controller=Decisions(decision), mapping=balanced_mapping(4, 2))
+    with pytest.raises(EngineError, match=message):
+        run(loop)
+    assert operator.mappings == []
 
 
 PATIENCE_S = 600

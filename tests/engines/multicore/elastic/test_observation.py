@@ -13,13 +13,16 @@ def snapshot(time_s, *, instances=2, busy_s=(0.0, 0.0, 0.0), **counts):
     )
 
 
+MAPPING = np.array([0, 1, 1])
+
+
 def observer():
     return Observer(window_s=30.0, minimum=1, maximum=3)
 
 
 def test_an_observation_is_about_the_time_between_two_looks():
     subject = observer()
-    assert subject.look(snapshot(1.0, busy_s=(0.5, 0.2, 0.1))) is None
+    assert subject.look(snapshot(1.0, busy_s=(0.5, 0.2, 0.1)), MAPPING) is None
     seen = subject.look(
         snapshot(
             1.5,
@@ -28,7 +31,8 @@ def test_an_observation_is_about_the_time_between_two_looks():
             arrived=(50, 61),
             windows=(7, 8),
             comparisons=900,
-        )
+        ),
+        MAPPING,
     )
     assert (seen.time_s, seen.span_s, seen.instances) == (1.5, 0.5, 2)
     assert seen.busy == pytest.approx((0.8, 1.0))
@@ -41,16 +45,18 @@ def test_an_observation_is_about_the_time_between_two_looks():
 
 def test_the_interval_with_a_change_in_it_is_left_out():
     subject = observer()
-    subject.look(snapshot(1.0))
-    assert subject.look(snapshot(2.0, instances=3)) is None
-    assert subject.look(snapshot(3.0, instances=3)).span_s == 1.0
+    subject.look(snapshot(1.0), MAPPING)
+    moved = MAPPING[::-1]
+    assert subject.look(snapshot(2.0), moved) is None
+    assert subject.look(snapshot(3.0), moved).span_s == 1.0
 
 
 def test_what_nobody_counts_is_not_there():
     subject = observer()
     counts = {"arrived": None, "windows": None, "comparisons": None}
-    subject.look(snapshot(1.0, **counts))
-    seen = subject.look(snapshot(2.0, busy_s=(0.3, 0.3, 0.0), **counts | {"processed": (50, 50)}))
+    subject.look(snapshot(1.0, **counts), MAPPING)
+    later = snapshot(2.0, busy_s=(0.3, 0.3, 0.0), **counts | {"processed": (50, 50)})
+    seen = subject.look(later, MAPPING)
     assert (seen.offered_eps, seen.arrived, seen.pending, seen.windows) == (None,) * 4
     assert seen.comparison_s is None
     assert seen.tuple_s == pytest.approx(0.006)

@@ -161,6 +161,9 @@ std::vector<JoinsOptions> all_kinds(std::int64_t batch) {
       if (kind == JoinKind::kIndexed) continue;
       options.form = JoinForm::kTuples;
       result.push_back(options);
+      if (kind != JoinKind::kAdHoc) continue;
+      options.tuple_buffer = "scalegate";
+      result.push_back(options);
     }
   }
   return result;
@@ -277,6 +280,9 @@ void invalid_options_are_refused() {
   options.window = -1;
   CHECK_THROWS(JoinsRun{options}, std::invalid_argument);
   options.window = 0;
+  options.tuple_buffer = "queue";
+  CHECK_THROWS(JoinsRun{options}, std::invalid_argument);
+  options.tuple_buffer = "order";
   JoinsRun join(options);
   CHECK_THROWS(join.add_stream({}), std::invalid_argument);
   CHECK_THROWS(join.start(), std::logic_error);
