@@ -136,11 +136,15 @@ def measure(command: list[str], folder: Path) -> tuple[str, Usage]:
     started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     used: dict[int, float] = {}
     peak_bytes = 0
-    while started.poll() is None:
-        cpu_s, memory_bytes = sample(processes(psutil.Process(started.pid), folder))
-        used |= cpu_s
-        peak_bytes = max(peak_bytes, memory_bytes)
-        time.sleep(SAMPLE_S)
+    try:
+        while started.poll() is None:
+            cpu_s, memory_bytes = sample(processes(psutil.Process(started.pid), folder))
+            used |= cpu_s
+            peak_bytes = max(peak_bytes, memory_bytes)
+            time.sleep(SAMPLE_S)
+    finally:
+        started.kill()  # Has no effect on a process that has ended.
+        started.wait()
     wall_s = time.monotonic() - begin_s
     if started.returncode:
         raise SystemExit(f"{' '.join(command)} failed")

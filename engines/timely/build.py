@@ -12,6 +12,8 @@ from streamlab.engines.errors import EngineError
 RUST = Path(__file__).parent / "rust"
 LOCK = RUST / "Cargo.lock"
 PROGRAM = "streamlab-timely"
+_CHANGE_THE_PROGRAM = ("CARGO_BUILD_TARGET", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS")
+"""Variables of a user's other builds, without effect here: all machines measure the same program."""
 COMPILER = "rustc.txt"
 """The file of an environment with the version of the compiler."""
 
@@ -27,8 +29,7 @@ def find_cargo() -> str:
     if cargo is None:
         raise EngineError(
             "engine timely needs cargo to compile its program, and found none on PATH or in "
-            f"{home / 'bin'}; install Rust first: "
-            "curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y"
+            f"{home / 'bin'}; install Rust 1.86 or newer first, with rustup (rustup default stable)"
         )
     return cargo
 
@@ -43,6 +44,9 @@ def compile_program(place: Path) -> None:
     target = place / "target"
     # rustup's programs lie beside each other; cargo starts rustc by its name.
     path = os.pathsep.join([str(Path(cargo).parent), os.environ.get("PATH", "")])
+    variables = {**os.environ, "PATH": path}
+    for name in _CHANGE_THE_PROGRAM:
+        variables.pop(name, None)
     done = subprocess.run(
         [
             *(cargo, "build", "--release", "--locked", "--quiet", "--bin", PROGRAM),
@@ -53,7 +57,7 @@ def compile_program(place: Path) -> None:
         encoding="utf-8",
         errors="replace",
         check=False,
-        env={**os.environ, "PATH": path},
+        env=variables,
     )
     if done.returncode:
         output = " | ".join(done.stderr.strip().splitlines()[-5:])
@@ -65,7 +69,7 @@ def compile_program(place: Path) -> None:
     (target / "release" / PROGRAM).rename(place / PROGRAM)
     shutil.rmtree(target)
     version = subprocess.run(
-        ["rustc", "--version"], capture_output=True, text=True, check=False, env={"PATH": path}
+        ["rustc", "--version"], capture_output=True, text=True, check=True, env=variables
     )
     (place / COMPILER).write_text(" ".join(version.stdout.split()[:2]), encoding="utf-8")
 

@@ -22,8 +22,8 @@ from streamlab.workloads.model.dataflow.plan import (
     Part,
     Unit,
     deploy,
-    has_disjoint_keys,
     is_stateless,
+    preserves_keys,
     streams_of,
 )
 from streamlab.workloads.model.dataflow.reference import MOST_MARKERS, first_marker
@@ -163,7 +163,7 @@ class DataflowRun(CoreRun):
             start_bytes=kernels.start_bytes,
             entry_bytes=kernels.entry_bytes,
             max_outputs=1 if vertex.operator is None else vertex.operator.max_outputs,
-            keeps_key=keyed and not vertex.is_sort and has_disjoint_keys(vertex),
+            keeps_key=keyed and not vertex.is_sort and preserves_keys(vertex),
             gives=gives,
             keyed=keyed,
             itemsizes=itemsizes(row),

@@ -29,7 +29,7 @@ def test_without_cargo_a_task_is_unsupported_and_both_commands_are_named(tmp_pat
     data = ordinary_input(workload("event_window"))
     reason = ENGINE.unsupported(task_of("event_window", data, tmp_path, "automatic"))
     assert "`lab environment timely` (in a checkout: `make engine NAME=timely`)" in reason
-    assert "https://sh.rustup.rs | sh" in reason
+    assert "with rustup (rustup default stable)" in reason
     with pytest.raises(EngineError, match="rustup"):
         compile_program(tmp_path)
     with pytest.raises(EngineError, match="lab environment timely"):

@@ -38,15 +38,15 @@ from streamlab.workloads.datasets.tables.split_writer import (
     texts_path,
 )
 from streamlab.workloads.datasets.tables.table import LATE, ROW, Table
-from streamlab.workloads.datasets.tables.table_reader import BlockReader, Reading
+from streamlab.workloads.datasets.tables.table_reader import KEYS, BlockReader, Reading
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.datasets.text.report import MOST_NAMED
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
 from streamlab.workloads.datasets.times.reader import time_format_remedy
 from streamlab.workloads.datasets.times.recognition import AS_IS, Recognition
 
-KEYS = "keys"
-"""The name of the dictionary of keys."""
+FORMAT = 1
+"""Version of the files that a split leaves; a later try reads splits of other versions again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,7 @@ class Found:
     """What the reading of a split found.
 
     Attributes:
+        split: what was read.
         before: what the rows before were taken to mean.
         reading: of its rows alone.
         times: how times were read.
@@ -83,6 +84,7 @@ class Found:
         error: why it cannot be read; "": it was read.
     """
 
+    split: Split
     before: Before
     reading: Reading
     times: TimeReader
@@ -102,6 +104,8 @@ class Found:
             return False
         if ROW in roles and mine.rows != before.rows:
             return False
+        if mine.latest is not None and (before.latest is None or mine.latest > before.latest):
+            return False  # Lateness was measured from a time that does not exist.
         if (table.out_of_order is not None or LATE in roles) and mine.latest != before.latest:
             earliest = self.reading.lateness.earliest
             latest = max(ts for ts in (mine.latest, before.latest) if ts is not None)
@@ -109,7 +113,11 @@ class Found:
                 return False
         form = _form(before.recognition)
         if form == _form(mine.recognition) == AS_IS and not self.reading.bad:
-            return True  # the range of numbers has only grown, and all were in it
+            # If the range of numbers has only grown, all are in it.
+            assert before.recognition is not None and mine.recognition is not None, (
+                "both have a form"
+            )
+            return before.recognition.includes(mine.recognition)
         return vars_of(before.recognition) == vars_of(mine.recognition)
 
     def has_words(self, merged: Reading, times: TimeReader) -> bool:
@@ -240,7 +248,7 @@ def read(table: Table, required: RequiredColumns, folder: Path, on: Executor) ->
 def _read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
     folder.mkdir(exist_ok=True)
     splits = table.source.splits()
-    found: list[Found | None] = [_load(_found_path(folder, i)) for i in range(len(splits))]
+    found = [_load(_found_path(folder, index), split) for index, split in enumerate(splits)]
     if not table.source.files():
         on = InProcess()  # rows in memory are here alone
     while True:
@@ -254,7 +262,7 @@ def _read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -
         task = partial(_read_split, table, required, folder, splits, befores, due)
         on.run(task, len(due))
         for index in due:
-            found[index] = _load(_found_path(folder, index))
+            found[index] = _load(_found_path(folder, index), splits[index])
     reading = merged.checked()
     return TableRows(
         table=table,
@@ -277,7 +285,7 @@ class _Merged:
         self._reading, self._times = _empty(table, required, None), _reader(table, None)
         self._start = Start()
         self._certain = True
-        self._exact_words = True
+        self._last_with_rows, self._exact_words = 0, True
         self._count = 0
         self.due: set[int] = set()
 
@@ -308,14 +316,16 @@ class _Merged:
             return before
         words = found.has_words(reading, times)
         if not reading.descents and reading.descends_to(found.reading) and not self._exact_words:
-            self.due.add(index - 1)
+            self.due.add(self._last_with_rows)
         if not found.holds(before, words=words, table=self._table):
             self._certain = False
             self.due.add(index)
         elif self._certain and found.error:
             raise DatasetError(found.error)
         mine = found.before.start
-        self._exact_words = (mine.row, mine.line) == (before.start.row, before.start.line)
+        if found.reading.last_place:
+            self._last_with_rows = index
+            self._exact_words = (mine.row, mine.line) == (before.start.row, before.start.line)
         reading.merge(found.reading)
         times.merge(found.times)
         if self._certain and not reading.rows and reading.bad > self._table.max_bad:
@@ -380,6 +390,7 @@ def _read_split(
     assert before is not None, "its start is known"
     path.unlink(missing_ok=True)
     found = Found(
+        split=splits[index],
         before=before,
         reading=_empty(table, required, before.latest),
         times=_reader(table, before.recognition),
@@ -395,7 +406,7 @@ def _read_split(
         found.error = str(error)
     found.times.repeated_texts.clear()
     new = path.with_suffix(".found.new")
-    new.write_bytes(pickle.dumps(found))
+    new.write_bytes(pickle.dumps((FORMAT, found)))
     new.replace(path)
 
 
@@ -440,12 +451,16 @@ def _lines(chunk: Chunk) -> int:
     return lines + chunk.empty_lines + chunk.header_lines
 
 
-def _load(path: Path) -> Found | None:
+def _load(path: Path, split: Split) -> Found | None:
+    """Return what an earlier try found in a split; None: it is to be read."""
     if not path.is_file():
         return None
-    found = pickle.loads(path.read_bytes())
-    assert isinstance(found, Found), "the folder has no other such files"
-    return found
+    try:
+        version, found = pickle.loads(path.read_bytes())
+    except (AttributeError, EOFError, ImportError, TypeError, ValueError, pickle.UnpicklingError):
+        return None  # another version of the lab wrote it
+    known = version == FORMAT and isinstance(found, Found) and found.split == split
+    return found if known else None
 
 
 def _found_path(folder: Path, split: int) -> Path:

@@ -75,17 +75,21 @@ def _texts_in(block: "Mapping[str, Column | pa.Array]") -> list[str]:
 def _encoded(parts: "list[pa.Array]") -> "tuple[pa.Array, list[Column]]":
     """Return the distinct texts of arrays of texts, or of lists of texts, and the arrays with their indices instead."""
     lists = pa.types.is_list(parts[0].type)
-    texts = pa.chunked_array([part.flatten() if lists else part for part in parts], pa.string())
-    encoded = texts.dictionary_encode()
+    texts = [part.flatten() if lists else part for part in parts]
+    # As one array: of several, Arrow leaves out the empty ones.
+    encoded = pa.concat_arrays([each.cast(pa.string()) for each in texts]).dictionary_encode()
+    numbers = encoded.indices.to_numpy()
     columns: list[Column] = []
-    for part, chunk in zip(parts, encoded.chunks, strict=True):
-        indices = chunk.indices.to_numpy()
+    end = 0
+    for part, own in zip(parts, texts, strict=True):
+        begin, end = end, end + len(own)
+        indices = numbers[begin:end]
         if lists:
             offsets = part.offsets.to_numpy().astype(np.int64)
             columns.append(ListColumn(offsets - offsets[0], indices))
         else:
             columns.append(indices)
-    return encoded.chunks[-1].dictionary, columns
+    return encoded.dictionary, columns
 
 
 def run_path(folder: Path, split: int, number: int, kind: int) -> Path:

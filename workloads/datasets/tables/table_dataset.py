@@ -36,9 +36,9 @@ from streamlab.workloads.datasets.tables.required_columns import (
     required_columns,
     tables_of_kinds,
 )
-from streamlab.workloads.datasets.tables.split_reader import KEYS, TableRows, read
+from streamlab.workloads.datasets.tables.split_reader import TableRows, read
 from streamlab.workloads.datasets.tables.table import FILE, START, Table, TableSet
-from streamlab.workloads.datasets.tables.table_reader import Reading
+from streamlab.workloads.datasets.tables.table_reader import KEYS, Reading
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
 _SPARSEST = 4

@@ -1,4 +1,4 @@
-"""Converts the rows of a table to columns of numbers on disk, in reading order."""
+"""Converts the rows of a table to columns of numbers, and of texts that are numbered later, in reading order."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

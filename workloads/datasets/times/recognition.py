@@ -121,6 +121,10 @@ class Recognition:
         elif self.form == AS_IS:
             self._high = max(self._high, other._high)
 
+    def includes(self, other: "Recognition") -> bool:
+        """Return whether all numbers of the decided form of another recognition are of this one's."""
+        return self.form == other.form and self._low <= other._low and self._high >= other._high
+
     def foreign(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
         """Return the mask of numbers of another form."""
         if self.form == AS_IS:

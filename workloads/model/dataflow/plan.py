@@ -198,7 +198,7 @@ def is_stateless(vertex: Vertex) -> bool:
     return isinstance(vertex.operator, OpStateless)
 
 
-def has_disjoint_keys(vertex: Vertex) -> bool:
+def preserves_keys(vertex: Vertex) -> bool:
     """Return whether each instance emits only the keys that HASH assigns to it."""
     return vertex.is_sort or isinstance(vertex.operator, OpKeyedOrdered)
 
@@ -295,7 +295,7 @@ class _Builder:
         if len(whole.inputs) != 1:
             return False
         before = self.units[whole.inputs[0]]
-        same = whole.degree == 1 or has_disjoint_keys(before.vertex)
+        same = whole.degree == 1 or preserves_keys(before.vertex)
         return before.degree == whole.degree and same
 
     def _add(self, unit: Unit) -> tuple[int, ...]:

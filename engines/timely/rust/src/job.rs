@@ -1,10 +1,14 @@
-//! The job's settings and the columns of its input, as `files.py` writes them.
+//! The job's settings and the columns of its input, as `process.py` writes them.
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::events::Event;
+
+/// The kind of the many events that do not depend on each other.
+pub const BULK: i32 = 0;
 
 /// The settings in `job.properties`.
 pub struct Job {
@@ -78,7 +82,13 @@ impl Job {
         name: &str,
         parse: fn([u8; N]) -> T,
     ) -> Vec<T> {
-        let bytes = fs::read(self.folder.join(format!("{number}.{name}"))).unwrap_or_default();
+        let path = self.folder.join(format!("{number}.{name}"));
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                panic!("{}: {error}", path.display())
+            }
+            found => found.unwrap_or_default(),
+        };
         bytes.chunks_exact(N).map(|chunk| parse(chunk.try_into().expect("N bytes"))).collect()
     }
 }
@@ -103,8 +113,9 @@ impl Stream {
         }
     }
 
-    /// Returns the keys of all rows.
+    /// Returns the keys of all bulk events.
     pub fn keys(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.ts.len()).map(|row| self.event(row).key)
+        let bulk = (0..self.ts.len()).filter(|&row| self.kind(row) == BULK);
+        bulk.map(|row| self.event(row).key)
     }
 }

@@ -116,7 +116,9 @@ fn build(
     probe: &ProbeHandle<i64>,
     recorder: &Recorder,
 ) -> Vec<Rc<RefCell<Part>>> {
-    let room = job.number("expected_outputs").div_ceil(worker.peers());
+    // The first worker has all rows of sums and models, and its share of the others.
+    let outputs = job.number("expected_outputs");
+    let room = if worker.index() == 0 { outputs } else { outputs.div_ceil(worker.peers()) };
     let (keys, streams) = (job.number("keys"), job.number("streams"));
     worker.dataflow(|scope| {
         let bulk = scope.input_from(&mut inputs.bulk);

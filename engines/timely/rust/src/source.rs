@@ -9,11 +9,9 @@ use timely::dataflow::operators::vec::input::Handle;
 use timely::worker::Worker;
 
 use crate::events::Event;
-use crate::job::{Job, Stream};
+use crate::job::{BULK, Job, Stream};
 use crate::recorder::Clock;
 
-/// The kind of events that commute.
-const BULK: i32 = 0;
 /// Batches of a source that the dataflow may not have finished yet. Timely itself has no back-pressure.
 const AHEAD: usize = 8;
 /// A parked thread resumes up to about this late, so it waits for the rest itself.
@@ -93,7 +91,7 @@ impl Source {
         }
     }
 
-    /// Returns the keys of all events.
+    /// Returns the keys of all bulk events.
     pub fn keys(&self) -> impl Iterator<Item = u32> + '_ {
         self.streams.iter().flat_map(Stream::keys)
     }
@@ -124,7 +122,8 @@ impl Source {
 
     /// Hands over every event when it is due; returns what was sent.
     ///
-    /// Times advance to what has been sent and to heartbeats: later events are not known before they are due.
+    /// Times advance to what has been sent and to heartbeats: later events are not known before they are due. A
+    /// worker that has sent its last event opens its frontier.
     pub fn run_paced(mut self, worker: &mut Worker, mut inputs: Inputs) -> Vec<Sent> {
         let mut last_ts = i64::MIN;
         while let Some(due_ns) = self.next_due_ns() {

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import pickle
 import random
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from pyspark.sql import SparkSession
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.tables import Table, csv, dataset_of, jsonl, parquet
+from streamlab.workloads.datasets.tables.source import Split
+from streamlab.workloads.datasets.tables.split_reader import _load
+from streamlab.workloads.datasets.tables.split_writer import SplitWriter, run_path, texts_path
 from streamlab.workloads.datasets.text.report import MOST_NAMED
 from tests.workloads.datasets.cuts import cut_small
 from tests.workloads.datasets.tables import killed_import
@@ -224,3 +228,26 @@ def test_splits_on_spark_give_the_same_dataset_and_report(
     )
     assert (one.id, one.origin) == (two.id, two.origin)
     assert len(one.streams[0].paths) > 2
+
+
+def test_blocks_of_empty_lists_have_no_texts(tmp_path: Path):
+    lists = [[["a"], ["b", "a"]], [[]], [["b"]], [[], []]]
+    writer = SplitWriter(tmp_path, 0)
+    for number, block in enumerate(lists):
+        ts = np.full(len(block), number)
+        words = pa.array(block, pa.list_(pa.string()))
+        writer.append({"ts": ts, "kind": np.zeros(len(block), np.int64), "words": words})
+    writer.finish()
+    texts = pickle.loads(texts_path(tmp_path, 0, 0).read_bytes())
+    assert texts["words"].to_pylist() == ["a", "b"]
+    with pa.OSFile(str(run_path(tmp_path, 0, 0, 0))) as file:
+        stored = pa.ipc.open_file(file).read_all()["words"].to_pylist()
+    assert stored == [[0], [1, 0], [], [1], [], []]
+
+
+def test_splits_that_another_version_left_are_read_again(tmp_path: Path):
+    path = tmp_path / "0.found"
+    assert _load(path, Split()) is None
+    for content in (b"", pickle.dumps(("another", None)), b"cnowhere\nFound\n."):
+        path.write_bytes(content)
+        assert _load(path, Split()) is None

@@ -119,7 +119,7 @@ def plant(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
         turns = iter(range(1 << 30))
         monkeypatch.setattr(network, "place", lambda key, n: next(turns) % n)
     elif fault == "round robin":  # keyed instances that have the keys of others
-        monkeypatch.setattr(plan, "has_disjoint_keys", lambda vertex: True)
+        monkeypatch.setattr(plan, "preserves_keys", lambda vertex: True)
     elif fault == "markers":  # channels are not aligned
         monkeypatch.setattr(
             network._Network, "ready", lambda self: [c for c in self._channels if c.waiting]
