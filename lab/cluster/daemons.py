@@ -167,7 +167,15 @@ def is_alive(daemon: StartedDaemon) -> bool:
     """Return whether a daemon's process runs."""
     try:
         process = psutil.Process(daemon.pid)
-        return process.create_time() == daemon.started and process.status() != psutil.STATUS_ZOMBIE
+        return process.create_time() == daemon.started and _runs(process)
+    except psutil.Error:
+        return False
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Return whether a process has not ended, even if nothing has waited for it yet."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 
@@ -184,6 +192,7 @@ def stop_cluster(record: ClusterRecord) -> None:
             with suppress(psutil.Error):
                 process.kill() if force else process.terminate()
         _, left = psutil.wait_procs(processes, timeout=STOP_TIMEOUT_S)
+    left = [process for process in left if _runs(process)]
     if left:
         pids = ", ".join(str(process.pid) for process in left)
         raise ClusterError(f"processes of the cluster of {record.engine} cannot be ended: {pids}")
