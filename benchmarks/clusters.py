@@ -30,10 +30,12 @@ OPTIONS = {"spark": "master", "flink": "jobmanager"}
 FAULTED = "event_window"
 FAULT_EVENTS = 60_000_000
 KILL, CUT = "kill worker after 2 s", "cut network after 2 s for 5 s"
+EARLY_KILL = "kill worker after 0.3 s"
+"""For compiled tasks, which process the input in less than a second."""
 FAULTS = (
     ("spark", "batch", KILL, ""),
     ("spark", "batch", CUT, ""),
-    ("spark", "native", KILL, ""),
+    ("spark", "native", EARLY_KILL, ""),
     ("spark", "streaming", KILL, ", micro_batches = 20"),
     ("flink", "automatic", KILL, ", checkpoint_ms = 1000"),
     ("flink", "automatic", CUT, ", checkpoint_ms = 1000"),
