@@ -53,6 +53,7 @@ class WorkSplit(ABC):
             EngineError: the program does not compile, or a function raises.
         """
 
+    @abstractmethod
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
     ) -> tuple[Columns, Any]:
@@ -63,7 +64,6 @@ class WorkSplit(ABC):
         Parts of a typed dataflow graph begin at multiples of its markers' period.
         For programs that `SplitsWork.unresumable` allows; raises what `answer` raises.
         """
-        raise NotImplementedError(f"work in shares of {self.form} cannot be resumed")
 
 
 @runtime_checkable
