@@ -11,7 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import distributions
@@ -137,20 +137,27 @@ def make(name: str, environment: Environment) -> Path:
 
 def _install(name: str, lock: Path, target: Path) -> None:
     install = _maven_command if lock.suffix == ".xml" else _pip_command
+    failure = run_program(install(name, lock, target))
+    if failure is not None:
+        raise EngineError(
+            f"cannot make the environment of engine {name} from {lock}: {failure}; "
+            f"check that the package index is reachable, then run {command(name)} again"
+        )
+
+
+def run_program(arguments: Sequence[str], environ: Mapping[str, str] | None = None) -> str | None:
+    """Run a program of the set-up; return the last lines of its output if it fails, else None."""
     done = subprocess.run(
-        install(name, lock, target),
+        arguments,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         encoding="utf-8",
         errors="replace",
         check=False,
+        env=environ,
     )
-    if done.returncode:
-        output = " | ".join((done.stdout + done.stderr).strip().splitlines()[-3:])
-        raise EngineError(
-            f"cannot make the environment of engine {name} from {lock}: {output}; "
-            f"check that the package index is reachable, then run {command(name)} again"
-        )
+    return " | ".join(done.stdout.strip().splitlines()[-5:]) if done.returncode else None
 
 
 def _pip_command(name: str, lock: Path, target: Path) -> list[str]:

@@ -2,10 +2,10 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from streamlab.engines.environment import run_program
 from streamlab.engines.errors import EngineError
 
 RELEASE = 17
@@ -24,17 +24,9 @@ def compile_java(engine: str, sources: Iterable[Path], class_path: str, target: 
         *("-cp", class_path, "-d", str(target)),
         *map(str, sources),
     ]
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-    if done.returncode:
-        output = " | ".join((done.stdout + done.stderr).strip().splitlines()[-5:])
-        raise EngineError(f"{compiler} cannot compile the programs of engine {engine}: {output}")
+    failure = run_program(command)
+    if failure is not None:
+        raise EngineError(f"{compiler} cannot compile the programs of engine {engine}: {failure}")
 
 
 def _find_compiler(engine: str) -> str:

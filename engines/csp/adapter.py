@@ -36,16 +36,13 @@ class CspEngine(TableEngine):
     environment = Environment(lock=Path(__file__).with_name("requirements.txt"))
 
     def tables(self, task: Task) -> Any:
-        """Return the events on csp's clock."""
-        from streamlab.engines.csp.graph import Events
-
-        return Events(task.dataset.load())
+        """Return the input."""
+        return task.dataset.load()
 
     def load(self, task: Task) -> Any:
         """Return the graph of the query over the events."""
-        from streamlab.engines.csp.graph import Graph
-
-        return Graph(*super().load(task))
+        query, data = super().load(task)
+        return query(data)
 
     def compute(self, task: Task, data: Any) -> Any:
         """Run the graph to the last event."""

@@ -53,17 +53,21 @@ class Events:
         return csp.curve(int, (times.view("datetime64[ns]"), values))
 
 
+Query = Callable[[Events], Sequence[Part]]
+"""Returns the parts of an answer, as edges."""
+
+
 class Graph:
     """A query over events, ready to run once."""
 
-    def __init__(self, query: Callable[[Events], Sequence[Part]], events: Events) -> None:
+    def __init__(self, query: Query, events: Events) -> None:
         """Build the graph; nothing runs yet."""
         self._clock = events.clock
         self._parts: list[Part] = []
         self._graph = csp.build_graph(self._edges, query, events)
         self._ticks: Mapping[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
 
-    def _edges(self, query: Callable[[Events], Sequence[Part]], events: Events) -> dict[str, Any]:
+    def _edges(self, query: Query, events: Events) -> dict[str, Any]:
         self._parts += query(events)
         return {
             f"{name} {index}": value
@@ -94,3 +98,8 @@ class Graph:
             for name, found in ticks.items()
         }
         return {"ts": ts, **columns}
+
+
+def graph_of(query: Query) -> Callable[[Input], Graph]:
+    """Return the function that builds the graph of a query over the events of an input."""
+    return lambda data: Graph(query, Events(data))

@@ -7,7 +7,7 @@ engine cycle for each event, and `csp.demultiplex` needs an edge for each key.
 import csp
 from csp import ts
 
-from streamlab.engines.csp.graph import Events, Part
+from streamlab.engines.csp.graph import Events, Part, graph_of
 from streamlab.workloads.suite.event_window.program import BARRIER, VALUE
 from streamlab.workloads.suite.fraud_detection.program import (
     AGGREGATE,
@@ -73,17 +73,20 @@ def join_metadata(view: ts[int], update: ts[int], meta: ts[int]) -> csp.Outputs(
         s_meta[update] = meta
 
 
+@graph_of
 def event_window(events: Events) -> list[Part]:
     """Return one sum per barrier."""
     return [{"sum": sum_between(events.field(VALUE, "value"), events.keys(BARRIER))}]
 
 
+@graph_of
 def keyed_counter(events: Events) -> list[Part]:
     """Return one count per reset."""
     resets = events.keys(READ_RESET)
     return [{"key": resets, "count": count_keys(events.keys(INCREMENT), resets)}]
 
 
+@graph_of
 def fraud_detection(events: Events) -> list[Part]:
     """Return frauds, and one aggregate per rule."""
     found = detect(events.field(TRANSACTION, "value"), events.field(RULE, "value"))
@@ -93,6 +96,7 @@ def fraud_detection(events: Events) -> list[Part]:
     ]
 
 
+@graph_of
 def page_view_join(events: Events) -> list[Part]:
     """Return views with the metadata of their pages, and updates with those that they replace."""
     views, updates = events.keys(VIEW), events.keys(UPDATE)

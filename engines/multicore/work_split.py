@@ -18,8 +18,7 @@ from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.partial_states import PartialStates, separation_of
 from streamlab.engines.multicore.dgs.run import DgsRun
-from streamlab.engines.multicore.oplus import map_stage
-from streamlab.engines.multicore.oplus import resumed as oplus_resumed
+from streamlab.engines.multicore.oplus import map_stage, open_windows
 from streamlab.engines.multicore.oplus.map_kernel import TupleMap
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
@@ -64,7 +63,7 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
     )
     if isinstance(program, DGSProgram):
         separation = separation_of(program, dataset) if partials else None
-        if separation is not None:
+        if separation is not None and separation.pays(dataset):
             return PartialStates(program, dataset, separation, shares=shares)
         parts = independent_parts(program, alphabet)
         shares = min(shares, len(np.unique(parts)))
@@ -88,7 +87,7 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
 
 def unresumable(program: Program) -> str | None:
     """Return why a program's work cannot be done in parts; see `SplitsWork`."""
-    return oplus_resumed.unresumable(program) if isinstance(program, Query) else None
+    return open_windows.unresumable(program) if isinstance(program, Query) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +120,7 @@ class _Whole(WorkSplit):
         """Resume from the state of a share; a DGS program has events of these keys only."""
         program, data = self.program, self._input(streams, until_ts)
         if isinstance(program, Query):
-            return oplus_resumed.resume(program, data, state, self._run)
+            return open_windows.resume(program, data, state, self._run)
         if isinstance(program, Pipeline):
             run = OrderedRun(program, data, _SETTINGS, OrderedOptions(), states=state or ())
             with closing(run):
@@ -163,7 +162,7 @@ class _Whole(WorkSplit):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Apart(WorkSplit):
+class _Shares(WorkSplit):
     """A program of which `whole` answers each share, from the rows that the share is dealt."""
 
     shares: int
@@ -174,7 +173,7 @@ class _Apart(WorkSplit):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ByTag(_Apart):
+class _ByTag(_Shares):
     """A DGS program in shares of independent tags; `parts` has the part of each tag."""
 
     form = "events by key"
@@ -198,7 +197,7 @@ class _ByTag(_Apart):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ByKey(_Apart):
+class _ByKey(_Shares):
     """A query of one operator O+ in shares of keys, which read a tuple for each key of each tuple."""
 
     form = "tuples by key"

@@ -6,7 +6,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-from streamlab.engines.environment import Environment, folder
+from streamlab.engines.environment import Environment, folder, run_program
 from streamlab.engines.errors import EngineError
 
 RUST = Path(__file__).parent / "rust"
@@ -47,22 +47,14 @@ def compile_program(place: Path) -> None:
     variables = {**os.environ, "PATH": path}
     for name in _CHANGE_THE_PROGRAM:
         variables.pop(name, None)
-    done = subprocess.run(
-        [
-            *(cargo, "build", "--release", "--locked", "--quiet", "--bin", PROGRAM),
-            *("--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(target)),
-        ],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        env=variables,
-    )
-    if done.returncode:
-        output = " | ".join(done.stderr.strip().splitlines()[-5:])
+    command = [
+        *(cargo, "build", "--release", "--locked", "--quiet", "--bin", PROGRAM),
+        *("--manifest-path", str(RUST / "Cargo.toml"), "--target-dir", str(target)),
+    ]
+    failure = run_program(command, variables)
+    if failure is not None:
         raise EngineError(
-            f"{cargo} cannot build the program of engine timely: {output}; check that the crate "
+            f"{cargo} cannot build the program of engine timely: {failure}; check that the crate "
             "registry is reachable and that Rust is as new as engines/timely/rust/Cargo.toml says "
             "(rustup update)"
         )

@@ -265,7 +265,6 @@ def figure() -> None:
 @click.option("--accept", type=AbsolutePath(), help="File with accepted regressions.")
 @click.option("--junit", type=AbsolutePath(), help="Write JUnit XML to this file.")
 @click.option("--json", type=AbsolutePath(), help="Write JSON to this file.")
-@click.option("--page", type=AbsolutePath(), help="Write an HTML page to this file.")
 @click.option("--markdown", type=AbsolutePath(), help="Append a Markdown summary to this file.")
 @click.option(
     "--allow-inconclusive", is_flag=True, help="Exit with 0, not 6, if the gate is inconclusive."

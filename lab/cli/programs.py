@@ -62,13 +62,6 @@ def _workers(
     metavar="[KIND=]N",
     help="Number of streams per kind, except for a DGS program; default: those of the input.",
 )
-@click.option(
-    "--combine", type=click.Choice(("always", "never")), help="For a graph: as for a run."
-)
-@click.option(
-    "--soundness", type=click.Choice(("typed", "none")), help="For a graph: as for a run."
-)
-@click.option("--dot", type=AbsolutePath(dir_okay=False), help="Write Graphviz to this file.")
 @click.option("--svg", type=AbsolutePath(dir_okay=False), help="Write SVG to this file.")
 def plan() -> None:
     """Show how WORKLOAD runs in parallel, as text and as a picture.

@@ -71,7 +71,7 @@ def container_engine(machine: Machine) -> Finding:
 
 
 def graphviz(machine: Machine) -> Finding:
-    """Report Graphviz, which draws synchronization plans."""
+    """Report Graphviz, which `tools/architecture.py` draws with."""
     path = machine.which("dot")
     if path is None:
         return missing("no dot on PATH", install(machine, "graphviz", "graphviz"))

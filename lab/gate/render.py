@@ -1,4 +1,4 @@
-"""Writes a gate's report as text, Markdown, JSON, JUnit XML and an HTML page."""
+"""Writes a gate's report as text, Markdown, JSON and JUnit XML."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from streamlab.lab.gate.outcome import GateReport, Headline, Line, Verdict
 
@@ -75,24 +74,6 @@ def as_json(report: GateReport) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
-def as_page(report: GateReport) -> str:
-    """Return the outcome as one HTML page, without scripts or links."""
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-    )
-    table = table_of(report)
-    return environment.get_template("page.html.j2").render(
-        report=report,
-        headline=headline(report),
-        table=table,
-        lines=list(zip(report.lines, table[1:], strict=True)),
-        words=meanings(report),
-    )
-
-
 def as_junit(report: GateReport) -> str:
     """Return JUnit XML with one test case per line."""
     suite = ElementTree.Element("testsuite", name="lab gate")
@@ -129,7 +110,6 @@ FORMS: Mapping[str, Callable[[GateReport], str]] = {
     "json": as_json,
     "junit": as_junit,
     "markdown": as_markdown,
-    "page": as_page,
 }
 
 

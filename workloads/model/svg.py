@@ -1,4 +1,4 @@
-"""Draws boxes on a page of SVG with matplotlib, without Graphviz."""
+"""Draws boxes on a page of SVG with matplotlib."""
 
 from collections.abc import Callable
 from io import StringIO

@@ -52,11 +52,16 @@ class Separation:
         streams = enumerate(dataset.streams)
         return tuple(src for src, stream in streams if self.separators.issuperset(stream.kinds))
 
+    def pays(self, dataset: Dataset) -> bool:
+        """Return whether partial states are few enough to cost less than events."""
+        bulk = [s.rows for s in dataset.streams if self.separators.isdisjoint(s.kinds)]
+        pieces = sum(-(-rows // ROWS_A_PIECE) for rows in bulk)
+        states = pieces * dataset.alphabet.keys + (dataset.events - sum(bulk)) * len(bulk)
+        return states * EVENTS_A_STATE <= sum(bulk)
 
-def separation_of(
-    program: DGSProgram, dataset: Dataset, events_a_state: int = EVENTS_A_STATE
-) -> Separation | None:
-    """Return how partial states are made, or None if they are not possible or too many."""
+
+def separation_of(program: DGSProgram, dataset: Dataset) -> Separation | None:
+    """Return how partial states are made, or None if they are not possible."""
     if program.across or not (program.keyed or dataset.alphabet.keys == 1):
         return None
     rows = [0] * len(program.kinds)
@@ -74,11 +79,6 @@ def separation_of(
         separators.intersection(s.kinds) and bulk.intersection(s.kinds) for s in dataset.streams
     )
     if not bulk or not separators or pair is None or mixed:
-        return None
-    events = [s.rows for s in dataset.streams if bulk.issuperset(s.kinds)]
-    pieces = sum(-(-count // ROWS_A_PIECE) for count in events)
-    states = pieces * dataset.alphabet.keys + (dataset.events - sum(events)) * len(events)
-    if states * events_a_state > sum(events):
         return None
     return Separation(separators=separators, pair=pair)
 

@@ -27,14 +27,13 @@ from streamlab.workloads.model import (
 )
 from streamlab.workloads.model.dataflow.drawing import (
     Picture,
-    pictures_dot,
     pictures_of,
     pictures_text,
 )
 from streamlab.workloads.model.dataflow.drawing_svg import pictures_svg
 from streamlab.workloads.model.dataflow.plan import deploy, streams_of
 from streamlab.workloads.model.dgs.plan_drawing import plan_svg
-from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
+from streamlab.workloads.model.dgs.plan_text import plan_text
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile, profile_of_specs
 from streamlab.workloads.model.workload import Program, dgs_program
 from streamlab.workloads.optimizers import DEFAULT, Choice, PlanRequest, choose
@@ -53,19 +52,13 @@ def plan(
     optimizer: str | None,
     nodes: tuple[int, ...],
     streams: Sequence[str],
-    combine: str | None,
-    soundness: str | None,
-    dot: Path | None,
     svg: Path | None,
 ) -> int:
     """Show how WORKLOAD runs in parallel, as text and as a picture."""
     target, program = _load_program(workload)
     values: dict[str, object] = dict(split_pairs("--param", params))
-    forms = (("--combine", combine), ("--soundness", soundness))
     if isinstance(program, DGSProgram):
-        _refuse(
-            workload, "a typed dataflow graph, query or pipeline", ("--streams", streams), *forms
-        )
+        _refuse(workload, "a typed dataflow graph, query or pipeline", ("--streams", streams))
         assert target is not None, "a synchronization plan needs the workload's input"
         if dataset is None and target.source is None:
             choice = plan_for_parameters(target, values, events, workers, optimizer, nodes)
@@ -73,30 +66,16 @@ def plan(
             data = _input_of(target, dataset, values, events)
             choice = plan_for_dataset(target, data, workers, optimizer, nodes)
         text = "\n".join([plan_text(choice.plan), *choice.reasons])
-        return _show(
-            text, (dot, lambda: plan_dot(choice.plan)), (svg, lambda: plan_svg(choice.plan))
-        )
+        return _show(text, svg, lambda: plan_svg(choice.plan))
     _refuse(workload, "a DGS program", ("--optimizer", optimizer), ("--nodes", nodes))
     pictures: tuple[Picture, ...]
     if isinstance(program, Dataflow):
         counts = _streams(program, target, dataset, values, events, streams)
-        deployed = deploy(
-            program,
-            workers,
-            streams=counts,
-            partials=combine != "never",
-            sound=soundness != "none",
-        )
-        pictures = pictures_of(deployed)
+        pictures = pictures_of(deploy(program, workers, streams=counts))
     else:
-        _refuse(workload, "a typed dataflow graph", *forms)
         counts = _streams(program, target, dataset, values, events, streams)
         pictures = (deployment_picture(program, workers, counts, DEFAULT_BATCH),)
-    return _show(
-        pictures_text(pictures),
-        (dot, lambda: pictures_dot(pictures)),
-        (svg, lambda: pictures_svg(pictures)),
-    )
+    return _show(pictures_text(pictures), svg, lambda: pictures_svg(pictures))
 
 
 def _refuse(reference: str, model: str, *options: tuple[str, object]) -> None:
@@ -106,17 +85,15 @@ def _refuse(reference: str, model: str, *options: tuple[str, object]) -> None:
             raise click.UsageError(f"{option} is for {model}; {reference} is another program")
 
 
-def _show(text: str, *drawings: tuple[Path | None, Callable[[], str]]) -> int:
-    """Print a plan, and write each drawing that has a path."""
+def _show(text: str, svg: Path | None, draw: Callable[[], str]) -> int:
+    """Print a plan, and write its drawing if that has a path."""
     echo(text)
-    for path, draw in drawings:
-        if path is None:
-            continue
+    if svg is not None:
         try:
-            path.write_text(draw(), encoding="utf-8", errors="backslashreplace")
+            svg.write_text(draw(), encoding="utf-8", errors="backslashreplace")
         except OSError as error:
-            raise click.FileError(str(path), error.strerror or str(error)) from error
-        echo(f"wrote {path}")
+            raise click.FileError(str(svg), error.strerror or str(error)) from error
+        echo(f"wrote {svg}")
     return EXIT_OK
 
 

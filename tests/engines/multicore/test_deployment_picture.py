@@ -72,21 +72,18 @@ def test_the_plan_is_that_of_a_run(name, variant, workers):
 
 @pytest.mark.parametrize("name", PLANNED)
 def test_the_command_shows_each_program_within_its_columns(name, capsys, tmp_path: Path):
-    svg, dot = tmp_path / "plan.svg", tmp_path / "plan.dot"
-    files = ["--svg", str(svg), "--dot", str(dot)]
-    assert call(["plan", name, "--workers", "16", *files]) == EXIT_OK
-    shown = capsys.readouterr().out.splitlines()[:-2]
+    svg = tmp_path / "plan.svg"
+    assert call(["plan", name, "--workers", "16", "--svg", str(svg)]) == EXIT_OK
+    shown = capsys.readouterr().out.splitlines()[:-1]
     assert max(map(len, shown)) <= COLUMNS
     assert any("  answer " in line for line in shown) and "16 workers" in "".join(shown)
     ElementTree.fromstring(svg.read_text())
-    assert dot.read_text().startswith("digraph")
 
 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
         (["--optimizer", "cost"], "--optimizer is for a DGS program"),
-        (["--combine", "never"], "--combine is for a typed dataflow graph"),
         (["--dataset", "x"], "--dataset is for a workload's input, and a program alone has none"),
         (["--streams", "0"], f"a kind of counts: {COUNTS.kinds[0]}"),
     ],

@@ -128,7 +128,7 @@ def test_shares_give_the_answer(name, derive, tmp_path):
 @pytest.mark.parametrize("name", ["keyed_counter", "event_window"])
 def test_partial_states_give_the_answer(name, derive, tmp_path):
     chosen, data, dataset = dataset_of(name, derive, tmp_path)
-    separation = separation_of(chosen.program, dataset, events_a_state=0)
+    separation = separation_of(chosen.program, dataset)
     split = PartialStates(chosen.program, dataset, separation, shares=3)
     answer = answer_in_shares(split, dataset, parts=4)
     assert_equal(chosen.oracle(data), answer, chosen.output)
@@ -146,7 +146,7 @@ def test_shares_that_resume_give_the_answer(name, derive, tmp_path):
 @pytest.mark.parametrize("name", ["keyed_counter", "event_window"])
 def test_partial_states_that_resume_give_the_answer(name, derive, tmp_path):
     chosen, data, dataset = dataset_of(name, derive, tmp_path)
-    separation = separation_of(chosen.program, dataset, events_a_state=0)
+    separation = separation_of(chosen.program, dataset)
     split = PartialStates(chosen.program, dataset, separation, shares=3)
     answer = resumed_answer(split, chosen.program, data, parts=5)
     assert_equal(chosen.oracle(data), answer, chosen.output)
@@ -158,7 +158,7 @@ def test_partial_states_that_resume_give_the_answer(name, derive, tmp_path):
 )
 def test_partial_states_that_need_earlier_ones_are_refused(name, reason, tmp_path):
     chosen, _, dataset = dataset_of(name, same, tmp_path)
-    separation = separation_of(chosen.program, dataset, events_a_state=0)
+    separation = separation_of(chosen.program, dataset)
     split = PartialStates(chosen.program, dataset, separation, shares=3)
     with pytest.raises(NoPartialsError, match=reason):
         answer_in_shares(split, dataset, parts=4)
@@ -166,5 +166,5 @@ def test_partial_states_that_need_earlier_ones_are_refused(name, reason, tmp_pat
 
 def test_few_events_a_state_are_dealt_as_events(tmp_path):
     chosen, _, dataset = dataset_of("keyed_counter", same, tmp_path)
-    assert separation_of(chosen.program, dataset, events_a_state=0) is not None
+    assert separation_of(chosen.program, dataset) is not None
     assert split_of(chosen, dataset).form == "events by key"

@@ -24,7 +24,7 @@ COMMANDS = (
     "gate --baseline RUN --run RUN --junit PLACE/junit.xml",
     "gate --baseline RUN --run RUN --markdown PLACE/summary.md",
     "figure stretch:6 --quick --out PLACE/figures",
-    "plan event_window --workers 2 --dot PLACE/plan.dot",
+    "plan event_window --workers 2 --svg PLACE/plan.svg",
 )
 
 # In a mount namespace of its own: the disks are gone with the script, whatever happens.

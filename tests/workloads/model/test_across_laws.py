@@ -8,7 +8,7 @@ import pytest
 from streamlab.workloads.model import Alphabet
 from streamlab.workloads.model.check import check
 from streamlab.workloads.model.dgs.optimizer import choose_plan
-from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
+from streamlab.workloads.model.dgs.plan_text import plan_text
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile
 from tests.across import PLUGS, READ, RESET
 
@@ -77,11 +77,10 @@ def test_a_fork_that_loses_what_an_event_across_keys_reads_is_found():
     assert any(line.startswith("only in sequence") for line in found.lines)
 
 
-@pytest.mark.parametrize("shown", [plan_text, plan_dot])
-def test_a_plan_says_what_is_above_its_trees(shown):
+def test_a_plan_says_what_is_above_its_trees():
     counts = np.array([[5 * (kind == READ) for kind in range(4)]] * 4)
     stream = StreamProfile(name="all", kinds=(0, 2, 3), counts=counts)
     plan = choose_plan(PLUGS, Alphabet(kinds=PLUGS.kinds, keys=4), [stream], 2)
-    text = shown(plan)
+    text = plan_text(plan)
     assert "above the trees: house of the keys of a group, 2 groups (house)" in text
     assert "above the trees: slice of every key (slice)" in text

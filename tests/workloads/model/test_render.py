@@ -1,4 +1,4 @@
-"""Plans are shown as text, Graphviz source and SVG, and the commands print them."""
+"""Plans are shown as text and SVG, and the commands print them."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -12,7 +12,7 @@ from streamlab.lab.cli.programs import check
 from streamlab.lab.cli.programs import plan as plan_command
 from streamlab.workloads.model import DGSProgram, ModelError
 from streamlab.workloads.model.dgs.plan_drawing import plan_svg
-from streamlab.workloads.model.dgs.plan_text import plan_dot, plan_text
+from streamlab.workloads.model.dgs.plan_text import plan_text
 from streamlab.workloads.optimizers.cost import MIN_SPEEDUP
 from streamlab.workloads.registry import names, workload
 
@@ -59,14 +59,12 @@ def test_events_across_keys_are_planned_for_the_keys_that_streams_have(ends):
 
 
 @pytest.mark.parametrize("name", PLANNED)
-def test_dot_and_svg_name_every_worker_with_work(name):
+def test_the_picture_names_every_worker_with_work(name):
     plan = plan_of(name, 4)
     workers = {n.worker for t in plan.trees for n in t.root.walk() if not n.children}
-    dot, svg = plan_dot(plan), plan_svg(plan)
-    assert dot.startswith("digraph")
+    svg = plan_svg(plan)
     ElementTree.fromstring(svg)
     for worker in workers:
-        assert f"worker {worker}" in dot
         assert f"worker {worker}" in svg
 
 
@@ -74,16 +72,15 @@ def test_the_same_plan_gives_the_same_svg():
     assert plan_svg(plan_of("event_window", 2)) == plan_svg(plan_of("event_window", 2))
 
 
-def test_lab_plan_prints_the_plan_and_writes_the_pictures(tmp_path):
-    dot, svg = tmp_path / "plan.dot", tmp_path / "plan.svg"
+def test_lab_plan_prints_the_plan_and_writes_the_picture(tmp_path):
+    svg = tmp_path / "plan.svg"
     result = CliRunner().invoke(
         plan_command,
-        ["page_view_join", "--workers", "2", "--param", "pages=3", "--dot", dot, "--svg", svg],
+        ["page_view_join", "--workers", "2", "--param", "pages=3", "--svg", svg],
         standalone_mode=False,
     )
     assert result.exception is None
     assert result.output.startswith("plan for page_view_join: 2 workers, 3 keys")
-    assert dot.read_text().startswith("digraph")
     assert svg.read_text().startswith("<?xml")
 
 

@@ -1,10 +1,8 @@
-"""Describes programs and their deployments as pictures, and renders them as text and Graphviz source."""
+"""Describes programs and their deployments as pictures, and renders them as text."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-
-import graphviz
 
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.operators import OpKeyedOrdered, OpKeyedUnordered
@@ -174,28 +172,3 @@ def _rows(picture: Picture) -> Iterator[str]:
         yield from (f"  {'':<{width}}  {detail}" for detail in picture.boxes[index].lines[2:])
     answers = ", ".join(f"{names[box]} ({picture.answer})" for box in picture.answers)
     yield f"  {'answer':<{width}}  {'':<{wide}}  <- {answers}"
-
-
-def pictures_dot(pictures: Sequence[Picture]) -> str:
-    """Return pictures as Graphviz source."""
-    graph = graphviz.Digraph(
-        "plan",
-        graph_attr={"rankdir": "LR"},
-        node_attr={"shape": "box", "fontname": "sans-serif", "fontsize": "11"},
-        edge_attr={"fontname": "sans-serif", "fontsize": "9"},
-    )
-    for number, picture in enumerate(pictures):
-        with graph.subgraph(name=f"cluster_{number}") as cluster:
-            cluster.attr(label=picture.title, style="dashed")
-            for index, box in enumerate(picture.boxes):
-                label = graphviz.escape("\n".join(box.lines))
-                style = "rounded" if box.is_source else ""
-                cluster.node(f"n{number}_{index}", label=label, style=style)
-            cluster.node(f"n{number}_answer", label="answer", shape="plaintext")
-            last = [Arrow(source=i, target=-1, lines=(picture.answer,)) for i in picture.answers]
-            for arrow in (*picture.arrows, *last):
-                to = "answer" if arrow.target < 0 else arrow.target
-                label = graphviz.escape("\n".join(arrow.lines))
-                cluster.edge(f"n{number}_{arrow.source}", f"n{number}_{to}", label=label)
-    source: str = graph.source
-    return source

@@ -1,4 +1,4 @@
-"""Draws pictures side by side as SVG with matplotlib, without Graphviz; boxes are below those that they read."""
+"""Draws pictures side by side as SVG with matplotlib; boxes are below those that they read."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

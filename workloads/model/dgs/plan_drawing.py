@@ -1,4 +1,4 @@
-"""Draws synchronization plans as SVG with matplotlib, without Graphviz.
+"""Draws synchronization plans as SVG with matplotlib.
 
 Leaves are side by side, every parent is above the middle of its children, and trees are in a row.
 """

@@ -1,9 +1,7 @@
-"""Renders synchronization plans as indented text and as Graphviz source."""
+"""Renders synchronization plans as indented text."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-
-import graphviz
 
 from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
 
@@ -106,33 +104,6 @@ def node_label(plan: Plan, node: PlanNode) -> str:
     """Return the label of a node, in lines."""
     head = f"{node.state}, joined" if node.children else f"{node.state}, worker {node.worker}"
     return "\n".join([head, *tag_lines(plan, node.tags)])
-
-
-def plan_dot(plan: Plan) -> str:
-    """Return the plan as Graphviz source."""
-    trees, rest = select_trees(plan)
-    head = "\n".join([heading(plan), *across_lines(plan)])
-    graph = graphviz.Digraph(
-        plan.program.name,
-        graph_attr={"label": "\n".join(filter(None, [head, rest])), "labelloc": "t"},
-        node_attr={"shape": "box", "fontname": "sans-serif", "fontsize": "11"},
-        edge_attr={"dir": "none"},
-    )
-    for index, tree in enumerate(trees):
-        with graph.subgraph(name=f"cluster_{index}") as cluster:
-            cluster.attr(label=tree.title, style="dashed" if tree.title else "invis")
-            _dot(plan, tree.root, f"n{index}", cluster)
-    source: str = graph.source
-    return source
-
-
-def _dot(plan: Plan, node: PlanNode, name: str, graph: graphviz.Digraph) -> None:
-    style = "" if node.children else "rounded"
-    graph.node(name, label=graphviz.escape(node_label(plan, node)), style=style)
-    for index, child in enumerate(node.children):
-        below = f"{name}_{index}"
-        _dot(plan, child, below, graph)
-        graph.edge(name, below)
 
 
 def _plural(count: int, word: str) -> str:

@@ -14,7 +14,6 @@ from streamlab.workloads.model.dataflow import Flow, of_events
 from streamlab.workloads.model.dataflow.drawing import (
     MEANING,
     PARTIALS,
-    pictures_dot,
     pictures_of,
     pictures_text,
     type_label,
@@ -87,25 +86,21 @@ ROW = row()
 @pytest.mark.parametrize("flow", [PROGRAM, diamond()], ids=lambda flow: flow.name)
 def test_the_pictures_name_each_unit_type_and_route(flow: Dataflow):
     deployed = pictures_of(deploy(flow, 2))
-    dot, svg = pictures_dot(deployed), pictures_svg(deployed)
+    svg = pictures_svg(deployed)
     texts = {"".join(part.itertext()) for part in ElementTree.fromstring(svg).iter() if part.text}
     for vertex in flow.vertices:
-        assert vertex.name in dot
         assert any(vertex.name in text for text in texts)
     for word in ("x 2", "hash", "forward", "U(plug, ts load)", "2 workers", "answer"):
-        assert word in dot
         assert any(word in text for text in texts), word
     assert svg == pictures_svg(pictures_of(deploy(flow, 2)))
 
 
 def test_the_command_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    svg, dot = tmp_path / "plan.svg", tmp_path / "plan.dot"
-    files = ["--svg", str(svg), "--dot", str(dot)]
-    assert call(["plan", f"{HERE}:PROGRAM", "--workers", "2", *files]) == EXIT_OK
+    svg = tmp_path / "plan.svg"
+    assert call(["plan", f"{HERE}:PROGRAM", "--workers", "2", "--svg", str(svg)]) == EXIT_OK
     shown = capsys.readouterr().out
     assert shown.startswith(pictures_text(pictures_of(deploy(PROGRAM, 2))))
     ElementTree.fromstring(svg.read_text())
-    assert dot.read_text().startswith("digraph")
 
 
 def test_the_command_shows_what_runs_with_the_streams_of_a_workload(capsys):
@@ -122,15 +117,10 @@ def test_the_command_shows_what_runs_with_a_dataset(capsys):
     assert "  features partial    x 3" in capsys.readouterr().out
 
 
-def test_the_command_shows_the_other_forms(capsys):
-    given = ["plan", f"{HERE}:PROGRAM", "--workers", "2", "--streams", "reading=2"]
-    assert call([*given, "--soundness", "none"]) == EXIT_OK
-    shown = capsys.readouterr().out
-    assert "2 workers, as a system without types" in shown
-    assert "SORT" not in shown.split("2 workers")[1]
-    given[1] = f"{HERE}:ROW"
-    assert call([*given, "--combine", "never"]) == EXIT_OK
-    assert "partial" not in capsys.readouterr().out
+def test_the_text_names_a_deployment_without_types():
+    text = pictures_text(pictures_of(deploy(PROGRAM, 2, sound=False)))
+    assert "2 workers, as a system without types" in text
+    assert "SORT" not in text.split("2 workers")[1]
 
 
 @pytest.mark.parametrize(
