@@ -27,7 +27,6 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("java", programs.java),
     ("compiler", programs.compiler),
     ("container engine", programs.container_engine),
-    ("graphviz", programs.graphviz),
     ("chromium", programs.chromium),
     ("extras", places.extras),
     ("environments", places.environments),

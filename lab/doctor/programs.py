@@ -1,4 +1,4 @@
-"""Probes the programs that the lab uses: Java, compiler, container engine, Graphviz, browser."""
+"""Probes the programs that the lab uses: Java, compiler, container engine, browser."""
 
 import re
 from pathlib import Path
@@ -68,16 +68,6 @@ def container_engine(machine: Machine) -> Finding:
         f"{binary}; `make image` works, the lab's API access needs a socket",
         "podman system service --time=0 unix:///run/podman/podman.sock &",
     )
-
-
-def graphviz(machine: Machine) -> Finding:
-    """Report Graphviz, which `tools/architecture.py` draws with."""
-    path = machine.which("dot")
-    if path is None:
-        return missing("no dot on PATH", install(machine, "graphviz", "graphviz"))
-    output = machine.run([path, "-V"]) or ""
-    version = re.search(r"version (\S+)", output)
-    return ok(f"{version[1] if version else 'version unknown'} ({path})")
 
 
 def chromium(machine: Machine) -> Finding:

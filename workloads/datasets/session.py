@@ -49,21 +49,19 @@ def spark_session(
     *,
     master: str = DEFAULT_MASTER,
     conf: Mapping[str, str],
-    quiet: bool = True,
     python: str = sys.executable,
     check: Callable[[Any], None] | None = None,
 ) -> "pyspark.sql.SparkSession":
     """Return the running Spark session, or a new one.
 
     Sets JAVA_HOME, SPARK_LOCAL_IP and PYSPARK_PYTHON in this process's environment, because Spark's start
-    scripts read them there. If quiet, the Java process's output goes to an unnamed temporary file, and the
+    scripts read them there. The Java process's output goes to an unnamed temporary file, and the
     error quotes it if Java does not start.
 
     Args:
         app: its name.
         master: its master.
         conf: settings.
-        quiet: whether Java's output is hidden.
         python: the Python of tasks, as a path on every node.
         check: called with the view of a started Java process before Spark starts in it; may raise.
 
@@ -84,7 +82,7 @@ def spark_session(
     with tempfile.TemporaryFile() as log:
         try:
             with restore_interrupts():
-                if starts_java and quiet:
+                if starts_java:
                     streams = {"stdout": log, "stderr": subprocess.STDOUT}
                     pyspark.SparkContext._ensure_initialized(gateway=_launch(settings, streams))
                 if check is not None:
@@ -101,7 +99,7 @@ def spark_session(
             raise DatasetError(
                 f"Spark does not start with master {master!r}: {why}{_without_loopback()}"
             ) from None
-    session.sparkContext.setLogLevel("ERROR" if quiet else "WARN")
+    session.sparkContext.setLogLevel("ERROR")
     return session
 
 

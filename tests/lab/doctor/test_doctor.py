@@ -288,9 +288,9 @@ def test_a_container_engine_that_answers_is_told_from_one_that_is_only_installed
 
 def test_remedies_use_the_package_tool_that_is_there(tmp_path):
     fedora = machine(tmp_path, which=lambda name: name if name == "dnf" else None)
-    assert programs.graphviz(fedora).remedy == "sudo dnf install -y graphviz"
+    assert programs.chromium(fedora).remedy == "sudo dnf install -y chromium"
     debian = machine(tmp_path, which=lambda name: name if name == "apt-get" else None, uid=0)
-    assert programs.graphviz(debian).remedy == "apt-get install -y graphviz"
+    assert programs.chromium(debian).remedy == "apt-get install -y chromium"
 
 
 def test_the_java_line_says_where_java_was_found(tmp_path, monkeypatch):

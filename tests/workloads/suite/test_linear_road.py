@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamlab.workloads.inputs.linear_road.generate import PARAMETERS
+from streamlab.workloads.inputs.linear_road.generate import TRIP_REPORTS
 from streamlab.workloads.inputs.linear_road.schema import (
     MILE_FT,
     PERIOD_MS,
@@ -173,15 +173,12 @@ def test_vehicles_report_every_30_s_and_drive_as_fast_as_they_say(million: Input
 
 def test_trips_begin_on_the_entry_lane_and_end_on_the_exit_lane(million: Input):
     lane = columns_of(million)["lane"]
-    reports = int(PARAMETERS["trip_reports"].default)
     for which in (0, 4):
-        assert np.mean(lane == which) == pytest.approx(0.99 / reports, rel=0.05)
+        assert np.mean(lane == which) == pytest.approx(0.99 / TRIP_REPORTS, rel=0.05)
 
 
-def test_with_a_fine_tick_streams_take_turns():
-    data = generated(POS_REP, {"vehicles": 100, "streams": 2, "tick_ms": 1}, 1000, seed=1)
-    order = sorted((ts, i) for i, s in enumerate(data.streams) for ts in s.ts.tolist())
-    assert [index for _, index in order] == [0, 1] * 500
+def test_vehicles_are_dealt_to_the_streams():
+    data = generated(POS_REP, {"vehicles": 100, "streams": 2}, 1000, seed=1)
     for index, stream in enumerate(data.streams):
         assert np.all(stream.payload["vid"] % 2 == index)
 
@@ -189,8 +186,7 @@ def test_with_a_fine_tick_streams_take_turns():
 @pytest.mark.parametrize(
     "params",
     [
-        {"trip_reports": 126, "fastest_mph": 95, "slowest_mph": 95},
-        {"vehicles": 1, "streams": 1, "requests": 1.0, "tick_ms": 30_000},
+        {"vehicles": 1, "streams": 1, "requests": 1.0},
         {"vehicles": 512, "streams": 512, "requests": 0.0, "expressways": 1000},
     ],
 )

@@ -3,11 +3,11 @@
 The benchmark's own input comes from a traffic simulation of three hours, which must run in
 sequence. Here the k-th record of a vehicle is a function of the seed, the vehicle and k, and the
 k-th records of all vehicles form round k. The generator keeps the benchmark's schema and ranges,
-the period, times in whole seconds (`tick_ms`), the lanes for entry and exit, and the selectivities
+the period, times in whole seconds, the lanes for entry and exit, and the selectivities
 of both workloads. It does not simulate traffic: a vehicle keeps its pace for a whole trip, and
 there are no jams or accidents.
 
-- A vehicle makes trips of `trip_reports` records, one after another, beginning in the middle of a
+- A vehicle makes trips of `TRIP_REPORTS` records, one after another, beginning in the middle of a
   trip. A trip has an expressway, a direction, a place of entry and a pace.
 - In each period a vehicle drives its pace, plus or minus up to 200 feet. The reported speed is that
   of the period before. In one period no vehicle passes more than one segment boundary.
@@ -16,12 +16,10 @@ there are no jams or accidents.
   streams.
 
 With pace p in miles a period, the share of records that are a vehicle's first report in a segment
-is about 1 / trip_reports + (1 - 1 / trip_reports) E[p], plus the vehicles' very first records; see
-`PARAMETERS`.
+is about 1 / r + (1 - 1 / r) E[p], with r records of a trip, plus the vehicles' very first records.
 """
 
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +46,6 @@ from streamlab.workloads.inputs.query_workload import output_per_key
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec, Workload
 
 IntArray = npt.NDArray[np.int64]
-Feet = TypeVar("Feet", int, IntArray)
 
 _ALL = 0  # records of all streams draw as one stream
 (_PHASE, _XWAY, _DIRECTION, _PACE, _ENTRY, _JITTER, _LANE, _REQUEST, _KIND) = range(9)  # lanes
@@ -66,26 +63,16 @@ PARAMETERS = {
     ),
     "expressways": Parameter(default=2, help="number of expressways", minimum=1, maximum=1000),
     "streams": streams_parameter("vehicles", 2),
-    "trip_reports": Parameter(
-        default=40,
-        help="records of a trip; the vehicle then enters elsewhere",
-        minimum=2,
-        maximum=1000,
-    ),
-    "slowest_mph": Parameter(default=18, help="lowest pace of a trip", minimum=10, maximum=95),
-    "fastest_mph": Parameter(default=59, help="highest pace of a trip", minimum=10, maximum=95),
     "requests": Parameter(
         default=0.01, help="share of records that are requests", minimum=0.0, maximum=1.0
     ),
-    "tick_ms": Parameter(
-        default=1000,
-        help="times are multiples of this; with 1 ties are rare, and streams take turns",
-        minimum=1,
-        maximum=PERIOD_MS,
-    ),
 }
-"""With the defaults E[p] = (18 + 59) / 2 / 120, so 0.338 of the records are the first in their
+TRIP_REPORTS = 40
+"""Records of a trip."""
+_SLOWEST_FT, _FASTEST_FT = 18 * _FT_PER_MPH, 59 * _FT_PER_MPH
+"""Paces of trips, 18 to 59 mph: E[p] = (18 + 59) / 2 / 120, so 0.338 of the records are the first in their
 segment. With the vehicles' very first records it is 0.340 for a million records."""
+_TICK_MS = 1000
 
 keys = one_key
 
@@ -94,26 +81,13 @@ def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:
     """Return the streams, with `events` records in all.
 
     Raises:
-        ModelError: more streams than vehicles, a lowest pace above the highest, or trips longer
-            than the road.
+        ModelError: more streams than vehicles.
     """
     vehicles, count = int(params["vehicles"]), int(params["streams"])
     if count > vehicles:
         raise ModelError(
             f"linear_road: {count} streams for {vehicles} vehicles; give at most one stream a "
             "vehicle"
-        )
-    slowest, fastest = int(params["slowest_mph"]), int(params["fastest_mph"])
-    if slowest > fastest:
-        raise ModelError(
-            f"linear_road: slowest_mph is {slowest} and fastest_mph {fastest}; give a lower "
-            "slowest_mph or a higher fastest_mph"
-        )
-    longest = _longest_ft(params, fastest * _FT_PER_MPH)
-    if longest >= ROAD_FT:
-        raise ModelError(
-            f"linear_road: a trip of {params['trip_reports']} reports at {fastest} mph is "
-            f"{longest} feet long, but the road {ROAD_FT}; lower trip_reports or fastest_mph"
         )
     rounds, rest = divmod(events, vehicles)
     rows = (
@@ -131,7 +105,6 @@ def generate(
     turn, slot = np.divmod(np.arange(begin, end, dtype=np.int64), rows_of(vehicles, index, count))
     vehicle = slot * count + index
     record = turn * vehicles + vehicle
-    tick = int(params["tick_ms"])
     columns = {
         "type": np.full(end - begin, REPORT, dtype=np.int64),
         "vid": vehicle,
@@ -146,18 +119,17 @@ def generate(
         elif name != "vid":
             values[is_request] = NONE
     return {
-        "ts": turn * PERIOD_MS + vehicle * PERIOD_MS // vehicles // tick * tick,
+        "ts": turn * PERIOD_MS + vehicle * PERIOD_MS // vehicles // _TICK_MS * _TICK_MS,
         **typed_columns(columns, FIELDS),
     }
 
 
 def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict[str, IntArray]:
     """Return the positions and speeds of vehicles in their turns."""
-    vehicles, reports = int(params["vehicles"]), int(params["trip_reports"])
-    slowest, fastest = (int(params[name]) * _FT_PER_MPH for name in ("slowest_mph", "fastest_mph"))
+    vehicles = int(params["vehicles"])
     record = turn * vehicles + vehicle
-    phase = below(draw_at(seed, _ALL, _PHASE, vehicle), reports)
-    number, nth = np.divmod(turn + phase, reports)
+    phase = below(draw_at(seed, _ALL, _PHASE, vehicle), TRIP_REPORTS)
+    number, nth = np.divmod(turn + phase, TRIP_REPORTS)
     trip = number * vehicles + vehicle
 
     def of_trip(lane: int) -> Bits:
@@ -166,15 +138,16 @@ def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dic
     def ahead(record: IntArray) -> IntArray:
         return below(draw_at(seed, _ALL, _JITTER, record), _JITTER_FT + 1)
 
-    pace = slowest + below(of_trip(_PACE), fastest - slowest + 1)
-    entry = below_each(of_trip(_ENTRY), ROAD_FT - _longest_ft(params, pace))
+    pace = _SLOWEST_FT + below(of_trip(_PACE), _FASTEST_FT - _SLOWEST_FT + 1)
+    longest = pace * (TRIP_REPORTS - 1) + _JITTER_FT + 1
+    entry = below_each(of_trip(_ENTRY), ROAD_FT - longest)
     here = ahead(record)
     driven = entry + pace * nth + here
     direction = below(of_trip(_DIRECTION), 2)
     position = np.where(direction == 0, driven, ROAD_FT - 1 - driven)
     lane = TRAVEL_LANES[0] + below(draw_at(seed, _ALL, _LANE, record), len(TRAVEL_LANES))
     lane[nth == 0] = ENTRY_LANE
-    lane[nth == reports - 1] = EXIT_LANE
+    lane[nth == TRIP_REPORTS - 1] = EXIT_LANE
     # Before a vehicle enters its speed is unknown: report its pace.
     since = np.where(nth == 0, pace, pace + here - ahead(record - vehicles))
     return {
@@ -185,11 +158,6 @@ def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dic
         "seg": position // MILE_FT,
         "pos": position,
     }
-
-
-def _longest_ft(params: Params, pace: Feet) -> Feet:
-    """Return the maximum length in feet of a trip at a pace in feet a period."""
-    return pace * (int(params["trip_reports"]) - 1) + _JITTER_FT + 1
 
 
 declare_linear_road_workload = partial(
