@@ -13,8 +13,8 @@ from streamlab.engines.multicore.oplus.stored_tuples import stored_dtype
 from streamlab.engines.multicore.ordered.run import OrderedOptions
 from streamlab.engines.multicore.stages.kernels import state_bytes
 from streamlab.workloads.model import Operator, Pipeline, Query
-from streamlab.workloads.model.dataflow.drawing import Arrow, Box, Picture, workers_text
 from streamlab.workloads.model.operators.program import FLUSH
+from streamlab.workloads.model.picture import Arrow, Box, Picture, workers_text
 from streamlab.workloads.model.pipeline.program import PARTITIONED, STATEFUL, STATELESS, Stage
 
 LOG, PAIRS = "ordered log, by key", "ordered log, to all"

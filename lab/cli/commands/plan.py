@@ -25,16 +25,11 @@ from streamlab.workloads.model import (
     Query,
     Workload,
 )
-from streamlab.workloads.model.dataflow.drawing import (
-    Picture,
-    pictures_of,
-    pictures_text,
-)
-from streamlab.workloads.model.dataflow.drawing_svg import pictures_svg
+from streamlab.workloads.model.dataflow.drawing import pictures_of
 from streamlab.workloads.model.dataflow.plan import deploy, streams_of
-from streamlab.workloads.model.dgs.plan_drawing import plan_svg
-from streamlab.workloads.model.dgs.plan_text import plan_text
+from streamlab.workloads.model.dgs.plan_text import plan_svg, plan_text
 from streamlab.workloads.model.dgs.stream_profile import StreamProfile, profile, profile_of_specs
+from streamlab.workloads.model.picture import Picture, pictures_svg, pictures_text
 from streamlab.workloads.model.workload import Program, dgs_program
 from streamlab.workloads.optimizers import DEFAULT, Choice, PlanRequest, choose
 from streamlab.workloads.registry import workload

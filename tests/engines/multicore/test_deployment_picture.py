@@ -10,7 +10,7 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.matrix.matrix import DEFAULT_BATCH
 from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.model import DGSProgram, Query, Window
-from streamlab.workloads.model.dataflow.drawing import COLUMNS, pictures_text
+from streamlab.workloads.model.picture import COLUMNS, pictures_text
 from streamlab.workloads.registry import names, workload
 from tests.engines.multicore.native_runs import run_native
 from tests.workloads.model import naive

@@ -14,8 +14,9 @@ from streamlab.workloads import model
 from streamlab.workloads.model import Alphabet, Input, ListColumn, ProgramError, Stream
 from streamlab.workloads.model.check import check
 from streamlab.workloads.model.code.constants import constants
-from streamlab.workloads.model.dataflow.drawing import pictures_of, pictures_text
+from streamlab.workloads.model.dataflow.drawing import pictures_of
 from streamlab.workloads.model.dataflow.plan import deploy
+from streamlab.workloads.model.picture import pictures_text
 from streamlab.workloads.model.reference import answer_of
 from tests.examples import examples
 from tests.workloads.model.dataflow.parts import rows

@@ -11,8 +11,7 @@ from streamlab.lab.cli.commands.plan import plan_for_parameters
 from streamlab.lab.cli.programs import check
 from streamlab.lab.cli.programs import plan as plan_command
 from streamlab.workloads.model import DGSProgram, ModelError
-from streamlab.workloads.model.dgs.plan_drawing import plan_svg
-from streamlab.workloads.model.dgs.plan_text import plan_text
+from streamlab.workloads.model.dgs.plan_text import plan_svg, plan_text
 from streamlab.workloads.optimizers.cost import MIN_SPEEDUP
 from streamlab.workloads.registry import names, workload
 

@@ -1,20 +1,14 @@
-"""Describes programs and their deployments as pictures, and renders them as text."""
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from textwrap import wrap
+"""Describes typed dataflow graphs and their deployments as pictures."""
 
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.operators import OpKeyedOrdered, OpKeyedUnordered
 from streamlab.workloads.model.dataflow.plan import Deployment, Part, Unit
 from streamlab.workloads.model.dataflow.program import Dataflow
 from streamlab.workloads.model.dataflow.types import TraceType
+from streamlab.workloads.model.picture import Arrow, Box, Picture, workers_text
 
 MOST_FIELDS = 4
 """Largest number of field names in a label; further fields are counted."""
-
-COLUMNS = 100
-"""Width of text."""
 
 MEANING = {
     Route.ROUND_ROBIN: "round robin: to each instance in turn; any may process any item",
@@ -23,36 +17,6 @@ MEANING = {
     Route.MERGED: "merged: all to the only instance, aligned by markers",
 }
 PARTIALS = "partial: aggregates its instance's items of a block, and emits that at the marker"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
-    """Describes a node of a picture: its name, kind and details, and its level below all that it reads."""
-
-    lines: tuple[str, ...]
-    level: int
-    is_source: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrow:
-    """Describes an edge of a picture, between two boxes."""
-
-    source: int
-    target: int
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """Holds boxes and arrows; the answer, of type `answer`, leaves the boxes `answers`. Notes are in the text only."""
-
-    title: str
-    boxes: tuple[Box, ...]
-    arrows: tuple[Arrow, ...]
-    answers: tuple[int, ...]
-    answer: str
-    notes: tuple[str, ...] = ()
 
 
 def type_label(link: TraceType) -> str:
@@ -128,24 +92,9 @@ def _state_line(unit: Unit) -> tuple[str, ...]:
     return (f"state {size:,} bytes{'' if unit.reads.key is None else ' per key'}",)
 
 
-def workers_text(workers: int) -> str:
-    """Return a number of workers as text."""
-    return f"{workers} {'worker' if workers == 1 else 'workers'}"
-
-
 def pictures_of(deployment: Deployment) -> tuple[Picture, Picture]:
     """Return the pictures of a graph and its deployment."""
     return graph_picture(deployment.flow), deployment_picture(deployment)
-
-
-def pictures_text(pictures: Sequence[Picture]) -> str:
-    """Return pictures as text, with at most COLUMNS columns."""
-    lines = []
-    for picture in pictures:
-        lines += [picture.title, *_rows(picture), *(f"  {note}" for note in picture.notes)]
-    return "\n".join(
-        part for line in lines for part in wrap(line, COLUMNS, subsequent_indent=" " * 6)
-    )
 
 
 def in_words(deployment: Deployment) -> str:
@@ -154,21 +103,3 @@ def in_words(deployment: Deployment) -> str:
     return " -> ".join(
         f"{prefixes[unit.route]}{unit.name} x {unit.degree}" for unit in deployment.units
     )
-
-
-def _rows(picture: Picture) -> Iterator[str]:
-    """Yield a line for each box: its name, kind and inputs."""
-    names, kinds = zip(*(box.lines[:2] for box in picture.boxes), strict=True)
-    width = max(map(len, names))
-    wide = max(map(len, kinds))
-    for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
-        reads = [
-            f"{names[arrow.source]} ({', '.join(arrow.lines)})"
-            for arrow in picture.arrows
-            if arrow.target == index
-        ]
-        line = f"  {name:<{width}}  {kind:<{wide}}"
-        yield (f"{line}  <- {', '.join(reads)}" if reads else line).rstrip()
-        yield from (f"  {'':<{width}}  {detail}" for detail in picture.boxes[index].lines[2:])
-    answers = ", ".join(f"{names[box]} ({picture.answer})" for box in picture.answers)
-    yield f"  {'answer':<{width}}  {'':<{wide}}  <- {answers}"

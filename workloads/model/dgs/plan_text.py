@@ -1,9 +1,10 @@
-"""Renders synchronization plans as indented text."""
+"""Renders synchronization plans as indented text and as SVG."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
+from streamlab.workloads.model.picture import Arrow, Box, Picture, pictures_svg
 
 MAX_TREES = 6
 """Largest number of keys whose trees are shown separately; more keys are grouped by tree shape."""
@@ -100,10 +101,31 @@ def _text(plan: Plan, node: PlanNode, depth: int) -> Iterator[str]:
         yield from _text(plan, child, depth + 1)
 
 
-def node_label(plan: Plan, node: PlanNode) -> str:
-    """Return the label of a node, in lines."""
-    head = f"{node.state}, joined" if node.children else f"{node.state}, worker {node.worker}"
-    return "\n".join([head, *tag_lines(plan, node.tags)])
+def plan_svg(plan: Plan) -> str:
+    """Return the plan as SVG text, parents above their children; the same plan gives the same text."""
+    trees, rest = select_trees(plan)
+    head = [heading(plan), *across_lines(plan), *([rest] if rest else [])]
+    return pictures_svg([_tree_picture(plan, tree) for tree in trees], head)
+
+
+def _tree_picture(plan: Plan, tree: TreeView) -> Picture:
+    boxes: list[Box] = []
+    arrows: list[Arrow] = []
+
+    def add(node: PlanNode, level: int, parent: int | None) -> None:
+        place = len(boxes)
+        name = f"{node.state}, joined" if node.children else f"{node.state}, worker {node.worker}"
+        lines = (name, *tag_lines(plan, node.tags))
+        boxes.append(Box(lines=lines, level=level, is_source=not node.children))
+        if parent is not None:
+            arrows.append(Arrow(source=parent, target=place, lines=()))
+        for child in node.children:
+            add(child, level + 1, place)
+
+    add(tree.root, 0, None)
+    return Picture(
+        title=tree.title, boxes=tuple(boxes), arrows=tuple(arrows), answers=(), answer=""
+    )
 
 
 def _plural(count: int, word: str) -> str:

@@ -15,12 +15,11 @@ from streamlab.workloads.model.dataflow.drawing import (
     MEANING,
     PARTIALS,
     pictures_of,
-    pictures_text,
     type_label,
 )
-from streamlab.workloads.model.dataflow.drawing_svg import pictures_svg
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.plan import deploy
+from streamlab.workloads.model.picture import pictures_svg, pictures_text
 from streamlab.workloads.registry import workload
 from tests.workloads.model.dataflow.parts import AVG, JFM, LI, READING, averages
 
