@@ -1,12 +1,7 @@
-"""Computes how often a gate reports a regression: false alarms, and power with a planted change.
-
-Rounds are few, so each is also resampled many times: in each repetition, the two unchanged arms are
-swapped at random, which has no effect if they do not differ.
-Resampled gates share their trials: their rate varies less, but its error is that of the rounds.
-"""
+"""Computes how often a gate reports a regression: false alarms, and power with a planted change."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +9,6 @@ import numpy.typing as npt
 from streamlab.results.stats.decision import Arms, GateVerdict, Rule, confirm, screen, suspects
 from streamlab.results.stats.methods import INDEPENDENT, Method
 from streamlab.results.stats.statuses import compare_statuses
-
-DEALS = 200
-"""Resampled gates per round; they take a second and need no trial."""
-
-_QUICK_DRAWS = 200
-"""Resamples for the noise of a gate; enough for a MAD within a few percent."""
 
 Values = npt.NDArray[np.float64]
 GateTest = Callable[[Values, Values], bool]
@@ -39,23 +28,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """How often the gate reported a regression.
-
-    Attributes:
-        resampled_alarms: share of resampled gates with a false alarm.
-        resampled_detected: share of resampled gates that detect the change, by the planted change.
-    """
+    """How often the gate reported a regression: without a change, and by the planted change."""
 
     rounds: int
     alarms: int
     detected: Mapping[str, int]
-    resampled_alarms: float
-    resampled_detected: Mapping[str, float]
 
 
 def cost_gate(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT) -> GateTest:
     """Return a gate on costs."""
-    quick = replace(rule, draws=_QUICK_DRAWS)
     key = ("cell", "metric")
 
     def gate(old: Values, new: Values) -> bool:
@@ -63,10 +44,10 @@ def cost_gate(rule: Rule, rng: np.random.Generator, method: Method = INDEPENDENT
             part = slice(number * rule.n, (number + 1) * rule.n)
             return {key: Arms(old=tuple(old[part]), new=tuple(new[part]), method=method)}
 
-        first = screen(stage(0), quick, rng)
+        first = screen(stage(0), rule, rng)
         if not suspects(first):
             return False
-        return confirm(first, stage(1), quick, rng)[0].verdict is GateVerdict.REGRESSION
+        return confirm(first, stage(1), rule, rng)[0].verdict is GateVerdict.REGRESSION
 
     return gate
 
@@ -84,39 +65,13 @@ def status_gate(rule: Rule) -> GateTest:
     return gate
 
 
-def rate(
-    blocks: Sequence[Block], gate: GateTest, rng: np.random.Generator, deals: int = DEALS
-) -> Rates:
+def rate(blocks: Sequence[Block], gate: GateTest) -> Rates:
     """Return how often a gate reports a regression, over at least one block."""
-    plants = list(blocks[0].planted)
     return Rates(
         rounds=len(blocks),
         alarms=sum(gate(*block.same) for block in blocks),
         detected={
             name: sum(gate(block.same[0], block.planted[name]) for block in blocks)
-            for name in plants
-        },
-        resampled_alarms=_mean([_deal(block, None, gate, rng, deals) for block in blocks]),
-        resampled_detected={
-            name: _mean([_deal(block, name, gate, rng, deals) for block in blocks])
-            for name in plants
+            for name in blocks[0].planted
         },
     )
-
-
-def _deal(
-    block: Block, plant: str | None, gate: GateTest, rng: np.random.Generator, deals: int
-) -> float:
-    """Return the share of resampled gates that report a regression."""
-    first, second = block.same
-    calls = 0
-    for _ in range(deals):
-        swap = rng.random(len(first)) < 0.5
-        other = np.where(swap, first, second)
-        new = other if plant is None else block.planted[plant]
-        calls += gate(np.where(swap, second, first), new)
-    return calls / deals
-
-
-def _mean(shares: Sequence[float]) -> float:
-    return float(np.mean(shares))

@@ -175,7 +175,7 @@ def run_self_test(
     yield ""
     yield from aligned(rows)
     yield ""
-    yield "intervals: 95 %, Clopper-Pearson, of the rounds; [ ]: the rounds resampled"
+    yield "intervals: 95 %, Clopper-Pearson"
     if isinstance(counted, str):
         yield f"{INSTRUCTIONS}: {counted}"
     yield f"{time.monotonic() - began:.0f} s"
@@ -274,14 +274,14 @@ def _rows(
     else:
         gate = cost_gate(rule, rng, metric.method)
         noise = f"{100 * _noise(blocks, metric.method, rule, rng):.1f} %"
-    rates = rate(blocks, gate, rng)
+    rates = rate(blocks, gate)
     for name, words in metric.plants.items():
         yield [
             metric.name,
             words,
             str(rates.rounds),
-            f"{_share(rates.alarms, rates.rounds)} [{rates.resampled_alarms:.1%}]",
-            f"{_share(rates.detected[name], rates.rounds)} [{rates.resampled_detected[name]:.1%}]",
+            _share(rates.alarms, rates.rounds),
+            _share(rates.detected[name], rates.rounds),
             noise,
         ]
 
