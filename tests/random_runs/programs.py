@@ -36,6 +36,7 @@ BOUND: dict[str, dict[str, object]] = {
     "nyse_hedge": {"ws_ms": 7, "lower": -3.0, "upper": 2.0, "shares": 4},
     "cart_abandonment": {"gap_ms": 5},
     "declining_categories": {"stores": "all", "first_day": "1970-01-01", "days": 8},
+    "high_mobility_fraud": {"area": 1, "most_mps": 2.0, "window_ms": 4},
     "items_sold_together": {
         "stores": "all",
         "categories": "1,2",

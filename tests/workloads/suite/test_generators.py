@@ -42,6 +42,7 @@ GENERATORS: dict[str, tuple[dict[str, Any], int | None]] = {
     ),
     "declining_categories": ({**workload("declining_categories").small, "streams": FEW}, 0),
     "cart_abandonment": ({**workload("cart_abandonment").small, "streams": FEW}, 0),
+    "high_mobility_fraud": ({**workload("high_mobility_fraud").small, "streams": FEW}, 0),
     "smart_home": (
         {**workload("smart_home").small, "ends": st.sampled_from(["all", "house"])},
         None,
@@ -158,6 +159,7 @@ def test_sizes_are_the_smallest_that_reach_the_events_asked_for(
         ("linear_road_pos_rep", {"vehicles": 11}, 100),
         ("declining_categories", {}, 500),
         ("cart_abandonment", {}, 3041),
+        ("high_mobility_fraud", {"phones": 9}, 500),
     ],
 )
 @settings(deadline=None, max_examples=examples(40))
@@ -191,6 +193,9 @@ declining_categories   1003 0   1000  999388804788 133 15878 9 0 33 118536, \
 999388804788 133 13584 5 0 92 59776, 999388804788 133 13147 8 0 94 68714
 cart_abandonment       1003 0   1000  999389786842 16868 4350 0 1 6, \
 999389787828 0 10472 0 3 1, 999389788815 3890 16514 0 5 3
+high_mobility_fraud    1000 0    500  500 264 1 7881 706363 882154 88035 165667 470710, \
+501 19 8 96048 383932 692110 81788 681323 739144, \
+502 417 7 83097 648581 675931 85870 493772 275405
 """
 """Workload, events, stream, first row, and three rows of seed 42."""
 UNUSUAL = {
