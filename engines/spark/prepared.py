@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from streamlab.engines.clusters import Placement
-from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.errors import EngineCrashError, EngineError, OutOfMemoryError
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Measured, Task
 from streamlab.engines.spark.cluster import check_nodes, master_check, settings_of
@@ -46,6 +46,7 @@ OPEN_COST_BYTES, LOAD_OPEN_COST_BYTES = 4 << 20, 1 << 18
 """Bytes that opening a file counts for when Spark packs files into tasks: Spark's default, and less under a load, so
 that small waiting files share tasks."""
 DRIVER_MEMORY = "3g"
+JAVA_OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 
 _CONF = {
     # Sums fit int64 in all engines; an overflow check on each addition would only cost time.
@@ -160,7 +161,7 @@ class SparkPrepared:
             raise EngineError("the spark session is closed; prepare the task again")
         if self._open_loop is None:
             return self._run(self._task.dataset, self._input, "run")
-        with _crash_errors(self._task):
+        with crash_errors(self._task.workload.name):
             measured, self._columns = self._open_loop.run()
         return measured
 
@@ -206,7 +207,7 @@ class SparkPrepared:
 
     def _run(self, dataset: Dataset, cut: tuple[Path, int], name: str) -> Measured:
         folder, heartbeats = cut
-        with _crash_errors(self._task):
+        with crash_errors(self._task.workload.name):
             if self._streams:
                 checkpoint = self._task.scratch / f"checkpoint-{name}"
                 result = self._query.streaming(self._session, dataset, folder, checkpoint)
@@ -218,14 +219,17 @@ class SparkPrepared:
 
 
 @contextmanager
-def _crash_errors(task: Task) -> Iterator[None]:
-    """Turn Spark's errors into those of engines."""
+def crash_errors(workload: str) -> Iterator[None]:
+    """Turn Spark's and Java's errors into those of engines, with their text while Java can still give it."""
     try:
         yield
-    except PySparkException as error:
-        raise EngineCrashError(
-            f"spark failed while it ran {task.workload.name}: {error}"
-        ) from error
+    except (PySparkException, Py4JError) as error:
+        text = f"spark failed while it ran {workload}: {error}"
+        if JAVA_OUT_OF_MEMORY in text:
+            raise OutOfMemoryError(
+                f"{text}; the answer must fit the driver's heap of {DRIVER_MEMORY}: give fewer events"
+            ) from error
+        raise EngineCrashError(text) from error
 
 
 def _query(task: Task) -> SparkQuery:

@@ -9,12 +9,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamlab.engines.conformance import ordinary_input
-from streamlab.engines.errors import EngineCrashError, EngineError, UnsupportedError
+from streamlab.engines.errors import (
+    EngineCrashError,
+    EngineError,
+    OutOfMemoryError,
+    UnsupportedError,
+)
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.batch import windows
 from streamlab.engines.spark.batch.windows import Separators
 from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import END
+from streamlab.engines.spark.prepared import crash_errors
 from streamlab.engines.spark.streaming.groups import labels, murmur3
 from streamlab.engines.spark.workloads import (
     FORMS,
@@ -124,6 +130,17 @@ def test_crowded_markers_fall_back_to_the_sort(spark, tmp_path):
     early = replace(data.streams[0], ts=np.arange(len(data.streams[0])))
     crowded = replace(data, streams=(early, marked, *data.streams[2:]))
     assert_right(spark_task("keyed_counter", crowded, tmp_path, variant="batch"))
+
+
+@pytest.mark.spark
+def test_errors_of_java_are_crashes_with_their_words(spark):
+    java = spark.sparkContext._jvm.java
+    with pytest.raises(EngineCrashError, match=r"event_window: (.|\n)*NullPointerException"):
+        with crash_errors("event_window"):
+            java.util.Objects.requireNonNull(None)
+    with pytest.raises(OutOfMemoryError, match="give fewer events"):
+        with crash_errors("event_window"):
+            java.util.Arrays.copyOf(b"x", 2**31 - 1)
 
 
 @pytest.mark.spark
