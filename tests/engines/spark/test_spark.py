@@ -135,12 +135,11 @@ def test_crowded_markers_fall_back_to_the_sort(spark, tmp_path):
 @pytest.mark.spark
 def test_errors_of_java_are_crashes_with_their_words(spark):
     java = spark.sparkContext._jvm.java
-    with pytest.raises(EngineCrashError, match=r"event_window: (.|\n)*NullPointerException"):
-        with crash_errors("event_window"):
-            java.util.Objects.requireNonNull(None)
-    with pytest.raises(OutOfMemoryError, match="give fewer events"):
-        with crash_errors("event_window"):
-            java.util.Arrays.copyOf(b"x", 2**31 - 1)
+    words = r"event_window: (.|\n)*NullPointerException"
+    with pytest.raises(EngineCrashError, match=words), crash_errors("event_window"):
+        java.util.Objects.requireNonNull(None)
+    with pytest.raises(OutOfMemoryError, match="give fewer events"), crash_errors("event_window"):
+        java.util.Arrays.copyOf(b"x", 2**31 - 1)
 
 
 @pytest.mark.spark
