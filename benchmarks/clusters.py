@@ -3,12 +3,12 @@
     python -m benchmarks.clusters
 
 Clusters of Spark and Flink run beside each other; trials take turns. A worker has one core.
-Prints two tables in Markdown: median rates, and the lengths of runs with and without a fault.
+Prints tables in Markdown: median rates of short and long inputs, and the lengths of runs with and without a fault.
 """
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
@@ -18,14 +18,25 @@ import streamlab as lab
 from streamlab.results.schema import TrialRow
 from streamlab.results.store import read_run
 
+Variants = Sequence[tuple[str, str]]
+"""Engines with a variant, or "" for the default one."""
+
 EVENTS = {
     "keyed_counter": 8_000_000,
     "event_window": 16_000_000,
     "page_view_join": 4_000_000,
     "wordcount": 200_000,
 }
+LONG_EVENTS = {
+    "keyed_counter": 100_000_000,
+    "event_window": 200_000_000,
+    "page_view_join": 20_000_000,
+    "wordcount": 2_000_000,
+}
+"""Seconds for Spark, so that its start counts less; too many for the memory of Flink's task managers."""
 REPETITIONS = 3
 VARIANTS = (("multicore", ""), ("spark", "native"), ("spark", "batch"), ("flink", "automatic"))
+LONG_VARIANTS = (("spark", "native"), ("spark", "batch"))
 OPTIONS = {"spark": "master", "flink": "jobmanager"}
 FAULTED = "event_window"
 FAULT_EVENTS = {"spark": 60_000_000, "flink": 30_000_000}
@@ -76,11 +87,14 @@ def run(
         return list(read_run(lab.run(matrix, quiet=True).path).rows)
 
 
-def rates(workers: int) -> dict[tuple[str, str], float | str]:
-    """Return the median rate of each workload on each engine, or the status of its trials."""
+def rates(
+    workers: int, events: Mapping[str, int], variants: Variants
+) -> dict[tuple[str, str], float | str]:
+    """Return the median rate of each workload on each variant, or the status of its trials."""
+    used = OPTIONS.keys() & {engine for engine, _ in variants}
     with ExitStack() as clusters:
         addresses = {
-            name: clusters.enter_context(cluster(name, workers, "loopback")) for name in OPTIONS
+            name: clusters.enter_context(cluster(name, workers, "loopback")) for name in used
         }
         engines = [
             engine_table(
@@ -91,12 +105,12 @@ def rates(workers: int) -> dict[tuple[str, str], float | str]:
                 if engine in OPTIONS
                 else "",
             )
-            for engine, variant in VARIANTS
+            for engine, variant in variants
         ]
-        rows = run(f"clusters-{workers}", EVENTS, engines, REPETITIONS)
+        rows = run(f"clusters-{workers}", events, engines, REPETITIONS)
     found: dict[tuple[str, str], float | str] = {}
-    for workload in EVENTS:
-        for engine, variant in VARIANTS:
+    for workload in events:
+        for engine, variant in variants:
             own = [r for r in rows if (r.workload, r.engine) == (workload, engine)]
             own = [r for r in own if not variant or r.variant == variant]
             measured = [r.throughput_eps for r in own if r.throughput_eps is not None]
@@ -105,9 +119,9 @@ def rates(workers: int) -> dict[tuple[str, str], float | str]:
     return found
 
 
-def print_rates() -> None:
+def print_rates(events: Mapping[str, int], variants: Variants) -> None:
     """Print the median rates with one and two workers, and their ratio."""
-    one, two = rates(1), rates(2)
+    one, two = (rates(workers, events, variants) for workers in (1, 2))
     print("| workload | engine | 1 worker, events/s | 2 workers | ratio |\n|---|---|---|---|---|")
     for key, first in one.items():
         second = two[key]
@@ -140,5 +154,6 @@ def print_faults() -> None:
 
 
 if __name__ == "__main__":
-    print_rates()
+    print_rates(EVENTS, VARIANTS)
+    print_rates(LONG_EVENTS, LONG_VARIANTS)
     print_faults()
