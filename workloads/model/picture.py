@@ -91,7 +91,7 @@ def _rows(picture: Picture) -> Iterator[str]:
 def pictures_svg(pictures: Sequence[Picture], head: Sequence[str] = ()) -> str:
     """Return pictures side by side, below the lines of a head, as SVG text; equal pictures give equal texts."""
     placed = [_Placed(picture) for picture in pictures]
-    top = LINE_IN * len(head)
+    top = LINE_IN * (len(head) + 0.5) if head else 0.0
     width = max([*(LETTER_IN * 1.3 * len(line) for line in head), sum(p.width for p in placed)])
     height = top + max(picture.height for picture in placed)
 
@@ -100,7 +100,7 @@ def pictures_svg(pictures: Sequence[Picture], head: Sequence[str] = ()) -> str:
         axes.set_ylim(height - top, -top)
         left = (width - sum(picture.width for picture in placed)) / 2
         for number, line in enumerate(head):
-            axes.text(width / 2, LINE_IN * (number + 0.6) - top, line, **_CENTERED, fontsize=10)
+            axes.text(width / 2, LINE_IN * (number + 1) - top, line, **_CENTERED, fontsize=10)
         for picture in placed:
             picture.draw(axes, left)
             left += picture.width
