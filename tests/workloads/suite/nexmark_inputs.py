@@ -55,4 +55,18 @@ def _rows(draw: st.DrawFn) -> list[Row]:
 
 
 def nexmark_inputs() -> st.SearchStrategy[Input]:
-    return st.lists(_rows(), min_size=1, max_size=3).map(lambda streams: nexmark_input(*streams))
+    """Up to three streams; ids of persons and of auctions are unique."""
+    return st.lists(_rows(), min_size=1, max_size=3).map(_with_unique_ids)
+
+
+def _with_unique_ids(streams: list[list[Row]]) -> Input:
+    seen: set[tuple[int, int]] = set()
+
+    def is_first(row: Row) -> bool:
+        of_type = {PERSON: (PERSON, row["person"]), AUCTION: (AUCTION, row["auction"])}
+        key = of_type.get(row["type"])
+        first = key is None or key not in seen
+        seen.update({key} - {None})
+        return first
+
+    return nexmark_input(*([row for row in rows if is_first(row)] for rows in streams))

@@ -119,3 +119,7 @@ def letters(number: int) -> str:
 def fields(*names: str) -> np.dtype[np.void]:
     """Return the type of some fields, in this order: a program's event."""
     return np.dtype([(name, FIELDS[name]) for name in names])
+
+
+FOREVER_MS = 2**42
+"""Size of a window that holds all times from 1970 to 2109."""
