@@ -42,9 +42,9 @@ def _rows(draw: st.DrawFn) -> list[Row]:
     few = st.integers(0, 3)
     event = {
         **dict.fromkeys(FIELDS.names or (), few),
-        "ts": st.integers(0, 40),
-        "type": st.sampled_from([PERSON, AUCTION, BID, BID]),
-        "expires": st.integers(0, 50),
+        "ts": st.integers(0, 8) | st.integers(0, 40),
+        "type": st.sampled_from([PERSON, AUCTION, AUCTION, BID, BID, BID]),
+        "expires": st.integers(0, 20),
         "category": st.sampled_from([10, 11]),
         "price": few | st.integers(0, 10**9),
         "extra": few | st.integers(0, 26**6 - 1),
