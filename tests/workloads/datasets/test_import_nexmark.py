@@ -106,6 +106,14 @@ def test_older_bids_without_a_channel_and_times_in_milliseconds_are_read(tmp_pat
     assert (fields["channel"], fields["expires"], letters(fields["extra"])) == ("", 0, "acaaaa")
 
 
+def test_an_id_that_occurs_twice_makes_a_bad_line(tmp_path: Path):
+    whole = {"id": 7, "name": "A B", "city": "Bend", "state": "or", "dateTime": 1_436_918_400_000}
+    line = json.dumps({"event_type": PERSON, "person": whole})
+    found, (row,) = rows_of("nexmark", text_file(tmp_path / "persons", line, line), max_bad=1)
+    assert dict(zip(NAMES, row, strict=True))["state"] == STATES.index("OR")
+    assert "person 7 occurs twice" in found.bad_lines[0]
+
+
 @pytest.mark.parametrize(
     ("event", "why"),
     [

@@ -56,11 +56,12 @@ _NOTHING: Row = {
 
 
 def _transform(options: ImportOptions) -> Transform:
-    """Return the function that computes the columns of lines; it measures lateness from one chunk to the next."""
+    """Return the function that computes the columns of lines; it remembers ids and the latest time so far."""
     lateness = Lateness(bound=None)
+    parse = partial(_event, set())
 
     def columns(cells: Cells) -> Mapping[str, Any]:
-        parsed = cells.parse_lines(_event, _NOTHING)
+        parsed = cells.parse_lines(parse, _NOTHING)
         expires = cells.times_of(pa.array(parsed["expires"], pa.string()))
         is_auction = np.equal(parsed["type"], AUCTION)
         good = cells.good()
@@ -71,8 +72,11 @@ def _transform(options: ImportOptions) -> Transform:
     return columns
 
 
-def _event(line: str) -> tuple[Any, ...]:
-    """Return the columns of a line; `expires` of other events than auctions is their time, which can be read."""
+def _event(ids: set[tuple[int, int]], line: str) -> tuple[Any, ...]:
+    """Return the columns of a line; `expires` of other events than auctions is their time, which can be read.
+
+    `ids` has the types and ids of persons and auctions so far; their ids are unique, as joins expect.
+    """
     fields = object_of(line)
     kind = fields.get("event_type")
     readers = {PERSON: ("person", _person), AUCTION: ("auction", _auction), BID: ("bid", _bid)}
@@ -83,7 +87,13 @@ def _event(line: str) -> tuple[Any, ...]:
     if not isinstance(event, dict):
         raise BadRowError(f"field {name} is {event!r}, not an object")
     ts = _time(event, "dateTime")
-    return (*{**_NOTHING, "ts": ts, "type": kind, "expires": ts, **read(event)}.values(),)
+    columns = read(event)
+    if kind != BID:
+        made = (kind, _integer(event, "id"))
+        if made in ids:
+            raise BadRowError(f"{name} {made[1]} occurs twice")
+        ids.add(made)
+    return (*{**_NOTHING, "ts": ts, "type": kind, "expires": ts, **columns}.values(),)
 
 
 def _person(fields: Row) -> Row:
