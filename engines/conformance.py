@@ -96,7 +96,8 @@ def _apart(data: Input, program: Program) -> Input:
         return data
     present = [stream.ts for stream in data.streams if len(stream)]
     lasts = max(int(ts[-1]) for ts in present) - min(int(ts[0]) for ts in present)
-    longest = max(operator.window.size for operator in program.operators)
+    closing = (each.window.size for each in program.operators if not each.keeps_time)
+    longest = max(closing, default=0)
     factor = max(1, WINDOWS * longest // max(1, lasts))
     return replace(
         data, streams=tuple(replace(stream, ts=stream.ts * factor) for stream in data.streams)

@@ -37,6 +37,22 @@ def usable() -> Iterator[Workload]:
             yield workload(name)
 
 
+def suite(input_name: str) -> tuple[str, ...]:
+    """Return the names of the registered workloads on an input, in order of the numbers in their names.
+
+    Raises:
+        ModelError: no workload has this input.
+    """
+    inputs = {each.name: each.input_name for each in usable()}
+    members = [name for name, of in inputs.items() if of == input_name]
+    if not members:
+        known = set(inputs.values())
+        raise ModelError(
+            f"no suite {input_name!r}; {suggest_names(input_name, known, 'lab list workloads')}"
+        )
+    return tuple(sorted(members, key=lambda name: [int(part) for part in re.findall(r"\d+", name)]))
+
+
 def places(reference: str) -> tuple[str, ...]:
     """Return the modules, or the file, that define a workload according to its reference."""
     if references.is_name(reference):

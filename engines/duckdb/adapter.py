@@ -20,9 +20,14 @@ QUERIES = {path.stem: path for path in sorted((HERE / "queries").glob("*.sql"))}
 SO_FAR = ("items_viewed_together", "last_views_before_purchase")
 """Workloads whose query defines the view `partners`; `lists_so_far.sql` computes the lists from it."""
 
+WINNERS = ("nexmark_q4", "nexmark_q6", "nexmark_q9")
+"""Workloads whose query reads the view `winning_bids`."""
+
 
 def _files(name: str) -> list[Path]:
-    return [QUERIES[name], *([HERE / "lists_so_far.sql"] if name in SO_FAR else [])]
+    before = [HERE / "winning_bids.sql"] if name in WINNERS else []
+    after = [HERE / "lists_so_far.sql"] if name in SO_FAR else []
+    return [*before, QUERIES[name], *after]
 
 
 class DuckdbEngine(TableEngine):

@@ -11,6 +11,7 @@ from streamlab.engines.spark import standalone
 from streamlab.engines.spark.refusal import refusal
 from streamlab.engines.spark.workloads import (
     BATCH,
+    BATCH_ONLY,
     CACHED,
     COMPILED_STREAMING,
     GENERIC_BATCH,
@@ -52,6 +53,7 @@ class SparkEngine(BaseEngine):
             name="streaming",
             summary="Structured Streaming in micro-batches",
             label="Spark streaming",
+            written_for=frozenset(WORKLOADS) - set(BATCH_ONLY),
             takes_load=True,
             conditions=streaming_conditions,
         ),

@@ -31,6 +31,7 @@ from streamlab.engines.spark.workloads import (
     COMPILED,
     GENERIC,
     NATIVE,
+    PIPELINES,
     STREAMING,
     SparkOptions,
     forms,
@@ -40,7 +41,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.session import spark_session, stop_spark
 from streamlab.workloads.datasets.time_cutoff import event_times
-from streamlab.workloads.model import Alphabet, Columns, Pipeline, Query
+from streamlab.workloads.model import Alphabet, Columns, Query
 
 OPEN_COST_BYTES, LOAD_OPEN_COST_BYTES = 4 << 20, 1 << 18
 """Bytes that opening a file counts for when Spark packs files into tasks: Spark's default, and less under a load, so
@@ -249,10 +250,10 @@ def _query(task: Task) -> SparkQuery:
     if task.variant in COMPILED:
         return _native_query(task, output)
     kind: type[SparkQuery] = DgsQuery
-    if isinstance(program, Query):
-        kind = OperatorQuery
-    elif isinstance(program, Pipeline):
+    if workload.name in PIPELINES:
         kind = PipelineQuery
+    elif isinstance(program, Query):
+        kind = OperatorQuery
     form = str(task.options.get("form", forms(workload.name, task.variant)[0]))
     return kind(workload=workload, output=output, form=form, workers=task.workers)
 

@@ -11,6 +11,7 @@ from streamlab.engines.spark.layout import SQL_TYPES, time_span
 from streamlab.engines.spark.operators.clock import out_of_range, timestamp_overflow
 from streamlab.engines.spark.workloads import (
     ANY_PROGRAM,
+    BATCH_ONLY,
     COMPILER,
     FORMS,
     GENERIC,
@@ -59,6 +60,10 @@ def refusal(engine: Engine, task: Task) -> str | None:
             return f"spark has no query for {name}: {LACKING[name]}; {_ANY}"
         if name not in WORKLOADS:
             return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}; {_ANY}"
+        if name in BATCH_ONLY and task.variant == "streaming":
+            return (
+                f"spark has no streaming query for {name}, a join without a bound in time; {_ANY}"
+            )
         if task.variant not in FORMS:
             return (
                 f"spark has no variant {task.variant!r}; it has {', '.join((*FORMS, *ANY_PROGRAM))}"

@@ -45,10 +45,13 @@ PIPELINES = dict.fromkeys(
         "last_views_before_purchase",
         "linear_road_new_seg",
         "linear_road_pos_rep",
+        *(f"nexmark_q{number}" for number in (0, 1, 2, 3, 4, 6, 9, 13, 14, 20)),
     ),
     ("sql",),
 )
-"""Forms of pipelines, by workload."""
+"""Forms of pipelines, and of queries of operators whose relation needs the places of records, by workload."""
+BATCH_ONLY = tuple(f"nexmark_q{number}" for number in (3, 4, 6, 9, 20))
+"""Workloads with a batch query only: joins without a bound in time."""
 LACKING: Mapping[str, str] = {
     "linear_road_toll": (
         "it measures the cost of determinism in a graph of two keyed operators; its count of "
@@ -135,7 +138,12 @@ GENERIC_STREAMING = Conditions(
 COMPILED_STREAMING = Conditions(
     unit=MICRO_BATCH, origin=FILE, also_timed=(READING, DECODING, START_UP)
 )
-_WITHOUT_PYTHON = {*OPERATORS, "linear_road_pos_rep"}
+_PER_EVENT = (
+    "linear_road_pos_rep",
+    *(f"nexmark_q{number}" for number in (0, 1, 2, 13, 14)),
+)
+"""Pipelines without a state."""
+_WITHOUT_PYTHON = {*OPERATORS, *_PER_EVENT}
 """Workloads whose streaming query is relational; the others use operators in Python."""
 
 
@@ -198,7 +206,7 @@ _JOINED = _fails(
 _FLAT = _holds("each tuple is independent; Spark assigns ranges of files freely")
 _PIP2 = {
     "forward": _FLAT,
-    "linear_road_pos_rep": _FLAT,
+    **dict.fromkeys(_PER_EVENT, _FLAT),
     "longest_tweet_per_hashtag": _KEYED,
     "nyse_hedge": _JOINED,
     "paircount": _KEYED,

@@ -70,6 +70,11 @@ _master_option = click.option(
     metavar="K=V",
     help="Offer events at due times: a key of [[load]], such as rate_eps=10_000.",
 )
+@click.option(
+    "--suite",
+    metavar="INPUT",
+    help="Run every workload on this input, such as nexmark, as WORKLOAD.",
+)
 @click.option("--demo", is_flag=True, help="Run the matrix that ships with the lab.")
 @click.option(
     "--real-data",

@@ -19,6 +19,7 @@ class RunArguments:
 
     Attributes:
         workloads: references (`streamlab.workloads.registry`); files are relative to the current folder.
+        name: of the run; "": that of the workload, or `several`.
         engines: names, or `name/variant`, repeated for several variants of an engine.
         workers: numbers of workers, for engines that are not sequential.
         options: options of the engines; `engine.option` applies to one engine only.
@@ -31,6 +32,7 @@ class RunArguments:
 
     workloads: Sequence[str]
     engines: Sequence[str]
+    name: str = ""
     workers: Sequence[int] = ()
     batch: Sequence[int] = ()
     repetitions: int | None = None
@@ -61,7 +63,7 @@ class RunArguments:
         """Return the matrix of the run; its only paths are absolute."""
         workloads = [references.absolute(reference, here()) for reference in self.workloads]
         names = [short_name(reference) for reference in workloads]
-        name = names[0] if len(names) == 1 else "several"
+        name = self.name or (names[0] if len(names) == 1 else "several")
         keys = {
             "events": self.events,
             "params": self.params or None,

@@ -81,6 +81,9 @@ SMALL = {
     "lower": st.sampled_from([-3.0, -1.05, 0.0]),
     "upper": st.sampled_from([0.0, 2.0, 1e30]),
     "copies": st.integers(1, 3),
+    "every_ms": st.integers(1, 6),
+    "every": st.integers(1, 3),
+    "rows": st.integers(1, 3),
 }
 """Query parameters at which a dozen events have an answer."""
 

@@ -210,17 +210,10 @@ def check_ties(
 
 
 def _check_query(query: Query, data: Input, workers: int, determinism: str) -> str | None:
-    operator = query.operators[0]
-    joins = operator.join is not None
-    reason = check_graph(query, workers, determinism) or check_query(
+    joins = query.operators[0].join is not None
+    return check_graph(query, workers, determinism) or check_query(
         query, data, fused=joins, states=workers
     )
-    if reason is None and operator.stores and not joins:
-        reason = (
-            f"operator {operator.name} stores tuples with its keys, which variant layers cannot; "
-            "use variant vsn"
-        )
-    return reason
 
 
 def check_graph(query: Query, workers: int, determinism: str) -> str | None:
@@ -230,7 +223,13 @@ def check_graph(query: Query, workers: int, determinism: str) -> str | None:
             f"variant layers runs at most {_core.MOST_LAYER_INSTANCES} instances of an operator "
             f"O+; give fewer workers than {workers}"
         )
-    if query.operators[0].join is not None and determinism == NONE:
+    operator = query.operators[0]
+    if operator.stores and operator.join is None:
+        return (
+            f"operator {operator.name} stores tuples with its keys, which variant layers cannot; "
+            "use variant vsn"
+        )
+    if operator.join is not None and determinism == NONE:
         # Without an order no tuple leaves its window while one injector is ahead of the other.
         return (
             f"{query.name} joins all pairs, which needs an order; do not give determinism = 'none'"

@@ -36,15 +36,16 @@ class Relation:
     Attributes:
         fields: the columns that the query reads, other than the place.
         batch: returns the output, with the columns of `order`, from all records and the query parameters.
-        streaming: the same on Structured Streaming; its third argument is the number of groups of keys. Each
-            micro-batch has all records of a span of event time, which follows that of the previous micro-batch.
         order: columns by which the output is sorted; they are unique per output.
+        streaming: the same on Structured Streaming; its third argument is the number of groups of keys. Each
+            micro-batch has all records of a span of event time, which follows that of the previous micro-batch. None:
+            it runs in batch only (`BATCH_ONLY`).
     """
 
     fields: tuple[str, ...]
     batch: Callable[[DataFrame, Params], DataFrame]
-    streaming: Callable[[DataFrame, Params, int], DataFrame]
     order: tuple[str, ...]
+    streaming: Callable[[DataFrame, Params, int], DataFrame] | None = None
 
 
 def id_filter(params: Params, name: str, column: str) -> str:

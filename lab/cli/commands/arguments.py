@@ -9,7 +9,7 @@ import click
 
 from streamlab.lab.matrix.run_arguments import RunArguments
 from streamlab.workloads import references
-from streamlab.workloads.registry import names
+from streamlab.workloads.registry import names, suite
 
 ENGINES = ("reference", "multicore")
 """The engines of `lab run WORKLOAD` without `--engine`: those that run every program."""
@@ -33,14 +33,17 @@ def refuse_options(options: Mapping[str, Any]) -> None:
             )
 
 
-def run_arguments(reference: str, options: Mapping[str, Any]) -> RunArguments:
-    """Return the arguments of a run of one workload.
+def run_arguments(
+    reference: str, options: Mapping[str, Any], *, is_suite: bool = False
+) -> RunArguments:
+    """Return the arguments of a run of one workload, or of all of a suite.
 
     Raises:
         click.UsageError: an option is malformed.
     """
     return RunArguments(
-        workloads=[reference],
+        workloads=suite(reference) if is_suite else [reference],
+        name=reference if is_suite else "",
         engines=options["engines"] or ENGINES,
         workers=_numbers("--workers", options["workers"]),
         batch=_numbers("--batch", options["batch"]),

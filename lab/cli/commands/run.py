@@ -46,6 +46,7 @@ class RunOutcome:
 
 def run(
     what: str | None,
+    suite: str | None,
     demo: bool,
     real_data: Path | None,
     only: tuple[str, ...],
@@ -60,23 +61,26 @@ def run(
     **options: Any,
 ) -> int:
     """Run the cells of MATRIX, a TOML file, or WORKLOAD on engines, each trial in a fresh process."""
+    if suite is not None and what is not None:
+        raise click.UsageError("give either WORKLOAD or --suite")
     if real_data is not None and not demo:
         raise click.UsageError("--real-data requires --demo")
     if quiet and verbose:
         raise click.UsageError("give either --quiet or --verbose")
     resumed = None if resume is None else find_run(resume, out)
-    has_workload = what is not None and is_workload(what, options)
+    chosen = suite or what
+    has_workload = suite is not None or (what is not None and is_workload(what, options))
     matrix = None if what is None or has_workload else Path(what)
     if not has_workload:
         refuse_options(options)
-    if resumed is not None and what is None and not demo:
+    if resumed is not None and chosen is None and not demo:
         plan = read_plan(resumed)
     else:
-        if has_workload and what is not None:
+        if has_workload and chosen is not None:
             if demo:
                 raise click.UsageError("give either WORKLOAD or --demo")
-            arguments = run_arguments(what, options)
-            text, source = arguments.to_toml(), what
+            arguments = run_arguments(chosen, options, is_suite=suite is not None)
+            text, source = arguments.to_toml(), chosen
             if (note := arguments.describe_ignored_workers()) and not quiet:
                 echo(f"lab: {note}", err=True)
         else:

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamlab.workloads.model import ListColumn, Pipeline, Query
+from streamlab.engines.spark.workloads import PIPELINES
+from streamlab.workloads.model import ListColumn, Query
 from streamlab.workloads.registry import workload
 from tests.engines.inputs import input_of, tied_input
 from tests.workloads.suite.streams import generated
@@ -37,10 +38,10 @@ RANGES = {"price": (95, 106), "average": (100, 101), "id": (0, 3)}
 
 def spark_input(name, seed):
     """Return an input of any workload with a hand-written query."""
-    program = workload(name).program
-    if isinstance(program, Query):
-        return operator_input(name, seed)
-    return pipeline_input(name) if isinstance(program, Pipeline) else tied_input(name, seed)
+    if name in PIPELINES:
+        return pipeline_input(name)
+    is_query = isinstance(workload(name).program, Query)
+    return operator_input(name, seed) if is_query else tied_input(name, seed)
 
 
 def operator_input(name, seed, *, mixed=False):
@@ -80,7 +81,7 @@ def operator_input(name, seed, *, mixed=False):
 
 
 def pipeline_input(name):
-    """Three streams that share most of their event times."""
+    """Three generated streams that share most of their event times."""
     chosen = workload(name)
     params = {**chosen.small, "streams": 3}
     data = generated(chosen, params, max(EVENTS, chosen.small_events), seed=4)

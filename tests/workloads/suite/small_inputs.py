@@ -2,9 +2,11 @@
 
 from hypothesis import strategies as st
 
+from streamlab.workloads.inputs.nexmark.schema import INPUT as NEXMARK
 from streamlab.workloads.inputs.retail.schema import DAY_MS, STORE_SALES, WEB_CLICKSTREAMS
 from streamlab.workloads.model import DGSProgram, Input, Workload
 from streamlab.workloads.model.streams.strategies import inputs
+from tests.workloads.suite.nexmark_inputs import nexmark_inputs
 from tests.workloads.suite.retail_inputs import click_inputs, sale_inputs
 
 WIDE = st.integers(-3, 3) | st.integers(-(10**9), 10**9)
@@ -37,6 +39,8 @@ def small_inputs(
         return sale_inputs([gap * unit for gap in (0, 1, 2, 5)])
     if found.input_name == WEB_CLICKSTREAMS:
         return click_inputs([0, 1, 2, 9, 10, 11])
+    if found.input_name == NEXMARK:
+        return nexmark_inputs()
     if layouts is None and isinstance(found.program, DGSProgram):
         bulk, *markers = ((kind,) for kind in found.program.kinds)
         layouts = [[bulk, *markers, bulk, *markers, bulk], [*markers, bulk], [bulk], markers]

@@ -47,6 +47,7 @@ GENERATORS: dict[str, tuple[dict[str, Any], int | None]] = {
         {**workload("smart_home").small, "ends": st.sampled_from(["all", "house"])},
         None,
     ),
+    "nexmark_q0": ({"streams": FEW, "rate": 100, "group": st.sampled_from([1, 10])}, 0),
     "wordcount": ({**TWEETS, "streams": FEW}, 4),
 }
 """Parameters of a generator of each input, and by how many events it may exceed the number asked for."""

@@ -7,6 +7,7 @@ from streamlab.workloads.datasets.imports.homes import DEBS_2014, TRACEBASE_HOME
 from streamlab.workloads.datasets.imports.kdd_cup import KDD_CUP
 from streamlab.workloads.datasets.imports.kind import ImportKind
 from streamlab.workloads.datasets.imports.linear_road import LINEAR_ROAD
+from streamlab.workloads.datasets.imports.nexmark import NEXMARK
 from streamlab.workloads.datasets.imports.open_bandit import OPEN_BANDIT
 from streamlab.workloads.datasets.imports.retail import RETAIL
 from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
@@ -21,6 +22,7 @@ KINDS = (
     DEBS_2014,
     KDD_CUP,
     LINEAR_ROAD,
+    NEXMARK,
     OPEN_BANDIT,
     RETAIL,
     TWEETS,

@@ -1,0 +1,1 @@
+"""Input of the Nexmark queries: persons, auctions and bids of an auction house (docs/nexmark.md)."""

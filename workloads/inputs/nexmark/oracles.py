@@ -1,0 +1,65 @@
+"""Selects persons, auctions and bids of an input, for oracles."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from streamlab.workloads.datasets.total_order import final_watermark, total_order
+from streamlab.workloads.inputs.nexmark.schema import AUCTION, BID, PERSON, fields
+from streamlab.workloads.model import Columns, Input
+
+_ROLE = {PERSON: "id", AUCTION: "seller", BID: "bidder"}
+"""The public name of column `person` in each type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Events of one type in total order.
+
+    Attributes:
+        ts: times.
+        row: places among the events of all types.
+        fields: the requested fields.
+    """
+
+    ts: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int64]
+    fields: Columns
+
+
+def events_of(data: Input, kind: int, *names: str) -> Events:
+    """Return the events of a type, with some fields; `id`, `seller` or `bidder` is the person."""
+    columns = {name: "person" if name == _ROLE[kind] else name for name in names}
+    events = total_order(data, fields("type", *columns.values()))
+    row = np.flatnonzero(events.payload["type"] == kind)
+    chosen = {name: events.payload[column][row] for name, column in columns.items()}
+    return Events(events.ts[row], row.astype(np.int64), chosen)
+
+
+def bids_of(data: Input, *names: str) -> Events:
+    """Return the bids, as `events_of`."""
+    return events_of(data, BID, *names)
+
+
+def winners_of(data: Input, every_ms: int, *, steps: int) -> Columns:
+    """Return closed auctions with their winning bids, by `ts`, then `expires`, then auction.
+
+    Joins all bids with their auctions and sorts them. `ts` is the end of the step in which the auction expires, plus
+    `steps` - 1 steps; later ones than the final watermark are left out.
+    """
+    import pandas as pd  # heavy
+
+    names = ("seller", "auction", "price", "reserve", "expires", "category", "name")
+    opened = events_of(data, AUCTION, *names)
+    auctions = pd.DataFrame({**opened.fields, "opened": opened.ts})
+    auctions = auctions.rename(columns={"price": "initial_bid", "name": "item"})
+    made = bids_of(data, "auction", "bidder", "price")
+    bids = pd.DataFrame({**made.fields, "bid_ts": made.ts, "row": made.row})
+    joined = bids.merge(auctions, on="auction")
+    valid = joined[joined["bid_ts"].between(joined["opened"], joined["expires"])]
+    best = valid.sort_values(["price", "row"], ascending=[False, True]).groupby("auction").head(1)
+    won = best.assign(ts=(best["expires"] // every_ms + steps) * every_ms)
+    ts = total_order(data, fields()).ts
+    won = won[won["ts"] <= final_watermark(data, ts)].sort_values(["ts", "expires", "auction"])
+    return {name: won[name].to_numpy() for name in won.columns}

@@ -1,0 +1,121 @@
+"""Builds the operator that finds the winning bid of each auction, for queries 4, 6 and 9.
+
+A bid is valid from the opening of its auction to `expires`, inclusive. The highest price wins, of equal
+prices the first bid. The winner leaves at the end of the step of `every_ms` in which the auction expires:
+then every bid up to `expires` has been processed. Auctions without a valid bid give nothing.
+
+The state of an auction ends with it. Bids for auctions that are not open leave a state until the end of
+the step, because the event that opens the auction may follow at the same time.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.schema import AUCTION, EVENT, PERSON, fields
+from streamlab.workloads.model import InputType, Operator, Parameter, Window
+from streamlab.workloads.model.operators.program import SINGLE
+
+EVERY = {
+    "every_ms": Parameter(
+        default=100,
+        help="auctions that expire within a step of this length close at its end (event time)",
+        minimum=1,
+        maximum=2**40,
+    )
+}
+"""Query parameter of queries on closed auctions."""
+
+STATE = np.dtype(
+    [
+        ("is_open", np.int8),
+        ("has_bid", np.int8),
+        ("seller", np.int32),
+        ("category", np.int32),
+        ("item", np.int32),
+        ("bidder", np.int32),
+        ("opened", np.int64),
+        ("expires", np.int64),
+        ("initial_bid", np.int64),
+        ("reserve", np.int64),
+        ("bid_ts", np.int64),
+        ("price", np.int64),
+    ]
+)
+"""An auction and its best bid so far; if it is not open, the best one of the latest time."""
+
+
+def winning_bids(
+    every_ms: int, output: np.dtype[np.void], emit: Callable[[Any, Any], None]
+) -> Operator:
+    """Return the operator; `emit(w, out)` forwards the winner of an auction with state `w`, by the key `w.key`."""
+
+    def keys(t: Any, out: Any) -> None:
+        if t.type != PERSON:
+            out.add(t.auction)
+
+    def take(w: Any, t: Any) -> None:
+        w.has_bid = 1
+        w.bidder = t.person
+        w.bid_ts = t.ts
+        w.price = t.price
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        auction = w[0]
+        if t.type == AUCTION:
+            auction.is_open = 1
+            auction.seller = t.person
+            auction.category = t.category
+            auction.item = t.name
+            auction.opened = t.ts
+            auction.expires = t.expires
+            auction.initial_bid = t.price
+            auction.reserve = t.reserve
+            if auction.bid_ts != t.ts or t.expires < t.ts:
+                auction.has_bid = 0
+        elif auction.is_open:
+            if t.ts <= auction.expires and (auction.has_bid == 0 or t.price > auction.price):
+                take(auction, t)
+        elif auction.has_bid == 0 or t.ts > auction.bid_ts or t.price > auction.price:
+            take(auction, t)
+
+    def expire(w: Any, out: Any) -> None:
+        auction = w[0]
+        if auction.is_open and auction.has_bid and auction.expires < auction.left + every_ms:
+            emit(auction, out)
+
+    def slide(w: Any) -> None:
+        auction = w[0]
+        if auction.is_open == 0 or auction.expires < auction.left:
+            auction.is_open = 0
+            auction.has_bid = 0
+            auction.seller = 0
+            auction.category = 0
+            auction.item = 0
+            auction.bidder = 0
+            auction.opened = 0
+            auction.expires = 0
+            auction.initial_bid = 0
+            auction.reserve = 0
+            auction.bid_ts = 0
+            auction.price = 0
+
+    return Operator(
+        name="winning_bids",
+        inputs=(
+            InputType(
+                name=EVENT,
+                fields=fields(
+                    "type", "person", "auction", "price", "reserve", "expires", "category", "name"
+                ),
+            ),
+        ),
+        window=Window(advance=every_ms, size=every_ms, type=SINGLE),
+        output=output,
+        state=STATE,
+        keys=keys,
+        update=update,
+        expire=expire,
+        slide=slide,
+    )

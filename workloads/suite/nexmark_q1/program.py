@@ -1,0 +1,27 @@
+"""Query 1 as a pipeline: a price in euro cents is 0.908 times that in dollar cents, halves up."""
+
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
+from streamlab.workloads.model import Pipeline, stateless
+
+OUTPUT = np.dtype(
+    [("ts", np.int64), ("auction", np.int32), ("bidder", np.int32), ("price", np.int64)]
+)
+
+
+def program() -> Pipeline:
+    """Return the pipeline."""
+    return Pipeline(
+        name="nexmark_q1",
+        record=EVENT,
+        event=fields("type", "auction", "person", "price"),
+        stages=(stateless(name="convert", output=OUTPUT, apply=_convert),),
+    )
+
+
+def _convert(t: Any, out: Any) -> None:
+    if t.type == BID:
+        out.emit(t.auction, t.person, (t.price * 908 + 500) // 1000)

@@ -1,0 +1,23 @@
+"""Computes the expected rows of query 3, by a join of all persons with all auctions."""
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.oracles import events_of
+from streamlab.workloads.inputs.nexmark.schema import AUCTION, PERSON, STATES
+from streamlab.workloads.model import Columns, Input
+
+
+def oracle(data: Input) -> Columns:
+    """Return (ts, name, city, state, auction), by time."""
+    import pandas as pd  # heavy
+
+    registered = events_of(data, PERSON, "id", "name", "city", "state")
+    persons = pd.DataFrame({**registered.fields, "registered": registered.ts})
+    local = persons[np.array(STATES)[persons["state"]] != "AZ"]
+    local = local[~np.isin(np.array(STATES)[local["state"]], ["WA", "WY"])]
+    opened = events_of(data, AUCTION, "seller", "auction", "category")
+    auctions = pd.DataFrame({**opened.fields, "opened": opened.ts})
+    sold = auctions[auctions["category"] == 10].merge(local, left_on="seller", right_on="id")
+    sold["ts"] = np.maximum(sold["registered"], sold["opened"])
+    sold = sold.sort_values("ts")
+    return {name: sold[name].to_numpy() for name in ("ts", "name", "city", "state", "auction")}

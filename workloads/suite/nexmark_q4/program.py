@@ -1,0 +1,72 @@
+"""Query 4: winning bids -> sums of a step -> averages so far.
+
+- `step_sums` adds the prices of a category's auctions that closed at the same time, in any order.
+- `averages` adds these sums. A category has one a step, so the order of ties does not matter.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.winning_bids import winning_bids
+from streamlab.workloads.model import InputType, Operator, Query, Window
+from streamlab.workloads.model.operators.program import SINGLE
+
+WON = np.dtype([("ts", np.int64), ("category", np.int32), ("price", np.int64)])
+SUMS = np.dtype(
+    [("ts", np.int64), ("category", np.int32), ("auctions", np.int64), ("sum", np.int64)]
+)
+OUTPUT = np.dtype(
+    [("ts", np.int64), ("category", np.int32), ("auctions", np.int64), ("average", np.float64)]
+)
+_SUM = np.dtype([("auctions", np.int64), ("sum", np.int64)])
+
+
+def program(every_ms: int) -> Query:
+    """Return the query for steps of this length."""
+    step_sums = Operator(
+        name="step_sums",
+        inputs=(InputType(name="winner", fields=np.dtype(WON.descr[1:])),),
+        window=Window(advance=every_ms, size=every_ms),
+        output=SUMS,
+        state=_SUM,
+        keys=_category,
+        update=_add_price,
+        expire=_give_sum,
+    )
+    averages = Operator(
+        name="averages",
+        inputs=(InputType(name="sums", fields=np.dtype(SUMS.descr[1:])),),
+        window=Window(advance=every_ms, size=every_ms, type=SINGLE),
+        output=OUTPUT,
+        state=_SUM,
+        keys=_category,
+        update=_give_average,
+        emits_on_update=True,
+        keeps_time=True,
+    )
+    won = winning_bids(every_ms, WON, _emit)
+    return Query(name="nexmark_q4", operators=(won, step_sums, averages))
+
+
+def _emit(w: Any, out: Any) -> None:
+    out.emit(w.category, w.price)
+
+
+def _category(t: Any, out: Any) -> None:
+    out.add(t.category)
+
+
+def _add_price(w: Any, t: Any, out: Any) -> None:
+    w[0].auctions += 1
+    w[0].sum += t.price
+
+
+def _give_sum(w: Any, out: Any) -> None:
+    out.emit(w[0].key, w[0].auctions, w[0].sum)
+
+
+def _give_average(w: Any, t: Any, out: Any) -> None:
+    w[0].auctions += t.auctions
+    w[0].sum += t.sum
+    out.emit(t.category, w[0].auctions, w[0].sum / w[0].auctions)

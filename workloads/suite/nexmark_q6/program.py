@@ -1,0 +1,133 @@
+"""Query 6: winning bids -> latest of a step -> averages of the latest.
+
+- `step_latest` ranks a seller's auctions that closed in the same step by `expires`, then by auction, and
+  forwards the last ten with their ranks.
+- `averages` puts each price at the place of its rank after the earlier ones. With the last price of a
+  step, in any order, it forwards the average of the last ten.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.winning_bids import winning_bids
+from streamlab.workloads.model import InputType, Operator, Query, Window
+from streamlab.workloads.model.operators.program import SINGLE
+
+LATEST = 10
+"""Number of auctions in an average."""
+
+WON = np.dtype(
+    [
+        ("ts", np.int64),
+        ("seller", np.int32),
+        ("auction", np.int32),
+        ("expires", np.int64),
+        ("price", np.int64),
+    ]
+)
+RANKED = np.dtype(
+    [
+        ("ts", np.int64),
+        ("seller", np.int32),
+        ("rank", np.int32),
+        ("auctions", np.int32),
+        ("price", np.int64),
+    ]
+)
+"""Of `auctions` ones of a seller and step, ranks 0 to `auctions` - 1."""
+
+OUTPUT = np.dtype([("ts", np.int64), ("seller", np.int32), ("average", np.float64)])
+
+_STEP = np.dtype(
+    [
+        ("auctions", np.int32),
+        ("auction", np.int32, (LATEST,)),
+        ("expires", np.int64, (LATEST,)),
+        ("price", np.int64, (LATEST,)),
+    ]
+)
+_SELLER = np.dtype([("before", np.int64), ("arrived", np.int32), ("price", np.int64, (LATEST,))])
+
+
+def program(every_ms: int) -> Query:
+    """Return the query for steps of this length."""
+    step_latest = Operator(
+        name="step_latest",
+        inputs=(InputType(name="winner", fields=np.dtype(WON.descr[1:])),),
+        window=Window(advance=every_ms, size=every_ms),
+        output=RANKED,
+        state=_STEP,
+        keys=_seller,
+        update=_insert,
+        expire=_give_ranked,
+        max_outputs=LATEST,
+    )
+    averages = Operator(
+        name="averages",
+        inputs=(InputType(name="ranked", fields=np.dtype(RANKED.descr[1:])),),
+        window=Window(advance=every_ms, size=every_ms, type=SINGLE),
+        output=OUTPUT,
+        state=_SELLER,
+        keys=_seller,
+        update=_give_average,
+        emits_on_update=True,
+        keeps_time=True,
+    )
+    won = winning_bids(every_ms, WON, _emit)
+    return Query(name="nexmark_q6", operators=(won, step_latest, averages))
+
+
+def _emit(w: Any, out: Any) -> None:
+    out.emit(w.seller, w.key, w.expires, w.price)
+
+
+def _seller(t: Any, out: Any) -> None:
+    out.add(t.seller)
+
+
+def _insert(w: Any, t: Any, out: Any) -> None:
+    """Insert an auction in order; if ten are there, the first one leaves."""
+    s = w[0]
+    at = s.auctions
+    while at > 0 and (
+        t.expires < s.expires[at - 1]
+        or (t.expires == s.expires[at - 1] and t.auction < s.auction[at - 1])
+    ):
+        at -= 1
+    if s.auctions == LATEST:
+        if at == 0:
+            return
+        at -= 1
+        for k in range(at):
+            s.auction[k] = s.auction[k + 1]
+            s.expires[k] = s.expires[k + 1]
+            s.price[k] = s.price[k + 1]
+    else:
+        for k in range(s.auctions, at, -1):
+            s.auction[k] = s.auction[k - 1]
+            s.expires[k] = s.expires[k - 1]
+            s.price[k] = s.price[k - 1]
+        s.auctions += 1
+    s.auction[at] = t.auction
+    s.expires[at] = t.expires
+    s.price[at] = t.price
+
+
+def _give_ranked(w: Any, out: Any) -> None:
+    for k in range(w[0].auctions):
+        out.emit(w[0].key, k, w[0].auctions, w[0].price[k])
+
+
+def _give_average(w: Any, t: Any, out: Any) -> None:
+    s = w[0]
+    s.price[(s.before + t.rank) % LATEST] = t.price
+    s.arrived += 1
+    if s.arrived == t.auctions:
+        s.before += t.auctions
+        s.arrived = 0
+        count = min(s.before, LATEST)
+        total = 0
+        for k in range(count):
+            total += s.price[k]
+        out.emit(t.seller, total / count)
