@@ -95,8 +95,9 @@ void Run::make_threads(std::int32_t count, const char* called) {
                    run_settings.grid_steps);
   called_ = called;
   if (!run_settings.load) return;
-  generator_ =
-      std::make_unique<Generator>(*run_settings.load, count < cores, run_settings.measure, run_settings.grid_steps);
+  // While it waits for rows from outside, the free core is for the thread that receives them.
+  const bool spin = count < cores && !run_settings.load->received;
+  generator_ = std::make_unique<Generator>(*run_settings.load, spin, run_settings.measure, run_settings.grid_steps);
 }
 
 std::vector<std::int32_t> Run::readers_of(std::size_t) const {
