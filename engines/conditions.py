@@ -5,15 +5,15 @@ on its way to the operator are timed. On the output side all engines are alike: 
 answer is in the engine's memory.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 RECORD, BLOCK, MICRO_BATCH, WHOLE = "record", "block", "micro-batch", "whole input"
 UNITS = (RECORD, BLOCK, MICRO_BATCH, WHOLE)
 """Units of hand-over."""
 
-MEMORY, FILE, SOCKET, GENERATOR = "memory", "file", "socket", "generator"
-ORIGINS = (MEMORY, FILE, SOCKET, GENERATOR)
+MEMORY, FILE, SOCKET, GENERATOR, BROKER = "memory", "file", "socket", "generator", "broker"
+ORIGINS = (MEMORY, FILE, SOCKET, GENERATOR, BROKER)
 """Where the input is when the clock starts; `generator`: events are produced at an offered rate."""
 
 READING, DECODING, PYTHON, START_UP = "reading", "decoding", "Python", "start-up"
@@ -23,6 +23,7 @@ objects, or to another process), and starting a streaming query, threads or proc
 input and scheduling its jobs is always timed, in Polars as in Spark."""
 
 NOTHING = "nothing"
+_NO_OPTIONS: Mapping[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,16 +62,25 @@ Declared = Conditions | Callable[[str], Conditions]
 
 
 def cell_conditions(
-    declared: Declared | None, *, workload: str, batch: int | None, offered: bool
+    declared: Declared | None,
+    *,
+    workload: str,
+    batch: int | None,
+    offered: bool,
+    options: Mapping[str, object] = _NO_OPTIONS,
 ) -> Conditions | None:
     """Return the conditions of a cell; None where the variant declares none.
 
     `batch` is None where the variant does not use `Task.batch`; `offered`: the events come at an offered rate.
+    With an option `broker`, the input is on that broker.
     """
     if declared is None:
         return None
     full_speed = declared if isinstance(declared, Conditions) else declared(workload)
     unit = full_speed.unit if batch is None else RECORD if batch == 1 else BLOCK
+    if options.get("broker"):
+        timed = (READING, DECODING, *full_speed.also_timed)
+        return Conditions(unit=unit, origin=BROKER, also_timed=timed)
     return Conditions(
         unit=unit,
         origin=GENERATOR if offered else full_speed.origin,

@@ -51,6 +51,8 @@ class Environment:
     Attributes:
         lock: a file with every package at an exact version; nothing else is installed. A requirements file, a Maven
             pom.xml, whose jars go to the folder `jars`, or what `build` reads.
+        further: locks to install after the first.
+        jars: a file with SHA-256 and name of each jar of a pom.xml, which names only what it needs itself.
         installs: whether the lab installs what the lock names; else `build` does.
         check: raises EngineError, with a remedy, where the machine lacks a program that `build` needs.
         inputs: further input files; when one changes, the environment must be made again.
@@ -58,6 +60,8 @@ class Environment:
     """
 
     lock: Path
+    further: tuple[Path, ...] = ()
+    jars: Path | None = None
     installs: bool = True
     check: Callable[[], object] | None = None
     inputs: tuple[Path, ...] = ()
@@ -125,7 +129,10 @@ def make(name: str, environment: Environment) -> Path:
         partial = Path(staging) / name
         partial.mkdir()
         if environment.installs:
-            _install(name, environment.lock, partial)
+            for lock in (environment.lock, *environment.further):
+                _install(name, lock, partial)
+        if environment.jars is not None:
+            _check_jars(name, environment.jars, partial / "jars")
         if environment.build is not None:
             environment.build(partial)
         (partial / STAMP).write_text(fingerprint, encoding="utf-8")
@@ -160,6 +167,26 @@ def run_program(arguments: Sequence[str], environ: Mapping[str, str] | None = No
     return " | ".join(done.stdout.strip().splitlines()[-5:]) if done.returncode else None
 
 
+def _check_jars(name: str, lock: Path, folder: Path) -> None:
+    """Raise EngineError unless a folder has exactly the jars of a lock."""
+    lines = lock.read_text(encoding="utf-8").splitlines()
+    locked = {jar: digest for digest, jar in map(str.split, lines)}
+    actual = {
+        jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in folder.glob("*.jar")
+    }
+    wrong = sorted(jar for jar in {*locked, *actual} if locked.get(jar) != actual.get(jar))
+    if wrong:
+        raise EngineError(
+            f"the jars of the environment of engine {name} are not those of {lock}: "
+            f"{', '.join(wrong[:5])}; find out what the Maven registry serves, then run {command(name)} again"
+        )
+
+
+def _inputs(environment: Environment) -> tuple[Path, ...]:
+    jars = () if environment.jars is None else (environment.jars,)
+    return (environment.lock, *environment.further, *jars, *environment.inputs)
+
+
 def _pip_command(name: str, lock: Path, target: Path) -> list[str]:
     return [
         *(sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"),
@@ -183,7 +210,7 @@ def _maven_command(name: str, lock: Path, target: Path) -> list[str]:
 def _fingerprint(name: str, environment: Environment) -> str:
     """Return a text that changes when the environment must be made again."""
     digest = hashlib.sha256()
-    for path in (environment.lock, *environment.inputs):
+    for path in _inputs(environment):
         try:
             content = path.read_bytes()
         except OSError as error:

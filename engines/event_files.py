@@ -174,6 +174,13 @@ def measure_load(
     return measured(run, task.load, plan=plan, counters=counters)
 
 
+def shift_times(folder: Path, streams: int, name: str, by_ns: int) -> None:
+    """Add to the times in the files of all streams."""
+    for index in range(streams):
+        path = folder / f"{index}.{name}"
+        (np.fromfile(path, dtype=LONG) + by_ns).tofile(path)
+
+
 def _times(data: Input, folder: Path, name: str) -> IntArray:
     streams: list[npt.NDArray[Any]] = [
         np.fromfile(folder / f"{index}.{name}", dtype="<i8") for index in range(len(data.streams))

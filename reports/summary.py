@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamlab.engines.conditions import (
+    BROKER,
     FILE,
     GENERATOR,
     MICRO_BATCH,
@@ -43,7 +44,7 @@ _UNIT_WORDS = {
     WHOLE: "the whole input at once",
 }
 
-_ORIGIN_WORDS = {FILE: "files", SOCKET: "a socket", GENERATOR: "a generator"}
+_ORIGIN_WORDS = {FILE: "files", SOCKET: "a socket", GENERATOR: "a generator", BROKER: "a broker"}
 
 LONGEST_LABEL = 40
 """Most characters of a label; longer query parameters are only in the stored rows."""

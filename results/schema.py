@@ -72,7 +72,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
         str | None, "unit of hand-over: record, block, micro-batch, whole input; or null"
     ] = None
     origin: Annotated[
-        str | None, "input origin: memory, file, socket, generator; null: undeclared"
+        str | None, "input origin: memory, file, socket, generator, broker; null: undeclared"
     ] = None
     also_timed: Annotated[
         str | None,

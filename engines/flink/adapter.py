@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import ClassVar
 
-from streamlab.engines import event_files
+from streamlab.engines import environment, event_files
 from streamlab.engines.base import BaseEngine
+from streamlab.engines.broker import broker
+from streamlab.engines.broker.records import topic_settings
+from streamlab.engines.broker.topics import write_topics
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon, Placement
 from streamlab.engines.conditions import MEMORY, RECORD, Conditions
 from streamlab.engines.declared_queries import GENERATED, generated_plan, generated_variant
 from streamlab.engines.flink import cluster, files, session
-from streamlab.engines.flink.build import ENVIRONMENT
+from streamlab.engines.flink.build import ENVIRONMENT, compile_broker_programs
 from streamlab.engines.flink.generated import costs, generate
 from streamlab.engines.flink.process import FlinkProcess, measure_ceiling, network_mb
 from streamlab.engines.flink.translatable import refuse, refuse_times
@@ -96,6 +99,10 @@ class FlinkEngine(BaseEngine):
     def refused(self, task: Task) -> str | None:
         """Refuse options that would change nothing, loads of generated queries, and too many trees."""
         options = flink_options(task)
+        if options.broker:
+            reason = _broker_refusal(task, options)
+            if reason is not None:
+                return reason
         if task.load is not None and task.variant == GENERATED:
             return "flink takes no offered load for generated queries: see docs/engines/flink.md"
         if task.load is not None and options.jobmanager is not None:
@@ -157,13 +164,21 @@ class FlinkEngine(BaseEngine):
             "slots": slots,
             **{f"warm_up_rows.{index}": count for index, count in enumerate(rows)},
         }
+        more_classes = ""
+        if options.broker:
+            topics = write_topics(options.broker, task.dataset, data)
+            values = SHAPES[task.workload.name].values
+            settings |= topic_settings(options.broker, topics, data, values)
+            more_classes = compile_broker_programs(task.scratch / "broker-classes")
         files.write_task(task, data, settings, task.scratch)
         query = self.query_text(task.workload, task.variant)
         if query is not None:
             (task.scratch / "query.sql").write_text(query, encoding="utf-8")
         on_cluster = options.jobmanager is not None
         heap_mb = CLIENT_HEAP_MB if on_cluster else options.heap_mb or 1024 + needed_mb
-        process = FlinkProcess(task.scratch, heap_mb=heap_mb, workers=slots)
+        process = FlinkProcess(
+            task.scratch, heap_mb=heap_mb, workers=slots, more_classes=more_classes
+        )
         try:
             job = process.ready()
             place = None
@@ -185,6 +200,19 @@ class FlinkEngine(BaseEngine):
     def cluster_state(self, plan: ClusterPlan) -> ClusterState | None:
         """Return the state of a session cluster."""
         return session.state(plan)
+
+
+def _broker_refusal(task: Task, options: AutomaticOptions) -> str | None:
+    """Return why a task's input cannot come from a broker, or None."""
+    shape = SHAPES.get(task.workload.name)
+    if shape is None or shape.items is not None or shape.key is not None:
+        return f"flink reads {task.workload.name} only from memory; remove the option broker"
+    if task.load is not None or options.jobmanager is not None or options.checkpoint_ms:
+        return (
+            "flink reads from a broker at full speed, in the trial's process, without checkpoints; remove "
+            "the load and options jobmanager and checkpoint_ms, or option broker"
+        )
+    return environment.unusable_reason(broker.NAME, broker.ENVIRONMENT)
 
 
 class FlinkPrepared:

@@ -3,6 +3,7 @@
 Also measures how fast the source can hand over events that are all due, without work on them.
 """
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -50,15 +51,19 @@ def network_mb(workers: int) -> int:
 class FlinkProcess(JavaProcess):
     """Controls a JVM with a Flink cluster."""
 
-    def __init__(self, *folders: Path, heap_mb: int, workers: int) -> None:
-        """Start the JVM on the job in a folder; `ready` waits for it, and after `next` for that in the next folder."""
+    def __init__(self, *folders: Path, heap_mb: int, workers: int, more_classes: str = "") -> None:
+        """Start the JVM on the job in a folder; `ready` waits for it, and after `next` for that in the next folder.
+
+        `more_classes` is a class path to append.
+        """
         folder = folders[0]
         (folder / "flink").mkdir()
+        classes = (class_path(environment.folder("flink")), more_classes)
         arguments = (
             *java_flags(heap_mb=heap_mb, direct_mb=network_mb(workers) + _FRAMEWORK_DIRECT_MB),
             "-Djava.rmi.server.hostname=127.0.0.1",
             f"-Djava.io.tmpdir={folder}",
-            *("-cp", class_path(environment.folder("flink")), MAIN, *map(str, folders)),
+            *("-cp", os.pathsep.join(filter(None, classes)), MAIN, *map(str, folders)),
         )
         super().__init__("flink", arguments)
 

@@ -111,8 +111,10 @@ class AutomaticOptions:
 
     `buffer_timeout_ms` None means 100, or LOAD_BUFFER_TIMEOUT_MS under a load; `heap_mb` 0 fits the input;
     `checkpoint_ms` 0 means no checkpoints and no restarts; `jobmanager` None means a cluster in the trial's process;
-    `map_instances` 0 means that sources split their tweets themselves.
+    `map_instances` 0 means that sources split their tweets themselves; `broker` empty: the input is in memory.
     """
+
+    broker: str = ""
 
     state: Literal["heap", "rocksdb"] = "heap"
     buffer_timeout_ms: Annotated[int, Meta(ge=-1)] | None = None

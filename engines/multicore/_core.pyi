@@ -16,7 +16,7 @@ MOST_WORKERS: int = 64
 class RunSettings:
     """What every run is given; see core/run/run.h."""
 
-    def __init__(self, *, workers: int, batch: int, ring_blocks: int, cores: Sequence[int], pinned: bool, core_count: int, load: tuple[int, int, bool, int] | None, reserved_rows: int, measure: bool) -> None: ...
+    def __init__(self, *, workers: int, batch: int, ring_blocks: int, cores: Sequence[int], pinned: bool, core_count: int, load: tuple[int, int, bool, int, bool] | None, reserved_rows: int, measure: bool) -> None: ...
 
 class Run:
     """
@@ -26,8 +26,14 @@ class Run:
     def start(self) -> None:
         """Create the threads, which wait for `run`."""
 
-    def run(self) -> int:
+    def run(self, look: Callable | None = None) -> int:
         """Return the duration in ns. Signals are handled meanwhile."""
+
+    def start_ns(self) -> int:
+        """Of the monotonic clock; 0 before the start."""
+
+    def receive(self, stream: int, rows: int, heartbeats: int) -> None:
+        """State how many rows and heartbeats of a stream have arrived."""
 
     def rows(self) -> int: ...
 

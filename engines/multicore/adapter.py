@@ -13,6 +13,7 @@ from streamlab.engines.multicore.joins.run import JOINS
 from streamlab.engines.multicore.layers.run import LAYERS
 from streamlab.engines.multicore.oplus.run import SN, SN_MAP, VSN
 from streamlab.engines.multicore.ordered.run import ORDERED
+from streamlab.engines.multicore.run import broker_run
 from streamlab.engines.multicore.run.family import Family
 from streamlab.engines.multicore.work_split import split_work, unresumable
 from streamlab.engines.options import OptionError, check_options, options_of
@@ -68,7 +69,8 @@ class MulticoreEngine(BaseEngine):
         options = options_of(task, family.options)
         if task.load is not None and not options.measure:
             return "measure = false works only without a load; remove the option or the load"
-        return family.unsupported(task, options)
+        reason = broker_run.refusal(task) if options.broker else None
+        return reason or family.unsupported(task, options)
 
     def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
         """Return whether PIP1 to PIP3 hold, which the construction of each model decides."""

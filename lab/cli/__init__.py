@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from streamlab.engines.errors import EngineCrashError, EngineError
-from streamlab.lab.cli import cluster, data, measure, programs, results
+from streamlab.lab.cli import broker, cluster, data, measure, programs, results
 from streamlab.lab.cli.output import drop_output, reader_is_gone
 from streamlab.lab.cli.paths import absolute_places
 from streamlab.lab.errors import LabError
@@ -84,6 +84,7 @@ for _command in (
     results.list_things,
     data.data,
     cluster.cluster,
+    broker.broker,
     programs.plan,
     programs.explain,
     programs.check,

@@ -14,6 +14,8 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from streamlab.engines.broker.broker import BROKER
+from streamlab.engines.broker.broker import NAME as BROKER_NAME
 from streamlab.engines.clusters import ClusterEngine, ClusterPlan, ClusterState, Daemon
 from streamlab.engines.protocol import Engine
 from streamlab.engines.registry import engine as find_engine
@@ -44,15 +46,22 @@ _LOOK_S = 0.2
 
 
 def cluster_engine(name: str) -> ClusterEngine:
-    """Return an engine whose clusters can be started here.
+    """Return an engine whose clusters can be started here, or the broker.
 
     Raises:
         ClusterError: it has none.
     """
+    if name == BROKER_NAME:
+        return BROKER
     engine: Engine = find_engine(name)
     if not isinstance(engine, ClusterEngine):
         raise ClusterError(f"engine {name} has no clusters that the lab can start")
     return engine
+
+
+def stop_command(name: str) -> str:
+    """Return the command that stops the cluster of an engine, or the broker."""
+    return "lab broker down" if name == BROKER_NAME else f"lab cluster down --engine {name}"
 
 
 def start_cluster(
@@ -75,8 +84,7 @@ def start_cluster(
     running = read_record(name)
     if running is not None:
         raise ClusterError(
-            f"a cluster of {name} exists, at {running.address}; "
-            f"stop it first: lab cluster down --engine {name}"
+            f"a cluster of {name} exists, at {running.address}; stop it first: {stop_command(name)}"
         )
     folder = folder_of(name)
     shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was killed

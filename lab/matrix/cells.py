@@ -310,6 +310,7 @@ def _cells(
                         workload=entry.name,
                         batch=batch,
                         offered=spec is not None,
+                        options=engine.options,
                     ),
                     fault=engine.fault,
                 )

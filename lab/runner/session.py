@@ -82,9 +82,10 @@ class Session:
     def ceiling(self, cell: Cell) -> CeilingRecord:
         """Return the ceiling of a cell's generator; the first call of a session measures it."""
         batch = cell.batch or 1
-        key = f"{cell.engine}/{cell.variant}/b{batch}"
+        broker = str(cell.options.get("broker", ""))
+        key = f"broker/{broker}" if broker else f"{cell.engine}/{cell.variant}/b{batch}"
         if key not in self._known:
-            job = CeilingJob(engine=cell.engine, variant=cell.variant, batch=batch)
+            job = CeilingJob(engine=cell.engine, variant=cell.variant, batch=batch, broker=broker)
             log = self.run_dir / "logs" / f"generator-{key.replace('/', '__')}.log"
             self.ceilings[key] = measure_ceiling(job, log, self.settings.isolation)
             self._known.add(key)

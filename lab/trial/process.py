@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from streamlab.engines.broker.ceiling import broker_ceiling_eps
 from streamlab.engines.environment import activate
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import Engine, OfferedLoad, Task
@@ -177,6 +178,8 @@ def _prepare_oracle(job: OracleJob, reporter: Reporter) -> None:
 def _measure_ceiling(job: CeilingJob, reporter: Reporter) -> float | None:
     reporter.phase("ceiling")
     collect_from_now_on()
+    if job.broker:
+        return broker_ceiling_eps(job.broker)
     activate(job.engine)
     return find_engine(job.engine).generator_ceiling_eps(job.variant, job.batch)
 

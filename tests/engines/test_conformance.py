@@ -75,7 +75,7 @@ Of the engines that run in the trial's own process `make test` takes the one wit
 """
 
 
-OWN_ENVIRONMENT = ("csp", "duckdb", "flink", "polars", "storm", "timely")
+OWN_ENVIRONMENT = ("csp", "duckdb", "flink", "kafka-streams", "polars", "storm", "timely")
 """Engines with an environment of their own, tried elsewhere: test_csp.py, test_table_engines.py, and in folders."""
 
 

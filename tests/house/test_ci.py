@@ -58,7 +58,7 @@ def test_every_stage_runs_once_and_the_test_summary_is_last(tmp_path):
     assert done.returncode == 0, done.stdout
     calls = (tmp_path / "calls").read_text().split()
     stages = (
-        "setup engine engine engine engine engine engine lint docs cpp-test wheel instructions "
+        "setup engine engine engine engine engine engine engine engine lint docs cpp-test wheel instructions "
         "stress perturbed test"
     )
     assert calls == stages.split()
@@ -82,7 +82,7 @@ def test_an_engine_that_cannot_be_made_fails_the_whole_and_stops_no_other_stage(
     done = run(tmp_path, fails="engine")
     assert done.returncode == 1
     assert (tmp_path / "calls").read_text().split()[-1] == "test"
-    names = ("polars", "duckdb", "flink", "csp", "timely", "storm")
+    names = ("polars", "duckdb", "flink", "csp", "timely", "storm", "kafka", "kafka-streams")
     engines = " ".join(f"engine-{name}" for name in names)
     assert f"failed so far: {engines}" in done.stdout
 
@@ -91,7 +91,10 @@ def test_without_maven_storm_is_not_made_and_that_is_said(tmp_path):
     done = run(tmp_path, lacks="mvn")
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "calls").read_text().split().count("engine") == 5
-    assert "!!! ENGINE STORM IS NOT TESTED: mvn is missing" in done.stdout
+    assert (
+        "!!! ENGINES STORM AND KAFKA-STREAMS AND THE BROKER ARE NOT TESTED: mvn is missing"
+        in done.stdout
+    )
 
 
 def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
@@ -106,5 +109,5 @@ def test_without_valgrind_nothing_is_counted_and_that_is_said(tmp_path):
 def test_without_a_rust_that_is_new_enough_timely_is_not_tested_and_that_is_said(tmp_path, without):
     done = run(tmp_path, **without)
     assert done.returncode == 0, done.stdout
-    assert (tmp_path / "calls").read_text().split().count("engine") == 5
+    assert (tmp_path / "calls").read_text().split().count("engine") == 7
     assert "!!! ENGINE TIMELY IS NOT TESTED: cargo" in done.stdout

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from streamlab.engines.broker.broker import NAME as BROKER
 from streamlab.engines.environment import declared_environment
 from streamlab.engines.registry import engine, names
 from streamlab.lab.cli.measure import gate
@@ -54,8 +55,10 @@ def test_every_make_target_exists():
 def test_a_job_that_runs_the_tests_has_all_engines_and_tells_the_slowest(job):
     """Tests of an engine that is not there are skipped, which nobody would see."""
     steps = scripts(WORKFLOW.partition(f"  {job}:\n")[2].partition("\n\n  ")[0])
-    made = [name for step in steps for name in re.findall(r"make engine NAME=(\w+)", step)]
-    assert sorted(made) == [name for name in names() if declared_environment(engine(name))]
+    made = [name for step in steps for name in re.findall(r"make engine NAME=([\w-]+)", step)]
+    assert sorted(made) == sorted(
+        [BROKER, *(name for name in names() if declared_environment(engine(name)))]
+    )
     assert any("openjdk" in step for step in steps)
     makefile = (ROOT / "Makefile").read_text()
     target = {"correctness": "pytest", "everything": "test-all"}[job]

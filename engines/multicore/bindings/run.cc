@@ -6,7 +6,8 @@
 namespace lab::python {
 namespace {
 
-using Load = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t>;  // warm_up_ns, end_ns, whole blocks, tick_ns
+// warm_up_ns, end_ns, whole blocks, tick_ns, received
+using Load = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t, bool>;
 
 void collect(const Run& run, const std::vector<Address>& columns) {
   std::vector<void*> targets;
@@ -15,12 +16,14 @@ void collect(const Run& run, const std::vector<Address>& columns) {
   run.collect(targets);
 }
 
-// Raises the exceptions of Python's signal handlers, such as that of Ctrl-C, and thereby calls the run off.
-std::int64_t run_to_end(Run& run) {
+// Raises the exceptions of Python's signal handlers, such as that of Ctrl-C, and of `look`, if given, which it calls now
+// and then; an exception calls the run off.
+std::int64_t run_to_end(Run& run, const std::optional<nb::callable>& look) {
   nb::gil_scoped_release release;
-  return run.run([] {
+  return run.run([&look] {
     nb::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (look) (*look)();
   });
 }
 
@@ -53,8 +56,8 @@ void bind_run(nb::module_& m) {
              std::int64_t reserved_rows, bool measure) {
             std::optional<LoadOptions> offered;
             if (load) {
-              const auto& [warm_up_ns, end_ns, whole_blocks, tick_ns] = *load;
-              offered = LoadOptions{warm_up_ns, end_ns, whole_blocks, tick_ns};
+              const auto& [warm_up_ns, end_ns, whole_blocks, tick_ns, received] = *load;
+              offered = LoadOptions{warm_up_ns, end_ns, whole_blocks, tick_ns, received};
             }
             new (self) RunSettings{workers,    batch,   ring_blocks,   std::move(cores), pinned,
                                    core_count, offered, reserved_rows, Recorder::kSteps, measure};
@@ -63,7 +66,15 @@ void bind_run(nb::module_& m) {
           "load"_a.none(), "reserved_rows"_a, "measure"_a);
   nb::class_<Run>(m, "Run", "A run of any family. It keeps the arrays that it is given for as long as it lives.")
       .def("start", &Run::start, "Create the threads, which wait for `run`.")
-      .def("run", &run_to_end, "Return the duration in ns. Signals are handled meanwhile.")
+      .def("run", &run_to_end, "look"_a = nb::none(), "Return the duration in ns. Signals are handled meanwhile.")
+      .def(
+          "start_ns", [](const Run& run) { return run.start_ns(); }, "Of the monotonic clock; 0 before the start.")
+      .def(
+          "receive",
+          [](Run& run, std::size_t stream, std::int64_t rows, std::int64_t heartbeats) {
+            run.receive(stream, rows, heartbeats);
+          },
+          "stream"_a, "rows"_a, "heartbeats"_a, "State how many rows and heartbeats of a stream have arrived.")
       .def("rows", &Run::rows)
       .def("events", [](const Run& run) { return run.events(); })
       .def("emitted", [](const Run& run) { return run.emitted(); })

@@ -32,6 +32,11 @@ class DgsOptions(CompiledOptions):
             raise ValueError(
                 f"option optimizer is {self.optimizer!r}; it must be one of {', '.join(names())}"
             )
+        if self.broker and (self.adapt or self.checkpoint_every):
+            raise ValueError(
+                "options adapt and checkpoint_every need the whole input in memory at the start; remove "
+                "option broker"
+            )
         if self.adapt and self.mailbox == "tags":
             raise ValueError(
                 "option adapt needs mailbox = 'horizon': mailboxes by tag keep their plan"

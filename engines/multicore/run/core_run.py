@@ -6,7 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from streamlab.engines.errors import EngineCrashError, EngineError, OutOfMemoryError
+from streamlab.engines.errors import (
+    EngineCrashError,
+    EngineError,
+    OutOfMemoryError,
+    UnsupportedError,
+)
 from streamlab.engines.multicore.kernels.bounds import OutOfBoundsError
 from streamlab.engines.multicore.kernels.exceptions import collect_exceptions
 from streamlab.engines.multicore.run.results import (
@@ -40,6 +45,8 @@ class CoreRun:
         self._output = output
         self._settings = settings
         self._core: Any = None
+        self.check_input: Callable[[], object] | None = None
+        """Called now and then during the run of events that arrive from outside; an exception ends the run."""
 
     def run(self) -> Measured:
         """Process the complete input; a failure raises EngineCrashError."""
@@ -55,6 +62,15 @@ class CoreRun:
         }
         core.collect([column.ctypes.data for column in columns.values()])
         return columns
+
+    def receive(self, stream: int, rows: int, heartbeats: int) -> None:
+        """State how many rows and heartbeats of a stream have arrived; see `RunSettings.received`."""
+        self._open().receive(stream, rows, heartbeats)
+
+    def start_ns(self) -> int:
+        """Return when the run began, in ns of the monotonic clock; 0: it has not."""
+        start: int = self._open().start_ns()
+        return start
 
     def close(self) -> None:
         """Release the core, its threads and the input."""
@@ -74,6 +90,8 @@ class CoreRun:
         add: Callable[..., object] | None = None,
     ) -> None:
         """Add a stream to the core, which borrows its arrays; `more` follows the heartbeats."""
+        if self._settings.received:
+            _check_borrowed(stream, columns)
         heartbeats, *due = stream_times(index, stream, self._settings.load)
         (add or self._core.add_stream)(stream.ts, columns, heartbeats, *more, *due)
 
@@ -87,7 +105,7 @@ class CoreRun:
         core = self._open()
         with crash_errors():
             try:
-                duration_ns: int = core.run()
+                duration_ns: int = core.run(self.check_input)
             except MemoryError as error:
                 raise OutOfMemoryError(f"multicore: {error}") from error
         return duration_ns
@@ -133,6 +151,19 @@ class CoreRun:
         if self.SERVICE_KNOWN:
             latencies["service_latency"] = histogram(core.service(), SERVICE)
         return latencies
+
+
+def _check_borrowed(stream: Stream, columns: Any) -> None:
+    """Raise UnsupportedError if the core would read a copy of a column, which rows from outside do not reach."""
+    own = [column for column in stream.payload.values() if isinstance(column, np.ndarray)]
+    for column in columns:
+        if column is None or any(np.may_share_memory(column, each) for each in own):
+            continue
+        if np.any(column):
+            raise UnsupportedError(
+                f"stream {stream.name} has a column that the core reads in another type, so its rows "
+                "cannot arrive during the run; remove the option broker"
+            )
 
 
 def stream_times(index: int, stream: Stream, load: OfferedLoad | None) -> Sequence[IntArray]:

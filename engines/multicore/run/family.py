@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from streamlab.engines.conditions import BLOCK, MEMORY, Conditions
+from streamlab.engines.multicore.run import broker_run
+from streamlab.engines.multicore.run.core_run import CoreRun
 from streamlab.engines.multicore.run.settings import CommonOptions
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
@@ -32,7 +34,7 @@ class Family:
     summary: str
     label: str
     models: tuple[type[Program], ...]
-    run: Callable[..., Prepared]
+    run: Callable[..., CoreRun]
     properties: Mapping[str, Property]
     options: type[CommonOptions]
     stamps_arrivals: bool = False
@@ -56,8 +58,10 @@ class Family:
 
     def prepare(self, task: Task) -> Prepared:
         """Load a task's input and create the run; see `Engine.prepare`."""
-        program, data = task.workload.program, task.dataset.load()
         options = options_of(task, self.options).resolve(task.scratch)
+        if options.broker:
+            return broker_run.BrokerRun(task, options, self.run)
+        program, data = task.workload.program, task.dataset.load()
         return self.run(program, data, options.settings(task), options)
 
 

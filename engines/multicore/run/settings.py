@@ -40,6 +40,7 @@ class RunSettings:
             their memory in advance, up to a quarter of the available memory. Further records allocate
             during the run (counter `outputs_grown`).
         bounds: whether users' functions check array indices; docs/performance.md states the cost.
+        received: whether events arrive from outside during the run; with a load, whose due times only stamp outputs.
         arrival_tick_ns: see `Query`.
         link_rows: capacity of a link between operators in rows; None means the variant's. Tests lower it.
     """
@@ -52,6 +53,7 @@ class RunSettings:
     measure: bool = True
     expected_outputs: int | None = None
     bounds: bool = True
+    received: bool = False
     arrival_tick_ns: int | None = None
     link_rows: int | None = None
 
@@ -81,7 +83,10 @@ class RunSettings:
             core_count=len(available),
             load=None
             if load is None
-            else (load.warm_up_ns, load.end_ns, load.batching == FULL, self.arrival_tick_ns or 0),
+            else (
+                *(load.warm_up_ns, load.end_ns, load.batching == FULL),
+                *(self.arrival_tick_ns or 0, self.received),
+            ),
             reserved_rows=self.reserved_rows(output, most_rows),
             measure=self.measure,
         )
@@ -99,8 +104,12 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonOptions:
-    """Options that all variants have; `pin`, `measure` and `bounds` are those of `RunSettings`."""
+    """Options that all variants have; `pin`, `measure` and `bounds` are those of `RunSettings`.
 
+    `broker` is the address of a broker to read the input from; empty: the input is in memory.
+    """
+
+    broker: str = ""
     pin: bool | None = None
     measure: bool = True
     bounds = True

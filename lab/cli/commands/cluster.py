@@ -1,5 +1,6 @@
 """Implements `lab cluster`."""
 
+from streamlab.engines.broker.broker import NAME as BROKER
 from streamlab.lab.cli import EXIT_OK
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cluster.daemons import cluster_engine, is_alive, start_cluster, stop_cluster
@@ -24,7 +25,7 @@ def cluster_up(engine: str, workers: int, cores: int, memory_mb: int, network: s
 
 def cluster_status() -> int:
     """Show all clusters."""
-    engines = recorded_engines()
+    engines = [name for name in recorded_engines() if name != BROKER]
     for name in engines:
         record = read_record(name)
         assert record is not None

@@ -1,5 +1,6 @@
 """Implements `lab environment`."""
 
+from streamlab.engines.broker import broker
 from streamlab.engines.environment import declared_environment, folder, make, unusable_reason
 from streamlab.engines.registry import engine
 from streamlab.lab.cli import EXIT_OK
@@ -8,7 +9,7 @@ from streamlab.lab.cli.output import echo
 
 def environment(name: str) -> int:
     """Install the packages that engine NAME needs, at locked versions, in a separate environment."""
-    required = declared_environment(engine(name))
+    required = broker.ENVIRONMENT if name == broker.NAME else declared_environment(engine(name))
     if required is None:
         echo(f"engine {name} needs no separate environment: it runs in the lab's")
     elif unusable_reason(name, required) is None:

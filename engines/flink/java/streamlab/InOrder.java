@@ -3,6 +3,8 @@ package streamlab;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.PriorityQueue;
+import java.util.Queue;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.state.OperatorStateStore;
@@ -32,9 +34,9 @@ final class InOrder extends AbstractStreamOperator<Answer>
 
     private transient Run shared;
     /** By stream and kind; bulk and synchronizing events of one stream may have two sources. */
-    private transient ArrayDeque<Event>[][] waiting;
+    private transient Queue<Event>[][] waiting;
     /** The queues of `waiting` that are not null. */
-    private transient List<ArrayDeque<Event>> queues;
+    private transient List<Queue<Event>> queues;
     private transient Update.Out out;
     private transient long released;
     private transient ListState<Event> storedEvents;
@@ -51,12 +53,12 @@ final class InOrder extends AbstractStreamOperator<Answer>
     public void initializeState(StateInitializationContext context) throws Exception {
         super.initializeState(context);
         shared = Run.of(run);
-        waiting = new ArrayDeque[shared.rows.length][2];
+        waiting = new Queue[shared.rows.length][2];
         queues = new ArrayList<>();
         for (int stream = 0; stream < waiting.length; stream++) {
             for (int kind : new int[] {Kind.BULK, Kind.SYNCHRONIZING}) {
                 if ((shared.job.kinds[stream] >> kind & 1) != 0) {
-                    waiting[stream][kind] = new ArrayDeque<>();
+                    waiting[stream][kind] = newQueue();
                     queues.add(waiting[stream][kind]);
                 }
             }
@@ -75,11 +77,19 @@ final class InOrder extends AbstractStreamOperator<Answer>
         }
     }
 
+    /** From a broker, a stream's events come in several partitions; each is in order. */
+    private Queue<Event> newQueue() {
+        if (shared.job.topics == null) {
+            return new ArrayDeque<>();
+        }
+        return new PriorityQueue<>((one, other) -> isBefore(one, other) ? -1 : 1);
+    }
+
     @Override
     public void snapshotState(StateSnapshotContext context) throws Exception {
         super.snapshotState(context);
         storedEvents.update(List.of());
-        for (ArrayDeque<Event> queue : queues) {
+        for (Queue<Event> queue : queues) {
             storedEvents.addAll(List.copyOf(queue));
         }
         storedUpdate.update(List.of(InstantiationUtil.serializeObject(update)));
@@ -113,9 +123,9 @@ final class InOrder extends AbstractStreamOperator<Answer>
     @Override
     public void processWatermark(Watermark mark) throws Exception {
         while (true) {
-            ArrayDeque<Event> earliest = null;
+            Queue<Event> earliest = null;
             Event first = null;
-            for (ArrayDeque<Event> queue : queues) {
+            for (Queue<Event> queue : queues) {
                 Event head = queue.peek();
                 if (head != null
                         && head.ts <= mark.getTimestamp()

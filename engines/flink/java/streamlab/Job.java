@@ -25,6 +25,8 @@ final class Job {
     final int[] kinds;
     /** The columns of a query's table; of other programs none. */
     final List<Column> columns = new ArrayList<>();
+    /** Null: the input is in memory. */
+    final Topics topics;
     private final Properties settings = new Properties();
     private final AtomicReferenceArray<Stream> streams;
 
@@ -44,6 +46,7 @@ final class Job {
             }
         }
         checkpointMs = number("checkpoint_ms");
+        topics = settings.containsKey("topic.0") ? new Topics(settings) : null;
         streams = new AtomicReferenceArray<>(number("streams"));
         kinds = new int[streams.length()];
         for (int index = 0; index < kinds.length; index++) {

@@ -97,6 +97,9 @@ final class Plans {
     private SingleOutputStreamOperator<Event> source(int kinds, int tasks, String name) {
         int first = sourceTasks;
         sourceTasks += tasks;
+        if (job.topics != null) {
+            return BrokerSource.find().add(env, job, run, kinds, tasks, name);
+        }
         return MemorySource.of(env, job, run, kinds, first, tasks, name);
     }
 

@@ -11,6 +11,9 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * What the tasks of one Flink job share: the input, the gate that stops the sources until the clock
@@ -28,6 +31,7 @@ final class Run {
     private static final Map<Id, Run> RUNS = new ConcurrentHashMap<>();
     private static final String GATE = "gate";
     private static final int POLL_MS = 2;
+    private static final int SILENCE_S = 10;
 
     final Job job;
     /** Number of rows read from each stream. */
@@ -45,6 +49,8 @@ final class Run {
     /** When each event was handed over and finished, by stream and row; null at full speed. */
     final long[][] sentNs;
     final long[][] doneNs;
+    /** Events that came from a broker. */
+    final LongAdder received = new LongAdder();
     /** Null on a cluster, where Flink aligns the sources. */
     final Alignment alignment;
 
@@ -185,7 +191,11 @@ final class Run {
     /** Waits until all tasks of sinks have all their rows, or the job has ended. */
     void awaitRows(CompletableFuture<?> end) throws Exception {
         if (marks == null) {
-            CompletableFuture.anyOf(allRows, end).get();
+            if (job.topics == null) {
+                CompletableFuture.anyOf(allRows, end).get();
+            } else {
+                awaitBroker(CompletableFuture.anyOf(allRows, end));
+            }
             return;
         }
         for (int sink = 0; sink < tasks.sinks(); sink++) {
@@ -195,8 +205,32 @@ final class Run {
         }
     }
 
+    /** Waits for an end; Flink would wait for ever for a broker that has died. */
+    private void awaitBroker(CompletableFuture<?> end) throws Exception {
+        long seen = -1;
+        while (true) {
+            try {
+                end.get(SILENCE_S, TimeUnit.SECONDS);
+                return;
+            } catch (TimeoutException none) {
+                long now = received.sum();
+                if (now == seen && now < job.topics.rows()) {
+                    throw new IllegalStateException(
+                            "the broker at " + job.topics.broker + " sent nothing for " + SILENCE_S
+                                    + " s after " + now + " of " + job.topics.rows() + " rows; see"
+                                    + " `lab broker status` and its log, and start it again",
+                            none);
+                }
+                seen = now;
+            }
+        }
+    }
+
     /** Returns the number of events that sources have handed over, once all have ended. */
     long events() throws IOException {
+        if (job.topics != null) {
+            return received.sum();
+        }
         long sum = 0;
         for (int source = 0; source < tasks.sources(); source++) {
             sum += marks == null ? handedOver.getOrDefault(source, 0L) : marks.get("source-" + source);

@@ -28,6 +28,7 @@ struct LoadOptions {
   std::int64_t end_ns = 0;      // end of the offered load
   bool whole_blocks = false;    // publish full batches only
   std::int64_t tick_ns = 0;     // sources set the time of a row as they publish it, in this unit; 0: event times
+  bool received = false;        // rows arrive from outside during the run (`Run::receive`), whenever they are due
 };
 
 class alignas(kCacheLine) Generator {

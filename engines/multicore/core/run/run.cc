@@ -68,6 +68,7 @@ StreamView& Run::add_view(StreamView stream) {
     std::ranges::transform(stream.heartbeat_due, beats.begin(), [tick_ns](auto due) { return due / tick_ns - 1; });
     stream.heartbeats = beats;
   }
+  if (settings().load && settings().load->received) stream.received = &received_.emplace_back();
   return views_.emplace_back(std::move(stream));
 }
 
@@ -94,8 +95,9 @@ void Run::make_threads(std::int32_t count, const char* called) {
                    run_settings.grid_steps);
   called_ = called;
   if (!run_settings.load) return;
-  generator_ =
-      std::make_unique<Generator>(*run_settings.load, count < cores, run_settings.measure, run_settings.grid_steps);
+  // While it waits for rows from outside, the free core is for the thread that receives them.
+  const bool spin = count < cores && !run_settings.load->received;
+  generator_ = std::make_unique<Generator>(*run_settings.load, spin, run_settings.measure, run_settings.grid_steps);
 }
 
 std::vector<std::int32_t> Run::readers_of(std::size_t) const {
@@ -135,6 +137,13 @@ std::int64_t Run::run(const std::function<void()>& look) {
       run_threads_.run([&](std::int64_t begin_ns) { threads_->begin(begin_ns, load ? load->warm_up_ns : 0); }, look);
   check_end();
   return duration_ns;
+}
+
+void Run::receive(std::size_t stream, std::int64_t rows, std::int64_t heartbeats) noexcept {
+  Received& received = received_[stream];
+  // release: the columns, and the rows before the heartbeats; pairs with `Source::notice_received`.
+  received.rows.store(rows, std::memory_order_release);
+  received.heartbeats.store(heartbeats, std::memory_order_release);
 }
 
 std::int64_t Run::rows() const {

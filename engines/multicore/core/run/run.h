@@ -70,6 +70,12 @@ class Run {
   // `look`, unless it is empty, every `RunThreads::kLookEvery`. If `look` throws, the threads end, and `run` rethrows.
   std::int64_t run(const std::function<void()>& look = {});
 
+  std::int64_t start_ns() const noexcept { return threads_ ? threads_->start_ns() : 0; }  // 0: not started. Any thread
+
+  // With `LoadOptions::received`: states that the first `rows` rows and the first `heartbeats` heartbeats of a stream
+  // have arrived; their columns are written. One thread, which is not one of the run.
+  void receive(std::size_t stream, std::int64_t rows, std::int64_t heartbeats) noexcept;
+
   std::int64_t rows() const;                           // output records
   std::int64_t outputs_grown() const;                  // see OutputPool
   void collect(std::span<void* const> columns) const;  // merges them; see run/sink.h
@@ -145,6 +151,7 @@ class Run {
 
   std::vector<std::shared_ptr<const void>> borrowed_;  // first member: destroyed last
   std::deque<std::vector<std::int64_t>> arrivals_;     // of arrival times: rows and heartbeats of each stream
+  std::deque<Received> received_;                      // of streams that arrive during the run
   std::deque<StreamView> views_;                       // deques: sources and feeds hold references
   std::vector<std::unique_ptr<Source>> sources_;
   std::deque<Feed> feeds_;

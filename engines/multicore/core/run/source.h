@@ -6,6 +6,7 @@
 // events wait in the columns for room, so the schedule never waits for a slow reader.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -16,6 +17,13 @@
 #include "run/fast_clock.h"
 
 namespace lab {
+
+// How much of a stream has arrived from outside. The thread that receives writes the columns of rows below `rows`, then
+// `rows`, then `heartbeats`: a heartbeat concerns the rows that come after those it arrived with.
+struct alignas(kCacheLine) Received {
+  std::atomic<std::int64_t> rows{0};        // written by one thread, read by the generator; never decreases
+  std::atomic<std::int64_t> heartbeats{0};  // likewise
+};
 
 // Columns of one stream; borrowed, must outlive the run. Timestamps never decrease.
 struct StreamView {
@@ -31,6 +39,9 @@ struct StreamView {
   // Null: `ts` has event times.
   std::int64_t* arrivals = nullptr;
   std::int64_t tick_ns = 0;  // unit of arrival times
+  // Of a stream that arrives from outside during the run: rows and heartbeats are due once they have arrived, and `due`
+  // only stamps outputs. Null: the columns are complete.
+  const Received* received = nullptr;
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(ts.size()); }
 };
@@ -81,6 +92,8 @@ class Source {
 
   // Accepts all events due `elapsed_ns` after the start. Returns the newly due ones. Owner only.
   DueEvents notice(std::int64_t elapsed_ns) noexcept {
+    if (stream_.received != nullptr) [[unlikely]]
+      return notice_received(elapsed_ns);
     const std::int64_t n = stream_.size();
     const std::int64_t before = due_end_;
     elapsed_ns_ = elapsed_ns;
@@ -152,6 +165,8 @@ class Source {
   // The time of the next event or heartbeat to notice, in ns after the start; `kEndOfTime`: never.
   std::int64_t next_due() const noexcept {
     std::int64_t result = kEndOfTime;
+    if (stream_.received != nullptr) [[unlikely]]
+      return elapsed_ns_;  // may arrive at any time
     if (due_end_ < stream_.size()) result = due((whole_blocks_ ? unit_end(due_end_) : due_end_ + 1) - 1);
     if (heartbeat_ < stream_.heartbeats.size()) result = std::min(result, stream_.heartbeat_due[heartbeat_]);
     return result;
@@ -182,13 +197,25 @@ class Source {
 
  private:
   std::int64_t due(std::int64_t i) const noexcept { return stream_.due[static_cast<std::size_t>(i)]; }
+  [[gnu::noinline]] DueEvents notice_received(std::int64_t elapsed_ns) noexcept {
+    const std::int64_t before = due_end_;
+    elapsed_ns_ = elapsed_ns;
+    // acquire: the rows before a heartbeat have arrived; pairs with `Run::receive`. Read before `rows`.
+    const auto heartbeats = static_cast<std::size_t>(stream_.received->heartbeats.load(std::memory_order_acquire));
+    for (; heartbeat_ < heartbeats; ++heartbeat_) {
+      promised_ts_ = std::min(stream_.heartbeats[heartbeat_] + 1, kEndOfTime - 1);
+    }
+    due_end_ = stream_.received->rows.load(std::memory_order_acquire);  // the columns; pairs with `Run::receive`
+    return {due_end_ - before, due_end_ == before ? 0 : due(before)};
+  }
   // Apart, so that `publish` keeps its registers.
   [[gnu::noinline]] void write_arrivals(std::int64_t begin, std::int64_t end) const noexcept {
     std::fill(stream_.arrivals + begin, stream_.arrivals + end, elapsed_ns_ / stream_.tick_ns);
   }
   // The promise of the latest heartbeat for the events from `next` on. It never exceeds the time of a waiting event.
   std::int64_t promise(std::int64_t next) const noexcept {
-    return next == stream_.size() ? promised_ts_ : std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
+    if (next == stream_.size() || (stream_.received != nullptr && next == due_end_)) return promised_ts_;
+    return std::min(promised_ts_, stream_.ts[static_cast<std::size_t>(next)]);
   }
   // On a schedule: whether the stream ends once the events before `next` are published.
   bool ends_at(std::int64_t next) const noexcept {

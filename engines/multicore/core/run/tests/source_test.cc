@@ -89,6 +89,41 @@ void a_row_arrives_when_it_is_published() {
   CHECK(times == (std::vector<std::int64_t>{1, 1, 4, 9}));
 }
 
+void rows_from_outside_are_due_when_they_have_arrived() {
+  std::vector<std::int64_t> ts(4, lab::kEndOfTime);
+  const std::vector<std::int64_t> due(4, 0), heartbeats{7, 30}, heartbeat_due(2, 0);
+  lab::Received received;
+  lab::StreamView stream;
+  stream.ts = ts;
+  stream.due = due;
+  stream.heartbeats = heartbeats;
+  stream.heartbeat_due = heartbeat_due;
+  stream.received = &received;
+  lab::Source source(stream, 8, 8);
+  source.notice(1'000);
+  CHECK(!source.waits() && !source.publish(0));
+  ts[0] = 3;
+  ts[1] = 5;
+  received.rows.store(2);
+  source.notice(2'000);
+  CHECK(source.publish(0) && !source.publish(0));
+  CHECK_EQ(source.ring.at(0).end, 2);
+  CHECK_EQ(source.ring.at(0).bound_ts, 5);
+  received.heartbeats.store(1);
+  source.notice(3'000);
+  CHECK(source.publish(0));  // a promise alone
+  CHECK_EQ(source.ring.at(1).bound_ts, 8);
+  ts[2] = 9;
+  ts[3] = 20;
+  received.rows.store(4);
+  source.notice(4'000);
+  CHECK(source.publish(0) && !source.exhausted());  // a heartbeat may follow
+  received.heartbeats.store(2);
+  source.notice(5'000);
+  CHECK(source.publish(0) && source.exhausted());
+  CHECK_EQ(source.ring.at(3).bound_ts, lab::kEndOfTime);
+}
+
 }  // namespace
 
 int main() {
@@ -97,5 +132,6 @@ int main() {
   heartbeat_raises_the_bound();
   source_stops_at_a_full_ring();
   a_row_arrives_when_it_is_published();
+  rows_from_outside_are_due_when_they_have_arrived();
   return 0;
 }

@@ -1,0 +1,117 @@
+"""Describes a Kafka broker on this machine: its environment, its process, and whether it answers."""
+
+import os
+import shlex
+import socket
+import struct
+from pathlib import Path
+
+from streamlab.engines import environment
+from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
+from streamlab.engines.environment import Environment
+from streamlab.engines.errors import EngineError
+from streamlab.engines.java_process import find_engine_java
+
+NAME = "kafka"
+"""Of the environment, and of the broker's folder."""
+HERE = Path(__file__).parent
+RECORDS = tuple(sorted((HERE / "java").rglob("[!.]*.java")))
+"""Java classes that read records, for programs of engines."""
+ANSWER_TIMEOUT_S = 2.0
+_API_VERSIONS = 18
+"""The request that each version of the protocol answers (Kafka protocol guide, ApiVersions)."""
+_CLUSTER_ID = "c3RyZWFtLWxhYi1rYWZrYQ"
+"""`stream-lab-kafka` in Base64: Kafka expects 16 bytes."""
+
+
+ENVIRONMENT = Environment(
+    lock=HERE / "pom.xml",
+    further=(HERE / "requirements.txt",),
+    jars=HERE / "jars.sha256",
+)
+
+
+class KafkaBroker:
+    """A cluster without workers: one process, which is broker and controller (KRaft)."""
+
+    cluster_option = "broker"
+
+    def cluster_daemons(self, plan: ClusterPlan) -> tuple[Daemon, ...]:
+        """Return the broker's process, which formats its storage at the first start.
+
+        Raises:
+            EngineError: its environment or Java is missing.
+        """
+        reason = environment.unusable_reason(NAME, ENVIRONMENT)
+        if reason is not None:
+            raise EngineError(reason)
+        settings = plan.folder / "server.properties"
+        settings.write_text(_properties(plan), encoding="utf-8")
+        java = (
+            str(find_engine_java(NAME).path / "bin" / "java"),
+            *(f"-Xms{plan.memory_mb}m", f"-Xmx{plan.memory_mb}m"),
+            f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
+            *("-cp", str(environment.folder(NAME) / "jars" / "*")),
+        )
+        storage = (
+            *(*java, "kafka.tools.StorageTool", "format", "--ignore-formatted"),
+            *("--cluster-id", _CLUSTER_ID, "--config", str(settings)),
+        )
+        server = (*java, "kafka.Kafka", str(settings))
+        script = f"{shlex.join(storage)} && exec {shlex.join(server)}"
+        return (Daemon(name="broker", host=plan.host, command=("sh", "-c", script)),)
+
+    def cluster_address(self, plan: ClusterPlan) -> str:
+        """Return the address that clients connect to."""
+        return f"{plan.host}:{plan.ports[0]}"
+
+    def cluster_state(self, plan: ClusterPlan) -> ClusterState | None:
+        """Return a state without workers if the broker answers; else None."""
+        if not answers(self.cluster_address(plan)):
+            return None
+        return ClusterState(workers=0, cores=0, used_cores=0, applications=0)
+
+
+BROKER = KafkaBroker()
+
+
+def answers(address: str) -> bool:
+    """Return whether a Kafka broker answers at `HOST:PORT`."""
+    host, _, port = address.rpartition(":")
+    number = os.getpid()
+    request = struct.pack(">hhih", _API_VERSIONS, 0, number, -1)
+    try:
+        with socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S) as connection:
+            connection.sendall(struct.pack(">i", len(request)) + request)
+            reply = connection.makefile("rb").read(8)
+    except (OSError, ValueError):
+        return False
+    return len(reply) == 8 and struct.unpack(">ii", reply)[1] == number
+
+
+def _properties(plan: ClusterPlan) -> str:
+    client, controller = (f"{plan.host}:{port}" for port in plan.ports)
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.voters": f"1@{controller}",
+        "listeners": f"PLAINTEXT://{client},CONTROLLER://{controller}",
+        "advertised.listeners": f"PLAINTEXT://{client}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": plan.folder / "data",
+        "auto.create.topics.enable": "false",
+        "offsets.topic.replication.factor": 1,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "share.coordinator.state.topic.replication.factor": 1,
+        "share.coordinator.state.topic.min.isr": 1,
+        "group.initial.rebalance.delay.ms": 0,
+        # A dataset's topics stay until the broker is stopped.
+        "log.retention.ms": -1,
+        # One broker: nobody takes its partitions over.
+        "controlled.shutdown.enable": "false",
+        # The default takes a quarter of a small heap, for compacted topics.
+        "log.cleaner.dedupe.buffer.size": 8 << 20,
+    }
+    return "".join(f"{name}={value}\n" for name, value in settings.items())

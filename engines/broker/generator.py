@@ -1,0 +1,242 @@
+"""Offers a load through a broker: a process that produces each row when it is due, and never waits for a reader.
+
+`python -m streamlab.engines.broker.generator JOB` reads the job from a file, prints `ready`, reads the start of the run
+(ns of the monotonic clock) from its input, and prints `done` after the last row.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from streamlab.engines.broker.broker import answers
+from streamlab.engines.broker.records import MOST_ROWS, NO_PROMISE, Rows, Topic, rows_of, topic_of
+from streamlab.engines.broker.topics import client, connection, create_topics, delete_topics, split
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.protocol import OfferedLoad, Sent
+from streamlab.engines.recording import PUNCTUAL_NS, histogram
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import Input, Stream
+
+CLOSE_GRACE_S = 5.0
+SHORTEST_SLEEP_S = 200e-6
+"""Rows that are due within this time go together: the broker stores a record for each stream and partition."""
+_LAG = "per event, from due to handed to the broker's client"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    address: str
+    topics: tuple[Topic, ...]
+    streams: tuple[Stream, ...]
+    load: OfferedLoad
+    folder: Path
+
+
+class LoadGenerator:
+    """Controls the process of a load, and its topics, which exist until `close`."""
+
+    def __init__(
+        self, address: str, dataset: Dataset, data: Input, load: OfferedLoad, folder: Path
+    ) -> None:
+        """Create the topics and start the process, which waits for `begin`.
+
+        Raises:
+            EngineCrashError: the process ended.
+        """
+        self._address = address
+        self._load = load
+        name = f"lab.load.{uuid.uuid4().hex[:16]}"
+        self.topics = tuple(
+            replace(topic_of(dataset, index), name=f"{name}.{index}")
+            for index in range(len(data.streams))
+        )
+        client()
+        create_topics(address, self.topics)
+        self._folder = folder
+        path = folder / "load.pickle"
+        job = _Job(
+            address=address, topics=self.topics, streams=data.streams, load=load, folder=folder
+        )
+        path.write_bytes(pickle.dumps(job, pickle.HIGHEST_PROTOCOL))
+        self._process: subprocess.Popen[str] | None = subprocess.Popen(
+            [sys.executable, "-m", "streamlab.engines.broker.generator", str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        self._expect("ready")
+
+    def begin(self, start_ns: int) -> None:
+        """Start the load; due times count from `start_ns` of the monotonic clock."""
+        assert self._process is not None and self._process.stdin is not None
+        print(start_ns, file=self._process.stdin, flush=True)
+
+    def check(self) -> None:
+        """Raise EngineCrashError if the process has failed."""
+        if self._process is not None and self._process.poll():
+            raise self._ended()
+
+    def sent(self) -> Sent:
+        """Return what was sent, after the last row; the folder then has `STREAM.sent_ns`, per row."""
+        self._expect("done")
+        files = (self._folder / f"{index}.sent_ns" for index in range(len(self.topics)))
+        sent_ns = np.concatenate([np.fromfile(path, dtype="<i8") for path in files])
+        lags = sent_ns - np.concatenate(self._load.due_ns)
+        events = int(np.count_nonzero(sent_ns <= self._load.end_ns + PUNCTUAL_NS))
+        return Sent(events=events, lag=histogram(lags, _LAG), own_thread=True)
+
+    def close(self) -> None:
+        """End the process and delete its topics. May be called twice."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None and process.stdout is not None
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+        if not answers(self._address):
+            return
+        with suppress(client().KafkaException, EngineError, TimeoutError):
+            delete_topics(self._address, [topic.name for topic in self.topics])
+
+    def _expect(self, word: str) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        if self._process.stdout.readline().strip() != word:
+            raise self._ended()
+
+    def _ended(self) -> EngineCrashError:
+        assert self._process is not None
+        code = self._process.wait(CLOSE_GRACE_S)
+        return EngineCrashError(
+            f"the load's generator ended with code {code}: the broker at {self._address} took no more "
+            "records; see the trial's log and `lab broker status`"
+        )
+
+
+class _Part:
+    """The rows of a partition that are not yet sent."""
+
+    def __init__(self, topic: Topic, partition: int, rows: Rows) -> None:
+        self._topic = topic
+        self.partition = partition
+        self._rows = rows
+        self._due = np.ascontiguousarray(rows["due_ns"])
+        self._next = 0
+        self._promise = int(NO_PROMISE)
+
+    def next_due(self) -> int:
+        """Return when the next row is due; the end of time if none is left."""
+        if self._next == len(self._due):
+            return sys.maxsize
+        return int(self._due[self._next])
+
+    def due(self, now_ns: int, promise: int) -> list[tuple[bytes, Rows]]:
+        """Return the records that are due, each with its rows."""
+        end = int(np.searchsorted(self._due, now_ns, side="right"))
+        records = []
+        while self._next < end:
+            last = min(self._next + MOST_ROWS, end)
+            rows = self._rows[self._next : last]
+            held = promise if last == end else self._promise
+            records.append((self._topic.encode(rows, promise=held), rows))
+            self._next = last
+        if not records and promise != self._promise:
+            none = self._rows[:0]
+            records.append((self._topic.encode(none, promise=promise), none))
+        self._promise = promise
+        return records
+
+
+class _Offer:
+    """Sends the rows and heartbeats of all streams."""
+
+    def __init__(self, job: _Job) -> None:
+        self._job = job
+        self._error: object = None
+        self._producer = client().Producer(
+            {
+                **connection(job.address),
+                "linger.ms": 0,
+                "queue.buffering.max.messages": 10_000_000,
+                "queue.buffering.max.kbytes": (1 << 31) - 1,
+            }
+        )
+        self._parts = [
+            [_Part(topic, place, part) for place, part in enumerate(split(topic, rows))]
+            for topic, rows in zip(job.topics, map(self._rows, range(len(job.topics))), strict=True)
+        ]
+        self._sent_ns = [np.zeros(len(stream), dtype=np.int64) for stream in job.streams]
+
+    def _rows(self, index: int) -> Rows:
+        stream = self._job.streams[index]
+        rows = rows_of(self._job.topics[index], stream, 0, len(stream))
+        rows["due_ns"] = self._job.load.due_ns[index]
+        return rows
+
+    def run(self, start_ns: int) -> None:
+        load = self._job.load
+        while True:
+            now_ns = time.monotonic_ns() - start_ns
+            following = sys.maxsize
+            for index, parts in enumerate(self._parts):
+                beats_due = load.heartbeat_due_ns[index]
+                beats = int(np.searchsorted(beats_due, now_ns, side="right"))
+                promise = int(load.heartbeat_ts[index][beats - 1]) if beats else int(NO_PROMISE)
+                if beats < len(beats_due):
+                    following = min(following, int(beats_due[beats]))
+                for part in parts:
+                    for record, rows in part.due(now_ns, promise):
+                        self._send(index, part.partition, record)
+                        self._sent_ns[index][rows["row"]] = time.monotonic_ns() - start_ns
+                    following = min(following, part.next_due())
+            self._producer.poll(0)
+            if following == sys.maxsize:
+                break
+            wait_s = (following - (time.monotonic_ns() - start_ns)) / 1e9
+            time.sleep(max(wait_s, SHORTEST_SLEEP_S))
+        for index, parts in enumerate(self._parts):
+            times = load.heartbeat_ts[index]
+            last = int(times[-1]) if len(times) else int(NO_PROMISE)
+            for part in parts:
+                topic = self._job.topics[index]
+                empty = np.empty(0, dtype=topic.row)
+                self._send(index, part.partition, topic.encode(empty, promise=last, end=True))
+        self._producer.flush(60)
+        if self._error is not None:
+            sys.exit(f"the broker took no more records: {self._error}")
+        for index, times in enumerate(self._sent_ns):
+            times.tofile(self._job.folder / f"{index}.sent_ns")
+
+    def _send(self, index: int, partition: int, record: bytes) -> None:
+        if self._error is not None:
+            sys.exit(f"the broker took no more records: {self._error}")
+        name = self._job.topics[index].name
+        self._producer.produce(name, record, partition=partition, on_delivery=self._delivered)
+
+    def _delivered(self, error: object, message: object) -> None:
+        self._error = self._error or error
+
+
+def main(path: str) -> None:
+    """Do a job."""
+    job = pickle.loads(Path(path).read_bytes())
+    offer = _Offer(job)
+    # This thread sleeps most of the time; at ordinary priority it would wait for the workers' time slices.
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    print("ready", flush=True)
+    offer.run(int(sys.stdin.readline()))
+    print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,244 @@
+"""Writes the topics of a dataset to a broker, once, and checks those that exist."""
+
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from streamlab.engines import environment
+from streamlab.engines.broker.broker import NAME, answers
+from streamlab.engines.broker.records import (
+    MOST_ROWS,
+    NO_PROMISE,
+    Rows,
+    Topic,
+    partition_of,
+    rows_of,
+    topic_of,
+)
+from streamlab.engines.errors import EngineError
+from streamlab.engines.protocol import IntArray
+from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.model import Input, Stream
+
+TIMEOUT_S = 30.0
+REMEDY = "delete the topic (on the lab's own broker: lab broker down, then up), and the next trial writes it again"
+CHUNK_ROWS = 1 << 17
+"""Rows that are split into partitions together."""
+_LOOK_S = 0.1
+_SETTINGS = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+
+
+def client() -> Any:
+    """Return the module of Kafka's client, from the broker's environment."""
+    environment.activate(NAME)
+    return import_module("confluent_kafka")
+
+
+def check_answers(address: str) -> None:
+    """Raise EngineError if no broker answers."""
+    if not answers(address):
+        raise EngineError(
+            f"no Kafka broker answers at {address!r}; option broker is HOST:PORT, and `lab broker up` "
+            "starts one here"
+        )
+
+
+def connection(address: str) -> dict[str, object]:
+    """Return the settings of each client: errors are reported, so that the library's own log is left out."""
+    return {"bootstrap.servers": address, "log_level": 0}
+
+
+def consumer(address: str, **settings: object) -> Any:
+    """Return a consumer that belongs to no group and reads a partition from where it is told."""
+    return client().Consumer(
+        {
+            **connection(address),
+            "group.id": "lab",
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "error",
+            **settings,
+        }
+    )
+
+
+def write_topics(address: str, dataset: Dataset, data: Input) -> tuple[Topic, ...]:
+    """Write the topics of a dataset unless they are complete, and return them.
+
+    Raises:
+        EngineError: the broker does not answer or refuses, or a topic has lost rows.
+    """
+    check_answers(address)
+    kafka = client()
+    topics = tuple(topic_of(dataset, index) for index in range(len(data.streams)))
+    try:
+        admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
+        existing = admin.list_topics(timeout=TIMEOUT_S).topics
+        complete = {
+            topic.name
+            for topic in topics
+            if topic.name in existing and _is_complete(address, topic)
+        }
+        for topic, stream in zip(topics, data.streams, strict=True):
+            if topic.name in complete:
+                continue
+            if topic.name in existing:
+                delete_topics(address, [topic.name])
+            create_topics(address, [topic])
+            _Writer(kafka, address, topic).write(stream)
+    except kafka.KafkaException as error:
+        raise EngineError(
+            f"the broker at {address} cannot store the dataset: {error.args[0]}; see its log"
+        ) from error
+    return topics
+
+
+def create_topics(address: str, topics: Sequence[Topic]) -> None:
+    """Create topics; KafkaException: the broker refuses."""
+    module = import_module("confluent_kafka.admin")
+    admin = module.AdminClient(connection(address))
+    new = [
+        module.NewTopic(topic.name, topic.partitions, replication_factor=-1, config=_SETTINGS)
+        for topic in topics
+    ]
+    for done in admin.create_topics(new, operation_timeout=TIMEOUT_S).values():
+        done.result(TIMEOUT_S)
+
+
+def delete_topics(address: str, names: list[str]) -> None:
+    """Delete topics and wait until they are gone.
+
+    Raises:
+        EngineError: they are still there.
+    """
+    admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
+    for done in admin.delete_topics(names, operation_timeout=TIMEOUT_S).values():
+        done.result(TIMEOUT_S)
+    deadline = time.monotonic() + TIMEOUT_S
+    while set(names) & set(admin.list_topics(timeout=TIMEOUT_S).topics):
+        if time.monotonic() > deadline:
+            raise EngineError(f"the broker at {address} does not delete {', '.join(names)}")
+        time.sleep(_LOOK_S)
+
+
+def extents(reader: Any, topic: Topic) -> list[int]:
+    """Return the number of records of each partition of a topic.
+
+    Raises:
+        EngineError: the broker has deleted the first records.
+    """
+    kafka, counts = client(), []
+    for number in range(topic.partitions):
+        part = kafka.TopicPartition(topic.name, number)
+        low, high = reader.get_watermark_offsets(part, timeout=TIMEOUT_S)
+        if low:
+            raise EngineError(
+                f"partition {number} of topic {topic.name} begins at record {low}: the broker has deleted "
+                f"those before; {REMEDY}"
+            )
+        counts.append(high)
+    return counts
+
+
+def _is_complete(address: str, topic: Topic) -> bool:
+    """Return whether each partition ends with a record that the lab wrote as the last.
+
+    Raises:
+        EngineError: another program wrote to the topic, or records are lost.
+    """
+    kafka, reader = client(), consumer(address)
+    try:
+        metadata = reader.list_topics(topic.name, timeout=TIMEOUT_S).topics[topic.name]
+        counts = extents(reader, topic) if len(metadata.partitions) == topic.partitions else [0]
+        if not all(counts):
+            return False
+        for number, count in enumerate(counts):
+            reader.assign([kafka.TopicPartition(topic.name, number, count - 1)])
+            message = reader.poll(TIMEOUT_S)
+            if message is None or message.error():
+                return False
+            decoded = topic.decode(message.value() or b"")
+            if decoded is None:
+                raise EngineError(
+                    f"the last record in partition {number} of topic {topic.name} is none that the lab wrote "
+                    f"for this dataset; keep other programs from this topic, and {REMEDY}"
+                )
+            if not decoded[0]["end"]:
+                return False
+        return True
+    finally:
+        reader.close()
+
+
+class _Writer:
+    """Writes a stream to its topic, with all partitions in the order of rows."""
+
+    def __init__(self, kafka: Any, address: str, topic: Topic) -> None:
+        self._topic = topic
+        self._kafka = kafka
+        self._error: Any = None
+        self._producer = kafka.Producer(
+            {
+                **connection(address),
+                "enable.idempotence": True,  # a record that is sent again is stored once
+                "linger.ms": 5,
+                "batch.size": 1 << 20,
+                "message.timeout.ms": int(TIMEOUT_S * 1000),
+            }
+        )
+
+    def write(self, stream: Stream) -> None:
+        topic, rows = self._topic, len(stream)
+        for begin in range(0, rows, CHUNK_ROWS):
+            chunk = rows_of(topic, stream, begin, min(begin + CHUNK_ROWS, rows))
+            for partition, part in enumerate(split(topic, chunk)):
+                for first in range(0, len(part), MOST_ROWS):
+                    block = part[first : first + MOST_ROWS]
+                    following = part["ts"][first + MOST_ROWS : first + MOST_ROWS + 1]
+                    promise = _promise(
+                        stream.heartbeats, following if len(following) else block["ts"][-1:]
+                    )
+                    self._send(partition, topic.encode(block, promise=promise))
+        for partition in range(topic.partitions):
+            last = int(stream.heartbeats[-1]) if len(stream.heartbeats) else NO_PROMISE
+            empty = np.empty(0, dtype=topic.row)
+            self._send(partition, topic.encode(empty, promise=last, end=True))
+        left = self._producer.flush(TIMEOUT_S)
+        if self._error is not None or left:
+            raise self._kafka.KafkaException(self._error or f"{left} records are not acknowledged")
+
+    def _send(self, partition: int, record: bytes) -> None:
+        if self._error is not None:
+            raise self._kafka.KafkaException(self._error)
+        while True:
+            try:
+                self._producer.produce(
+                    self._topic.name, record, partition=partition, on_delivery=self._delivered
+                )
+            except BufferError:  # its queue is full
+                self._producer.poll(_LOOK_S)
+                continue
+            self._producer.poll(0)
+            return
+
+    def _delivered(self, error: Any, message: Any) -> None:
+        self._error = self._error or error
+
+
+def split(topic: Topic, rows: Rows) -> list[Rows]:
+    """Return the rows of each partition, in their order; without tags, all have key 0."""
+    if topic.partitions == 1:
+        return [rows]
+    tagged = "tag" in (topic.row.names or ())
+    keys = rows["tag"].astype(np.int64) // topic.kinds if tagged else np.zeros(len(rows), np.int64)
+    place = partition_of(keys, topic.partitions)
+    return [rows[place == partition] for partition in range(topic.partitions)]
+
+
+def _promise(heartbeats: IntArray, following: IntArray) -> int:
+    """Return the latest heartbeat before the time of the following row."""
+    count = int(np.searchsorted(heartbeats, following[0]))
+    return int(heartbeats[count - 1]) if count else NO_PROMISE

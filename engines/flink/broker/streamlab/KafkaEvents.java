@@ -1,0 +1,130 @@
+package streamlab;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.flink.api.common.eventtime.Watermark;
+import org.apache.flink.api.common.eventtime.WatermarkGenerator;
+import org.apache.flink.api.common.eventtime.WatermarkOutput;
+import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.connector.kafka.source.KafkaSource;
+import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
+import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDeserializationSchema;
+import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.util.Collector;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+
+/** Reads the events of a dataset's topics with Flink's connector for Kafka. */
+final class KafkaEvents implements BrokerSource {
+    /** A record has up to 1,000 rows; what is fetched before the clock starts stays little. */
+    private static final String RECORDS_A_POLL = "64";
+    /** Average number of input events by which one partition may be ahead; `InOrder` keeps them. */
+    private static final long MOST_EVENTS = 1 << 20;
+
+    private static final Duration COMPARE_EVERY = Duration.ofMillis(20);
+
+    @Override
+    public SingleOutputStreamOperator<Event> add(
+            StreamExecutionEnvironment env, Job job, Run.Id run, int kinds, int tasks, String name) {
+        String[] topics =
+                Arrays.stream(job.topics.topics)
+                        .filter(topic -> (job.kinds[topic.stream()] & kinds) != 0)
+                        .map(Topics.Topic::name)
+                        .toArray(String[]::new);
+        KafkaSource<Event> source =
+                KafkaSource.<Event>builder()
+                        .setBootstrapServers(job.topics.broker)
+                        .setTopics(topics)
+                        .setStartingOffsets(OffsetsInitializer.earliest())
+                        .setBounded(OffsetsInitializer.latest())
+                        .setProperty("max.poll.records", RECORDS_A_POLL)
+                        .setDeserializer(new Events(run, kinds))
+                        .build();
+        WatermarkStrategy<Event> strategy =
+                WatermarkStrategy.<Event>forGenerator(context -> new Progress())
+                        .withTimestampAssigner((event, ts) -> event.ts)
+                        .withWatermarkAlignment(
+                                "events", Duration.ofMillis(job.timeOf(MOST_EVENTS)), COMPARE_EVERY);
+        return env.fromSource(source, strategy, name, TypeInformation.of(Event.class))
+                .setParallelism(tasks);
+    }
+
+    /** Turns a record into the events of some kinds; waits for the clock. */
+    private static final class Events implements KafkaRecordDeserializationSchema<Event> {
+        private final Run.Id run;
+        private final int kinds;
+        private transient Run shared;
+        private transient Map<String, Integer> lastRows;
+
+        Events(Run.Id run, int kinds) {
+            this.run = run;
+            this.kinds = kinds;
+        }
+
+        @Override
+        public void deserialize(ConsumerRecord<byte[], byte[]> record, Collector<Event> out) {
+            if (shared == null) {
+                shared = Run.of(run);
+                lastRows = new HashMap<>();
+            }
+            shared.gate.join();
+            Topics topics = shared.job.topics;
+            Topics.Topic topic = topics.of(record.topic());
+            String partition = "partition " + record.partition() + " of topic " + record.topic();
+            String place = "record " + record.offset() + " in " + partition;
+            Rows rows = new Rows(topics, topic, record.value(), place);
+            if (rows.isEmpty()) {
+                return;
+            }
+            lastRows.put(partition, rows.after(lastRows.getOrDefault(partition, -1), place));
+            int count = 0;
+            for (; !rows.isEmpty(); rows.next()) {
+                int kind = rows.kind();
+                if ((kinds >> kind & 1) == 0) {
+                    continue;
+                }
+                Event event = new Event();
+                event.ts = rows.ts();
+                event.stream = topic.stream();
+                event.row = rows.row();
+                event.kind = kind;
+                event.key = rows.key();
+                event.value = rows.value(kind);
+                out.collect(event);
+                count++;
+            }
+            shared.received.add(count);
+        }
+
+        @Override
+        public TypeInformation<Event> getProducedType() {
+            return TypeInformation.of(Event.class);
+        }
+    }
+
+    /** Promises, for each partition, that all events before the time of the last one have been read. */
+    private static final class Progress implements WatermarkGenerator<Event> {
+        private static final int EVENTS_A_MARK = 64;
+
+        private long last = Long.MIN_VALUE;
+        private int events;
+
+        @Override
+        public void onEvent(Event event, long ts, WatermarkOutput output) {
+            last = event.ts;
+            if (++events % EVENTS_A_MARK == 0) {
+                onPeriodicEmit(output);
+            }
+        }
+
+        @Override
+        public void onPeriodicEmit(WatermarkOutput output) {
+            if (last != Long.MIN_VALUE) {
+                output.emitWatermark(new Watermark(last - 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+"""Adapts Kafka Streams to the engine protocol: one topology in a Java process of the trial, fed by a broker."""
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from streamlab.engines import environment, event_files
+from streamlab.engines.base import BaseEngine
+from streamlab.engines.broker import broker
+from streamlab.engines.broker.generator import LoadGenerator
+from streamlab.engines.broker.records import Topic, topic_settings
+from streamlab.engines.broker.topics import write_topics
+from streamlab.engines.conditions import BLOCK, BROKER, DECODING, READING, Conditions
+from streamlab.engines.event_files import Rows, Shape
+from streamlab.engines.java_process import JavaProcess
+from streamlab.engines.kafka_streams.build import (
+    ENVIRONMENT,
+    MAIN,
+    NAME,
+    class_path,
+    kafka_streams_version,
+)
+from streamlab.engines.options import options_of
+from streamlab.engines.protocol import Measured, Property, Task, Variant
+from streamlab.workloads.model import Columns, DGSProgram, Input
+
+OUTPUT_BYTES = 64
+"""Memory per row of the answer in Java, with room for its growth."""
+
+SHAPES: Mapping[str, Shape] = {
+    "event_window": Shape(values=("value", None), answer={"sum": "value"}),
+    "keyed_counter": Shape(values=(None, None), answer={"key": "key", "count": "value"}),
+    "page_view_join": Shape(
+        values=("user", "meta"),
+        answer={"kind": "kind", "page": "key", "user": "value", "meta": "other"},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaStreamsOptions:
+    """Options of variant `processor`, which docs/brokers.md describes; `heap_mb` 0 fits the answer."""
+
+    broker: str = ""
+    heap_mb: Annotated[int, Meta(ge=0)] = 0
+    warm_up_rounds: Annotated[int, Meta(ge=0)] = 1
+
+
+class KafkaStreamsEngine(BaseEngine):
+    """Runs a topology for each supported workload."""
+
+    name: ClassVar[str] = NAME
+    known_variants = (
+        Variant(
+            name="processor",
+            summary="a topology of the Processor API with a state store, fed by a broker",
+            label="Kafka Streams",
+            takes_load=True,
+            source="broker",
+            models=(DGSProgram,),
+            conditions=Conditions(unit=BLOCK, origin=BROKER, also_timed=(READING, DECODING)),
+            options=KafkaStreamsOptions,
+        ),
+    )
+    queries: ClassVar = SHAPES
+    most_workers = None
+    environment = ENVIRONMENT
+
+    def version(self) -> str:
+        """Return the version of Kafka Streams."""
+        return kafka_streams_version(environment.folder(self.name))
+
+    def properties(self, workload: str, variant: str) -> Mapping[str, Property]:
+        """Return PIP1 to PIP3 (DGS paper, section 4)."""
+        threads = Property(
+            holds=True, why="the number of threads is a setting; no program names it"
+        )
+        keys = Property(
+            holds=True, why="tasks are those of the topics' partitions, by Kafka's hash"
+        )
+        sink = Property(holds=True, why="only the sink has side effects")
+        return {"PIP1": threads, "PIP2": keys, "PIP3": sink}
+
+    def refused(self, task: Task) -> str | None:
+        """Return why a task cannot run although all declarations allow it, or None."""
+        if not options_of(task, KafkaStreamsOptions).broker:
+            return (
+                "kafka-streams reads from a broker; start one with `lab broker up`, and give its "
+                "address: --option kafka-streams.broker=HOST:PORT"
+            )
+        return environment.unusable_reason(broker.NAME, broker.ENVIRONMENT)
+
+    def start(self, task: Task) -> "KafkaStreamsPrepared":
+        """Write the topics if they are missing, start Java, and warm up on the same topics."""
+        return KafkaStreamsPrepared(task, options_of(task, KafkaStreamsOptions))
+
+
+class KafkaStreamsPrepared:
+    """Controls a paused topology."""
+
+    def __init__(self, task: Task, options: KafkaStreamsOptions) -> None:
+        self._task = task
+        self._data = data = task.dataset.load()
+        self._rows: Rows | None = None
+        self._generator: LoadGenerator | None = None
+        self._process: JavaProcess | None = None
+        try:
+            if task.load is None:
+                topics = write_topics(options.broker, task.dataset, data)
+            else:
+                self._generator = LoadGenerator(
+                    options.broker, task.dataset, data, task.load, task.scratch
+                )
+                topics = self._generator.topics
+            self._tasks = max(topic.partitions for topic in topics)
+            _write_job(task, data, topics, options)
+            rows = task.expected_outputs or data.events
+            heap_mb = options.heap_mb or 768 + (OUTPUT_BYTES * rows >> 20)
+            load = () if task.load is None else ("load",)
+            self._process = JavaProcess(
+                NAME,
+                (
+                    # A heap of fixed size, touched before the clock starts, and the same collector on every machine.
+                    *(f"-Xms{heap_mb}m", f"-Xmx{heap_mb}m", "-XX:+AlwaysPreTouch", "-XX:+UseG1GC"),
+                    f"-Dlog4j2.configurationFile={broker.HERE / 'log4j2.properties'}",
+                    f"-Djava.io.tmpdir={task.scratch}",
+                    *("-cp", class_path(environment.folder(NAME)), MAIN, str(task.scratch), *load),
+                ),
+            )
+            self._process.ready()
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self) -> Measured:
+        """Resume the topology and wait until all records are processed."""
+        assert self._process is not None
+        task = self._task
+        start_ns = time.monotonic_ns()  # Java reads the same clock
+        if self._generator is not None:
+            self._generator.begin(start_ns)
+        took_ns, events = self._process.ask("go")
+        plan = f"{task.workers} threads, {self._tasks} tasks; Java {self._process.java}"
+        counters = {"in_java_ns": float(took_ns)}
+        if task.load is None:
+            return Measured(events=events, plan=plan, counters=counters)
+        assert self._generator is not None
+        sent = self._generator.sent()
+        self._rows = self._read(start_ns)
+        shape = SHAPES[task.workload.name]
+        measured = event_files.measure_load(task, self._data, shape, self._rows, plan, counters)
+        return replace(measured, sent=sent)
+
+    def answer(self) -> Columns:
+        """Return all rows, merged over tasks by the events that made them."""
+        if self._rows is None:
+            self._rows = self._read(0)
+        return event_files.answer(self._task, SHAPES[self._task.workload.name], self._rows)
+
+    def close(self) -> None:
+        """End the Java process and the load. May be called twice."""
+        if self._process is not None:
+            self._process.close()
+        if self._generator is not None:
+            self._generator.close()
+
+    def _read(self, start_ns: int) -> Rows:
+        assert self._process is not None
+        (parts,) = self._process.ask("answer")
+        timed = self._task.load is not None
+        rows = event_files.read_rows(self._task.scratch, parts, timed=timed)
+        if timed:
+            rows["emit_ns"] -= start_ns
+            event_files.shift_times(
+                self._task.scratch, len(self._data.streams), "done_ns", -start_ns
+            )
+        return rows
+
+
+def _write_job(
+    task: Task, data: Input, topics: Sequence[Topic], options: KafkaStreamsOptions
+) -> None:
+    """Write job.properties (Job.java)."""
+    lines: dict[str, object] = {
+        "application": f"lab-{uuid.uuid4().hex}",
+        "workload": task.workload.name,
+        "workers": task.workers,
+        "warm_up_rounds": options.warm_up_rounds if task.load is None else 0,
+        **topic_settings(options.broker, topics, data, SHAPES[task.workload.name].values),
+    }
+    event_files.write_properties(lines, task.scratch)

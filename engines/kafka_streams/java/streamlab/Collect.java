@@ -1,0 +1,57 @@
+package streamlab;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The rows of the answer that a task makes, in memory. */
+final class Collect {
+    private static final int BLOCK_BYTES = 1 << 20;
+    private static final int ROW_BYTES = 48;
+
+    private final List<ByteBuffer> blocks = new ArrayList<>();
+    private final boolean timed;
+    private ByteBuffer block = ByteBuffer.allocate(0);
+    private long ts;
+    private int stream;
+    private int row;
+
+    Collect(boolean timed) {
+        this.timed = timed;
+    }
+
+    /** Names the event that makes the next rows. */
+    void madeBy(long ts, int stream, int row) {
+        this.ts = ts;
+        this.stream = stream;
+        this.row = row;
+    }
+
+    void add(int kind, int key, long value, long other) {
+        if (block.remaining() < ROW_BYTES) {
+            block = ByteBuffer.allocate(BLOCK_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            blocks.add(block);
+        }
+        block.putLong(ts).putInt(stream).putInt(row).putInt(kind).putInt(key).putLong(value).putLong(other);
+        if (timed) {
+            block.putLong(System.nanoTime());
+        }
+    }
+
+    void write(Path path) throws IOException {
+        try (FileChannel file =
+                FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            for (ByteBuffer each : blocks) {
+                each.flip();
+                while (each.hasRemaining()) {
+                    file.write(each);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+package streamlab;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.AutoOffsetReset;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.ThreadMetadata;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
+import org.apache.kafka.streams.processor.TimestampExtractor;
+import org.apache.kafka.streams.state.Stores;
+
+/** One run of a topology: it is paused until `run`, and ends when each partition has given its last record. */
+final class Run implements AutoCloseable {
+    private static final long SILENCE_S = 10;
+    private static final long START_S = 60;
+
+    final Job job;
+    private final boolean timed;
+    private final KafkaStreams streams;
+    private final CountDownLatch running = new CountDownLatch(1);
+    private final CountDownLatch left;
+    private final AtomicReference<Throwable> failure = new AtomicReference<>();
+    private final Map<Integer, Collect> parts = new ConcurrentSkipListMap<>();
+    private final AtomicInteger records = new AtomicInteger();
+    private final LongAdder rows = new LongAdder();
+    /** When each row was done, for a load; each row has one writer. */
+    private final long[][] doneNs;
+
+    Run(Job job, int round, boolean timed) {
+        this.job = job;
+        this.timed = timed;
+        int partitions = 0;
+        doneNs = new long[job.topics.topics.length][];
+        for (Topics.Topic topic : job.topics.topics) {
+            partitions += topic.partitions();
+            doneNs[topic.stream()] = new long[timed ? topic.rows() : 0];
+        }
+        left = new CountDownLatch(partitions);
+        streams = new KafkaStreams(topology(), settings(round));
+        streams.setUncaughtExceptionHandler(
+                error -> {
+                    failure.compareAndSet(null, root(error));
+                    return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+                });
+        streams.setStateListener(
+                (now, before) -> {
+                    if (now == KafkaStreams.State.RUNNING) {
+                        running.countDown();
+                    }
+                });
+        streams.pause();
+        streams.start();
+    }
+
+    private static Throwable root(Throwable error) {
+        return error.getCause() == null ? error : root(error.getCause());
+    }
+
+    void awaitTasks() throws Exception {
+        if (!running.await(START_S, TimeUnit.SECONDS)) {
+            check();
+            throw new IllegalStateException("the broker at " + job.topics.broker + " did not assign the topics within 60 s");
+        }
+        // Threads join one after the other, and tasks move to them; later they would lose what they have.
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(START_S);
+        while (!isAssigned()) {
+            check();
+            if (System.nanoTime() > deadline) {
+                throw new IllegalStateException("Kafka Streams did not assign its tasks to all threads within 60 s");
+            }
+            Thread.sleep(20);
+        }
+    }
+
+    private boolean isAssigned() {
+        int tasks = 0;
+        int least = Integer.MAX_VALUE;
+        for (ThreadMetadata thread : streams.metadataForLocalThreads()) {
+            tasks += thread.activeTasks().size();
+            least = Math.min(least, thread.activeTasks().size());
+        }
+        int expected = 0;
+        for (Topics.Topic topic : job.topics.topics) {
+            expected = Math.max(expected, topic.partitions());
+        }
+        return tasks == expected && least == expected / job.workers;
+    }
+
+    /** Processes everything, and returns how long it took in ns. */
+    long run() throws Exception {
+        long begin = System.nanoTime();
+        streams.resume();
+        int seen = -1;
+        long heard = begin;
+        while (!left.await(20, TimeUnit.MILLISECONDS)) {
+            check();
+            long now = System.nanoTime();
+            if (records.get() != seen) {
+                seen = records.get();
+                heard = now;
+            } else if (now - heard > TimeUnit.SECONDS.toNanos(SILENCE_S)) {
+                throw new IllegalStateException(
+                        "the broker at " + job.topics.broker + " sent nothing for " + SILENCE_S + " s after " + seen
+                                + " records; see `lab broker status` and its log, and start it again");
+            }
+        }
+        check();
+        long tookNs = System.nanoTime() - begin;
+        if (rows.sum() != job.topics.rows()) {
+            throw new IllegalStateException(
+                    rows.sum() + " of " + job.topics.rows() + " rows came; delete the topics, and the next trial writes"
+                            + " them again");
+        }
+        return tookNs;
+    }
+
+    private void check() {
+        Throwable error = failure.get();
+        if (error != null) {
+            throw new IllegalStateException(error.getMessage(), error);
+        }
+    }
+
+    Collect collect(int partition) {
+        return parts.computeIfAbsent(partition, each -> new Collect(timed));
+    }
+
+    void record() {
+        records.incrementAndGet();
+    }
+
+    void done(int stream, int row) {
+        rows.increment();
+        if (timed) {
+            doneNs[stream][row] = System.nanoTime();
+        }
+    }
+
+    void ended() {
+        left.countDown();
+    }
+
+    int write() throws IOException {
+        int written = 0;
+        for (Collect part : parts.values()) {
+            part.write(job.folder.resolve(written++ + ".part"));
+        }
+        for (int stream = 0; timed && stream < doneNs.length; stream++) {
+            ByteBuffer bytes =
+                    ByteBuffer.allocate(8 * doneNs[stream].length).order(ByteOrder.LITTLE_ENDIAN);
+            bytes.asLongBuffer().put(doneNs[stream]);
+            Path path = job.folder.resolve(stream + ".done_ns");
+            Files.write(path, bytes.array());
+        }
+        return written;
+    }
+
+    @Override
+    public void close() {
+        streams.close(Duration.ofSeconds(10));
+    }
+
+    private Topology topology() {
+        Topology topology = new Topology();
+        String[] sources = new String[job.topics.topics.length];
+        for (Topics.Topic topic : job.topics.topics) {
+            sources[topic.stream()] = "source-" + topic.stream();
+            topology.addSource(
+                    AutoOffsetReset.earliest(),
+                    sources[topic.stream()],
+                    new EventTime(job.topics),
+                    new ByteArrayDeserializer(),
+                    new ByteArrayDeserializer(),
+                    topic.name());
+        }
+        topology.addProcessor("program", () -> new InOrder(this), sources);
+        topology.addStateStore(
+                Stores.keyValueStoreBuilder(
+                                Stores.inMemoryKeyValueStore(InOrder.STORE), Serdes.Integer(), Serdes.Long())
+                        .withLoggingDisabled()
+                        .withCachingDisabled(),
+                "program");
+        return topology;
+    }
+
+    private Properties settings(int round) {
+        Properties settings = new Properties();
+        settings.put(StreamsConfig.APPLICATION_ID_CONFIG, job.application + "-" + round);
+        settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, job.topics.broker);
+        settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, job.workers);
+        settings.put(StreamsConfig.STATE_DIR_CONFIG, job.folder.resolve("state").toString());
+        // A record has up to 1,000 rows; what is fetched before the clock starts stays little.
+        settings.put(StreamsConfig.BUFFERED_RECORDS_PER_PARTITION_CONFIG, 16);
+        return settings;
+    }
+
+    /** The event time of a record's first row, so that Kafka Streams takes records of several topics in that order. */
+    private record EventTime(Topics topics) implements TimestampExtractor {
+        @Override
+        public long extract(ConsumerRecord<Object, Object> record, long partitionTime) {
+            byte[] value = (byte[]) record.value();
+            if (value == null || value.length < Rows.HEADER_BYTES + 24) {
+                return Math.max(0, partitionTime);
+            }
+            long ts = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN).getLong(Rows.HEADER_BYTES + 16);
+            return Math.max(0, ts - topics.first);
+        }
+    }
+}

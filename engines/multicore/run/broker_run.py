@@ -1,0 +1,146 @@
+"""Runs a program on input that arrives from a broker while it runs.
+
+The run is set up on the dataset, as always, and its columns are emptied before the clock starts. During the run a
+thread reads the topics into these columns, and the core takes rows as they arrive.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from streamlab.engines import environment
+from streamlab.engines.broker.broker import ENVIRONMENT, NAME
+from streamlab.engines.broker.generator import LoadGenerator
+from streamlab.engines.broker.reader import SILENCE_S, TopicReader, clear
+from streamlab.engines.broker.records import list_column
+from streamlab.engines.broker.topics import check_answers, write_topics
+from streamlab.engines.multicore.run.core_run import CoreRun
+from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS, CommonOptions
+from streamlab.engines.protocol import FULL, Measured, OfferedLoad, Task
+from streamlab.workloads.model import Columns, Input
+from streamlab.workloads.model.operators.program import arrival_tick_ns
+
+_LOOK_S = 0.0001
+
+
+def refusal(task: Task) -> str | None:
+    """Return why a task's input cannot come from a broker, or None."""
+    if task.load is not None and task.load.batching == FULL:
+        return "a load through a broker has records of what is due; give batching = 'adaptive'"
+    if arrival_tick_ns(task.workload.program) is not None:
+        return f"{task.workload.name} has windows of arrival time, which records of a broker do not carry"
+    column = list_column(task.dataset)
+    if column is not None:
+        return f"column {column} holds lists, which records of a broker do not carry; remove the option broker"
+    return environment.unusable_reason(NAME, ENVIRONMENT)
+
+
+class BrokerRun:
+    """A run whose input is on a broker when the clock starts."""
+
+    def __init__(
+        self,
+        task: Task,
+        options: CommonOptions,
+        create: Callable[..., CoreRun],
+    ) -> None:
+        """Write the topics if they are missing, set up the run, and empty its columns.
+
+        Raises:
+            EngineError: the broker does not answer, or has lost a part of the topics.
+        """
+        data = task.dataset.load()
+        load = task.load or at_once(data)
+        settings = replace(
+            options.settings(task), load=load, received=True, ring_blocks=LOAD_RING_BLOCKS
+        )
+        self._closed = threading.Event()
+        self._run: CoreRun | None = None
+        self._generator: LoadGenerator | None = None
+        self._reader: TopicReader | None = None
+        try:
+            if task.load is None:
+                topics = write_topics(options.broker, task.dataset, data)
+            else:
+                check_answers(options.broker)
+                self._generator = LoadGenerator(
+                    options.broker, task.dataset, data, load, task.scratch
+                )
+                topics = self._generator.topics
+            self._run = create(task.workload.program, data, settings, options)
+            clear(data.streams)
+            self._reader = TopicReader(
+                *(options.broker, topics, data.streams, self._run.receive),
+                heartbeats=load.heartbeat_ts,
+                silence_s=SILENCE_S if task.load is None else inf,
+                begin=self._begin,
+            )
+        except BaseException:
+            self.close()
+            raise
+        self._run.check_input = self._check
+
+    def run(self) -> Measured:
+        """Read and process the complete input.
+
+        Raises:
+            EngineCrashError: the broker failed, or a thread of the run.
+        """
+        assert self._reader is not None and self._run is not None
+        self._reader.start()
+        measured = self._run.run()
+        counters = {**measured.counters, "broker_records": float(self._reader.records())}
+        if self._generator is not None:
+            return replace(measured, counters=counters, sent=self._generator.sent())
+        # All events are due at once: no latency means anything.
+        none: dict[str, Any] = dict.fromkeys(
+            ("latency", "warm_up_latency", "service_latency", "sent")
+        )
+        return replace(measured, counters=counters, **none)
+
+    def answer(self) -> Columns:
+        """Return all outputs; see `Prepared.answer`."""
+        assert self._run is not None, "the run is closed"
+        return self._run.answer()
+
+    def close(self) -> None:
+        """End the reader and the run. May be called twice."""
+        self._closed.set()
+        if self._reader is not None:
+            self._reader.close()
+        if self._generator is not None:
+            self._generator.close()
+        if self._run is not None:
+            self._run.close()
+
+    def _begin(self) -> None:
+        """Let the load begin when the run has: due times count from there."""
+        if self._generator is None:
+            return
+        assert self._run is not None
+        while (start_ns := self._run.start_ns()) == 0:
+            if self._closed.wait(_LOOK_S):
+                return
+        self._generator.begin(start_ns)
+
+    def _check(self) -> None:
+        assert self._reader is not None
+        self._reader.check()
+        if self._generator is not None:
+            self._generator.check()
+
+
+def at_once(data: Input) -> OfferedLoad:
+    """Return a load whose events and heartbeats are all due at the start."""
+    beats = tuple(np.ascontiguousarray(stream.heartbeats, np.int64) for stream in data.streams)
+    return OfferedLoad(
+        due_ns=tuple(np.zeros(len(stream), np.int64) for stream in data.streams),
+        heartbeat_ts=beats,
+        heartbeat_due_ns=tuple(np.zeros(len(times), np.int64) for times in beats),
+        warm_up_ns=0,
+        end_ns=0,
+    )

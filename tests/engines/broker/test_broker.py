@@ -1,0 +1,335 @@
+"""A Kafka broker starts, gives datasets to runs that are verified, fails clearly, and leaves nothing behind."""
+
+import os
+import signal
+import subprocess
+from contextlib import closing
+from importlib import import_module
+
+import numpy as np
+import psutil
+import pytest
+
+from streamlab.engines import environment
+from streamlab.engines.broker.broker import ENVIRONMENT, NAME, answers
+from streamlab.engines.broker.records import PARTITIONS, partition_of, rows_of, topic_of
+from streamlab.engines.broker.topics import client, create_topics, delete_topics, write_topics
+from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance_load import small_load
+from streamlab.engines.errors import EngineCrashError, EngineError
+from streamlab.engines.flink.adapter import FlinkEngine
+from streamlab.engines.kafka_streams.adapter import KafkaStreamsEngine
+from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.small_dataset import write_dataset
+from streamlab.lab.cluster.record import read_record
+from streamlab.workloads.datasets.builder import generate_input
+from streamlab.workloads.registry import workload
+from tests.engines.tasks import check_task, run_task, task_of
+from tests.lab.cluster.commands import ROOT_ONLY, run_command, run_row
+
+_LACKING = environment.unusable_reason(NAME, ENVIRONMENT)
+pytestmark = pytest.mark.skipif(
+    _LACKING is not None, reason=f"THE BROKER IS NOT TESTED: {_LACKING}"
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("broker")
+
+
+@pytest.fixture(scope="module")
+def broker(place):
+    """The address of a broker; nothing may be left of it at the end."""
+    up = run_command(place, "broker", "up", "--memory-mb", "256")
+    assert up.returncode == 0, up.stderr
+    yield up.stdout.strip()
+    down = run_command(place, "broker", "down")
+    assert down.returncode == 0, down.stderr
+    below = str(place / "clusters")
+    found = psutil.process_iter(["cmdline"])
+    assert [p for p in found if below in " ".join(p.info["cmdline"] or ())] == []
+    assert not (place / "clusters" / "kafka").exists()
+
+
+def broker_task(broker, tmp_path, name="event_window", data=None, **more):
+    """A task of the multicore engine whose input is on the broker."""
+    variant = more.pop("variant", "dgs")
+    data = ordinary_input(workload(name)) if data is None else data
+    options = {"broker": broker, **more.pop("options", {})}
+    return task_of(name, data, tmp_path, variant, options=options, batch=256, **more)
+
+
+def produce(broker, topic, value, partition=0):
+    """Write a record to a topic, as another program might."""
+    producer = client().Producer({"bootstrap.servers": broker})
+    producer.produce(topic, value, partition=partition)
+    assert producer.flush(30) == 0
+
+
+def test_a_run_from_the_broker_is_verified_and_its_row_says_so(place, broker):
+    words = ("--engine", "multicore", "--option", f"multicore.broker={broker}")
+    row = run_row(place, *words)
+    assert (row.status, row.reason) == ("ok", None)
+    assert (row.origin, row.also_timed) == ("broker", "reading, decoding")
+    status = run_command(place, "broker", "status").stdout
+    assert status == f"kafka  {broker}  answers\n"
+    second = run_command(place, "broker", "up")
+    assert second.returncode == 2
+    assert "lab broker down" in second.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        ("page_view_join", "dgs"),
+        ("fraud_detection", "dgs"),
+        ("user_activity", "vsn"),
+        ("scale_join", "sn"),
+        ("linear_road_pos_rep", "ordered"),
+        ("linear_road_pos_rep", "layers"),
+        ("sensor_interpolation", "dataflow"),
+    ],
+)
+def test_programs_of_all_models_are_right_from_the_broker(name, variant, broker, tmp_path):
+    task = broker_task(broker, tmp_path, name, variant=variant, workers=2)
+    for _ in range(2):  # the second finds the topics complete
+        measured, _answer = check_task(MulticoreEngine(), task)
+        assert measured.latency is None
+        assert measured.counters["broker_records"] > 0
+
+
+def needs(engine):
+    """Skip a test, loudly, where an engine's environment is not made."""
+    lacking = environment.unusable_reason(engine.name, engine.environment)
+    if lacking is not None:
+        pytest.skip(f"{engine.name.upper()} IS NOT TESTED FROM A BROKER: {lacking}")
+
+
+PROGRAMS = ("event_window", "keyed_counter", "page_view_join")
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_kafka_streams_is_right(name, workers, broker, tmp_path):
+    engine = KafkaStreamsEngine()
+    needs(engine)
+    options = {"warm_up_rounds": 0, "heap_mb": 256}
+    task = broker_task(
+        broker, tmp_path, name, variant="processor", options=options, workers=workers
+    )
+    check_task(engine, task)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_flink_is_right_from_the_broker(name, broker, tmp_path):
+    engine = FlinkEngine()
+    needs(engine)
+    options = {"warm_up_rounds": 1}
+    task = broker_task(broker, tmp_path, name, variant="automatic", options=options, workers=2)
+    check_task(engine, task)
+
+
+def test_kafka_streams_without_a_broker_names_the_command(tmp_path):
+    engine = KafkaStreamsEngine()
+    needs(engine)
+    task = task_of("event_window", some_input(1), tmp_path, "processor")
+    assert "lab broker up" in engine.unsupported(task)
+
+
+@pytest.mark.parametrize(
+    ("engine", "variant", "options"),
+    [
+        (MulticoreEngine(), "dgs", {}),
+        (KafkaStreamsEngine(), "processor", {"heap_mb": 256}),
+    ],
+    ids=["multicore", "kafka-streams"],
+)
+def test_a_load_through_the_broker_is_sent_when_due_and_answered(
+    engine, variant, options, broker, tmp_path
+):
+    if engine.environment is not None:
+        needs(engine)
+    data = ordinary_input(workload("keyed_counter"))
+    # 20,000 events a second.
+    load = small_load([stream.ts for stream in data.streams], np.arange(data.events) * 50_000)
+    task = broker_task(
+        *(broker, tmp_path, "keyed_counter", data), variant=variant, options=options, load=load
+    )
+    measured, answer = check_task(engine, task)
+    assert measured.sent.own_thread
+    assert measured.sent.lag.counts.sum() == data.events
+    outputs = measured.latency.counts.sum() + measured.warm_up_latency.counts.sum()
+    assert outputs == len(answer["ts"])
+    assert (measured.latency.values_ns > 0).all()
+    assert measured.progress.consumed.sum() == data.events
+    assert not [name for name in topics_of(broker) if name.startswith("lab.load.")]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_edges_of_the_contract_are_right_from_the_broker(case, broker, tmp_path):
+    setting = Setting(variant="dgs", workers=2, options={"broker": broker})
+    found = run_case(MulticoreEngine(), workload("keyed_counter"), case, setting, tmp_path)
+    assert found.unsupported is None
+    assert found.problems == ()
+
+
+def test_lists_and_loads_are_refused(broker, tmp_path):
+    task = broker_task(broker, tmp_path, "wordcount", variant="vsn")
+    assert "holds lists" in MulticoreEngine().unsupported(task)
+    with pytest.raises(ValueError, match="remove option broker"):
+        MulticoreEngine.known_variants[0].options(broker=broker, adapt=True)
+
+
+def test_an_address_without_a_broker_is_named(tmp_path):
+    task = broker_task("127.0.0.1:1", tmp_path)
+    with pytest.raises(
+        EngineError, match=r"no Kafka broker answers at '127.0.0.1:1'.*lab broker up"
+    ):
+        MulticoreEngine().prepare(task)
+
+
+def test_keys_lie_in_the_partitions_that_kafkas_own_clients_choose(broker, tmp_path):
+    dataset = write_dataset(ordinary_input(workload("keyed_counter")), "keyed_counter", tmp_path)
+    topic = write_topics(broker, dataset, dataset.load())[0]
+    producer = client().Producer({"bootstrap.servers": broker, "partitioner": "murmur2"})
+    keys = np.arange(-50, 50)
+    places = {}
+    for key in keys.tolist():
+        raw = key.to_bytes(8, "big", signed=True)
+        producer.produce(
+            topic.name,
+            b"",
+            key=raw,
+            on_delivery=lambda error, message, key=key: places.update({key: message.partition()}),
+        )
+    assert producer.flush(30) == 0
+    assert [places[key] for key in keys.tolist()] == partition_of(keys, PARTITIONS).tolist()
+    delete_topics(broker, [topic.name])
+
+
+def test_a_foreign_record_at_the_end_of_a_topic_is_named(broker, tmp_path):
+    task = broker_task(broker, tmp_path, data=some_input(1))
+    check_task(MulticoreEngine(), task)
+    topic = topic_of(task.dataset, 0)
+    produce(broker, topic.name, b"from elsewhere")
+    with pytest.raises(EngineError, match=r"none that the lab wrote.*delete the topic"):
+        MulticoreEngine().prepare(task)
+    delete_topics(broker, [topic.name])
+    check_task(MulticoreEngine(), task)
+
+
+def test_rows_that_come_twice_fail_the_run_and_are_not_counted(broker, tmp_path):
+    task = broker_task(broker, tmp_path, data=some_input(2))
+    topic = topic_of(task.dataset, 1)
+    write_topics(broker, task.dataset, task.dataset.load())
+    delete_topics(broker, [topic.name])
+    create_topics(broker, [topic])
+    for _ in range(2):
+        produce(broker, topic.name, first_rows(topic, task))
+    last_records(broker, topic)
+    with pytest.raises(EngineCrashError, match=r"has rows 0 to .* after row"):
+        run_task(MulticoreEngine(), task)
+    delete_topics(broker, [topic.name])
+
+
+def test_a_topic_that_lacks_rows_fails_the_run(broker, tmp_path):
+    task = broker_task(broker, tmp_path, data=some_input(3))
+    topic = topic_of(task.dataset, 1)
+    write_topics(broker, task.dataset, task.dataset.load())
+    delete_topics(broker, [topic.name])
+    create_topics(broker, [topic])
+    last_records(broker, topic)
+    with pytest.raises(EngineCrashError, match=r"ended after 0 of .* rows"):
+        run_task(MulticoreEngine(), task)
+    delete_topics(broker, [topic.name])
+
+
+def test_a_log_that_the_broker_has_cut_is_named(broker, tmp_path):
+    task = broker_task(broker, tmp_path, data=some_input(4))
+    topic = write_topics(broker, task.dataset, task.dataset.load())[0]
+    kafka = client()
+    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
+    for done in admin.delete_records([kafka.TopicPartition(topic.name, 0, 1)]).values():
+        done.result(30)
+    with pytest.raises(EngineError, match=r"partition 0 .* begins at record 1"):
+        MulticoreEngine().prepare(task)
+    delete_topics(broker, [topic.name])
+
+
+def test_a_topic_whose_writer_died_is_written_again(broker, tmp_path):
+    task = broker_task(broker, tmp_path, data=some_input(5))
+    topic = topic_of(task.dataset, 0)
+    client()
+    create_topics(broker, [topic])
+    produce(broker, topic.name, first_rows(topic, task))
+    check_task(MulticoreEngine(), task)
+
+
+@pytest.mark.full
+def test_a_broker_that_dies_in_the_middle_fails_the_run_and_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_CLUSTERS", str(tmp_path / "clusters"))
+    up = run_command(tmp_path, "broker", "up")
+    assert up.returncode == 0, up.stderr
+    try:
+        address = up.stdout.strip()
+        found = workload("event_window")
+        data = generate_input(found, found.params({}), 20_000_000, seed=1)
+        task = broker_task(address, tmp_path, data=data)
+        with closing(MulticoreEngine().prepare(task)) as prepared:
+            (daemon,) = read_record("kafka").daemons
+            os.kill(daemon.pid, signal.SIGKILL)
+            with pytest.raises(EngineCrashError, match=r"sent nothing for .* of 20,.* rows"):
+                prepared.run()
+        assert not answers(address)
+        status = run_command(tmp_path, "broker", "status").stdout
+        assert "does not answer" in status
+        assert "ended; see" in status
+    finally:
+        assert run_command(tmp_path, "broker", "down").returncode == 0
+
+
+@pytest.mark.full
+@ROOT_ONLY
+def test_a_full_disk_of_the_broker_is_named(tmp_path):
+    clusters = tmp_path / "clusters"
+    clusters.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", clusters], check=True)
+    try:
+        up = run_command(tmp_path, "broker", "up", "--memory-mb", "256")
+        assert up.returncode == 0, up.stderr
+        address = up.stdout.strip()
+        found = workload("event_window")
+        data = generate_input(found, found.params({}), 4_000_000, seed=1)
+        task = broker_task(address, tmp_path, data=data)
+        with pytest.raises(EngineError, match="cannot store the dataset"):
+            MulticoreEngine().prepare(task)
+        assert run_command(tmp_path, "broker", "down").returncode == 0
+    finally:
+        subprocess.run(["umount", clusters], check=True)
+
+
+def topics_of(broker):
+    """The names of a broker's topics."""
+    client()
+    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
+    return list(admin.list_topics(timeout=30).topics)
+
+
+def some_input(seed):
+    """An input of its own for each test, so that its topics are."""
+    found = workload("event_window")
+    return generate_input(found, found.params({}), 20_000, seed=seed)
+
+
+def last_records(broker, topic):
+    """Write the last record of each partition."""
+    for partition in range(topic.partitions):
+        produce(broker, topic.name, topic.encode(np.empty(0, dtype=topic.row), end=True), partition)
+
+
+def first_rows(topic, task):
+    """A record with the first ten rows of a topic's stream."""
+    stream = task.dataset.load().streams[topic.stream]
+    return topic.encode(rows_of(topic, stream, 0, min(10, len(stream))))
