@@ -25,7 +25,7 @@ from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.sorted_runs import join_blocks
 from streamlab.workloads.datasets.tables.split_reader import read_splits
 from streamlab.workloads.datasets.text.report import RowReport
-from streamlab.workloads.model import Columns, Input, Workload
+from streamlab.workloads.model import Columns, Input, ListColumn, Workload
 from streamlab.workloads.model.answers.trace import compare
 
 REAL = Path(os.environ.get("LAB_REAL_DATA") or Path(__file__).parents[4] / "shared" / "data")
@@ -79,11 +79,15 @@ def rows_of(kind: str, *files: Path, **options: Any) -> tuple[RowReport, list[tu
         blocks = list(found.of_kind(0).blocks())
         if not blocks:
             return found.reading, []
-        columns = {name: list(column) for name, column in join_blocks(blocks).items()}
+        columns = {
+            name: list(column.rows() if isinstance(column, ListColumn) else column)
+            for name, column in join_blocks(blocks).items()
+        }
     for name, numbering in numberings.items():
         known = list(numbering.texts())
         columns[name] = [
-            [known[id_] for id_ in cell] if np.ndim(cell) else known[cell] for cell in columns[name]
+            [known[id_] for id_ in cell] if isinstance(cell, list) else known[cell]
+            for cell in columns[name]
         ]
     order = np.argsort(columns.pop("row"))
     return found.reading, [tuple(column[row] for column in columns.values()) for row in order]
