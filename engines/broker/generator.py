@@ -18,7 +18,14 @@ import numpy as np
 
 from streamlab.engines.broker.broker import answers
 from streamlab.engines.broker.records import MOST_ROWS, NO_PROMISE, Rows, Topic, rows_of, topic_of
-from streamlab.engines.broker.topics import client, connection, create_topics, delete_topics, split
+from streamlab.engines.broker.topics import (
+    check_answers,
+    client,
+    connection,
+    create_topics,
+    delete_topics,
+    split,
+)
 from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.protocol import OfferedLoad, Sent
 from streamlab.engines.recording import PUNCTUAL_NS, histogram
@@ -49,6 +56,7 @@ class LoadGenerator:
         """Create the topics and start the process, which waits for `begin`.
 
         Raises:
+            EngineError: the broker does not answer, or refuses.
             EngineCrashError: the process ended.
         """
         self._address = address
@@ -58,8 +66,14 @@ class LoadGenerator:
             replace(topic_of(dataset, index), name=f"{name}.{index}")
             for index in range(len(data.streams))
         )
-        client()
-        create_topics(address, self.topics)
+        check_answers(address)
+        kafka = client()
+        try:
+            create_topics(address, self.topics)
+        except kafka.KafkaException as error:
+            raise EngineError(
+                f"the broker at {address} cannot create topics: {error.args[0]}; see its log"
+            ) from error
         self._folder = folder
         path = folder / "load.pickle"
         job = _Job(

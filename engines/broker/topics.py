@@ -159,7 +159,11 @@ def _is_complete(address: str, topic: Topic) -> bool:
             reader.assign([kafka.TopicPartition(topic.name, number, count - 1)])
             message = reader.poll(TIMEOUT_S)
             if message is None or message.error():
-                return False
+                why = "nothing came" if message is None else message.error().str()
+                raise EngineError(
+                    f"the broker at {address} cannot give the last record in partition {number} of topic "
+                    f"{topic.name}: {why}; see its log"
+                )
             decoded = topic.decode(message.value() or b"")
             if decoded is None:
                 raise EngineError(

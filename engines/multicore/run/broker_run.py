@@ -17,7 +17,7 @@ from streamlab.engines.broker.broker import ENVIRONMENT, NAME
 from streamlab.engines.broker.generator import LoadGenerator
 from streamlab.engines.broker.reader import SILENCE_S, TopicReader, clear
 from streamlab.engines.broker.records import list_column
-from streamlab.engines.broker.topics import check_answers, write_topics
+from streamlab.engines.broker.topics import write_topics
 from streamlab.engines.multicore.run.core_run import CoreRun
 from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS, CommonOptions
 from streamlab.engines.protocol import FULL, Measured, OfferedLoad, Task
@@ -66,7 +66,6 @@ class BrokerRun:
             if task.load is None:
                 topics = write_topics(options.broker, task.dataset, data)
             else:
-                check_answers(options.broker)
                 self._generator = LoadGenerator(
                     options.broker, task.dataset, data, load, task.scratch
                 )

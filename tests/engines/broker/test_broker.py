@@ -84,7 +84,7 @@ def test_a_run_from_the_broker_is_verified_and_its_row_says_so(place, broker):
     [
         ("page_view_join", "dgs"),
         ("fraud_detection", "dgs"),
-        ("user_activity", "vsn"),
+        ("forward", "vsn"),
         ("scale_join", "sn"),
         ("linear_road_pos_rep", "ordered"),
         ("linear_road_pos_rep", "layers"),
