@@ -10,21 +10,20 @@ from streamlab.engines.conditions import MEMORY, RECORD, Conditions
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.java_process import JavaProcess
 from streamlab.engines.options import options_of
-from streamlab.engines.protocol import Measured, Task, Variant
+from streamlab.engines.protocol import Histogram, Measured, Task, Variant
 from streamlab.engines.recording import histogram_of
-from streamlab.engines.storm import files
+from streamlab.engines.storm import files, topologies
 from streamlab.engines.storm.build import ENVIRONMENT, HERE, MAIN, class_path, storm_version
-from streamlab.engines.storm.files import LayersOptions
-from streamlab.workloads.model import Columns, Pipeline
+from streamlab.engines.storm.files import LayersOptions, TopologyOptions
+from streamlab.workloads.model import Columns, Dataflow, Input, Pipeline
 
-EVENT_BYTES = 32
-"""Memory per record of the input or the answer in Java."""
 LONGEST = 1 << 61
 """The longest event time of an input: with a warm-up, twice this and more fits a long."""
 HANDED_OVER = (
     "from when an injector emitted the record until it was at its sink; at full speed, so it is the "
     "time spent in queues"
 )
+_CONDITIONS = Conditions(unit=RECORD, origin=MEMORY)
 
 
 class StormEngine(BaseEngine):
@@ -37,11 +36,29 @@ class StormEngine(BaseEngine):
             summary="a topology ordered by channels (ScaleGate) or by merge-sorting bolts",
             label="Storm",
             models=(Pipeline,),
-            conditions=Conditions(unit=RECORD, origin=MEMORY),
+            written_for=frozenset({"linear_road_pos_rep", "linear_road_new_seg"}),
+            conditions=_CONDITIONS,
             options=LayersOptions,
         ),
+        Variant(
+            name="typed",
+            summary="a topology compiled from a typed graph: bolts merge by markers, hash and sort",
+            label="Storm, typed",
+            models=(Dataflow,),
+            written_for=topologies.WORKLOADS,
+            conditions=_CONDITIONS,
+            options=TopologyOptions,
+        ),
+        Variant(
+            name="handcrafted",
+            summary="the meaning of a typed graph as a topology by hand, on Storm's groupings",
+            label="Storm, handcrafted",
+            models=(Dataflow,),
+            written_for=topologies.WORKLOADS,
+            conditions=_CONDITIONS,
+            options=TopologyOptions,
+        ),
     )
-    queries: ClassVar = dict.fromkeys(("linear_road_pos_rep", "linear_road_new_seg"), "Rule.java")
     most_workers = None
     environment = ENVIRONMENT
 
@@ -51,27 +68,55 @@ class StormEngine(BaseEngine):
 
     def start(self, task: Task) -> "StormPrepared":
         """Start Java, load the input, deploy the topology, and warm it up on a prefix of the input."""
-        return StormPrepared(task, options_of(task, LayersOptions))
-
-
-class StormPrepared:
-    """Controls a deployed topology whose injectors wait for the clock."""
-
-    def __init__(self, task: Task, options: LayersOptions) -> None:
-        self._task = task
-        self._options = options
         data = task.dataset.load()
         if files.span(data) > LONGEST:
             raise UnsupportedError(
                 f"{task.workload.name}: storm orders event times of 2**61 ms or less from the first "
                 f"to the last, and these are {files.span(data)} ms apart"
             )
-        files.write_job(task, data, options)
-        rows = data.events + (task.expected_outputs or data.events)
-        heap_mb = options.heap_mb or 1536 + (2 * EVENT_BYTES * rows >> 20)
-        path = class_path(
-            environment.folder("storm"), ordered_channels=options.determinism == "communication"
-        )
+        if task.variant == "layers":
+            return _start_layers(task, data, options_of(task, LayersOptions))
+        options = options_of(task, TopologyOptions)
+        settings = topologies.topology_settings(task, data)
+        files.write_job(task, data, options.warm_up_events, settings)
+        names = task.workload.program.output.names or ()
+        row = np.dtype([(name, "<i8") for name in names])
+        return StormPrepared(task, data, options, row, topologies.in_words(task, data))
+
+
+def _start_layers(task: Task, data: Input, options: LayersOptions) -> "StormPrepared":
+    settings = files.layers_settings(task, data, options)
+    files.write_job(task, data, options.warm_up_events, settings)
+    ordered = options.determinism == "communication"
+    means = "ScaleGate as channels" if ordered else "merge-sorting bolts"
+    plan = (
+        f"{len(data.streams)} injectors, {task.workers} instances and sinks; "
+        f"determinism: {options.determinism} ({means}), dealt by {options.dealing}"
+    )
+    return StormPrepared(task, data, options, files.RECORD, plan, ordered_channels=ordered)
+
+
+class StormPrepared:
+    """Controls a deployed topology whose spouts wait for the clock."""
+
+    def __init__(
+        self,
+        task: Task,
+        data: Input,
+        options: TopologyOptions,
+        row: np.dtype[np.void],
+        plan: str,
+        *,
+        ordered_channels: bool = False,
+    ) -> None:
+        """Start Java on the job in the task's folder; `row` is the type of a row of a sink."""
+        self._task = task
+        self._row = row
+        self._plan = plan
+        held = files.input_row(task).itemsize * data.events
+        held += row.itemsize * (task.expected_outputs or data.events)
+        heap_mb = options.heap_mb or 1536 + (2 * held >> 20)
+        path = class_path(environment.folder("storm"), ordered_channels=ordered_channels)
         self._process = JavaProcess(
             "storm",
             (
@@ -89,14 +134,13 @@ class StormPrepared:
             raise
 
     def run(self) -> Measured:
-        """Open the injectors and wait until the sinks have all records."""
+        """Open the spouts and wait until the sinks have all rows."""
         took_ns, cpu_ns, switches, threads = self._process.ask("go")
         events = self._task.dataset.events
-        latencies = np.fromfile(self._task.scratch / "latencies", dtype="<i8").astype(np.int64)
         return Measured(
             events=events,
-            latency=histogram_of(latencies, HANDED_OVER),
-            plan=self._plan(threads),
+            latency=self._latency(),
+            plan=f"{self._plan}; {threads} executors, Java {self._process.java}",
             counters={
                 "in_java_ns": float(took_ns),
                 "threads": float(threads),
@@ -107,20 +151,20 @@ class StormPrepared:
             },
         )
 
+    def _latency(self) -> Histogram | None:
+        """Return the latencies of records; outputs at markers have no record of their own."""
+        if self._task.variant != "layers":
+            return None
+        latencies = np.fromfile(self._task.scratch / "latencies", dtype="<i8").astype(np.int64)
+        return histogram_of(latencies, HANDED_OVER)
+
     def answer(self) -> Columns:
-        """Return all records, merged over sinks."""
+        """Return all rows, merged over sinks."""
         (sinks,) = self._process.ask("answer")
-        return files.answer(files.read_sinks(self._task.scratch, sinks))
+        rows = files.answer(files.read_sinks(self._task.scratch, sinks, self._row))
+        output = self._task.workload.program.output
+        return {name: column.astype(output[name], copy=False) for name, column in rows.items()}
 
     def close(self) -> None:
         """End the Java process."""
         self._process.close()
-
-    def _plan(self, threads: int) -> str:
-        task, determinism = self._task, self._options.determinism
-        means = "ScaleGate as channels" if determinism == "communication" else "merge-sorting bolts"
-        return (
-            f"{len(task.dataset.streams)} injectors, {task.workers} instances and sinks; "
-            f"determinism: {determinism} ({means}), dealt by {self._options.dealing}; "
-            f"{threads} executors, Java {self._process.java}"
-        )

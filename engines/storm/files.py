@@ -1,6 +1,6 @@
-"""Exchanges files with the Java process: the input and settings of a job, and the sinks' records."""
+"""Exchanges files with the Java process: the input and settings of a job, and the sinks' rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,48 +18,77 @@ RECORD = np.dtype(
         *(("lane", "i1"), ("dir", "i1"), ("seg", "i1"), ("pos", "<i4")),
     ]
 )
-"""A record of Linear Road in a file; Rows.java and Answer.java have the same fields in this order."""
+"""A row of a sink of `layers`: a record of Linear Road, as Event.java writes it."""
 Rows = npt.NDArray[np.void]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LayersOptions:
-    """Options of variant `layers`, which docs/engines/storm.md describes; `heap_mb` 0 fits the input."""
+class TopologyOptions:
+    """Options of all variants, which docs/engines/storm.md describes; `heap_mb` 0 fits the input."""
 
-    determinism: Literal["communication", "operator"] = "communication"
-    dealing: Literal["time", "turn"] = "time"
     heap_mb: Annotated[int, Meta(ge=0)] = 0
     warm_up_events: Annotated[int, Meta(ge=0)] = 1_000_000
 
 
-def write_job(task: Task, data: Input, options: LayersOptions) -> None:
-    """Write the records of each stream and job.properties (Job.java) to the task's folder."""
-    first, _ = _extent(data)
-    settings = {
-        "workload": task.workload.name,
-        "workers": task.workers,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayersOptions(TopologyOptions):
+    """Options of variant `layers`."""
+
+    determinism: Literal["communication", "operator"] = "communication"
+    dealing: Literal["time", "turn"] = "time"
+
+
+def input_row(task: Task) -> np.dtype[np.void]:
+    """Return the type of a row of the input in a file: the time, and fields of 32 bits (Rows.java)."""
+    return np.dtype([("ts", "<i8"), *((name, "<i4") for name in _fields(task))])
+
+
+def _fields(task: Task) -> tuple[str, ...]:
+    return task.workload.program.event.names or ()
+
+
+def layers_settings(task: Task, data: Input, options: LayersOptions) -> Mapping[str, object]:
+    """Return the settings of variant `layers`."""
+    return {
+        "spouts": len(data.streams),
+        "sinks": task.workers,
+        "answer_bytes": RECORD.itemsize,
         "determinism": options.determinism,
         "dealing": options.dealing,
+    }
+
+
+def write_job(task: Task, data: Input, warm_up_events: int, settings: Mapping[str, object]) -> None:
+    """Write the rows of each stream and job.properties (Job.java) to the task's folder."""
+    first, last = extent(data)
+    warm_up_end = _warm_up_end(data, warm_up_events)
+    row = input_row(task)
+    complete = {
+        "workload": task.workload.name,
+        "variant": task.variant,
+        "workers": task.workers,
         "streams": len(data.streams),
+        "fields": len(_fields(task)),
         "first": first,
         "span": span(data),
-        **{
-            f"warm_up_rows.{index}": rows
-            for index, rows in enumerate(_warm_up_rows(data, options.warm_up_events))
-        },
+        "last_time": last if data.until_ts is None else max(last, data.until_ts - 1),
+        "last_warm_up_time": warm_up_end - 1,
+        **settings,
     }
     for index, stream in enumerate(data.streams):
-        records = np.empty(len(stream), dtype=RECORD)
-        records["ts"] = stream.ts
-        for name in RECORD.names or ():
-            if name != "ts":
-                records[name] = stream.payload[name]
-        records.tofile(task.scratch / f"{index}.rows")
-    text = "".join(f"{name}={value}\n" for name, value in settings.items())
+        rows = np.empty(len(stream), dtype=row)
+        rows["ts"] = stream.ts
+        for name in _fields(task):
+            rows[name] = stream.payload[name]
+        rows.tofile(task.scratch / f"{index}.rows")
+        warm_up_rows = np.searchsorted(stream.ts, warm_up_end, side="left")
+        complete[f"warm_up_rows.{index}"] = int(warm_up_rows) if warm_up_events else 0
+    text = "".join(f"{name}={value}\n" for name, value in complete.items())
     (task.scratch / "job.properties").write_text(text, encoding="utf-8")
 
 
-def _extent(data: Input) -> tuple[int, int]:
+def extent(data: Input) -> tuple[int, int]:
+    """Return the first and the last event time of an input; 0 without events."""
     times = [stream.ts for stream in data.streams if len(stream)]
     if not times:
         return 0, 0
@@ -68,32 +97,29 @@ def _extent(data: Input) -> tuple[int, int]:
 
 def span(data: Input) -> int:
     """Return the event time of a phase, with an instant for its end."""
-    first, last = _extent(data)
+    first, last = extent(data)
     return last - first + 2
 
 
-def _warm_up_rows(data: Input, events: int) -> Sequence[int]:
-    """Return how many rows of each stream form a prefix in event time of about `events` events."""
-    if not events:
-        return [0] * len(data.streams)
+def _warm_up_end(data: Input, events: int) -> int:
+    """Return the event time before which there are about `events` events."""
     if data.events <= events:
-        return [len(stream) for stream in data.streams]
+        return extent(data)[1] + 1
     times = np.concatenate([stream.ts for stream in data.streams])
-    cut = np.partition(times, events)[events]
-    return [int(np.searchsorted(stream.ts, cut, side="left")) for stream in data.streams]
+    return int(np.partition(times, events)[events])
 
 
-def read_sinks(folder: Path, sinks: int) -> list[Rows]:
-    """Return the records of each sink in the order of their arrival."""
-    return [np.fromfile(folder / f"{sink}.answer", dtype=RECORD) for sink in range(sinks)]
+def read_sinks(folder: Path, sinks: int, row: np.dtype[np.void]) -> list[Rows]:
+    """Return the rows of each sink in the order of their arrival."""
+    return [np.fromfile(folder / f"{sink}.answer", dtype=row) for sink in range(sinks)]
 
 
 def answer(by_sink: Sequence[Rows]) -> Columns:
     """Return the columns of the answer, merged by time and sink.
 
-    A record that reached its sink late stays late: it takes the time of the latest record before it.
+    A row that reached its sink late stays late: it takes the time of the latest row before it.
     """
     times: list[IntArray] = [np.maximum.accumulate(rows["ts"]) for rows in by_sink]
     order = np.argsort(np.concatenate(times), kind="stable")
     rows = np.concatenate(by_sink)[order]
-    return {name: np.ascontiguousarray(rows[name]) for name in RECORD.names or ()}
+    return {name: np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ()}

@@ -124,16 +124,17 @@ def test_the_words_of_a_system_are_true_of_the_variant_that_runs(systems):
         ), f"{figure_id} runs no {side.name} with {dict(side.options)}"
 
 
-def test_storm_is_absent_where_this_labs_code_stood_for_it(systems):
-    (side,) = [side for of, side, _ in systems if (of, side.name) == ("datatrace:4", "handcrafted")]
-    assert side.absent and side.stand_in and side.engine == "storm"
-
-
-@pytest.mark.parametrize("figure_id", ["viper:4a", "viper:4b"])
-def test_storm_runs_both_sides_of_viper(systems, figure_id):
-    sides = [side for of, side, _ in systems if of == figure_id]
-    assert {side.name for side in sides} == {"CL", "OL"}
-    assert {side.variant for side in sides} == {"storm/layers"}
+@pytest.mark.parametrize(
+    ("figure_id", "variants"),
+    [
+        ("viper:4a", {"storm/layers"}),
+        ("viper:4b", {"storm/layers"}),
+        ("datatrace:4", {"storm/typed", "storm/handcrafted"}),
+        ("datatrace:6", {"storm/typed"}),
+    ],
+)
+def test_storm_runs_both_sides_of_figures_on_storm(systems, figure_id, variants):
+    assert {side.variant for of, side, _ in systems if of == figure_id} == variants
 
 
 def test_a_system_of_an_engine_is_run_by_no_other():

@@ -10,33 +10,34 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The records of a sink in the order of their arrival, and a histogram of their latencies. */
-final class Answer {
-    private static final int ROW_BYTES = 24;
+/** The rows of a sink in the order of their arrival, and a histogram of their latencies. */
+public final class Answer {
     /** A bucket is a value below 2,048 ns, else one of 1,024 a power of two, as in recording.py. */
     private static final int SUB_BUCKET_BITS = 11;
     private static final int BUCKETS = (Long.SIZE - SUB_BUCKET_BITS + 1) << (SUB_BUCKET_BITS - 1);
-    private static final int CHUNK_BYTES = ROW_BYTES << 13;
+    private static final int CHUNK_ROWS = 1 << 13;
 
+    private final int chunkBytes;
     private final List<ByteBuffer> full = new ArrayList<>();
-    private ByteBuffer chunk = newChunk();
+    private ByteBuffer chunk;
     private final long[] latencies = new long[BUCKETS];
 
-    void add(long ts, Event event, long nowNs) {
+    Answer(int rowBytes) {
+        chunkBytes = CHUNK_ROWS * rowBytes;
+        chunk = newChunk();
+    }
+
+    /** Returns a buffer to put exactly one row into. */
+    public ByteBuffer row() {
         if (!chunk.hasRemaining()) {
             full.add(chunk);
             chunk = newChunk();
         }
-        chunk.putLong(ts)
-                .put(event.type())
-                .putInt(event.vehicle())
-                .putShort(event.speed())
-                .putShort(event.expressway())
-                .put(event.lane())
-                .put(event.direction())
-                .put(event.segment())
-                .putInt(event.position());
-        latencies[bucket(nowNs - event.handedOverNs())]++;
+        return chunk;
+    }
+
+    void countLatency(long ns) {
+        latencies[bucket(ns)]++;
     }
 
     private static int bucket(long value) {
@@ -72,7 +73,7 @@ final class Answer {
         }
     }
 
-    private static ByteBuffer newChunk() {
-        return ByteBuffer.allocate(CHUNK_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    private ByteBuffer newChunk() {
+        return ByteBuffer.allocate(chunkBytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 }

@@ -28,8 +28,9 @@ final class Collect extends BaseRichBolt {
         Event event = (Event) tuple.getValue(0);
         if (event.kind() == Event.END && sources.end()) {
             run.hasEnded(phase++);
-        } else if (event.kind() == Event.DATA && phase == run.job.phases - 1) {
-            answer.add(run.job.ts(phase, event.order()), event, System.nanoTime());
+        } else if (event.kind() == Event.DATA && run.job.isTimed(phase)) {
+            event.put(answer.row(), run.job.ts(phase, event.order()));
+            answer.countLatency(System.nanoTime() - event.handedOverNs());
         }
     }
 

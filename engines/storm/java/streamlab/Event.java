@@ -1,5 +1,7 @@
 package streamlab;
 
+import java.nio.ByteBuffer;
+
 /**
  * The value of a Storm tuple: a record of Linear Road, a promise or the end of a phase. Immutable.
  *
@@ -29,6 +31,35 @@ record Event(
 
     static Event end(long order) {
         return of(END, order);
+    }
+
+    /** Returns the record of a row. */
+    static Event of(Rows rows, int row, long order, long handedOverNs) {
+        return new Event(
+                DATA,
+                order,
+                handedOverNs,
+                (byte) rows.get(0, row),
+                rows.get(1, row),
+                (short) rows.get(2, row),
+                (short) rows.get(3, row),
+                (byte) rows.get(4, row),
+                (byte) rows.get(5, row),
+                (byte) rows.get(6, row),
+                rows.get(7, row));
+    }
+
+    /** Writes the record as a row of the answer. */
+    void put(ByteBuffer to, long ts) {
+        to.putLong(ts)
+                .put(type)
+                .putInt(vehicle)
+                .putShort(speed)
+                .putShort(expressway)
+                .put(lane)
+                .put(direction)
+                .put(segment)
+                .putInt(position);
     }
 
     private static Event of(byte kind, long order) {

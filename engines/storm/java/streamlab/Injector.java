@@ -29,10 +29,8 @@ final class Injector extends BaseRichSpout {
         rows = run.job.rows[number];
         keyed = Rule.isKeyed(run.job.workload);
         sender =
-                new Sender(
-                        (task, tuple) -> collector.emitDirect(task, tuple),
-                        context.getComponentTasks(consumer),
-                        run.job.dealsInTurn);
+                Sender.toAll(
+                        context, consumer, (task, tuple) -> collector.emitDirect(task, tuple));
         run.isPrepared();
     }
 
@@ -52,7 +50,7 @@ final class Injector extends BaseRichSpout {
         if (row % Sender.ROWS_PER_PROMISE == 0 && !run.lead.mayEmit(number, order)) {
             return;
         }
-        Event event = rows.event(row, order, System.nanoTime());
+        Event event = Event.of(rows, row, order, System.nanoTime());
         if (keyed) {
             sender.sendByHash(event.vehicle(), event);
         } else {
@@ -64,6 +62,6 @@ final class Injector extends BaseRichSpout {
 
     @Override
     public void declareOutputFields(OutputFieldsDeclarer declarer) {
-        declarer.declare(true, Topology.FIELDS);
+        Sender.declareOutput(declarer);
     }
 }

@@ -7,41 +7,54 @@ import java.nio.file.Path;
 import java.util.Properties;
 
 /** The settings of a job and its input, from the folder that the adapter wrote. */
-final class Job {
-    final Path folder;
-    final String workload;
-    final int workers;
+public final class Job {
+    public final Path folder;
+    public final String workload;
+    public final int workers;
+    final String variant;
+    final int spouts;
+    /** Number of tasks that store the answer. */
+    final int sinks;
+    final int answerBytes;
     /** Whether mergers order the tuples of several producers; else channels do. */
     final boolean mergesInOperators;
     /** Whether tasks deal events without a key in turn; else by time. */
     final boolean dealsInTurn;
     final Rows[] rows;
+    private final Properties settings = new Properties();
     /** A warm-up on a prefix of the input, if there is one, and the timed phase. */
     final int phases;
     final long longestLead;
     private final int[] warmUpRows;
+    private final long lastTime;
+    private final long lastWarmUpTime;
     private final long first;
     private final long span;
 
     Job(Path folder) throws IOException {
         this.folder = folder;
-        Properties settings = new Properties();
         try (Reader text = Files.newBufferedReader(folder.resolve("job.properties"))) {
             settings.load(text);
         }
-        workload = settings.getProperty("workload");
-        workers = Integer.parseInt(settings.getProperty("workers"));
-        mergesInOperators = settings.getProperty("determinism").equals("operator");
-        dealsInTurn = settings.getProperty("dealing").equals("turn");
-        first = Long.parseLong(settings.getProperty("first"));
-        span = Long.parseLong(settings.getProperty("span"));
-        rows = new Rows[Integer.parseInt(settings.getProperty("streams"))];
+        workload = text("workload");
+        variant = text("variant");
+        workers = number("workers");
+        spouts = number("spouts");
+        sinks = number("sinks");
+        answerBytes = number("answer_bytes");
+        mergesInOperators = text("determinism").equals("operator");
+        dealsInTurn = text("dealing").equals("turn");
+        lastTime = time("last_time");
+        lastWarmUpTime = time("last_warm_up_time");
+        first = time("first");
+        span = time("span");
+        rows = new Rows[number("streams")];
         warmUpRows = new int[rows.length];
         long all = 0;
         int warmUp = 0;
         for (int stream = 0; stream < rows.length; stream++) {
-            rows[stream] = new Rows(folder.resolve(stream + ".rows"));
-            warmUpRows[stream] = Integer.parseInt(settings.getProperty("warm_up_rows." + stream));
+            rows[stream] = new Rows(folder.resolve(stream + ".rows"), number("fields"));
+            warmUpRows[stream] = number("warm_up_rows." + stream);
             all += rows[stream].ts.length;
             warmUp += warmUpRows[stream];
         }
@@ -49,8 +62,30 @@ final class Job {
         longestLead = (long) ((double) span / Math.max(1, all) * Lead.ROWS) + 1;
     }
 
+    /** Returns a setting; empty without one. */
+    public String text(String name) {
+        return settings.getProperty(name, "");
+    }
+
+    public int number(String name) {
+        return Math.toIntExact(time(name));
+    }
+
+    public long time(String name) {
+        return Long.parseLong(text(name));
+    }
+
+    public boolean isTimed(int phase) {
+        return phase == phases - 1;
+    }
+
+    /** Returns up to which time markers pass in a phase. */
+    long lastTime(int phase) {
+        return isTimed(phase) ? lastTime : lastWarmUpTime;
+    }
+
     int rowsOf(int phase, int stream) {
-        return phase < phases - 1 ? warmUpRows[stream] : rows[stream].ts.length;
+        return isTimed(phase) ? rows[stream].ts.length : warmUpRows[stream];
     }
 
     /** Returns the position of a record of a phase in the order of all phases. */

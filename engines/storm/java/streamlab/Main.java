@@ -7,7 +7,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.apache.storm.Config;
 import org.apache.storm.LocalCluster;
+import org.apache.storm.generated.Bolt;
+import org.apache.storm.generated.SpoutSpec;
 import org.apache.storm.generated.StormTopology;
+import streamlab.handcrafted.Topologies;
+import streamlab.typed.Compiler;
 
 /**
  * Runs one topology on a local cluster in this process, controlled by commands on standard input: `go`
@@ -37,7 +41,8 @@ public final class Main {
     }
 
     private static void serve(Run run, BufferedReader commands, PrintStream replies) throws Exception {
-        StormTopology topology = Topology.build(run);
+        StormTopology topology = topology(run);
+        run.expect(tasks(topology));
         LocalCluster cluster =
                 new LocalCluster.Builder().withSupervisors(1).withPortsPerSupervisor(1).build();
         cluster.submitTopology("lab", settings(), topology);
@@ -65,6 +70,26 @@ public final class Main {
             }
             replies.flush();
         }
+    }
+
+    private static StormTopology topology(Run run) {
+        return switch (run.job.variant) {
+            case "layers" -> Layers.build(run);
+            case "typed" -> Compiler.compile(run.job);
+            case "handcrafted" -> Topologies.build(run.job);
+            default -> throw new IllegalArgumentException("no variant " + run.job.variant);
+        };
+    }
+
+    private static int tasks(StormTopology topology) {
+        int tasks = 0;
+        for (SpoutSpec spout : topology.get_spouts().values()) {
+            tasks += spout.get_common().get_parallelism_hint();
+        }
+        for (Bolt bolt : topology.get_bolts().values()) {
+            tasks += bolt.get_common().get_parallelism_hint();
+        }
+        return tasks;
     }
 
     private static Config settings() {

@@ -81,6 +81,6 @@ final class Merger extends BaseRichBolt {
 
     @Override
     public void declareOutputFields(OutputFieldsDeclarer declarer) {
-        declarer.declare(true, Topology.FIELDS);
+        Sender.declareOutput(declarer);
     }
 }

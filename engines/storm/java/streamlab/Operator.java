@@ -25,10 +25,8 @@ final class Operator extends BaseRichBolt {
         sources = Sources.of(context);
         run.channels.read(context.getThisTaskId(), sources.tasks());
         sender =
-                new Sender(
-                        (task, tuple) -> collector.emitDirect(task, tuple),
-                        context.getComponentTasks(consumer),
-                        run.job.dealsInTurn);
+                Sender.toAll(
+                        context, consumer, (task, tuple) -> collector.emitDirect(task, tuple));
         run.isPrepared();
     }
 
@@ -54,6 +52,6 @@ final class Operator extends BaseRichBolt {
 
     @Override
     public void declareOutputFields(OutputFieldsDeclarer declarer) {
-        declarer.declare(true, Topology.FIELDS);
+        Sender.declareOutput(declarer);
     }
 }

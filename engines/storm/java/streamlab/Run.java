@@ -11,14 +11,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
 /** What the tasks of the topology share: the input, the gate, the answers. A process has one run. */
-final class Run {
+public final class Run {
     private static volatile Run current;
 
-    final Job job;
+    public final Job job;
     final Channels channels;
     final Lead lead;
     /** By sink. */
-    final Answer[] answers;
+    public final Answer[] answers;
 
     private final List<CountDownLatch> unfinishedSinks = new ArrayList<>();
     private final Set<String> threads = ConcurrentHashMap.newKeySet();
@@ -28,18 +28,18 @@ final class Run {
     Run(Job job) {
         this.job = job;
         channels = new Channels(!job.mergesInOperators);
-        lead = new Lead(job.rows.length, job.longestLead);
-        answers = new Answer[job.workers];
+        lead = new Lead(job.spouts, job.longestLead);
+        answers = new Answer[job.sinks];
         for (int sink = 0; sink < answers.length; sink++) {
-            answers[sink] = new Answer();
+            answers[sink] = new Answer(job.answerBytes);
         }
         for (int phase = 0; phase < job.phases; phase++) {
-            unfinishedSinks.add(new CountDownLatch(job.workers));
+            unfinishedSinks.add(new CountDownLatch(job.sinks));
         }
         current = this;
     }
 
-    static Run current() {
+    public static Run current() {
         return current;
     }
 
@@ -49,7 +49,7 @@ final class Run {
     }
 
     /** Called by the thread of each task. */
-    void isPrepared() {
+    public void isPrepared() {
         try { // `self` alone is the process.
             threads.add(Files.readSymbolicLink(Path.of("/proc/thread-self")).getFileName().toString());
         } catch (IOException error) {
@@ -62,7 +62,7 @@ final class Run {
         unpreparedTasks.await();
     }
 
-    boolean isOpen(int phase) {
+    public boolean isOpen(int phase) {
         return open >= phase;
     }
 
@@ -75,7 +75,8 @@ final class Run {
         return System.nanoTime() - startNs;
     }
 
-    void hasEnded(int phase) {
+    /** Called by a sink. */
+    public void hasEnded(int phase) {
         unfinishedSinks.get(phase).countDown();
     }
 

@@ -2,6 +2,9 @@ package streamlab;
 
 import java.util.Arrays;
 import java.util.List;
+import org.apache.storm.task.TopologyContext;
+import org.apache.storm.topology.OutputFieldsDeclarer;
+import org.apache.storm.tuple.Fields;
 import org.apache.storm.tuple.Values;
 
 /** Sends a producer's events to its consumers, in order, each to one of them. */
@@ -31,6 +34,16 @@ final class Sender {
         this.tasks = tasks.stream().mapToInt(Integer::intValue).sorted().toArray();
         last = new long[this.tasks.length];
         Arrays.fill(last, Long.MIN_VALUE);
+    }
+
+    /** Returns a sender to all tasks of a component. */
+    static Sender toAll(TopologyContext context, String consumer, Emit emit) {
+        boolean inTurn = Run.current().job.dealsInTurn;
+        return new Sender(emit, context.getComponentTasks(consumer), inTurn);
+    }
+
+    static void declareOutput(OutputFieldsDeclarer declarer) {
+        declarer.declare(true, new Fields("event"));
     }
 
     /** Sends an event to the consumer whose turn it is, or that has its time. */

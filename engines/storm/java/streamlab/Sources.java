@@ -23,7 +23,7 @@ final class Sources {
             String component = input.get_componentId();
             List<Integer> all = new ArrayList<>(context.getComponentTasks(component));
             Collections.sort(all);
-            if (Topology.isMerger(component)) {
+            if (Layers.isMerger(component)) {
                 tasks.add(all.get(context.getThisTaskIndex()));
             } else {
                 tasks.addAll(all);

@@ -56,8 +56,16 @@ def look_up(name: str, table: Table) -> Find:
     """Return a function that looks up an id in the database of a table, or returns `NONE`.
 
     Raises:
-        ModelError: the database cannot be made or read, is locked, or does not hold the table; or
-            SQLite's library is missing.
+        ModelError: as `table_database`, or SQLite's library is missing.
+    """
+    return _find(table_database(name, table))
+
+
+def table_database(name: str, table: Table) -> Path:
+    """Return the database of a table, which is made if it is missing.
+
+    Raises:
+        ModelError: the database cannot be made or read, is locked, or does not hold the table.
     """
     digest = hashlib.sha256(table.tobytes()).hexdigest()[:16]
     path = (catalogue().path / FOLDER / f"{name}-{digest}.{NAME}").absolute()
@@ -65,7 +73,7 @@ def look_up(name: str, table: Table) -> Find:
         _make(path, table)
     if count(path) != (len(table), int(table.sum(dtype=np.int64))):
         raise _damaged_error(path, "its content differs from the table of its name")
-    return _find(path)
+    return path
 
 
 def write(path: Path, table: Table) -> None:

@@ -3,14 +3,12 @@ package streamlab;
 import org.apache.storm.generated.StormTopology;
 import org.apache.storm.topology.IRichBolt;
 import org.apache.storm.topology.TopologyBuilder;
-import org.apache.storm.tuple.Fields;
 
 /**
  * Injectors, instances and sinks, as many sinks as instances. With operator-layer determinism a merger
  * precedes each consumer of several producers; with communication-layer determinism its channel merges.
  */
-final class Topology {
-    static final Fields FIELDS = new Fields("event");
+final class Layers {
     private static final String INJECTORS = "injector";
     private static final String INSTANCES = "instance";
     private static final String SINKS = "sink";
@@ -18,9 +16,8 @@ final class Topology {
 
     private final Job job;
     private final TopologyBuilder builder = new TopologyBuilder();
-    private int tasks;
 
-    private Topology(Job job) {
+    private Layers(Job job) {
         this.job = job;
     }
 
@@ -28,18 +25,15 @@ final class Topology {
         return component.startsWith(MERGER);
     }
 
-    /** Returns the topology, and sets how many tasks the run expects. */
     static StormTopology build(Run run) {
-        Topology topology = new Topology(run.job);
+        Layers layers = new Layers(run.job);
         int injectors = run.job.rows.length;
         int instances = run.job.workers;
-        topology.builder.setSpout(
-                INJECTORS, new Injector(topology.input(INSTANCES, injectors)), injectors);
-        topology.tasks += injectors;
-        topology.add(INJECTORS, injectors, INSTANCES, new Operator(topology.input(SINKS, instances)));
-        topology.add(INSTANCES, instances, SINKS, new Collect());
-        run.expect(topology.tasks);
-        return topology.builder.createTopology();
+        layers.builder.setSpout(
+                INJECTORS, new Injector(layers.input(INSTANCES, injectors)), injectors);
+        layers.add(INJECTORS, injectors, INSTANCES, new Operator(layers.input(SINKS, instances)));
+        layers.add(INSTANCES, instances, SINKS, new Collect());
+        return layers.builder.createTopology();
     }
 
     /** Returns the component that a consumer's producers send to: itself, or its mergers. */
@@ -59,6 +53,5 @@ final class Topology {
 
     private void connect(String name, IRichBolt bolt, String from) {
         builder.setBolt(name, bolt, job.workers).directGrouping(from);
-        tasks += job.workers;
     }
 }

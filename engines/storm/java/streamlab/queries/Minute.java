@@ -1,0 +1,26 @@
+package streamlab.queries;
+
+/** The loads of a type of device in the last 60 seconds, and their sum. */
+public final class Minute {
+    private static final int SECONDS = 60;
+
+    private final long[] bySecondMw = new long[SECONDS];
+    private boolean seen;
+    private long lastSecond;
+    private long sumMj;
+
+    /** Adds the load of a second, later than all before, and returns the sum of the last minute. */
+    public long add(long second, long loadMw) {
+        long passed = seen ? Math.min(SECONDS, second - lastSecond) : SECONDS;
+        for (long back = 0; back < passed; back++) {
+            int slot = (int) Math.floorMod(second - back, (long) SECONDS);
+            sumMj -= bySecondMw[slot];
+            bySecondMw[slot] = 0;
+        }
+        bySecondMw[(int) Math.floorMod(second, (long) SECONDS)] = loadMw;
+        sumMj += loadMw;
+        seen = true;
+        lastSecond = second;
+        return sumMj;
+    }
+}

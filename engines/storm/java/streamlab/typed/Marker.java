@@ -1,0 +1,4 @@
+package streamlab.typed;
+
+/** A synchronization marker. */
+record Marker(long ts) {}
