@@ -102,7 +102,7 @@ class Ratio:
         low, high: ends of the ratio's 95 % bootstrap interval; of `r_pass`, the smallest and
             largest ratio within the brackets of both searches. None with fewer than three values.
         p: two-sided p-value, adjusted over the cells of the metric; None for `r_pass`.
-        word: the verdict.
+        word: the verdict; better or worse only if the interval excludes 1.
     """
 
     cell: str
@@ -116,6 +116,11 @@ class Ratio:
     high: float | None
     p: float | None
     word: str
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether a difference is shown."""
+        return self.word in (BETTER, WORSE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +300,7 @@ def _ratio(
     ratio = after / before
     if 2 * smallest_p(len(old), len(new)) * tests > LEVEL:
         word = TOO_FEW
-    elif p > LEVEL or ratio == 1:
+    elif p > LEVEL or interval is None or interval.low <= 1 <= interval.high:
         word = SAME
     else:
         word = BETTER if (ratio > 1) == metric.higher_is_better else WORSE
