@@ -49,9 +49,13 @@ def energy(
     Also returns the energy at sustainable rates, of the trials that confirmed them.
     """
     by_cell = group_by(rows, lambda row: (row.cell, row.probe is None))
-    used = [_use(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.verified]
+    used = [_use(by_cell[cell.name, True], cell, _load(cell)) for cell in cells if cell.has_numbers]
     for search in searches:
-        if search.pass_eps is not None and search.at_rate is not None and search.at_rate.verified:
+        if (
+            search.pass_eps is not None
+            and search.at_rate is not None
+            and search.at_rate.has_numbers
+        ):
             trials = confirming_trials(by_cell[search.name, False], search.pass_eps)
             at = f"sustainable rate, {rate(search.pass_eps).text}"
             used.append(_use(trials, search.at_rate, at))

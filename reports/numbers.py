@@ -9,6 +9,8 @@ SHORTEST_NS = 100.0
 """A shorter latency is the cost of reading the clock rather than a delay."""
 LEAST_RATIO = 0.01
 """Smaller ratios are written as their inverse."""
+UNCLEAR = "~"
+"""Marks a ratio that shows no difference."""
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
 

@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.reports.numbers import Quantity, duration, joules, memory, rate
+from streamlab.reports.numbers import (
+    LEAST_RATIO,
+    UNCLEAR,
+    Quantity,
+    digits,
+    duration,
+    joules,
+    memory,
+    rate,
+)
 from streamlab.results.compare import (
     METRICS,
     SUSTAINABLE,
@@ -121,6 +130,25 @@ def write_value(metric: str, value: float) -> Quantity:
     if metric == "rss":
         return memory(value)
     return duration(value * 1e9) if metric == "cpu" else joules(value)
+
+
+def write_ratio(ratio: Ratio) -> tuple[str, str]:
+    """Format a ratio, which UNCLEAR marks if it shows no difference, and its interval; empty without one."""
+    inverted = ratio.ratio < LEAST_RATIO
+    mark = "" if ratio.is_clear else f"{UNCLEAR} "
+    interval = ""
+    if ratio.low is not None and ratio.high is not None:
+        ends = (1 / ratio.high, 1 / ratio.low) if inverted else (ratio.low, ratio.high)
+        interval = " - ".join(digits(end) if inverted else f"{end:.3f}" for end in ends)
+    return mark + write_times(ratio.metric, ratio.ratio), interval
+
+
+def write_times(metric: str, ratio: float) -> str:
+    """Format a ratio of a metric as `0.909`, or as `540 x slower` below LEAST_RATIO, and `540 x less` of a cost."""
+    if ratio >= LEAST_RATIO:
+        return f"{ratio:.3f}"
+    less = "slower" if METRICS[metric].higher_is_better else "less"
+    return f"{digits(1 / ratio)} \N{MULTIPLICATION SIGN} {less}"
 
 
 def _lines(

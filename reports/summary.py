@@ -21,7 +21,7 @@ from streamlab.reports.engine_traits import variant_label
 from streamlab.reports.numbers import unit_words
 from streamlab.reports.offered_loads import OfferedLoad, load_of
 from streamlab.results.query import CellSummary, Spread, by_cell, spread, spread_of
-from streamlab.results.schema import OK, VERIFIED, TrialRow
+from streamlab.results.schema import MEASURED, OK, UNCHECKED, TrialRow
 from streamlab.results.store import Run
 
 ORACLE, REFERENCE, INVARIANTS = "oracle", "reference engine", "invariants"
@@ -29,7 +29,8 @@ ORACLE, REFERENCE, INVARIANTS = "oracle", "reference engine", "invariants"
 
 BY_REFERENCE = "checked against the reference engine, not an independent oracle"
 BY_INVARIANTS = "checked by invariants, such as totals over all windows, not against an answer"
-WITHOUT_ORACLE = {INVARIANTS: BY_INVARIANTS, REFERENCE: BY_REFERENCE}
+BY_NOTHING = "measured by another program and imported, and never checked"
+WITHOUT_ORACLE = {UNCHECKED: BY_NOTHING, INVARIANTS: BY_INVARIANTS, REFERENCE: BY_REFERENCE}
 """Words for each origin other than an oracle, the weakest first."""
 
 _MEASURED = (
@@ -138,9 +139,9 @@ class Cell:
     counters: Mapping[str, Spread]
 
     @property
-    def verified(self) -> bool:
-        """Whether the cell has numbers: every answer was right and every clock consistent."""
-        return self.status in VERIFIED
+    def has_numbers(self) -> bool:
+        """Whether the cell has numbers: every answer was right and every clock consistent, or it was imported."""
+        return self.status in MEASURED
 
     @property
     def engine_label(self) -> str:
@@ -161,7 +162,7 @@ def summarise(rows: Iterable[TrialRow]) -> tuple[Cell, ...]:
 
 def _cell(summary: CellSummary) -> Cell:
     rows = sorted(summary.rows, key=lambda row: row.repetition)
-    ok = rows if summary.status in VERIFIED else []
+    ok = rows if summary.status in MEASURED else []
     return Cell(
         name=summary.cell,
         workload=summary.workload,
@@ -177,7 +178,7 @@ def _cell(summary: CellSummary) -> Cell:
         status=summary.status,
         checked_by=checked_by(rows),
         statuses=dict(sorted(Counter(row.status for row in rows).items())),
-        load=load_of(rows, verified=summary.status in VERIFIED),
+        load=load_of(rows, verified=summary.status in MEASURED),
         reasons=_distinct(_reason(row) for row in rows if row.status != OK),
         notes=_distinct(row.reason for row in rows if row.status == OK),
         events=next((row.events for row in rows if row.events is not None), None),
@@ -292,6 +293,8 @@ def _json(text: str) -> Mapping[str, Any]:
 
 def _tag(summary: CellSummary) -> str:
     """Return the label of the engine's table: the part of the id that is neither place nor load."""
+    if not summary.variant:  # imported: its id is the name that another tool gave it
+        return ""
     places = 4 + (summary.batch is not None)  # workload, engine, variant, workers, batch
     rest = summary.cell.split("/")[places:]
     load = summary.rows[0].load_label

@@ -1,4 +1,4 @@
-"""Defines marks for cells whose verified numbers must be shown with their verdict.
+"""Defines marks for cells whose numbers must be shown with their verdict.
 
 An engine that did not keep up with an offered rate, or was never steady, gave right answers with a
 consistent clock. Its numbers are shown, always with the mark.
@@ -7,7 +7,7 @@ consistent clock. Its numbers are shown, always with the mark.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamlab.results.schema import OK, UNSTEADY, UNSUSTAINED, VERIFIED
+from streamlab.results.schema import IMPORTED, MEASURED, OK, UNSTEADY, UNSUSTAINED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,12 @@ MARKS: Mapping[str, Mark] = {
         sign="\N{ALMOST EQUAL TO}",
         meaning="no steady state was reached, so another window may give other numbers",
     ),
+    IMPORTED: Mark(
+        sign="\N{WHITE DIAMOND}",
+        meaning="another program measured it, and its answer was never checked",
+    ),
 }
-assert frozenset(MARKS) | {OK} == VERIFIED
+assert frozenset(MARKS) | {OK} == MEASURED
 
 
 def sign(status: str) -> str:

@@ -2,7 +2,7 @@
 
 Cells match by fingerprint. It covers everything that must be equal except the source revision and
 the machine; `streamlab.results.machines` compares machines.
-Only trials with a verified answer have numbers.
+Only trials with a verified answer have numbers, and imported ones, which the output marks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ from streamlab.results.differences import (
 from streamlab.results.errors import ResultsError
 from streamlab.results.machines import Field, compare_machines
 from streamlab.results.query import group_by
-from streamlab.results.schema import VERIFIED, TrialRow
+from streamlab.results.schema import MEASURED, TrialRow
 from streamlab.results.stats.intervals import ratio_interval
 from streamlab.results.stats.mann_whitney import mann_whitney, smallest_p
 from streamlab.results.store import Run
@@ -102,7 +102,7 @@ class Ratio:
         low, high: ends of the ratio's 95 % bootstrap interval; of `r_pass`, the smallest and
             largest ratio within the brackets of both searches. None with fewer than three values.
         p: two-sided p-value, adjusted over the cells of the metric; None for `r_pass`.
-        word: the verdict.
+        word: the verdict; better or worse only if the interval excludes 1.
     """
 
     cell: str
@@ -116,6 +116,11 @@ class Ratio:
     high: float | None
     p: float | None
     word: str
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether a difference is shown."""
+        return self.word in (BETTER, WORSE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +254,7 @@ def _answer(cell: str, old: Sequence[TrialRow], new: Sequence[TrialRow]) -> Answ
 def first_failure(rows: Sequence[TrialRow]) -> str | None:
     """Return the first status without a right answer; invalid probes of a search do not count."""
     for row in rows:
-        if row.status not in VERIFIED and not (row.probe and row.status == "invalid"):
+        if row.status not in MEASURED and not (row.probe and row.status == "invalid"):
             return str(row.status)
     return None
 
@@ -276,9 +281,9 @@ def _ratios(
 
 
 def values_of(metric: Metric, rows: Sequence[TrialRow]) -> list[float]:
-    """Return a metric of a cell's verified trials, one value a process."""
-    verified = [row for row in rows if row.purpose in (None, CELL) and row.status in VERIFIED]
-    return [value for row in verified if (value := metric.value(row)) is not None]
+    """Return a metric of a cell's trials with numbers, one value a process."""
+    measured = [row for row in rows if row.purpose in (None, CELL) and row.status in MEASURED]
+    return [value for row in measured if (value := metric.value(row)) is not None]
 
 
 def _ratio(
@@ -295,7 +300,7 @@ def _ratio(
     ratio = after / before
     if 2 * smallest_p(len(old), len(new)) * tests > LEVEL:
         word = TOO_FEW
-    elif p > LEVEL or ratio == 1:
+    elif p > LEVEL or interval is None or interval.low <= 1 <= interval.high:
         word = SAME
     else:
         word = BETTER if (ratio > 1) == metric.higher_is_better else WORSE

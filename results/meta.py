@@ -97,6 +97,7 @@ class RunMeta(Record, frozen=True, kw_only=True):
         container: facts about the container engine; None for processes.
         fingerprint: of all cells and datasets.
         generators: ceilings of the load generators, by engine, variant and batch.
+        imported: of a run that was imported: the program, and the names of its files; None: the lab's own.
         recorded: the object as read, with keys of other versions; empty for a new run.
     """
 
@@ -118,6 +119,7 @@ class RunMeta(Record, frozen=True, kw_only=True):
     container: Mapping[str, str] | None = None
     fingerprint: str | None = None
     generators: Mapping[str, CeilingRecord] = {}
+    imported: Mapping[str, Any] | None = None
     recorded: Mapping[str, Any] = {}
 
     def json(self) -> dict[str, Any]:

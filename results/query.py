@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, TypeVar
 
-from streamlab.results.schema import OK, STATUSES, VERIFIED, TrialRow
+from streamlab.results.schema import IMPORTED, MEASURED, OK, STATUSES, TrialRow
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -50,7 +50,7 @@ class CellSummary:
     Attributes:
         cell, workload, label, engine, variant, workers, batch, dataset, oversubscribed: as stored.
         status: the worst status of any repetition; the cell has numbers only if it is one of
-            `schema.VERIFIED`.
+            `schema.MEASURED`.
         reason: the first reason of a repetition with this status; None without one.
         repetitions: number of recorded trials.
         rows: these trials, in order.
@@ -71,8 +71,8 @@ class CellSummary:
     rows: tuple[TrialRow, ...]
 
     def spread(self, column: str) -> Spread | None:
-        """Return the spread of a numeric column; None if not verified or without values."""
-        if self.status not in VERIFIED:
+        """Return the spread of a numeric column; None for a status without numbers or without values."""
+        if self.status not in MEASURED:
             return None
         return spread_of(self.rows, column)
 
@@ -87,6 +87,7 @@ _WORST_FIRST = (
     "unsupported",
     "unsustained",
     "unsteady",
+    IMPORTED,
     OK,
 )
 assert set(_WORST_FIRST) == set(STATUSES)

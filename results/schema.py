@@ -24,6 +24,7 @@ OOM = "oom"
 INVALID = "invalid"
 UNSTEADY = "unsteady"
 UNSUSTAINED = "unsustained"
+IMPORTED = "imported"
 
 STATUSES = {
     OK: "ran, and its answer equals the oracle's",
@@ -39,10 +40,17 @@ STATUSES = {
     "with this verdict",
     UNSUSTAINED: "offered load, right answer, but the engine did not keep up with the rate; its "
     "numbers are shown with this verdict",
+    IMPORTED: "measured by another program, whose file was imported; its answer was never checked",
 }
 
 VERIFIED = frozenset({OK, UNSTEADY, UNSUSTAINED})
-"""Statuses of trials with a right answer and a consistent clock: only these have numbers."""
+"""Statuses of trials with a right answer and a consistent clock."""
+
+UNCHECKED = "nothing"
+"""Value of `TrialRow.checked_by` of imported trials."""
+
+MEASURED = VERIFIED | {IMPORTED}
+"""Statuses of trials with numbers."""
 
 
 class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -252,7 +260,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     checked_by: Annotated[
         str | None,
         "origin of the right answer: oracle; reference engine, which is no independent oracle; invariants, which "
-        "hold whenever rows arrive (windows of arrival time); null: oracle",
+        "hold whenever rows arrive (windows of arrival time); nothing, of imported trials; null: oracle",
     ] = None
     expected_outputs: Annotated[
         int | None, "records in the oracle's answer; null: checked by invariants"

@@ -80,6 +80,8 @@ for _command in (
     measure.figure,
     results.history,
     results.compare,
+    results.exchange_export,
+    results.exchange_import,
     measure.gate,
     results.list_things,
     data.data,

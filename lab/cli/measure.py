@@ -31,6 +31,13 @@ _master_option = click.option(
     help="With a WORKLOAD: run it on this engine; repeatable; default: reference and multicore.",
 )
 @click.option(
+    "--command",
+    "commands",
+    multiple=True,
+    help="With a WORKLOAD: run this command as an engine; repeatable. It reads the events as CSV from "
+    "{input}, or standard input, and prints the answer as CSV.",
+)
+@click.option(
     "--workers", "-w", metavar="N,...", help="Numbers of workers; sequential engines use one."
 )
 @click.option("--batch", metavar="N,...", help="Batch sizes, for variants that use one.")
@@ -105,6 +112,9 @@ def run() -> None:
 
     WORKLOAD is a name, package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE]. Of a program with
     several outputs (lab.outputs), all run.
+
+    With --command any program is an engine, verified like all others: lab run event_window --command
+    './sums {input}'. It starts in the current folder; `lab new program` writes one to begin with.
 
     Each answer is compared with the oracle's after the timed part. The last line printed is the run
     directory. Exit codes: 0 all cells ok, unsteady, unsustained or unsupported, 3 an engine failed,

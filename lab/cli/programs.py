@@ -138,9 +138,9 @@ def check() -> None:
     """
 
 
-@click.group("new", short_help="Create a package for your own engine or workload.")
+@click.group("new", short_help="Create your own engine, workload or program.")
 def new() -> None:
-    """Create a package that passes its tests, as a starting point."""
+    """Create a package that passes its tests, or a program, as a starting point."""
 
 
 @new.command("engine", cls=LazyCommand)
@@ -158,6 +158,23 @@ def new_engine() -> None:
 @_in
 def new_workload() -> None:
     """Create workload NAME: pyproject.toml, README, a program on a CSV file, an oracle, a test."""
+
+
+@new.command("program", cls=LazyCommand)
+@click.argument("name")
+@click.option(
+    "--language",
+    type=click.Choice(("python", "awk", "c", "go", "javascript", "rust")),
+    default="python",
+    show_default=True,
+    help="Language of the program.",
+)
+@_in
+def new_program() -> None:
+    """Create program NAME, one short file: it reads events as CSV and prints the answer of event_window.
+
+    `lab run WORKLOAD --command COMMAND` runs it as an engine.
+    """
 
 
 @click.command("conform", cls=LazyCommand, short_help="Run the conformance suite on an engine.")

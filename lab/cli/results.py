@@ -7,6 +7,7 @@ from streamlab.lab.cli.output import LazyCommand
 from streamlab.lab.cli.paths import AbsolutePath, runs_option
 
 COMPARE_METRICS = ("throughput", "cpu", "p50", "p99", "r_pass", "energy", "rss")
+EXPORT_FORMS = ("bmf", "google-benchmark", "pytest-benchmark", "hyperfine", "csv")
 HISTORY_METRICS = ("throughput", "cpu", "p50", "p99", "energy", "rss")
 
 
@@ -105,6 +106,42 @@ def compare() -> None:
     trials count. Runs of different machines are refused; cells with different inputs or settings
     are listed and left out. Exit codes: 0 compared, 2 no cell can be compared. Use `lab gate` to
     fail on regressions.
+    """
+
+
+@click.command("export", cls=LazyCommand, short_help="Write a run in another tool's format.")
+@click.argument("run", **RUNS)
+@click.option(
+    "--to",
+    "form",
+    required=True,
+    type=click.Choice(EXPORT_FORMS),
+    help="Format: Bencher's metric format (bmf), the JSON of a tool, or CSV of all trials.",
+)
+@click.option(
+    "--out", type=AbsolutePath(dir_okay=False), help="File to write; default: standard output."
+)
+@runs_option("--runs", "root", about="Folder of runs")
+def exchange_export() -> None:
+    """Write the verified cells of RUN in the format of another tool.
+
+    Each cell is a benchmark, with the time of each fresh process. Cells without a number are left out
+    and named on standard error, as are cells under a load, except in Bencher's format, which has
+    latencies. RUN is a run's directory, the name of a stored run or a part of it, or `latest`.
+    """
+
+
+@click.command("import-run", cls=LazyCommand, short_help="Store another tool's results as a run.")
+@click.argument("files", nargs=-1, required=True, type=AbsolutePath(exists=True), metavar="FILE...")
+@click.option("--name", help="Name of the run; default: the tool's.")
+@runs_option("--out", "root", about="Folder of runs")
+def exchange_import() -> None:
+    """Store results of another tool as a run that `report`, `compare`, `history` and `gate` take.
+
+    FILE is of pytest-benchmark, Google Benchmark, hyperfine, JMH or Criterion.rs (estimates.json or
+    the folder target/criterion), in Bencher's metric format, or CSV with the columns cell and
+    duration_s. Several files of one tool are several processes of its benchmarks. The lab checked no
+    answer, so the trials have the status `imported`. Events are imported by `lab data import`.
     """
 
 

@@ -14,6 +14,7 @@ from streamlab.lab.cli.output import stdout
 from streamlab.lab.runner.search.state import State
 from streamlab.reports.baseline import ALONE, SHORT, SHORTEST_S, UNDECLARED
 from streamlab.reports.numbers import (
+    UNCLEAR,
     Quantity,
     duration,
     low_end,
@@ -35,7 +36,6 @@ WIDEST = 100
 """Most columns of a table of results; the report has all values."""
 
 _SHORTEST = 8  # of a name that is cut off to fit
-_UNCLEAR = "~"
 _DROPPED = ("RSS", "CPU s/M", "p50", "not timed", "p99", "n", "min - max")
 _MARKS = {
     ALONE: "no ratio, since no other row of its group has a rate",
@@ -113,7 +113,7 @@ def print_table(rows: Iterable[TrialRow], console: Console) -> None:
         if any(row.no_ratio == mark for row in headline_rows):
             console.print(f"{mark}: {meaning}", highlight=False)
     if not all(row.is_clear for row in headline_rows):
-        text = f"{_UNCLEAR}: the ranges of the repetitions overlap (a single one: 30 %), so no difference is shown"
+        text = f"{UNCLEAR}: the ranges of the repetitions overlap (a single one: 30 %), so no difference is shown"
         console.print(text, highlight=False)
     if any(row.cell.oversubscribed for row in headline_rows):
         console.print("* more workers than cores", highlight=False)
@@ -234,7 +234,7 @@ def _workers(cell: Cell) -> str:
 
 def _compared(row: HeadlineRow) -> str:
     if row.ratio:
-        return row.ratio.text if row.is_clear else f"{_UNCLEAR} {row.ratio.text}"
+        return row.ratio.text if row.is_clear else f"{UNCLEAR} {row.ratio.text}"
     return "base" if row.is_baseline else row.no_ratio
 
 

@@ -64,7 +64,7 @@ def gate_revisions(
     )
     bench = _make_bench(make_works(cells, datasets), criteria, plant=plant, logs=logs)
     report = gate_arms(bench, old, new, criteria, say)
-    notes = revision_notes(revisions, plant=plant, logs=logs)
+    notes = revision_notes(checkout, revisions, plant=plant, logs=logs)
     return replace(report, notes=(*report.notes, *notes))
 
 
@@ -80,10 +80,17 @@ def _make_bench(
     )
 
 
-def revision_notes(revisions: tuple[Revision, Revision], *, plant: float, logs: Path) -> list[str]:
+def revision_notes(
+    checkout: Path, revisions: tuple[Revision, Revision], *, plant: float, logs: Path
+) -> list[str]:
     """Return notes on the revisions, planted work and logs."""
     new = revisions[1]
-    notes = [f"{plant:.0%} of busy work was planted in the new arm"] if plant else []
+    trees = {git(checkout, "rev-parse", f"{revision.commit}^{{tree}}") for revision in revisions}
+    notes = []
+    if len(trees) == 1:
+        notes.append("both revisions have the same files, so differences are noise or planted work")
+    if plant:
+        notes.append(f"{plant:.0%} of busy work was planted in the new arm")
     notes += new.left_out
     if new.changed:
         notes.append(
@@ -194,7 +201,7 @@ def gate_repository(
             report = gate_arms(bench, old, new, criteria, say)
         lines = (*report.lines, *absent.values())
         gaps = _gaps(lines, (old, new))
-    notes = revision_notes(subject.revisions, plant=plant, logs=logs)
+    notes = revision_notes(subject.root, subject.revisions, plant=plant, logs=logs)
     all_notes = (*([same] if same else ()), *gaps, *report.notes, *notes)
     return replace(report, lines=lines, notes=tuple(dict.fromkeys(all_notes)))
 

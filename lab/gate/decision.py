@@ -12,7 +12,7 @@ from streamlab.lab.gate.status import (
     StatusFinding,
     fault_line,
     find_status,
-    is_verified,
+    has_numbers,
     status_line,
 )
 from streamlab.results.stats.decision import (
@@ -138,7 +138,7 @@ def _arms(pairs: Mapping[str, Pair], metrics: Sequence[Metric]) -> dict[Key, Arm
 
 
 def _costs(results: Sequence[TrialResult], metric: Metric) -> tuple[float, ...] | None:
-    if not all(map(is_verified, results)):
+    if not all(map(has_numbers, results)):
         return None
     costs = [metric.cost(result) for result in results]
     present = tuple(cost for cost in costs if cost is not None)
@@ -165,7 +165,7 @@ def _without_number(
     A `if_repeatable` metric that no trial has gets no line: a catch-up has no latency.
     """
     trials = [result for pair in stages if pair is not None for result in (*pair.old, *pair.new)]
-    unverified = next((result for result in trials if not is_verified(result)), None)
+    unverified = next((result for result in trials if not has_numbers(result)), None)
     if unverified is None:
         note = f"a trial has no {metric.name}: {metric.about}"
     else:

@@ -27,7 +27,7 @@ from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS, TrialResult
 from streamlab.lab.gate.outcome import Verdict
 from streamlab.lab.gate.power import Block, Values, cost_gate, rate, status_gate
 from streamlab.lab.gate.render import aligned
-from streamlab.lab.gate.status import STATUS, is_fault, is_verified
+from streamlab.lab.gate.status import STATUS, has_numbers, is_fault
 from streamlab.lab.gate.trials import Bench, find_inputs, make_works
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
 from streamlab.lab.matrix.cells import expand
@@ -190,7 +190,7 @@ def _measure(
     began = time.monotonic()
     for number in range(1, rounds + 1):
         results = _round(bench, arms, rule)
-        for row in (row for rows in results.values() for row in rows if not is_verified(row)):
+        for row in (row for rows in results.values() for row in rows if not has_numbers(row)):
             say(f"round {number} has a trial without a value: {row.status}: {row.reason}")
         for metric in experiment.metrics:
             block = _block(results, metric)
@@ -257,7 +257,7 @@ def _values(rows: Sequence[TrialResult], metric: Metric) -> Values | None:
     if metric.method is None:
         return np.array([level(row.status, row.steady) for row in rows], dtype=float)
     cost = METRICS[metric.name].cost
-    values = [cost(row) if is_verified(row) else None for row in rows]
+    values = [cost(row) if has_numbers(row) else None for row in rows]
     return None if None in values else np.array(values, dtype=np.float64)
 
 

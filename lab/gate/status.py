@@ -22,14 +22,14 @@ def is_fault(result: TrialResult) -> bool:
     return result.status in FAULTS
 
 
-def is_verified(result: TrialResult) -> bool:
-    """Return whether a trial has a verified answer."""
-    return result.status in schema.VERIFIED
+def has_numbers(result: TrialResult) -> bool:
+    """Return whether a trial has numbers: its answer was verified, or it was imported."""
+    return result.status in schema.MEASURED
 
 
 def is_lost(results: Sequence[TrialResult]) -> bool:
     """Return whether further trials of a cell cannot give a number."""
-    unverified = sum(not is_verified(result) for result in results)
+    unverified = sum(not has_numbers(result) for result in results)
     return any(map(is_fault, results)) or unverified >= MOST_UNVERIFIED
 
 
@@ -91,7 +91,7 @@ def _fault(results: Sequence[TrialResult]) -> str | None:
     if not results:
         return "no trial"
     faults = [result for result in results if is_fault(result)]
-    if not faults and not any(map(is_verified, results)):
+    if not faults and not any(map(has_numbers, results)):
         faults = list(results)
     if not faults:
         return None

@@ -13,7 +13,7 @@ from streamlab.lab.errors import GateError, LabError
 from streamlab.lab.gate.arm import Arm, run_in_arm
 from streamlab.lab.gate.build import Say
 from streamlab.lab.gate.metrics import Pair, TrialResult
-from streamlab.lab.gate.status import is_fault, is_lost, is_verified
+from streamlab.lab.gate.status import has_numbers, is_fault, is_lost
 from streamlab.lab.matrix.cells import Cell
 from streamlab.lab.runner.datasets import check_room_for, find_dataset
 from streamlab.lab.trial.spec import EngineTrial, OracleJob
@@ -134,7 +134,7 @@ def warm_up(bench: Bench, old: Arm, new: Arm, say: Say) -> dict[str, Pair]:
 def is_measurable(pair: Pair) -> bool:
     """Return whether more trials of a cell are useful: no fault, and a verified answer."""
     trials = (*pair.old, *pair.new)
-    return not any(map(is_fault, trials)) and any(map(is_verified, trials))
+    return not any(map(is_fault, trials)) and any(map(has_numbers, trials))
 
 
 def measure(
@@ -160,7 +160,7 @@ def measure(
                 result = bench.run(arm, cell)
                 side = "old" if arm is old else "new"
                 rows[cell][side].append(result)
-                if not is_verified(result):
+                if not has_numbers(result):
                     say(f"{cell}: {side} {result.status}: {result.reason}")
         took = time.monotonic() - began
         say(f"repetition {repetition + 1} of {n}: {took:.0f} s")

@@ -1,5 +1,6 @@
 """Makes the matrix of a run without a matrix file: some workloads on some engines."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,14 @@ from streamlab.workloads import references
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.registry import short_name
 
+COMMAND = "command"
+"""Name of the engine that runs commands."""
+
+WORKERS = "{workers}"
+"""The place of the number of workers in a command; without it, a command has one worker."""
+
+LONGEST_LABEL = 40
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunArguments:
@@ -21,6 +30,7 @@ class RunArguments:
         workloads: references (`streamlab.workloads.registry`); files are relative to the current folder.
         name: of the run; "": that of the workload, or `several`.
         engines: names, or `name/variant`, repeated for several variants of an engine.
+        commands: commands that are engines (`streamlab.engines.command`).
         workers: numbers of workers, for engines that are not sequential.
         options: options of the engines; `engine.option` applies to one engine only.
         load: the keys of a matrix's `[[load]]`; empty: as fast as possible.
@@ -33,6 +43,7 @@ class RunArguments:
     workloads: Sequence[str]
     engines: Sequence[str]
     name: str = ""
+    commands: Sequence[str] = ()
     workers: Sequence[int] = ()
     batch: Sequence[int] = ()
     repetitions: int | None = None
@@ -75,7 +86,10 @@ class RunArguments:
             {
                 "run": {"name": name, "repetitions": self.repetitions},
                 "workload": [{"name": reference, **keys} for reference in workloads],
-                "engine": [self._engine(engine) for engine in dict.fromkeys(self.engines)],
+                "engine": [
+                    *(self._engine(engine) for engine in dict.fromkeys(self.engines)),
+                    *self._commands(),
+                ],
                 "load": [dict(self.load)] if self.load else None,
             }
         )
@@ -83,6 +97,7 @@ class RunArguments:
     def describe_ignored_workers(self) -> str | None:
         """Return a text about numbers of workers that a sequential engine ignores; None if none."""
         sequential = [name for name in self._names() if _is_sequential(name)]
+        sequential += [label_of(command) for command in self.commands if WORKERS not in command]
         if not sequential or set(self.workers) <= {1}:
             return None
         numbers = ", ".join(str(number) for number in dict.fromkeys(self.workers))
@@ -90,6 +105,23 @@ class RunArguments:
             f"{' and '.join(sequential)} is sequential: it runs with 1 worker and ignores workers = "
             f"{numbers}"
         )
+
+    def _commands(self) -> list[dict[str, Any]]:
+        """Return an engine for each command, with a label that names the command in tables."""
+        tables: dict[str, dict[str, Any]] = {}
+        for command in dict.fromkeys(self.commands):
+            label = first = label_of(command)
+            number = 1
+            while label in tables:
+                number += 1
+                label = f"{first}-{number}"
+            tables[label] = {
+                "name": COMMAND,
+                "label": label,
+                "workers": self.workers or None if WORKERS in command else None,
+                "options": {"command": command},
+            }
+        return list(tables.values())
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys(engine.partition("/")[0] for engine in self.engines))
@@ -111,6 +143,13 @@ class RunArguments:
             "batch": self.batch or None,
             "options": options or None,
         }
+
+
+def label_of(command: str) -> str:
+    """Return a label for a command: its words without folders, options and placeholders."""
+    words = [word for word in command.split() if not word.startswith(("-", "{"))]
+    text = re.sub(r"[^A-Za-z0-9_.-]+", "-", "-".join(word.rpartition("/")[2] for word in words))
+    return text.strip("-_.")[:LONGEST_LABEL] or COMMAND
 
 
 def _is_sequential(name: str) -> bool:

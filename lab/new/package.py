@@ -1,9 +1,11 @@
-"""Renders the templates of a package into a new folder."""
+"""Renders the templates of a package into a new folder, and of a program into a new file."""
 
 import keyword
 import re
+import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +16,26 @@ from streamlab.lab.errors import LabError
 TEMPLATES = Path(__file__).with_name("templates")
 
 BATCH, STREAMING = "batch", "streaming"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """A language of a program: the ending of its file, how to build it (empty: not), and how to run it."""
+
+    ending: str
+    build: str = ""
+    run: str = "{program} {{input}}"
+
+
+LANGUAGES: Mapping[str, Language] = {
+    "python": Language(ending=".py", run="python3 {file} {{input}}"),
+    "awk": Language(ending=".awk", run="awk -f {file} {{input}}"),
+    "c": Language(ending=".c", build="cc -O2 -o {program} {file}"),
+    "go": Language(ending=".go", build="go build -o {program} {file}"),
+    "javascript": Language(ending=".js", run="node {file} {{input}}"),
+    "rust": Language(ending=".rs", build="rustc -O -o {program} {file}"),
+}
+"""Languages of `lab new program`; each has a template of its name."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 
@@ -80,6 +102,27 @@ def write_package(folder: Path, files: Mapping[str, str], values: Mapping[str, o
         (folder / path).parent.mkdir(exist_ok=True)
         text = environment.get_template(template).render(values)
         (folder / path).write_text(text, encoding="utf-8")
+
+
+def write_program(name: str, language: str, place: Path) -> list[str]:
+    """Write a program that runs event_window, and return the commands that build and run it.
+
+    Raises:
+        LabError: the name is not valid, or the file exists already.
+    """
+    if not _NAME.fullmatch(name):
+        raise LabError(f"{name!r} is not a valid name; use lower-case letters, digits, - and _")
+    kind = LANGUAGES[language]
+    file = place / f"{name}{kind.ending}"
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        with file.open("x", encoding="utf-8") as target:
+            target.write((TEMPLATES / "program" / f"{language}.j2").read_text(encoding="utf-8"))
+    except FileExistsError:
+        raise LabError(f"{file} exists already; use another name, or move it away") from None
+    places = {"file": shlex.quote(str(file)), "program": shlex.quote(str(place / name))}
+    run = f"lab run event_window --command {shlex.quote(kind.run.format(**places))}"
+    return [f"created {file}; next", *filter(None, (kind.build.format(**places), run))]
 
 
 def class_of(module: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamlab.lab.errors import ResumeError
 from streamlab.lab.matrix.cells import Cell, expand
 from streamlab.lab.matrix.matrix import Matrix, WorkloadEntry, parse_matrix
 from streamlab.lab.runner.datasets import check_entries
@@ -60,6 +61,11 @@ def read_plan(run_dir: Path) -> RunPlan:
         LabError, ModelError: its matrix no longer holds.
     """
     meta = read_meta(run_dir)
+    if meta.imported is not None:
+        raise ResumeError(
+            f"{run_dir} was imported from a file of {meta.imported.get('tool')}: it has no matrix, and "
+            "no answers; import a new file instead (lab import-run)"
+        )
     check_meta(run_dir, meta, to_resume=True)
     return plan_run(
         restore_bytes(meta.matrix_text),

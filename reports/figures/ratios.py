@@ -8,7 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from streamlab.reports.figures.panel import Panel, grid, new_panel, row_label, save, with_spots
+from streamlab.reports.numbers import LEAST_RATIO, UNCLEAR
 from streamlab.reports.palette import MUTED, PAPER, Colour
+from streamlab.reports.side_by_side import write_times
 from streamlab.results import compare
 from streamlab.results.compare import Ratio
 
@@ -28,7 +30,7 @@ class Bar:
         ratio: new over old.
         low, high: ends of its interval; None without one.
         tone: 1 better, -1 worse, 0 neither.
-        label: text next to the mark, for example `+9.8 %`.
+        label: text next to the mark, for example `+9.8 %`; UNCLEAR marks one that shows no difference.
     """
 
     name: str
@@ -47,7 +49,7 @@ class Bar:
             low=ratio.low,
             high=ratio.high,
             tone={compare.BETTER: 1, compare.WORSE: -1}.get(ratio.word, 0),
-            label=f"{ratio.ratio - 1:+.1%}".replace("%", " %"),
+            label=_label(ratio),
         )
 
 
@@ -92,6 +94,13 @@ def ratio_panel(
     return with_spots(
         axes, ((bar.ratio, index + _AT, _words(bar)) for index, bar in enumerate(bars))
     )
+
+
+def _label(ratio: Ratio) -> str:
+    mark = "" if ratio.is_clear else f"{UNCLEAR} "
+    if ratio.ratio < LEAST_RATIO:
+        return mark + write_times(ratio.metric, ratio.ratio)
+    return mark + f"{ratio.ratio - 1:+.1%}".replace("%", " %")
 
 
 def _words(bar: Bar) -> str:

@@ -18,6 +18,7 @@ from streamlab.reports.side_by_side import (
     recorded_facts,
     side_by_side,
     what_differs,
+    write_ratio,
 )
 from streamlab.reports.summary import cells_without_oracle, code_of
 from streamlab.results.store import Run
@@ -45,6 +46,7 @@ def write_comparison(runs: Sequence[Run], target: Path, *, seed: int) -> Path:
             table.metric.name: _figures(table, comparison, names) for table in comparison.tables
         },
         differs=what_differs(facts),
+        write_ratio=write_ratio,
     )
     return write_whole(target, page)
 
@@ -64,7 +66,9 @@ def _figures(table: Table, comparison: SideBySide, names: Sequence[str]) -> list
         if bars:
             title = f"{table.metric.name}: {LETTERS[place]} over A"
             panel = ratio_panel(
-                bars, title=title, subtitle=f"{way} is better; lines: 95 % intervals"
+                bars,
+                title=title,
+                subtitle=f"{way} is better; lines: 95 % intervals; grey: no difference shown",
             )
             drawn.append(
                 inline(

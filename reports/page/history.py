@@ -8,7 +8,7 @@ from typing import Any
 from streamlab.reports.figures.history import draw_history
 from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import named_facts
-from streamlab.reports.side_by_side import recorded_facts, what_differs, write_value
+from streamlab.reports.side_by_side import recorded_facts, what_differs, write_times, write_value
 from streamlab.reports.steps import History, Track, history
 from streamlab.reports.summary import cells_without_oracle, code_of, start_time
 from streamlab.results.compare import METRICS
@@ -61,6 +61,7 @@ def write_history(
             for alt in (_alt(track, metric, len(runs)),)
         ],
         write=lambda value: write_value(metric, value),
+        write_times=lambda ratio: write_times(metric, ratio),
         by_run=lambda track: {point.run: point for point in track.points},
         several=_several(tracked),
         left_out=left_out,

@@ -12,7 +12,15 @@ from streamlab.reports.searches import Search
 from streamlab.reports.summary import INVARIANTS, ORACLE, WITHOUT_ORACLE, Cell
 from streamlab.reports.verdicts import MARKS, sign
 from streamlab.results.meta import RunMeta
-from streamlab.results.schema import CRASH, OOM, TIMEOUT, UNSUPPORTED, WRONG_OUTPUT
+from streamlab.results.schema import (
+    CRASH,
+    IMPORTED,
+    OOM,
+    TIMEOUT,
+    UNCHECKED,
+    UNSUPPORTED,
+    WRONG_OUTPUT,
+)
 
 _NO_ANSWER = (CRASH, OOM, TIMEOUT)
 _NO_RATE = "search without a rate"
@@ -66,12 +74,12 @@ def statement(
         number_of(len(searches), "search", "searches") if searches else "",
         number_of(trials, "fresh process", "fresh processes"),
     )
-    failed = Counter(cell.status for cell in cells if not cell.verified)
+    failed = Counter(cell.status for cell in cells if not cell.has_numbers)
     failed += Counter(WRONG_OUTPUT if s.wrong else _NO_RATE for s in searches if s.pass_eps is None)
     rated = len(every) - failed.total()
-    weak = Counter(c.checked_by for c in every if c.verified and c.checked_by != ORACLE)
-    empty = sum(cell.verified and cell.expected_outputs == 0 for cell in every)
-    marked = Counter(cell.status for cell in cells if cell.status in MARKS)
+    weak = Counter(c.checked_by for c in every if c.has_numbers and c.checked_by != ORACLE)
+    empty = sum(cell.has_numbers and cell.expected_outputs == 0 for cell in every)
+    marked = Counter(cell.status for cell in cells if cell.status in MARKS.keys() - {IMPORTED})
     silent = sum(s.place.statuses.get(status, 0) for s in searches for status in _NO_ANSWER)
     doubts = (
         f" In {number_of(empty, 'cell')} the right answer is empty, so that nothing was compared."
@@ -89,7 +97,7 @@ def statement(
         what=", ".join(filter(None, sizes)),
         verdict=_verdict(rated, failed, weak) + "".join(doubts),
         noise=noise,
-        mark="bad" if not sound else "doubt" if any(doubts) or noisy else "good",
+        mark="bad" if not sound else "doubt" if any(doubts) or noisy or weak[UNCHECKED] else "good",
     )
 
 
@@ -124,6 +132,9 @@ def _rest(missing: Sequence[str], complete: bool) -> str:
 
 def _verdict(rated: int, failed: Counter[str], weak: Counter[str]) -> str:
     """State which numbers are verified; `weak`: the number of cells for each origin other than an oracle."""
+    if weak[UNCHECKED]:
+        without = f" {_without(failed)}" if failed else ""
+        return f"No answer was checked: the numbers are from another program.{without}"
     expected = "the expected answers" if weak else "the oracle's"
     if weak[INVARIANTS]:
         expected += " or satisfies the invariants" if not failed else " or satisfy the invariants"
@@ -140,8 +151,13 @@ def _right(rated: int, failed: Counter[str], expected: str) -> str:
         return f"All answers are right: every one equals {expected}."
     if not rated:
         return f"No cell has a verified number: {without}."
-    have = "has" if failed.total() == 1 else "have"
     return (
         f"All answers of {number_of(rated, 'cell')} are right: they equal {expected}. "
-        f"{number_of(failed.total(), 'cell')} {have} no number: {without}."
+        f"{_without(failed)}"
     )
+
+
+def _without(failed: Counter[str]) -> str:
+    have = "has" if failed.total() == 1 else "have"
+    statuses = ", ".join(f"{n} {status}" for status, n in sorted(failed.items()))
+    return f"{number_of(failed.total(), 'cell')} {have} no number: {statuses}."

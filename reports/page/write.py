@@ -186,7 +186,7 @@ def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> di
         "other_sections": any(cell.load is not None for cell in cells) or bool(searches),
         "advice": advice_on(run.rows, texts, missing=bool(missing)),
         "advice_on_text": advice_on_text,
-        "without_number": [cell for cell in cells if not cell.verified],
+        "without_number": [cell for cell in cells if not cell.has_numbers],
         "warnings": warnings,
         "words_of_checks": WITHOUT_ORACLE,
         "rounded_answers": rounded_answers(run.rows),

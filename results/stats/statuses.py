@@ -14,6 +14,7 @@ from streamlab.results import schema
 
 ORDER = (
     schema.OK,
+    schema.IMPORTED,
     schema.UNSTEADY,
     schema.UNSUSTAINED,
     schema.INVALID,

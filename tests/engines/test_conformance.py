@@ -80,7 +80,8 @@ OWN_ENVIRONMENT = ("csp", "duckdb", "flink", "kafka-streams", "polars", "storm",
 
 
 def test_every_installed_engine_is_in_this_suite():
-    assert set(names()) == {*NATIVE, "dataframe", "spark", *OWN_ENVIRONMENT}
+    # A command says what it runs: tests/engines/command.
+    assert set(names()) == {*NATIVE, "dataframe", "spark", "command", *OWN_ENVIRONMENT}
 
 
 def test_every_variant_of_every_engine_is_in_this_suite():

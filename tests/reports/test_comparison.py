@@ -54,6 +54,16 @@ def test_ratios_and_intervals_are_those_of_lab_compare(runs):
     assert "worse" in text and "no difference shown" in text
 
 
+def test_colours_agree_with_the_words(runs):
+    page = told(*runs)
+    for part in page.split("<tr id=")[1:]:
+        for ratio, word in re.findall(
+            r'<td[^>]*/ A"><span(.*?)</span>.*?verdict.*?<span class="(.*?)"', part
+        ):
+            assert ('class="unclear"' in ratio and ">~ " in ratio) == (word == "range")
+    assert 'class="unclear"' in page and 'class="status bad"' in page
+
+
 def test_the_page_says_what_differs_and_nothing_else(runs):
     page = told(*runs)
     section = words(page[page.index('id="differs"') :])

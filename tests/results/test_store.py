@@ -11,7 +11,7 @@ import pytest
 
 from streamlab.results.errors import ResultsError
 from streamlab.results.query import by_cell
-from streamlab.results.schema import COLUMNS, NAMES, STATUSES, VERIFIED, arrow_schema, columns_of
+from streamlab.results.schema import COLUMNS, MEASURED, NAMES, STATUSES, arrow_schema, columns_of
 from streamlab.results.seal import SEALS, seal_old_run, write_sealed
 from streamlab.results.store import (
     list_runs,
@@ -282,15 +282,15 @@ def test_cell_gives_median_and_range_over_its_repetitions(rates, spread):
     assert (rate.n, rate.median, rate.low, rate.high) == spread
 
 
-@pytest.mark.parametrize("status", sorted(set(STATUSES) - VERIFIED))
+@pytest.mark.parametrize("status", sorted(set(STATUSES) - MEASURED))
 def test_one_bad_repetition_voids_the_numbers_of_its_cell(status):
     (cell,) = by_cell(complete(row(1), row(2, status=status, eps=None, reason="because")))
     assert (cell.status, cell.reason) == (status, "because")
     assert cell.spread("throughput_eps") is None
 
 
-@pytest.mark.parametrize("status", ["unsteady", "unsustained"])
-def test_a_verdict_on_a_verified_trial_marks_the_cell_and_keeps_its_numbers(status):
+@pytest.mark.parametrize("status", ["unsteady", "unsustained", "imported"])
+def test_a_verdict_on_a_measured_trial_marks_the_cell_and_keeps_its_numbers(status):
     (cell,) = by_cell(complete(row(1, eps=3.0), row(2, status=status, eps=5.0, reason="slope")))
     assert (cell.status, cell.reason) == (status, "slope")
     spread = cell.spread("throughput_eps")

@@ -21,7 +21,7 @@ def is_workload(argument: str, options: Mapping[str, Any]) -> bool:
         return True
     if argument.endswith(".toml") or Path(argument).is_file():
         return False
-    return ":" in argument or argument in names() or bool(options["engines"])
+    return ":" in argument or argument in names() or bool(options["engines"] or options["commands"])
 
 
 def refuse_options(options: Mapping[str, Any]) -> None:
@@ -44,7 +44,8 @@ def run_arguments(
     return RunArguments(
         workloads=suite(reference) if is_suite else [reference],
         name=reference if is_suite else "",
-        engines=options["engines"] or ENGINES,
+        engines=options["engines"] or (() if options["commands"] else ENGINES),
+        commands=options["commands"],
         workers=_numbers("--workers", options["workers"]),
         batch=_numbers("--batch", options["batch"]),
         repetitions=options["repetitions"],

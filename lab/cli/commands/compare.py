@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import click
 import numpy as np
 
 from streamlab.lab.cli import EXIT_OK
@@ -11,7 +12,8 @@ from streamlab.lab.cli.results import COMPARE_METRICS
 from streamlab.lab.cli.write_errors import writing
 from streamlab.lab.gate.render import aligned
 from streamlab.lab.gate.stored_baseline import planted_work_notes
-from streamlab.reports.numbers import digits, duration, memory, rate
+from streamlab.reports.numbers import UNCLEAR, number_of
+from streamlab.reports.side_by_side import write_ratio, write_value
 from streamlab.reports.summary import cells_without_oracle, conditions_of
 from streamlab.results.compare import METRICS, Comparison, Ratio
 from streamlab.results.compare import compare as compare_runs
@@ -36,9 +38,9 @@ def compare(
         metrics=[METRICS[name] for name in names or COMPARE_METRICS],
         force=force,
     )
-    lines = _lines(old, new, comparison)
-    for line in lines:
-        echo(line)
+    unclear = f"| {UNCLEAR} "
+    for line in _lines(old, new, comparison):
+        echo(click.style(line, dim=True) if unclear in line else line)  # grey on a terminal
     if out is not None:
         with writing("the comparison", out):
             written = _write(out, old, new, comparison)
@@ -57,7 +59,10 @@ def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
         lines += [f"- {difference}" for difference in comparison.differences] + [""]
     lines += [f"- {note}" for note in planted_work_notes(old, new)]
     if comparison.unlike:
-        lines += ["left out, as they differ in more than the revision (--force compares them):"]
+        left_out = number_of(len({item.cell for item in comparison.unlike}), "cell")
+        lines += [
+            f"{left_out} left out, which differ in more than the revision (--force compares them):"
+        ]
         lines += [f"- {text}" for text in describe_differences(comparison.unlike)] + [""]
     lines += [f"- {note}" for note in comparison.notes]
     lines += [f"- the code of {key} differs" for key in _edited(old, new)]
@@ -73,6 +78,8 @@ def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
     lines += [*_included(old, {ratio.cell for ratio in comparison.ratios}), ""]
     head = ("cell", "metric", "A", "B", "B / A", "95 %", "n", "p", "verdict")
     lines += aligned([head, *(_row(ratio) for ratio in comparison.ratios)])
+    if not all(ratio.is_clear for ratio in comparison.ratios):
+        lines += ["", f"{UNCLEAR}: no difference is shown, or there are too few processes for one"]
     if comparison.differences:
         lines += ["", f"**{NOT_COMPARABLE}**"]
     return lines
@@ -98,28 +105,16 @@ def _included(run: Run, cells: set[str]) -> list[str]:
 
 
 def _row(ratio: Ratio) -> tuple[str, ...]:
-    interval = "" if ratio.low is None else f"{ratio.low:.3f} - {ratio.high:.3f}"
     return (
         ratio.cell,
         ratio.metric,
-        _value(ratio.metric, ratio.old),
-        _value(ratio.metric, ratio.new),
-        f"{ratio.ratio:.3f}",
-        interval,
+        write_value(ratio.metric, ratio.old).text,
+        write_value(ratio.metric, ratio.new).text,
+        *write_ratio(ratio),
         str(ratio.n_old) if ratio.n_old == ratio.n_new else f"{ratio.n_old}, {ratio.n_new}",
         "" if ratio.p is None else f"{ratio.p:.2g}",
         ratio.word,
     )
-
-
-def _value(metric: str, value: float) -> str:
-    if metric in ("throughput", "r_pass"):
-        return rate(value).text
-    if metric in ("p50", "p99"):
-        return duration(value).text
-    if metric == "rss":
-        return memory(value).text
-    return duration(value * 1e9).text if metric == "cpu" else digits(value)
 
 
 def _title(run: Run) -> str:
@@ -141,7 +136,7 @@ def _write(out: Path, old: Run, new: Run, comparison: Comparison) -> list[Path]:
         draw_ratios(
             bars,
             title=f"{name}: B over A",
-            subtitle=f"{metric.about}; {better} is better; lines: 95 % intervals",
+            subtitle=f"{metric.about}; {better} is better; lines: 95 % intervals; grey: none shown",
             mark=NOT_COMPARABLE if comparison.differences else None,
             stem=out / f"ratios-{name}",
         )

@@ -51,8 +51,9 @@ from streamlab.lab.gate.trials import check_cells
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.toml_table import read_text
 from streamlab.lab.runner.run_plan import RunPlan, plan_run
+from streamlab.results import schema
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
-from streamlab.results.store import read_run
+from streamlab.results.store import Run, read_run
 
 BASELINES = Path("results/baselines")
 
@@ -113,14 +114,16 @@ def _report(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateRepo
     return _stored(options, accepted)
 
 
-def _criteria(options: dict[str, Any], *, one_stage: bool = False) -> GateCriteria:
+def _criteria(
+    options: dict[str, Any], *, one_stage: bool = False, default: Sequence[str] = DEFAULT_METRICS
+) -> GateCriteria:
     fewest = values_needed(1, TWO_STAGE)
     if not one_stage and options["repetitions"] < fewest:
         raise click.UsageError(
             f"--repetitions {options['repetitions']}: too few to confirm a regression; use {fewest} "
             "or more per arm for one cell, and more for more cells"
         )
-    chosen = options["metrics"] or (*DEFAULT_METRICS, *IF_REPEATABLE)
+    chosen = options["metrics"] or (*default, *IF_REPEATABLE)
     names = dict.fromkeys((*chosen, *options["advisory"]))
     if "instructions" in names:
         raise click.UsageError(
@@ -190,8 +193,8 @@ def _stored(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateRepo
     old = read_run(find_run(options["baseline"][0], BASELINES, options["out"]))
     note = f"{old.path.name} was measured in another job; differences between jobs count, too"
     if options["run_name"]:
-        criteria = _criteria(options, one_stage=True)
         new = read_run(find_run(options["run_name"], options["out"], BASELINES))
+        criteria = _criteria(options, one_stage=True, default=_measured_metrics(old, new))
         pairs = pair_runs(old, new)
         lines = decide_gate(pairs, None, criteria)
     else:
@@ -221,6 +224,18 @@ def _stored(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateRepo
             *planted_work_notes(old, new),
         ),
     )
+
+
+def _measured_metrics(*runs: Run) -> Sequence[str]:
+    """Return the metrics to gate by default: of imported runs, those that their files have."""
+    if all(run.meta.imported is None for run in runs):
+        return DEFAULT_METRICS
+    rows = [row for run in runs for row in run.rows if row.status in schema.MEASURED]
+    return [
+        name
+        for name in DEFAULT_METRICS
+        if all(getattr(row, METRICS[name].column) is not None for row in rows)
+    ]
 
 
 def _instructions(options: dict[str, Any]) -> GateReport:

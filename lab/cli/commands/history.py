@@ -44,7 +44,11 @@ def _stored(root: Path) -> tuple[list[Run], list[str]]:
     readable, left_out = [], []
     for path in list_runs(root):
         try:
-            readable.append(read_run(check_run(path)))
+            run = read_run(check_run(path))
+            if run.meta.imported is None:
+                readable.append(run)
+            else:
+                left_out.append(f"{path.name}: imported; only a history that names it has it")
         except ResultsError as error:
             left_out.append(f"{path.name}: {error}")
     if not readable:

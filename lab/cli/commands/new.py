@@ -16,6 +16,7 @@ from streamlab.lab.new.package import (
     module_of,
     workload_files,
     write_package,
+    write_program,
 )
 from streamlab.workloads.registry import names as workload_names
 
@@ -37,6 +38,13 @@ def new_workload(name: str, place: Path) -> int:
     _print_next_steps(
         place / name, f"lab run {name} --engine reference --engine multicore -w 1,2 --report"
     )
+    return EXIT_OK
+
+
+def new_program(name: str, language: str, place: Path) -> int:
+    """Create the file of a program that is an engine, as a command."""
+    first, *commands = write_program(name, language, place)
+    echo("\n    ".join([first, *commands]))
     return EXIT_OK
 
 

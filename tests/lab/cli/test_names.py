@@ -16,7 +16,7 @@ from streamlab.workloads.name_suggestions import suggest_names
 @pytest.mark.parametrize(
     ("words", "suggested"),
     [
-        (["reprot", "latest"], "no command 'reprot'; did you mean report?"),
+        (["reprot", "latest"], "no command 'reprot'; did you mean report or export?"),
         (["data", "lst"], "'list'"),
         (["data", "import", "acces-log"], "did you mean access-log?"),
         (["run", "--reprot"], "--report"),

@@ -1,8 +1,11 @@
 import json
+import re
 
 import pytest
+from click.testing import CliRunner
 
 from streamlab.lab.cli import EXIT_GATE, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_USER_ERROR, call
+from streamlab.lab.cli.results import compare
 from streamlab.results.store import write_table
 from tests.results.records import store_meta, store_trial
 
@@ -88,6 +91,25 @@ def test_compare_prints_ratios_and_writes_markdown_and_pictures(stored, tmp_path
     assert written == names | {"compare.md"}
     assert "0.909" in (tmp_path / "out" / "compare.md").read_text()
     assert CELL in (tmp_path / "out" / "ratios-cpu.svg").read_text()
+
+
+def test_compare_marks_and_greys_what_shows_no_difference(stored):
+    names = [stored("old", RATES), stored("same", RATES)]
+    said = CliRunner().invoke(compare, names, color=True).output
+    grey = [line for line in said.splitlines() if line.startswith("\x1b[2m")]
+    assert len(grey) == 2 and all("| ~ 1.000 " in line for line in grey)
+    assert "~: no difference is shown" in said
+
+
+def test_tiny_ratios_are_written_as_their_inverse(stored, tmp_path):
+    names = [stored("old", RATES), stored("new", [rate / 540 for rate in RATES])]
+    said = CliRunner().invoke(compare, [*names, "--out", str(tmp_path / "out")]).output
+    assert re.search(r"\| 540 \u00d7 slower +\| 5[34]\d - 54\d +\|", said) and "~" not in said
+    assert "540 \N{MULTIPLICATION SIGN} slower" in (
+        tmp_path / "out" / "ratios-throughput.svg"
+    ).read_text(encoding="utf-8")
+    back = CliRunner().invoke(compare, names[::-1]).output
+    assert "540.000" in back and "540 \N{MULTIPLICATION SIGN} less" in back
 
 
 def test_compare_refuses_runs_of_other_hosts_and_force_marks_everything(stored, tmp_path, capsys):

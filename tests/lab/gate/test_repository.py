@@ -148,9 +148,10 @@ def test_changes_that_are_not_committed_are_measured_as_a_commit_and_told(repo, 
     with repo.arms(tmp_path) as arms:
         texts = [(arm.tree / "crunch" / "engine.py").read_text() for arm in arms]
     assert f"ROUNDS = {ROUNDS}\n" in texts[0] and f"ROUNDS = {3 * ROUNDS}\n" in texts[1]
-    told = revision_notes(revisions, plant=0, logs=tmp_path)[0]
+    told = revision_notes(repo.folder, revisions, plant=0, logs=tmp_path)[0]
     assert "the gate measures commits" in told and revisions[1].commit[:12] in told
-    assert "commits" not in revision_notes((revisions[0],) * 2, plant=0, logs=tmp_path)[0]
+    same = revision_notes(repo.folder, (revisions[0],) * 2, plant=0, logs=tmp_path)
+    assert "both revisions have the same files" in same[0] and "commits" not in " ".join(same)
 
 
 def test_a_build_in_its_own_folder_is_announced_by_its_pyproject(repo, tmp_path):

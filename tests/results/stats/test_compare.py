@@ -74,6 +74,14 @@ def test_equal_runs_show_no_difference(a_run):
     )
 
 
+def test_a_ratio_whose_interval_includes_1_shows_no_difference(a_run):
+    old = [100.0, 1000.0] * 10
+    found = compared(a_run("a", rows(old)), a_run("b", rows([rate * 1.01 for rate in old])))
+    rate = only(found, "throughput")
+    assert rate.p < 0.05 and rate.low < 1 < rate.high
+    assert rate.word == "no difference shown" and not rate.is_clear
+
+
 def test_few_repetitions_are_said_to_be_too_few(a_run):
     found = only(compared(a_run("a", rows(SLOW[:3])), a_run("b", rows(FAST[:3]))), "throughput")
     assert found.word == "too few"

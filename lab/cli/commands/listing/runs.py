@@ -12,13 +12,14 @@ from streamlab.results.store import list_runs, read_meta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """A stored run."""
+    """A stored run; `imported` is the tool that measured an imported one."""
 
     name: str
     path: str
     cells: int | None = None
     commit: str | None = None
     complete: bool | None = None
+    imported: str | None = None
     error: str | None = None
 
 
@@ -40,6 +41,7 @@ def _record(run_dir: Path) -> RunRecord:
         cells=len(meta.cells),
         commit=meta.vcs.commit,
         complete=meta.complete,
+        imported=None if meta.imported is None else str(meta.imported.get("tool")),
     )
 
 
@@ -50,5 +52,7 @@ def lines(records: Iterable[RunRecord]) -> Iterator[str]:
             yield f"{record.path}  {record.error}"
             continue
         state = "complete" if record.complete else "incomplete; lab run --resume"
+        if record.imported is not None:
+            state = f"imported from {record.imported}"
         commit = (record.commit or "no commit")[:12]
         yield f"{record.path}  {number_of(record.cells or 0, 'cell')}, {commit}, {state}"

@@ -1,0 +1,1 @@
+"""Runs any program that reads a CSV file and writes one."""

@@ -1,0 +1,1 @@
+"""Writes runs in the formats of other tools, and reads the files of other tools."""

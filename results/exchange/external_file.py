@@ -1,0 +1,83 @@
+"""Records and checks what files of other tools contain: benchmarks with one trial per process."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streamlab.results.errors import ResultsError
+from streamlab.results.row_conversion import escape_text
+
+LEAST_S, MOST_S = 1e-12, 1e9
+"""Range of plausible times: a clock's finest step to thirty years. Others could overflow a ratio."""
+
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalTrial:
+    """One process of a benchmark.
+
+    Attributes:
+        seconds: time of the operation; None only with a `failure`.
+        events: units of work in this time.
+        cpu_s, peak_rss_bytes, latency_p50_ns, latency_p99_ns: None without a value.
+        failure: why the process has no number.
+    """
+
+    seconds: float | None
+    events: int = 1
+    cpu_s: float | None = None
+    peak_rss_bytes: int | None = None
+    latency_p50_ns: int | None = None
+    latency_p99_ns: int | None = None
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalFile:
+    """The content of a file.
+
+    Attributes:
+        tool: name of the tool that wrote it.
+        trials: by name of the benchmark.
+        host: fields of `streamlab.results.machines`, as far as the file has them.
+        commit: the source revision; None if not recorded.
+        started_at: as recorded; None if not recorded.
+    """
+
+    tool: str
+    trials: Mapping[str, Sequence[ExternalTrial]]
+    host: Mapping[str, Any] = field(default_factory=dict)
+    commit: str | None = None
+    started_at: str | None = None
+
+
+def read_json(path: Path, expected: str) -> Any:
+    """Return the content of a JSON file, also in UTF-16 or with a byte-order mark, as on Windows.
+
+    Raises:
+        ResultsError: it is no JSON; the message ends with what was expected.
+    """
+    try:
+        content = path.read_bytes()
+        return json.loads(content.decode("utf-16" if content[:2] in _UTF_16 else "utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ResultsError(
+            f"{path}: cannot be read as JSON ({error}); expected {expected}"
+        ) from error
+
+
+def check_seconds(path: Path, name: str, what: str, value: object) -> float:
+    """Return a time in seconds.
+
+    Raises:
+        ResultsError: it is no number, or not plausible.
+    """
+    if type(value) not in (int, float) or not LEAST_S <= value <= MOST_S:  # type: ignore[operator]
+        raise ResultsError(
+            f"{path}: {escape_text(name)} has a {what} of {str(value)[:40]} s; expected a "
+            f"number from {LEAST_S:g} to {MOST_S:g}; run this benchmark again"
+        )
+    return float(value)  # type: ignore[arg-type]

@@ -1,0 +1,223 @@
+"""Writes the verified cells of a run in the formats of other tools.
+
+All but CSV, which has every trial, have a benchmark per cell with the times of its fresh processes.
+Times are those of the timed part, and rates are events/s. Cells under a load have no such time: Bencher's metric format
+has their latencies, the other forms leave them out.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import mean, median, quantiles, stdev
+from typing import Any
+
+from streamlab.results.exchange.pytest_benchmark_file import FRESH_PROCESSES
+from streamlab.results.query import CellSummary, Spread, by_cell
+from streamlab.results.schema import MEASURED
+from streamlab.results.stats.intervals import median_interval
+from streamlab.results.store import Run
+from streamlab.results.table import csv_of
+
+_MS_PER_S = 1e3
+_MEASURES = {
+    "latency": "latency_p50_ns",
+    "latency-p99": "latency_p99_ns",
+    "peak-memory": "peak_rss_bytes",
+}
+
+
+def write_form(run: Run, form: str) -> tuple[bytes, list[str]]:
+    """Return a run as a file of one of FORMS, and the cells that it leaves out, with reasons."""
+    cells = by_cell(run.rows)
+    if form == "csv":
+        return csv_of(run.rows), []
+    makes, needs_time = FORMS[form]
+    left_out = {cell.cell: reason for cell in cells if (reason := _missing(cell, needs_time))}
+    kept = [cell for cell in cells if cell.cell not in left_out]
+    content = json.dumps(makes(run, kept), indent=1) + "\n"
+    return content.encode(), [f"{cell}: {reason}" for cell, reason in left_out.items()]
+
+
+def _missing(cell: CellSummary, needs_time: bool) -> str | None:
+    """Return why a cell is left out."""
+    if cell.status not in MEASURED:
+        return cell.status
+    if needs_time and cell.rows[0].load is not None:
+        return "an offered load, whose time says nothing of the engine"
+    return None if cell.spread("duration_s") else "no time"
+
+
+def _bmf(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
+    """Return Bencher's metric format: medians with their 95 % interval, or range if processes are few."""
+    content = {}
+    for cell in cells:
+        rate = None if cell.rows[0].load else cell.spread("throughput_eps")
+        spreads = {"throughput": rate} | {
+            measure: cell.spread(column) for measure, column in _MEASURES.items()
+        }
+        content[cell.cell] = {
+            measure: _metric(spread) for measure, spread in spreads.items() if spread
+        }
+    return content
+
+
+def _metric(spread: Spread) -> dict[str, float]:
+    interval = median_interval(spread.values)
+    low, high = (interval.low, interval.high) if interval else (spread.low, spread.high)
+    return {"value": spread.median, "lower_value": low, "upper_value": high}
+
+
+def _google_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
+    """Return Google Benchmark's JSON: an entry per process."""
+    benchmarks = [
+        {
+            "name": cell.cell,
+            "family_index": place,
+            "per_family_instance_index": 0,
+            "run_name": cell.cell,
+            "run_type": "iteration",
+            "repetitions": len(cell.rows),
+            "repetition_index": index,
+            "threads": cell.workers,
+            "iterations": 1,
+            "real_time": (row.duration_s or 0.0) * _MS_PER_S,
+            "cpu_time": (row.cpu_s or 0.0) * _MS_PER_S,
+            "time_unit": "ms",
+            "fresh_process": 1.0,
+            **({"items_per_second": row.throughput_eps} if row.throughput_eps else {}),
+        }
+        for place, cell in enumerate(cells)
+        for index, row in enumerate(cell.rows)
+    ]
+    host = run.meta.host
+    return {
+        "context": {
+            "date": _start(run),
+            "host_name": "",
+            "executable": f"stream-lab {run.meta.lab_version or ''}".strip(),
+            "num_cpus": host.get("cores_usable") or 0,
+            "mhz_per_cpu": 0,
+            "cpu_scaling_enabled": False,
+            "caches": [],
+            "load_avg": host.get("loadavg") or [],
+            "library_build_type": "release",
+        },
+        "benchmarks": benchmarks,
+    }
+
+
+def _hyperfine(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
+    """Return hyperfine's JSON: a result per cell."""
+    results = []
+    for cell in cells:
+        times = [row.duration_s for row in cell.rows if row.duration_s is not None]
+        results.append(
+            {
+                "command": cell.cell,
+                "mean": mean(times),
+                "stddev": stdev(times) if len(times) > 1 else None,
+                "median": median(times),
+                "user": _mean(row.user_s for row in cell.rows),
+                "system": _mean(row.system_s for row in cell.rows),
+                "min": min(times),
+                "max": max(times),
+                "times": times,
+                "memory_usage_byte": [row.peak_rss_bytes or 0 for row in cell.rows],
+                "exit_codes": [0] * len(times),
+            }
+        )
+    return {"results": results}
+
+
+def _pytest_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
+    """Return pytest-benchmark's JSON: a benchmark per cell, whose rounds are fresh processes."""
+    vcs, host = run.meta.vcs, run.meta.host
+    return {
+        "machine_info": {
+            "node": "",
+            "processor": "",
+            "machine": host.get("architecture") or "",
+            "python_implementation": run.meta.software.implementation or "",
+            "python_version": run.meta.software.python or "",
+            "system": host.get("os") or "",
+            "cpu": {"brand_raw": host.get("cpu_model"), "count": host.get("cores_usable")},
+        },
+        "commit_info": {
+            "id": vcs.commit,
+            "time": None,
+            "author_time": None,
+            "dirty": vcs.dirty_diff_sha256 is not None,
+            "project": "",
+            "branch": "",
+        },
+        "benchmarks": [_pytest_entry(cell) for cell in cells],
+        "datetime": _start(run),
+        "version": "5.1.0",
+    }
+
+
+def _pytest_entry(cell: CellSummary) -> dict[str, Any]:
+    return {
+        "group": cell.workload,
+        "name": cell.cell,
+        "fullname": cell.cell,
+        "params": None,
+        "param": None,
+        "extra_info": {FRESH_PROCESSES: True},
+        "options": {
+            "disable_gc": False,
+            "timer": "perf_counter",
+            "min_rounds": len(cell.rows),
+            "max_time": 0.0,
+            "min_time": 0.0,
+            "warmup": False,
+        },
+        "stats": _pytest_stats([row.duration_s for row in cell.rows if row.duration_s is not None]),
+    }
+
+
+def _pytest_stats(times: Sequence[float]) -> dict[str, Any]:
+    """Return the statistics that pytest-benchmark computes of rounds."""
+    ordered = sorted(times)
+    q1, _, q3 = quantiles(ordered, n=4, method="inclusive") if len(times) > 1 else ordered * 3
+    low, high = q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)
+    centre, spread = mean(times), stdev(times) if len(times) > 1 else 0.0
+    far = sum(abs(value - centre) > spread for value in times)
+    outside = sum(not low <= value <= high for value in times)
+    return {
+        "min": ordered[0],
+        "max": ordered[-1],
+        "mean": centre,
+        "stddev": spread,
+        "rounds": len(times),
+        "median": median(times),
+        "iqr": q3 - q1,
+        "q1": q1,
+        "q3": q3,
+        "iqr_outliers": outside,
+        "stddev_outliers": far,
+        "outliers": f"{far};{outside}",
+        "ld15iqr": min(value for value in ordered if value >= low),
+        "hd15iqr": max(value for value in ordered if value <= high),
+        "ops": 1 / centre,
+        "total": sum(times),
+        "data": list(times),
+        "iterations": 1,
+    }
+
+
+def _mean(values: Iterable[float | None]) -> float:
+    numbers = [value for value in values if value is not None]
+    return mean(numbers) if numbers else 0.0
+
+
+def _start(run: Run) -> str:
+    return (run.meta.sessions[0].started_at if run.meta.sessions else None) or ""
+
+
+FORMS: Mapping[str, tuple[Callable[[Run, Sequence[CellSummary]], dict[str, Any]], bool]] = {
+    "bmf": (_bmf, False),
+    "google-benchmark": (_google_benchmark, True),
+    "pytest-benchmark": (_pytest_benchmark, True),
+    "hyperfine": (_hyperfine, True),
+}
+"""The function that makes the JSON of each form, and whether its cells need a time."""
