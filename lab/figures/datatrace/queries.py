@@ -75,8 +75,8 @@ _TITLES = {
 DATABASE = "sqlite"
 """Embedded database of look-ups and of query II's counts, where the paper has Apache Derby."""
 PREDICTION = "smart_home_prediction"
-_EVENTS = {STORM: (2_000_000, 500_000), NATIVE: (8_000_000, 2_000_000)}
-"""Events of a trial, usually and with `--quick`."""
+_EVENTS = {STORM: (4_000_000, 1_500_000), NATIVE: (8_000_000, 2_000_000)}
+"""Events of a trial, usually and with `--quick`: 100,000 are a second, and query V has windows of 10 s."""
 
 PAPER = Paper(name="datatrace")
 facts = PAPER.facts
