@@ -1,7 +1,7 @@
 """Numbers texts, in order of appearance after some first ones, and writes the numbering to a dictionary file."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,39 +9,46 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.workloads.datasets import pa, pq
-from streamlab.workloads.model import ListColumn
 
 
 class Numbering:
-    """Numbers `first` texts, and others in order of appearance. Holds all distinct texts in memory."""
+    """Numbers `first` texts, and others in order of appearance. Holds all distinct texts in memory.
 
-    def __init__(self, first: Iterable[str] = ()) -> None:
+    Args:
+        first: the texts with the first numbers.
+        only: the texts to number, of which others get -1; None: all.
+        separator: texts are equal if they are up to this, and the first is in the dictionary; "": whole texts.
+    """
+
+    def __init__(
+        self, first: Iterable[str] = (), only: Container[str] | None = None, separator: str = ""
+    ) -> None:
         self._known = {text: number for number, text in enumerate(first)}
+        self._only, self._separator = only, separator
+        self._whole: list[str] = []
 
     def __len__(self) -> int:
         return len(self._known)
 
     def texts(self) -> Iterator[str]:
         """Yield the texts, in order of their numbers."""
-        return iter(self._known)
-
-    def ids(self, texts: "pa.Array") -> npt.NDArray[np.int32] | ListColumn:
-        """Return the numbers of texts, or of lists of texts."""
-        if pa.types.is_list(texts.type):
-            offsets = texts.offsets.to_numpy().astype(np.int64)
-            return ListColumn(offsets - offsets[0], self._ids(texts.flatten()))
-        return self._ids(texts)
-
-    def _ids(self, texts: "pa.Array") -> npt.NDArray[np.int32]:
-        encoded = texts.dictionary_encode()  # its dictionary is in order of first appearance
-        numbers: npt.NDArray[np.int32] = self.add(encoded.dictionary)[encoded.indices.to_numpy()]
-        return numbers
+        return iter(self._whole or self._known)
 
     def add(self, texts: "pa.Array") -> npt.NDArray[np.int32]:
         """Return the numbers of distinct texts."""
-        known = self._known
-        ids = [known.setdefault(text, len(known)) for text in texts.to_pylist()]
+        known, each = self._known, texts.to_pylist()
+        if self._separator:
+            return np.array([self._number_before_separator(text) for text in each], np.int32)
+        if self._only is not None:
+            each = [text if text in self._only else None for text in each]
+        ids = [-1 if text is None else known.setdefault(text, len(known)) for text in each]
         return np.array(ids, dtype=np.int32)
+
+    def _number_before_separator(self, text: str) -> int:
+        number = self._known.setdefault(text.partition(self._separator)[0], len(self._known))
+        if number == len(self._whole):
+            self._whole.append(text)
+        return number
 
     def write(self, path: Path) -> str:
         """Write the dictionary, Parquet with `id` and `text`, and return the SHA-256 of its texts in hex.
@@ -52,11 +59,11 @@ class Numbering:
         schema = pa.schema([("id", pa.int32()), ("text", pa.string())])
         columns: list[Any] = [
             np.arange(len(self), dtype=np.int32),
-            pa.array(list(self._known), pa.string()),
+            pa.array(list(self.texts()), pa.string()),
         ]
         pq.write_table(pa.table(columns, schema=schema), path, write_page_checksum=True)
         digest = hashlib.sha256()
-        for text in self._known:
+        for text in self.texts():
             encoded = text.encode()
             digest.update(len(encoded).to_bytes(8, "little") + encoded)
         return digest.hexdigest()

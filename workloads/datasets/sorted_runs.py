@@ -16,8 +16,6 @@ from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import Column, arrow_array, column_of
 from streamlab.workloads.model import Block, ListColumn
 
-RUN_ROWS = 1 << 20
-"""The least rows of a run, unless it is the last of its task."""
 RANGE_ROWS = 1 << 18
 """Rows of a range: of 24 bytes, 6 MB."""
 SAMPLE_ROWS = 1 << 10
@@ -35,31 +33,60 @@ class Run:
         rows: number of rows.
         sample: times of the first and the last row, and of each `SAMPLE_ROWS`th, ascending.
         numbers: files of arrays that replace the values of some columns, by column: numbers of texts.
+        first: what to add to the values of some columns, by column: numbers of rows.
     """
 
     path: Path
     rows: int
     sample: Ints
     numbers: Mapping[str, Path] = field(default_factory=dict)
+    first: Mapping[str, int] = field(default_factory=dict)
 
-    def open(self) -> dict[str, Column]:
+    def open(self) -> "OpenRun":
         """Return all columns, memory-mapped."""
-        with pa.memory_map(str(self.path)) as file, pa.ipc.open_file(file) as reader:
-            batch = reader.get_batch(0)
-        columns = zip(batch.schema.names, batch.columns, strict=True)
-        return {name: column_of(column) for name, column in columns}
+        numbers = {name: map_columns(path)[NUMBER] for name, path in self.numbers.items()}
+        return OpenRun(columns=map_columns(self.path), numbers=numbers, first=self.first)
 
-    def rows_of(self, columns: Mapping[str, Column], begin: int, end: int) -> dict[str, Column]:
-        """Return consecutive rows of columns of `open`, with replaced values."""
-        block: dict[str, Column] = {name: column[begin:end] for name, column in columns.items()}
-        for name, path in self.numbers.items():
-            numbers, column = np.load(path, mmap_mode="r"), block[name]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRun:
+    """The memory-mapped columns of a run, and the arrays and numbers of the same names in `Run`."""
+
+    columns: Mapping[str, Column]
+    numbers: Mapping[str, Column]
+    first: Mapping[str, int]
+
+    def rows(self, begin: int, end: int) -> dict[str, Column]:
+        """Return consecutive rows, with replaced values."""
+        block: dict[str, Column] = {name: each[begin:end] for name, each in self.columns.items()}
+        for name, numbers in self.numbers.items():
+            column = block[name]
             if isinstance(column, ListColumn):
                 packed = column.packed()
-                block[name] = ListColumn(packed.offsets, np.asarray(numbers[packed.values]))
+                block[name] = ListColumn(packed.offsets, np.asarray(numbers)[packed.values])
             else:
-                block[name] = np.asarray(numbers[column])
-        return block
+                block[name] = np.asarray(numbers)[column]
+        return block | {name: np.asarray(block[name]) + first for name, first in self.first.items()}
+
+
+NUMBER = "number"
+"""The column of a file that replaces values."""
+
+
+def write_columns(path: Path, block: Block) -> None:
+    """Write columns to a file."""
+    arrays = [arrow_array(column) for column in block.values()]
+    batch = pa.RecordBatch.from_arrays(arrays, list(block))
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def map_columns(path: Path) -> dict[str, Column]:
+    """Return the columns of a file, memory-mapped."""
+    with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+        batch = reader.get_batch(0)
+    columns = zip(batch.schema.names, batch.columns, strict=True)
+    return {name: column_of(column) for name, column in columns}
 
 
 def write_run(path: Path, block: Block) -> Run:
@@ -68,40 +95,8 @@ def write_run(path: Path, block: Block) -> Run:
     if np.any(np.diff(ts) < 0):
         order = np.argsort(ts, kind="stable")
         block, ts = {name: take_rows(column, order) for name, column in block.items()}, ts[order]
-    arrays = [arrow_array(column) for column in block.values()]
-    batch = pa.RecordBatch.from_arrays(arrays, list(block))
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
-        writer.write_batch(batch)
+    write_columns(path, block)
     return Run(path=path, rows=len(ts), sample=np.append(ts[::SAMPLE_ROWS], ts[-1:]))
-
-
-class RunWriter:
-    """Writes blocks of rows as runs to a folder, which may have files of an earlier try."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(exist_ok=True)
-        self._folder = folder
-        self._pending: list[Block] = []
-        self._runs: list[Run] = []
-        self.rows = 0
-
-    def append(self, block: Block) -> None:
-        """Append rows; all blocks have the same columns."""
-        self._pending.append(block)
-        self.rows += len(block["ts"])
-        if sum(len(block["ts"]) for block in self._pending) >= RUN_ROWS:
-            self._write()
-
-    def finish(self) -> "SortedRuns":
-        """Return all rows."""
-        if self._pending:
-            self._write()
-        return SortedRuns(self._runs)
-
-    def _write(self) -> None:
-        block = join_blocks(self._pending)
-        self._runs.append(write_run(self._folder / f"{len(self._runs)}.run", block))
-        self._pending = []
 
 
 class SortedRuns:
@@ -128,13 +123,13 @@ class SortedRuns:
         self._ranks = np.zeros(len(self._bounds), np.int64)
         """The number of rows before each bound."""
         for run in filled:
-            ts_of_run = np.asarray(run.open()["ts"])
+            ts_of_run = np.asarray(map_columns(run.path)["ts"])
             self._ranks += np.searchsorted(ts_of_run, self._bounds)
 
     def blocks(self, begin: int = 0, end: int | None = None) -> Iterator[Block]:
         """Yield the rows from `begin` to before `end` in order of time, in blocks."""
         end = self.count if end is None else end
-        opened: dict[int, dict[str, Column]] = {}
+        opened: dict[int, OpenRun] = {}
         first = max(0, int(np.searchsorted(self._ranks, begin, side="right")) - 1)
         for index in range(first, len(self._bounds) - 1):
             at = int(self._ranks[index])
@@ -147,22 +142,21 @@ class SortedRuns:
                     yield {name: column[cut] for name, column in block.items()}
                 at += rows
 
-    def _range(self, opened: dict[int, dict[str, Column]], low: int, high: int) -> Iterator[Block]:
+    def _range(self, opened: dict[int, OpenRun], low: int, high: int) -> Iterator[Block]:
         """Yield the rows from time `low` to before `high`; those of a single time in several blocks."""
         pieces = []
         for index in np.flatnonzero((self._first < high) & (self._last >= low)).tolist():
-            run = self._runs[index]
             if index not in opened:
-                opened[index] = run.open()
-            columns = opened[index]
-            begin, end = np.searchsorted(np.asarray(columns["ts"]), [low, high]).tolist()
+                opened[index] = self._runs[index].open()
+            run = opened[index]
+            begin, end = np.searchsorted(np.asarray(run.columns["ts"]), [low, high]).tolist()
             if self._last[index] < high:
                 del opened[index]
             if high - low > 1:
-                pieces.append(self._timed(run.rows_of(columns, begin, end)))
+                pieces.append(self._timed(run.rows(begin, end)))
                 continue
             for at in range(begin, end, RANGE_ROWS):
-                yield self._timed(run.rows_of(columns, at, min(at + RANGE_ROWS, end)))
+                yield self._timed(run.rows(at, min(at + RANGE_ROWS, end)))
         if pieces:
             block = join_blocks(pieces)
             ts = np.asarray(block["ts"])

@@ -48,7 +48,7 @@ def write_stream(
     Raises:
         DatasetError: as `write_file`.
     """
-    rest = iter(blocks)
+    rest = _cut(blocks, rows_per_file)
     files: list[WrittenStream] = []
     rows = 0
     while not files or files[-1].rows >= rows_per_file:
@@ -61,6 +61,17 @@ def write_stream(
     if len(files) > 1 and not files[-1].rows:
         (folder / files.pop().file).unlink()
     return join_files(files)
+
+
+def _cut(blocks: Iterable[Block], rows_per_file: int) -> Iterator[Block]:
+    """Yield the rows of blocks, in blocks that end where a file ends."""
+    done = 0
+    for block in blocks:
+        begin, rows = 0, len(block["ts"])
+        while begin < rows:
+            end = min(rows, begin + rows_per_file - done % rows_per_file)
+            yield {name: column[begin:end] for name, column in block.items()}
+            done, begin = done + end - begin, end
 
 
 def _up_to(rows: int, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -1,15 +1,26 @@
 """Writes streams from the rows of an import."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from streamlab.workloads.datasets.executor import Executor
+from streamlab.workloads.datasets.manifest import WrittenStream
 from streamlab.workloads.datasets.sorted_runs import SortedRuns, select_rows
-from streamlab.workloads.datasets.stream_file import write_stream
+from streamlab.workloads.datasets.stream_file import (
+    ROWS_PER_FILE,
+    FilePart,
+    file_parts,
+    join_parts,
+    write_file,
+    write_once,
+    write_stream,
+)
 from streamlab.workloads.model import Alphabet, Block, ColumnType
 
 
@@ -23,25 +34,52 @@ class StreamTable:
         dtypes: columns to write, by name.
         blocks: makes the stream's blocks from blocks of all rows in order of time (ties: of the files). Its
             blocks have the columns of `dtypes`, and may have others.
+        each_row: whether each row gives one event, whatever the rows before, so that tasks can write files of it.
     """
 
     name: str
     kinds: tuple[int, ...]
     dtypes: Mapping[str, ColumnType]
     blocks: Callable[[Iterator[Block]], Iterator[Block]]
+    each_row: bool = False
 
 
-def write_table(
+def write_streams(
+    on: Executor,
     tables: tuple[StreamTable, ...],
     rows: SortedRuns,
     folder: Path,
     alphabet: Alphabet,
+) -> tuple[WrittenStream, ...]:
+    """Write streams from all rows: a task for each file if each row gives an event, else for each stream."""
+    events = (rows.count if table.each_row else 0 for table in tables)
+    parts = file_parts(events, ROWS_PER_FILE)
+    task = partial(_write, tables, rows, folder, alphabet, parts, ROWS_PER_FILE)
+    written = msgspec.convert(on.run(task, len(parts)), list[WrittenStream])
+    return join_parts(parts, written)
+
+
+def _write(
+    tables: tuple[StreamTable, ...],
+    rows: SortedRuns,
+    folder: Path,
+    alphabet: Alphabet,
+    parts: tuple[FilePart, ...],
+    rows_per_file: int,
     index: int,
 ) -> dict[str, Any]:
-    """Write one stream, by its index, from its rows, and return the fields of its `WrittenStream`."""
-    table = tables[index]
-    blocks = table.blocks(rows.blocks())
-    return asdict(write_stream(folder, table.name, table.kinds, table.dtypes, blocks, alphabet))
+    """Write a file or a stream, unless a killed import did, and return the fields of its `WrittenStream`."""
+    part = parts[index]
+    table = tables[part.stream]
+    stream = (folder, table.name, table.kinds, table.dtypes)
+
+    def write() -> WrittenStream:
+        if not table.each_row:
+            return write_stream(*stream, table.blocks(rows.blocks()), alphabet, rows_per_file)
+        blocks = table.blocks(rows.blocks(part.begin, part.end))
+        return write_file(*stream, blocks, alphabet, number=part.number, first_row=part.begin)
+
+    return write_once(folder / f"{index}.written", write)
 
 
 def numbered_streams(
@@ -51,14 +89,19 @@ def numbered_streams(
     share: Callable[[int, int, Iterator[Block]], Iterator[Block]],
     *,
     kind: int = 0,
+    each_row: bool = True,
 ) -> tuple[StreamTable, ...]:
-    """Return streams of one kind, named `name-0` and so on; `share(count, index, blocks)` yields the rows of one."""
+    """Return streams of one kind, named `name-0` and so on; `share(count, index, blocks)` yields the rows of one.
+
+    `each_row` says whether each row gives one event in one of the streams, whatever the rows before.
+    """
     return tuple(
         StreamTable(
             name=f"{name}-{index}",
             kinds=(kind,),
             dtypes=dtypes,
             blocks=partial(share, count, index),
+            each_row=each_row and count == 1,
         )
         for index in range(count)
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamlab.workloads.datasets import sorted_runs
+from streamlab.workloads.datasets import sorted_runs, stream_table
 from streamlab.workloads.datasets.tables import files, split_writer, table_dataset
 from streamlab.workloads.datasets.text import decoding
 
@@ -16,10 +16,10 @@ def cut_small(
         (files, "SPLIT_BYTES", bytes_),
         (files, "SPLIT_ROWS", 10),
         (split_writer, "RUN_ROWS", 25),
-        (sorted_runs, "RUN_ROWS", 25),
         (sorted_runs, "RANGE_ROWS", 16),
         (sorted_runs, "SAMPLE_ROWS", 4),
     ):
         monkeypatch.setattr(module, name, value)
     if files_too:
         monkeypatch.setattr(table_dataset, "ROWS_PER_FILE", 50)
+        monkeypatch.setattr(stream_table, "ROWS_PER_FILE", 50)

@@ -4,21 +4,28 @@ import gzip
 import json
 import lzma
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from streamlab.engines.reference.adapter import PreparedReference
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.datasets.dataset import Dataset
+from streamlab.workloads.datasets.dictionary import Numbering
+from streamlab.workloads.datasets.executor import InProcess
 from streamlab.workloads.datasets.imports.access_log import COLUMNS
-from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
 from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
+from streamlab.workloads.datasets.imports.kind_rows import KindRows
 from streamlab.workloads.datasets.imports.registry import import_kind
-from streamlab.workloads.model import Columns, Input, Workload
+from streamlab.workloads.datasets.sorted_runs import join_blocks
+from streamlab.workloads.datasets.tables.split_reader import read_splits
+from streamlab.workloads.datasets.text.report import RowReport
+from streamlab.workloads.model import Columns, Input, ListColumn, Workload
 from streamlab.workloads.model.answers.trace import compare
 
 REAL = Path(os.environ.get("LAB_REAL_DATA") or Path(__file__).parents[4] / "shared" / "data")
@@ -61,14 +68,29 @@ def expected_answer(bound: Workload, data: Input) -> Columns:
     return expected
 
 
-def rows_of(kind: str, *files: Path, **options: Any) -> tuple[Reading, list[tuple[Any, ...]]]:
+def rows_of(kind: str, *files: Path, **options: Any) -> tuple[RowReport, list[tuple[Any, ...]]]:
     """Read files as an import does; return the account of the lines, and rows from `ts` on."""
     of = import_kind(kind)
-    found = Reading()
     chosen = of.complete(ImportOptions(files=files, **options))
-    batches = list(read_batches(of, chosen, found, lambda position: None))
-    columns = [(column.to_pylist() for column in batch.columns[1:]) for batch in batches]
-    return found, [row for part in columns for row in zip(*part, strict=True)]
+    with tempfile.TemporaryDirectory() as folder:
+        found = read_splits(KindRows(kind=of, options=chosen), Path(folder) / "rows", InProcess())
+        numberings = {column: Numbering() for column in found.text_columns()}
+        found.number(numberings)
+        blocks = list(found.of_kind(0).blocks())
+        if not blocks:
+            return found.reading, []
+        columns = {
+            name: list(column.rows() if isinstance(column, ListColumn) else column)
+            for name, column in join_blocks(blocks).items()
+        }
+    for name, numbering in numberings.items():
+        known = list(numbering.texts())
+        columns[name] = [
+            [known[id_] for id_ in cell] if isinstance(cell, list) else known[cell]
+            for cell in columns[name]
+        ]
+    order = np.argsort(columns.pop("row"))
+    return found.reading, [tuple(column[row] for column in columns.values()) for row in order]
 
 
 def log_line(

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,26 +23,32 @@ from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.datasets.tables.constructors import arrays
 from streamlab.workloads.datasets.tables.table_dataset import dataset_of
 from streamlab.workloads.registry import names, workload
+from tests.workloads.datasets import killed_kind_import
 from tests.workloads.datasets.cuts import cut_small
-from tests.workloads.datasets.files import text_file
+from tests.workloads.datasets.files import log_file, log_line, text_file
 from tests.workloads.datasets.raw_files import RAW, options_of, raw_file
 
 LINES = 700
 SEED = 7
 
 
-def imported(kind: str, folder: Path, name: str, way: str) -> tuple[str, dict[str, bytes]]:
-    """Return the id of a dataset with ties, out of order, and its dictionaries' files."""
+def imported(kind: str, folder: Path, name: str, way: str) -> tuple[str, Any, dict[str, bytes]]:
+    """Return the id of a dataset of two files with ties, out of order, its report, and its dictionaries."""
     make, _ = RAW[kind]
     draw = random.Random(SEED)
-    times = [draw.randrange(LINES // 2) for _ in range(LINES)]
-    file = text_file(raw_file(kind, folder), *make(times, draw.randrange))
+    files = []
+    for place in (folder / "one", folder / "two"):
+        place.mkdir(exist_ok=True)
+        lines = make([draw.randrange(LINES // 2) for _ in range(LINES)], draw.randrange)
+        lines[LINES // 2 : LINES // 2] = ["", "bad"]
+        files.append(text_file(raw_file(kind, place), *lines))
     catalog = Catalog(root=folder / name)
-    chosen = ImportOptions(files=(file,), sort=True, **options_of(kind, folder))
-    dataset = import_files(import_kind(kind), chosen, catalog=catalog, way=way)
+    options = ImportOptions(files=tuple(files), sort=True, max_bad=2, **options_of(kind, folder))
+    dataset = import_files(import_kind(kind), options, catalog=catalog, way=way)
     assert dataset.events > LINES // 3
     assert dataset.origin["rows_out_of_order"] or kind == "kdd-cup"  # whose rows are their times
-    return dataset.id, {file.name: file.path.read_bytes() for file in dataset.dictionaries}
+    dictionaries = {file.name: file.path.read_bytes() for file in dataset.dictionaries}
+    return dataset.id, dataset.origin, dictionaries
 
 
 def test_every_kind_of_import_is_tried():
@@ -51,7 +58,11 @@ def test_every_kind_of_import_is_tried():
 @pytest.mark.some(5)
 @pytest.mark.spark
 @pytest.mark.parametrize("kind", RAW)
-def test_an_import_on_spark_is_that_in_process(kind: str, spark: SparkSession, tmp_path: Path):
+def test_an_import_on_spark_is_that_in_process(
+    kind: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Spark's processes get the splits with their tasks."""
+    cut_small(monkeypatch, 3000)
     assert imported(kind, tmp_path, "a", "spark") == imported(kind, tmp_path, "b", "process")
 
 
@@ -76,8 +87,28 @@ def test_the_size_of_blocks_changes_no_import(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     whole = imported(kind, tmp_path, "whole", "process")
-    cut_small(monkeypatch)
+    cut_small(monkeypatch, 700)
     assert imported(kind, tmp_path, "cut", "process") == whole
+
+
+def test_an_import_of_a_kind_that_was_killed_is_resumed_with_its_finished_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pages = 400
+    log_file(tmp_path, *(log_line(n, f"/{n}", "1") for n in range(pages)))
+    (tmp_path / "kill").touch()
+    command = [sys.executable, "-m", killed_kind_import.__name__, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == killed_kind_import.EXIT_CODE
+    (tmp_path / "kill").unlink()
+    monkeypatch.chdir(tmp_path)
+    resumed = killed_kind_import.imported(tmp_path / "data")
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert calls.count("/0") == 1
+    assert calls.count(killed_kind_import.KILLED_AT) == 2
+    assert len(list((tmp_path / "data").glob(".*"))) == 0
+    assert [len(stream.paths) for stream in resumed.streams] == [pages // 50, pages // 50]
+    verify(resumed)
+    assert killed_kind_import.imported(tmp_path / "fresh").id == resumed.id
 
 
 @pytest.mark.some(5)

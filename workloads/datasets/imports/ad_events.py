@@ -1,6 +1,6 @@
 """Imports events of the Yahoo streaming benchmark, as written by its generator, as the input `ads` (docs/data.md).
 
-The benchmark has no locations: the import uses the address of a user's first event, in the order of the files. Its
+The benchmark has no locations: the import uses the address of a user's first good event, in the order of the files. Its
 events are up to a minute late, so this kind always sorts. A text of the dictionary `ads` is an ad and its campaign, one
 of `users` a user and the location, separated by a tab: the tables for the queries' look-ups
 (`streamlab.workloads.inputs.ads.tables`).
@@ -89,9 +89,10 @@ import_of_ads = partial(
     workload=INPUT,
     columns=COLUMNS,
     dictionaries={USERS: "user", "pages": "page", ADS: "ad"},
+    separator=SEPARATOR,
     kinds=(EVENT,),
     streams=lambda options, entries: numbered_streams(
-        options.streams, EVENT, event_columns(FIELDS), _share
+        options.streams, EVENT, event_columns(FIELDS), _share, each_row=False
     ),
 )
 """Makes an import kind of ad events."""
@@ -108,14 +109,14 @@ def _transform(options: ImportOptions) -> Transform:
             "--campaigns is missing: the file of JSON objects with the campaign of each ad, such "
             "as ad-to-campaign-ids.txt"
         )
-    path, locations = Path(table), dict[str, str]()
+    path = Path(table)
     campaigns = campaign_table(lookup_cells(Lines(), path, options), _pairs, LINE)
     if not campaigns:
         raise DatasetError(f"{path} has no campaigns; it must have objects of ads and campaigns")
-    return lambda cells: cells.parse_lines(partial(_event, campaigns, locations), _DEFAULTS)
+    return lambda cells: cells.parse_lines(partial(_event, campaigns), _DEFAULTS)
 
 
-def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> tuple[Any, ...]:
+def _event(campaigns: dict[str, str], line: str) -> tuple[Any, ...]:
     fields = object_of(line)
     user, ad, kind = (text_of(fields, name) for name in ("user_id", "ad_id", "event_type"))
     if kind not in TYPES:
@@ -124,7 +125,7 @@ def _event(campaigns: dict[str, str], locations: dict[str, str], line: str) -> t
         raise BadRowError(f"ad {ad!r} is in no campaign of --campaigns")
     ts = _time(fields.get("event_time"))
     page, address = text_of(fields, "page_id"), text_of(fields, "ip_address")
-    user = with_lookup("user", user, locations.setdefault(user, address))
+    user = with_lookup("user", user, address)
     return ts, user, page, with_lookup("ad", ad, campaigns[ad]), TYPES.index(kind), 0
 
 

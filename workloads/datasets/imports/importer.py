@@ -1,32 +1,35 @@
-"""Runs the steps of an import: check, read, derive, number, sort, write, publish.
+"""Runs the steps of an import: read, number, look up, write, publish.
 
-1. Read: files to blocks of rows, in this process, since the rows of some kinds depend on those before.
-2. Derive, if the kind derives columns (words of texts): one task per block, in this process or on Spark.
-3. Number: texts to numbers by first appearance, in order, in this process.
-4. Write: the rows, in order of time, to streams: one task per stream.
+Tasks read splits of the files and write streams, in this process or on Spark (`executor`). A killed import is resumed
+by the next one of the same files and options, with the splits and streams that it finished.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
+import numpy as np
+import numpy.typing as npt
 
-from streamlab.workloads.datasets import pa
-from streamlab.workloads.datasets.arrow import Column, column_of
-from streamlab.workloads.datasets.catalog import Catalog
+from streamlab.workloads.datasets.catalog import Catalog, Recipe
 from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
+from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import AUTO, Executor, executor
-from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
-from streamlab.workloads.datasets.imports.kind import Derive, ImportKind, ImportOptions
+from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Lookup
+from streamlab.workloads.datasets.imports.kind_rows import read
+from streamlab.workloads.datasets.imports.raw_files import state_of
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, file_sha256
-from streamlab.workloads.datasets.progress import Progress, report, watch
+from streamlab.workloads.datasets.progress import Progress, watch
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
-from streamlab.workloads.datasets.sorted_runs import RunWriter, SortedRuns
-from streamlab.workloads.datasets.stream_table import write_table
-from streamlab.workloads.model import Alphabet
+from streamlab.workloads.datasets.sorted_runs import select_rows
+from streamlab.workloads.datasets.stream_table import write_streams
+from streamlab.workloads.datasets.tables.split_reader import FORMAT, SplitRows
+from streamlab.workloads.datasets.text.report import RowReport
+from streamlab.workloads.model import Alphabet, Block
+from streamlab.workloads.model.code.fingerprint import code_of
 
 
 def import_files(
@@ -48,17 +51,36 @@ def import_files(
     """
     options = kind.complete(options)
     where = catalog or Catalog.default()
-    size_bytes = sum(path.stat().st_size for path in options.files)
-    step = f"import {kind.name}"
-    with where.staging() as staging:
+    states = [state_of(path) for path in options.files]
+    origin = {
+        "import": kind.name,
+        "files": [_named(path) for path in options.files],
+        "streams": options.streams,
+        **_chosen(kind, options),
+    }
+    recipe = Recipe(
+        workload=kind.workload,
+        params=origin,
+        seed=0,
+        events=0,
+        generator_version=FORMAT,
+        code=code_of(kind.transform, kind.derive, kind.streams),
+    )
+    with (
+        where.staging(recipe) as staging,
+        executor(f"import {kind.name}", way, master=master) as on,
+    ):
         folder = staging / "dataset"
-        folder.mkdir()
-        with executor(step, way, master=master) as on:
-            reading = Reading()
-            with watch(progress, f"reading {kind.name} (bytes)", staging, size_bytes):
-                _read_files(kind, options, staging, reading)
-            reading.check(options.max_bad, options.sort)
-            content = _write(on, kind, options, reading, staging, progress)
+        folder.mkdir(exist_ok=True)
+        place = staging / "rows"
+        with watch(
+            progress, f"reading {kind.name} (bytes)", place, sum(size for size, _ in states)
+        ):
+            rows = read(kind, options, place, on)
+        for path, state in zip(options.files, states, strict=True):
+            if state_of(path) != state:
+                raise DatasetError(f"{path} changed while it was read; import it again")
+        content = _write(on, kind, options, rows, folder, origin, progress)
         return where.restate(
             where.publish(folder, content), options.source, options.licence, content.origin
         )
@@ -68,40 +90,46 @@ def _write(
     on: Executor,
     kind: ImportKind,
     options: ImportOptions,
-    reading: Reading,
-    staging: Path,
+    rows: SplitRows[RowReport],
+    folder: Path,
+    origin: Mapping[str, Any],
     progress: Progress | None,
 ) -> Content:
-    folder = staging / "dataset"
-    blocks = tuple(staging / f"{index}.arrow" for index in range(reading.blocks))
-    derive = kind.prepare and kind.prepare(lambda: map(_read, blocks), options)
-    if derive is not None:
-        with watch(progress, "deriving columns", folder, 0):
-            on.run(partial(_derive, derive, blocks), reading.blocks)
-        blocks = tuple(map(_derived, blocks))
+    lookup = kind.lookup
+    numbers = {} if lookup is None else lookup.numbers(rows, options, on)
+    numberings = {
+        column: Numbering(
+            only=numbers if lookup and column == lookup.column else None, separator=kind.separator
+        )
+        for column in kind.dictionaries.values()
+    }
     with watch(progress, "numbering texts", folder, 0):
-        numberings = {column: Numbering() for column in kind.dictionaries.values()}
-        rows = _number(numberings, blocks, staging / "rows", folder)
+        rows.number(numberings)
     entries = {name: len(numberings[column]) for name, column in kind.dictionaries.items()}
     tables = kind.streams(options, entries)
+    if lookup is not None:
+        texts = numberings[lookup.column].texts()
+        values = np.array([numbers[text] for text in texts], np.int32)
+        tables = tuple(
+            replace(table, blocks=partial(_looked_up, lookup, values, table.blocks))
+            for table in tables
+        )
     keys = kind.keys(options) if callable(kind.keys) else entries[kind.keys] if kind.keys else 1
     alphabet = Alphabet(kinds=kind.kinds, keys=keys)
     with watch(progress, "writing streams", folder, 0):
-        written = on.run(partial(write_table, tables, rows, folder, alphabet), len(tables))
+        streams = write_streams(on, tables, rows.of_kind(0), folder, alphabet)
+    reading = rows.reading
     return Content(
         workload=kind.workload,
         alphabet=alphabet,
-        streams=msgspec.convert(written, tuple[WrittenStream, ...]),
+        streams=streams,
         origin={
-            "import": kind.name,
-            "files": [_named(path) for path in options.files],
+            **origin,
             "lines": reading.lines,
             **reading.origin(),
-            "streams": options.streams,
             **reading.times,
             "unit": kind.unit,
-            **_invented(kind, written),
-            **_chosen(kind, options),
+            **_invented(kind, streams),
         },
         source=options.source or NOT_STATED,
         licence=options.licence or NOT_STATED,
@@ -113,12 +141,28 @@ def _write(
     )
 
 
-def _invented(kind: ImportKind, written: list[dict[str, Any]]) -> dict[str, Any]:
+def _looked_up(
+    lookup: Lookup,
+    values: npt.NDArray[np.int32],
+    blocks_of: Callable[[Iterator[Block]], Iterator[Block]],
+    blocks: Iterator[Block],
+) -> Iterator[Block]:
+    """Yield the blocks of a stream, from rows with the column of a look-up."""
+
+    def looked_up() -> Iterator[Block]:
+        for block in blocks:
+            known = select_rows(block, np.asarray(block[lookup.column]) >= 0)
+            yield {**known, lookup.name: values[np.asarray(known[lookup.column])]}
+
+    return blocks_of(looked_up())
+
+
+def _invented(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict[str, Any]:
     """Return the number of events that the import invented, by kind; empty if the kind invents none."""
     counts = dict.fromkeys(kind.invents, 0)
-    for stream in written:
-        for name in counts.keys() & {kind.kinds[index] for index in stream["kinds"]}:
-            counts[name] += stream["rows"]  # invented events have their own streams
+    for stream in streams:
+        for name in counts.keys() & {kind.kinds[index] for index in stream.kinds}:
+            counts[name] += stream.rows  # invented events have their own streams
     return {"invented": counts} if counts else {}
 
 
@@ -134,45 +178,3 @@ def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
 
 def _named(path: Path) -> dict[str, str]:
     return {"name": path.name, "sha256": file_sha256(path)}
-
-
-def _read_files(kind: ImportKind, options: ImportOptions, folder: Path, reading: Reading) -> None:
-    """Read all files into blocks of rows, `<number>.arrow` in a folder."""
-    progress = partial(report, folder / "reading.done")
-    for batch in read_batches(kind, options, reading, progress):
-        _save(folder / f"{reading.blocks}.arrow", batch)
-        reading.blocks += 1
-
-
-def _derive(derive: Derive, blocks: tuple[Path, ...], index: int) -> None:
-    _save(_derived(blocks[index]), derive(_read(blocks[index])))
-
-
-def _number(
-    numberings: Mapping[str, Numbering], blocks: tuple[Path, ...], folder: Path, target: Path
-) -> SortedRuns:
-    """Number the texts of all blocks, in order, and return the rows."""
-    writer = RunWriter(folder)
-    for path in blocks:
-        batch = _read(path)
-        block: dict[str, Column] = {
-            name: numberings[name].ids(texts) if name in numberings else column_of(texts)
-            for name, texts in zip(batch.schema.names, batch.columns, strict=True)
-        }
-        writer.append(block)
-        report(target / "numbering.done", writer.rows)
-    return writer.finish()
-
-
-def _derived(block: Path) -> Path:
-    return block.with_suffix(".derived.arrow")
-
-
-def _read(path: Path) -> "pa.RecordBatch":
-    with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
-        return reader.get_batch(0)
-
-
-def _save(path: Path, batch: "pa.RecordBatch") -> None:
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
-        writer.write_batch(batch)

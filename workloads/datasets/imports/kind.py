@@ -1,8 +1,8 @@
 """Declares import kinds: the format of their files, their columns, and the dataset that they become.
 
 A kind's form splits files into parts and chunks of cells, like any table
-(`streamlab.workloads.datasets.tables`). Its transform makes columns of a chunk. Its dictionaries,
-derived columns and streams define the dataset of these columns.
+(`streamlab.workloads.datasets.tables`). Its transform makes columns of a chunk, from this chunk alone, as tasks read
+splits of a file in any order. Its dictionaries and streams define the dataset of these columns.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,27 +12,28 @@ from typing import Any
 
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.executor import Executor
 from streamlab.workloads.datasets.imports.cells import Cells, Transform
 from streamlab.workloads.datasets.imports.raw_files import At, check_readable, parts
+from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
 from streamlab.workloads.datasets.remedy import workload_of_input
 from streamlab.workloads.datasets.split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.tables.files import (
     arrow_parts,
     form_of,
+    group_splits,
     parquet_parts,
-    text_part,
+    text_parts,
+    text_splits,
 )
-from streamlab.workloads.datasets.tables.source import Part
+from streamlab.workloads.datasets.tables.source import FIRST, Head, Part, Split, Start, ignore
+from streamlab.workloads.datasets.tables.split_reader import SplitRows
 from streamlab.workloads.datasets.tables.table import MOST_STREAMS
 from streamlab.workloads.datasets.text.csv_text import LINE, CsvText, LineText, parse_delimiter
+from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_form
 from streamlab.workloads.registry import workload
-
-Blocks = Callable[[], Iterator["pa.RecordBatch"]]
-"""Yields all blocks of rows, at each call."""
-
-Derive = Callable[["pa.RecordBatch"], "pa.RecordBatch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +129,16 @@ class Lines:
         """Return the column of each role; raises `DatasetError` if one is missing."""
         return {LINE: LINE}
 
-    def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
-        """Yield the parts of a raw file; call `at` with the number of bytes read."""
-        for raw in parts(path):
-            yield text_part(raw, LineText(raw, fallback=self.fallback), at)
+    def splits(self, path: Path, options: ImportOptions) -> Iterator[Split]:
+        """Yield the splits of a raw file."""
+        return text_splits(path)
+
+    def parts(self, split: Split, options: ImportOptions, start: Start, at: At) -> Iterator[Part]:
+        """Yield the parts of a split; call `at` with the number of bytes read."""
+        return text_parts(split, start, at, self._text, parts(split.file))
+
+    def _text(self, raw: RawPart, head: Head | None) -> LineText:
+        return LineText(raw, fallback=self.fallback)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,11 +159,16 @@ class Layout:
         """As `Lines.columns`."""
         return {name: name for name in self.read or self.names}
 
-    def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
+    def splits(self, path: Path, options: ImportOptions) -> Iterator[Split]:
+        """As `Lines.splits`."""
+        return text_splits(path)
+
+    def parts(self, split: Split, options: ImportOptions, start: Start, at: At) -> Iterator[Part]:
         """As `Lines.parts`."""
-        for raw in parts(path):
-            text = CsvText(raw, self.delimiter, quoted=False, layout=self.names)
-            yield text_part(raw, text, at)
+        return text_parts(split, start, at, self._text, parts(split.file))
+
+    def _text(self, raw: RawPart, head: Head | None) -> CsvText:
+        return CsvText(raw, self.delimiter, quoted=False, layout=self.names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,23 +206,41 @@ class NamedColumns:
             )
         return options.columns
 
-    def parts(self, path: Path, options: ImportOptions, at: At) -> Iterator[Part]:
+    def splits(self, path: Path, options: ImportOptions) -> Iterator[Split]:
+        """As `Lines.splits`; of Parquet, row groups."""
+        form = self._form(path, options)
+        if form == "parquet":
+            return group_splits(path)
+        return iter([Split(path=path)]) if form == "arrow" else text_splits(path)
+
+    def parts(self, split: Split, options: ImportOptions, start: Start, at: At) -> Iterator[Part]:
         """As `Lines.parts`."""
-        if self.default_form is not None and not options.columns:
-            yield from self.default_form.parts(path, options, at)
-            return
-        form = form_of(path)
-        if form != "csv":
-            yield from (parquet_parts if form == "parquet" else arrow_parts)(path)
-            return
+        path = split.file
+        form = self._form(path, options)
+        if form == "lines":
+            assert self.default_form is not None, "it is the form"
+            return self.default_form.parts(split, options, start, at)
+        if form == "parquet":
+            return parquet_parts(path, split, start.row)
+        if form == "arrow":
+            return arrow_parts(path)
         delimiter = parse_delimiter(options.settings.get("delimiter", ","), "--delimiter")
         quoted = not options.settings.get("no-quotes", False)
         header = not all(name.isdecimal() for name in self.columns(options).values())
+
+        def text(raw: RawPart, head: Head | None) -> CsvText:
+            return CsvText(raw, delimiter, quoted=quoted, header=header)
+
+        return text_parts(split, start, at, text, self._selected(path, options))
+
+    def _form(self, path: Path, options: ImportOptions) -> str:
+        return "lines" if self.default_form and not options.columns else form_of(path)
+
+    def _selected(self, path: Path, options: ImportOptions) -> Iterator[RawPart]:
         others: list[str] | None = []
         for raw in parts(path):
             if self.selects is None or self.selects(raw.place, options):
-                text = CsvText(raw, delimiter, quoted=quoted, header=header)
-                yield text_part(raw, text, at)
+                yield raw
                 others = None
             elif others is not None:
                 others.append(raw.place)
@@ -220,6 +250,21 @@ class NamedColumns:
 
 Form = Lines | Layout | NamedColumns
 """The format of raw files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """A column of numbers that all rows give to texts. Rows whose text has none are left out.
+
+    Attributes:
+        name: of the column.
+        column: of the texts.
+        numbers: returns the number of each text, an int32, given all rows, the options, and the executor.
+    """
+
+    name: str
+    column: str
+    numbers: Callable[[SplitRows[RowReport], ImportOptions, Executor], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,13 +278,13 @@ class ImportKind:
         check: refuses invalid options before reading; raises `DatasetError`.
         form: the format of its files.
         transform: `transform(options)` returns a function from the cells of a chunk to `ts` and the columns of
-            `columns`; called once per import, before the first chunk.
+            `columns`; called once per split.
         columns: columns of a row after `ts`, as (name, Arrow type name).
-        prepare: `prepare(blocks, options)` returns a function that derives further columns of a block, or
-            removes rows, from `row`, `ts` and the columns of `columns`. `blocks()` yields all
-            blocks, for functions that depend on them. It is pickled. None: derives nothing.
+        derive: makes the columns of the dataset from a block of `row`, `ts` and `columns`; None: they are.
+        lookup: a further column; None: none.
         dictionaries: the dictionaries to write next to the dataset, and the column of each: of texts, or of
             lists of texts, which ids replace by first appearance.
+        separator: in a text of a dictionary, between the part that identifies it and what is looked up for it.
         keys: the dictionary whose ids are the keys, or a function from complete options to the number of
             keys; None: one key.
         streams: `streams(options, entries)` returns the streams, in order of ties; `entries` is
@@ -264,7 +309,9 @@ class ImportKind:
     dictionaries: Mapping[str, str] = field(default_factory=dict)
     keys: str | Callable[[ImportOptions], int] | None = None
     check: Callable[[ImportOptions], None] | None = None
-    prepare: Callable[[Blocks, ImportOptions], Derive] | None = None
+    derive: "Callable[[pa.RecordBatch], pa.RecordBatch] | None" = None
+    lookup: Lookup | None = None
+    separator: str = ""
     roles: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     time: str = "iso"
@@ -317,24 +364,20 @@ class ImportKind:
         return replace(complete, files=tuple(files), sort=sort, times=times)
 
 
-def cells_of(
-    form: Form, path: Path, options: ImportOptions, at: At, times: ColumnTimes
-) -> Iterator[Cells]:
-    """Yield all cells of a raw file; raises `DatasetError` if a column is missing or the file damaged."""
-    columns = form.columns(options)
-    for part in form.parts(path, options, at):
-        index = _chosen(part, columns)
-        for chunk in part.chunks(index):
+def lookup_cells(form: Form, path: Path, options: ImportOptions) -> Iterator[Cells]:
+    """Yield the cells of a look-up table; call `Cells.check` on each.
+
+    Raises:
+        DatasetError: a column is missing, or the file is damaged.
+    """
+    columns, times = form.columns(options), ColumnTimes(options.times)
+    for part in form.parts(Split(path=path), options, FIRST, ignore):
+        for chunk in part.chunks(chosen_columns(part, columns)):
             yield Cells(part, chunk, tuple(columns), times)
 
 
-def lookup_cells(form: Form, path: Path, options: ImportOptions) -> Iterator[Cells]:
-    """Yield the cells of a look-up table; call `Cells.check` on each."""
-    return cells_of(form, path, options, lambda position: None, ColumnTimes(options.times))
-
-
-def _chosen(part: Part, columns: Mapping[str, str]) -> list[int]:
-    """Return the index of the column of each role."""
+def chosen_columns(part: Part, columns: Mapping[str, str]) -> list[int]:
+    """Return the index of the column of each role; raises `DatasetError` if one is missing."""
     for role, column in columns.items():
         if part.names.count(column) != 1:
             wrong = "several columns" if column in part.names else "no column"

@@ -66,6 +66,12 @@ def check_readable(path: Path) -> None:
         )
 
 
+def state_of(path: Path) -> tuple[int, int]:
+    """Return what changes with a file: its size and the time of its last change."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
 def is_lfs_pointer(path: Path) -> bool:
     """Return whether a file is a Git LFS pointer; False if it cannot be read."""
     try:

@@ -6,7 +6,7 @@ symbol is the unweighted mean of the prices of all trades, rounded half up to th
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
@@ -17,36 +17,39 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.executor import Executor
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells
-from streamlab.workloads.datasets.imports.file_reader import Reading, read_batches
 from streamlab.workloads.datasets.imports.kind import (
     CSV_SETTINGS,
     TIME_SETTING,
-    Blocks,
-    Derive,
     ImportKind,
     ImportOptions,
+    Lookup,
     NamedColumns,
     Setting,
     lookup_cells,
 )
+from streamlab.workloads.datasets.imports.kind_rows import read
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.tables.cells import mask_of
-from streamlab.workloads.datasets.times import TimeReader
+from streamlab.workloads.datasets.tables.split_reader import SplitRows
+from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.model import Block
 
 _TABLE = NamedColumns(role_columns={"symbol": "symbol", "average": "average"})
 _INT32_MAX = 2**31 - 1
 
 
-def _mean_prices(batches: "Iterable[pa.RecordBatch]", number: int = 0) -> dict[str, int]:
+def _mean_prices(rows: SplitRows[RowReport], number: int = 0) -> dict[str, int]:
     """Return the rounded mean prices of the `number` symbols with the most trades; 0: of all."""
     count, total = Counter[str](), Counter[str]()
-    for batch in batches:
-        groups = pa.Table.from_batches([batch]).group_by("symbol")
-        for row in groups.aggregate([("price", "count"), ("price", "sum")]).to_pylist():
-            count[row["symbol"]] += row["price_count"]
-            total[row["symbol"]] += row["price_sum"]
+    for symbols, run in rows.coded("symbol"):
+        codes, prices = np.asarray(run["symbol"]), np.asarray(run["price"], np.int64)
+        totals = np.zeros(len(symbols), np.int64)
+        np.add.at(totals, codes, prices)
+        names = symbols.to_pylist()
+        count.update(dict(zip(names, np.bincount(codes).tolist(), strict=True)))
+        total.update(dict(zip(names, totals.tolist(), strict=True)))
     by_trades = sorted(count, key=lambda symbol: (-count[symbol], symbol))
     return {
         symbol: (2 * total[symbol] + count[symbol]) // (2 * count[symbol])
@@ -54,15 +57,22 @@ def _mean_prices(batches: "Iterable[pa.RecordBatch]", number: int = 0) -> dict[s
     }
 
 
-def _averages(traded: Mapping[str, int], options: ImportOptions) -> dict[str, int]:
-    """Return the average price of each symbol: that of a table, or of the day before, or else of `traded`."""
+def _averages(
+    rows: SplitRows[RowReport], options: ImportOptions, on: Executor
+) -> Mapping[str, int]:
+    """Return the average prices of the symbols to keep: of a table, of the day before, or else of these rows."""
+    traded = _mean_prices(rows, options.settings["top"])
     table, previous = options.settings["averages"], options.settings["previous"]
     if table and previous:
         raise DatasetError("give --averages or --previous, not both")
     if not table and not previous:
-        return dict(traded)
+        return traded
     path = Path(table or previous)
-    known = _of_table(path, options) if table else _of_trades(path, options)
+    if table:
+        known = _of_table(path, options)
+    else:
+        day_before = replace(options, files=(path,), sort=True)
+        known = _mean_prices(read(TRADES, day_before, rows.folder.with_name("previous"), on))
     missing = sorted(set(traded) - set(known))
     if missing:
         raise DatasetError(
@@ -70,15 +80,6 @@ def _averages(traded: Mapping[str, int], options: ImportOptions) -> dict[str, in
             "or add them"
         )
     return {symbol: known[symbol] for symbol in traded}
-
-
-def _add_averages(averages: Mapping[str, int], batch: "pa.RecordBatch") -> "pa.RecordBatch":
-    """Return the rows whose symbol has an average, with the average in an int32 column `average`."""
-    symbols = pa.array(list(averages), pa.string())
-    batch = batch.filter(pc.is_in(batch.column("symbol"), symbols))
-    places = pc.index_in(batch.column("symbol"), symbols)
-    prices = pa.array(list(averages.values()), pa.int32())
-    return batch.append_column("average", prices.take(places))
 
 
 def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
@@ -93,15 +94,6 @@ def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:
             if symbol.upper() in means:
                 raise DatasetError(f"{cells.place(row)}: symbol {symbol} has an average already")
             means[symbol.upper()] = mean
-    return means
-
-
-def _of_trades(path: Path, options: ImportOptions) -> dict[str, int]:
-    # The other day's times are recognized separately.
-    times = TimeReader(options.times.form, unit=options.times.unit)
-    reading, previous = Reading(), replace(options, files=(path,), times=times)
-    means = _mean_prices(read_batches(TRADES, previous, reading, lambda position: None))
-    reading.check(options.max_bad, sort=True)
     return means
 
 
@@ -159,12 +151,6 @@ def _symbols(cells: Cells, pattern: str) -> "pa.Array":
     return pa.repeat("" if match is None else match[match.re.groups and 1].upper(), len(cells))
 
 
-def _prepare(blocks: Blocks, options: ImportOptions) -> Derive:
-    """Return a function that keeps the symbols with the most trades and adds their average prices."""
-    traded = _mean_prices(blocks(), options.settings["top"])
-    return partial(_add_averages, _averages(traded, options))
-
-
 def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[StreamTable, ...]:
     """Return both sides, with all trades each."""
     dtypes: dict[str, np.dtype[Any]] = {
@@ -172,7 +158,13 @@ def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Stream
         **{name: np.dtype(np.int32) for name in ("id", "price", "average")},
     }
     return tuple(
-        StreamTable(name=name, kinds=(kind,), dtypes=dtypes, blocks=_side)
+        StreamTable(
+            name=name,
+            kinds=(kind,),
+            dtypes=dtypes,
+            blocks=_side,
+            each_row=not options.settings["top"],
+        )
         for kind, name in enumerate(KINDS)
     )
 
@@ -190,7 +182,7 @@ TRADES = ImportKind(
     form=NamedColumns(required_roles=("ts", "price")),
     transform=lambda options: partial(_columns, options.settings),
     columns=(("symbol", "string"), ("price", "int32")),
-    prepare=_prepare,
+    lookup=Lookup(name="average", column="symbol", numbers=_averages),
     dictionaries={"symbols": "symbol"},
     kinds=KINDS,
     streams=_streams,

@@ -65,7 +65,7 @@ import_of_tweets = partial(
     ImportKind,
     workload="tweets",
     columns=(("user", "string"), ("text", "string")),
-    prepare=lambda blocks, options: _tokenize,
+    derive=_tokenize,
     dictionaries={"words": "words", "hashtags": "hashtags", "users": "user"},
     kinds=("tweet",),
     streams=lambda options, entries: numbered_streams(options.streams, "tweet", _DTYPES, _share),

@@ -6,7 +6,7 @@ lines; messages add line numbers where they differ.
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -83,17 +83,15 @@ class ColumnFiles(_Files):
         """As `Source.splits`: row groups of Parquet files."""
         if self.ipc:
             return tuple(Split(path=path) for path in self.files())
-        return tuple(split for path in self.files() for split in _group_splits(path))
+        return tuple(split for path in self.files() for split in group_splits(path))
 
     def parts(
         self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
         """As `Source.parts`."""
-        assert split.path is not None, "files have paths"
         if self.ipc:
-            yield from arrow_parts(split.path)
-        else:
-            yield from parquet_parts(split.path, split, start.row)
+            return arrow_parts(split.file)
+        return parquet_parts(split.file, split, start.row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,44 +123,25 @@ class TextFiles(_Files):
 
     def splits(self) -> tuple[Split, ...]:
         """As `Source.splits`: byte ranges of plain files; archives and compressed files stay whole."""
-        splits: list[Split] = []
-        for archive, pattern in map(_archive_of, self.paths):
-            for path in _find_files(archive):
-                cuts = _cuts(path)
-                splits += (
-                    Split(path=path, members=pattern, begin=begin, end=end)
-                    for begin, end in zip([0, *cuts], [*cuts, None], strict=True)
-                )
-        return tuple(splits)
+        return tuple(
+            split
+            for archive, pattern in map(_archive_of, self.paths)
+            for path in _find_files(archive)
+            for split in text_splits(path, pattern)
+        )
 
     def parts(
         self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
         """As `Source.parts`."""
-        path = split.path
-        assert path is not None, "files have paths"
-        if split.begin or split.end is not None:
-            size = path.stat().st_size
-            end = size if split.end is None else split.end
-            with path.open("rb") as file:
-                lines = ByteRange(file, start.begin, end)
-                raw = RawPart(
-                    place=str(path),
-                    name=path.name,
-                    file=lines,
-                    at=lines.at,
-                    row=start.row,
-                    line=start.line,
-                    more=lines.more,
-                )
-                part = text_part(raw, self._text(raw, start.head), at, start.head)
-                yield replace(part, end=lambda: lines.end)
-            return
-        matched = False
+        return text_parts(split, start, at, self._text, self._members(split))
+
+    def _members(self, split: Split) -> Iterator[RawPart]:
+        path, matched = split.file, False
         for raw in raw_parts(path):
             if fnmatchcase(raw.place.removeprefix(f"{path}!"), split.members):
                 matched = True
-                yield text_part(raw, self._text(raw, None), at)
+                yield raw
         if not matched:
             raise DatasetError(f"{path} has no member {split.members}")
 
@@ -253,7 +232,7 @@ def arrow_parts(path: Path) -> Iterator[Part]:
         yield Part(place=str(path), file=path.name, head=head, chunks=chunks)
 
 
-def _group_splits(path: Path) -> Iterator[Split]:
+def group_splits(path: Path) -> Iterator[Split]:
     """Yield splits of a Parquet file: consecutive row groups."""
     with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
         rows = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
@@ -266,6 +245,13 @@ def _group_splits(path: Path) -> Iterator[Split]:
     yield Split(path=path, begin=begin)
 
 
+def text_splits(path: Path, members: str = "*") -> Iterator[Split]:
+    """Yield splits of a text: byte ranges of a plain file; an archive or a compressed file stays whole."""
+    cuts = _cuts(path)
+    for begin, end in zip([0, *cuts], [*cuts, None], strict=True):
+        yield Split(path=path, members=members, begin=begin, end=end)
+
+
 def _cuts(path: Path) -> list[int]:
     """Return the bytes at which a text is split, each the first of a line; the first split is one block."""
     size = path.stat().st_size
@@ -273,13 +259,14 @@ def _cuts(path: Path) -> list[int]:
         return []
     cuts: list[int] = []
     with path.open("rb") as file:
-        if not decoding.may_be_cut(file.read(decoding.BLOCK_BYTES)):
+        head = file.read(decoding.BLOCK_BYTES)
+        if not decoding.may_be_cut(head):
             return []
         for at in range(decoding.BLOCK_BYTES, size, SPLIT_BYTES):
             before = max(0, at - _LINE_BYTES)
             file.seek(before)
             line = before + file.read(at - before).rfind(b"\n") + 1
-            if line > max([before, *cuts[-1:]]):
+            if line > max([before, *cuts[-1:]]) and (cuts or head[:line].strip()):
                 cuts.append(line)
     return cuts
 
@@ -301,7 +288,36 @@ def chunk_batches(
         done += large_batch.num_rows
 
 
-def text_part(
+def text_parts(
+    split: Split,
+    start: Start,
+    at: Callable[[int], None],
+    text: Callable[[RawPart, Head | None], Text],
+    members: Iterable[RawPart],
+) -> Iterator[Part]:
+    """Yield the parts of a split of texts: a byte range, or all `members` of a whole file."""
+    path = split.file
+    if not split.begin and split.end is None:
+        for raw in members:
+            yield _text_part(raw, text(raw, None), at)
+        return
+    end = path.stat().st_size if split.end is None else split.end
+    with path.open("rb") as file:
+        lines = ByteRange(file, start.begin, end)
+        raw = RawPart(
+            place=str(path),
+            name=path.name,
+            file=lines,
+            at=lines.at,
+            row=start.row,
+            line=start.line,
+            more=lines.more,
+        )
+        part = _text_part(raw, text(raw, start.head), at, start.head)
+        yield replace(part, end=lambda: lines.end)
+
+
+def _text_part(
     raw: RawPart, text: Text, at: Callable[[int], None], head: Head | None = None
 ) -> Part:
     """Return a text as a part; `at` gets the bytes read after each of its chunks. Without `head`, it begins with it."""

@@ -39,6 +39,12 @@ class Split:
     begin: int = 0
     end: int | None = None
 
+    @property
+    def file(self) -> Path:
+        """Its file."""
+        assert self.path is not None, "the source is files"
+        return self.path
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
@@ -88,12 +94,8 @@ class Part:
         return self.head.names
 
 
-class Source(Protocol):
-    """A source of rows. May be read several times, and yields the same rows each time."""
-
-    @property
-    def label(self) -> str:
-        """Return a short name for people."""
+class Splits(Protocol):
+    """Rows in splits. May be read several times, and yields the same rows each time."""
 
     def files(self) -> tuple[Path, ...]:
         """Return its files, in reading order; empty for a source in memory.
@@ -102,12 +104,6 @@ class Source(Protocol):
             DatasetError: no file found, or one cannot be read.
         """
 
-    def content(self) -> str:
-        """Return, as part of the key, how files are read, or the SHA-256 of rows that are not in files."""
-
-    def relative_to(self, folder: Path) -> "Source":
-        """Return the source with relative paths resolved against a folder."""
-
     def splits(self) -> tuple[Split, ...]:
         """Return splits that have all rows, in reading order; raises `DatasetError` as `files`."""
 
@@ -115,6 +111,20 @@ class Source(Protocol):
         self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
         """Yield the parts of a split; call `at` with the number of bytes read of it."""
+
+
+class Source(Splits, Protocol):
+    """A source of rows of a table."""
+
+    @property
+    def label(self) -> str:
+        """Return a short name for people."""
+
+    def content(self) -> str:
+        """Return, as part of the key, how files are read, or the SHA-256 of rows that are not in files."""
+
+    def relative_to(self, folder: Path) -> "Source":
+        """Return the source with relative paths resolved against a folder."""
 
 
 def first_part(source: Source) -> Part | None:

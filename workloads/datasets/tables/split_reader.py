@@ -1,4 +1,4 @@
-"""Reads the splits of a table in parallel, and numbers their texts.
+"""Reads the splits of a source in parallel: of a table, or of files of a known kind.
 
 A split is read with what is known, or guessed, of the rows before it (`Before`): where its first record begins, the
 form of times, the latest time, and the numbers of its first row and line. When all splits are read, the truth is
@@ -11,12 +11,12 @@ continues with the files that it finds.
 """
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,26 +26,26 @@ from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import Executor, InProcess
 from streamlab.workloads.datasets.progress import report
-from streamlab.workloads.datasets.sorted_runs import Run, SortedRuns
-from streamlab.workloads.datasets.tables.derived_texts import DerivedTexts
-from streamlab.workloads.datasets.tables.lateness import ERROR, KEEP, Lateness
-from streamlab.workloads.datasets.tables.required_columns import KEY, RequiredColumns, choose
-from streamlab.workloads.datasets.tables.source import Head, Split, Start
+from streamlab.workloads.datasets.sorted_runs import (
+    NUMBER,
+    Run,
+    SortedRuns,
+    map_columns,
+    write_columns,
+)
+from streamlab.workloads.datasets.tables.source import Head, Part, Split, Splits, Start
 from streamlab.workloads.datasets.tables.split_writer import (
     SplitWriter,
     numbers_path,
     run_path,
     texts_path,
 )
-from streamlab.workloads.datasets.tables.table import LATE, ROW, Table
-from streamlab.workloads.datasets.tables.table_reader import KEYS, BlockReader, Reading
 from streamlab.workloads.datasets.text.records import Chunk
-from streamlab.workloads.datasets.text.report import MOST_NAMED
-from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
-from streamlab.workloads.datasets.times.reader import time_format_remedy
+from streamlab.workloads.datasets.text.report import RowReport
+from streamlab.workloads.datasets.times import TimeReader
 from streamlab.workloads.datasets.times.recognition import AS_IS, Recognition
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files that a split leaves; a later try reads splits of other versions again."""
 
 
@@ -66,8 +66,11 @@ class Before:
     recognition: Recognition | None
 
 
+Report = TypeVar("Report", bound=RowReport)
+
+
 @dataclass(slots=True, kw_only=True)
-class Found:
+class Found(Generic[Report]):
     """What the reading of a split found.
 
     Attributes:
@@ -86,7 +89,7 @@ class Found:
 
     split: Split
     before: Before
-    reading: Reading
+    reading: Report
     times: TimeReader
     head: Head | None = None
     end: int = 0
@@ -96,21 +99,12 @@ class Found:
     texts: dict[str, str] = field(default_factory=dict)
     error: str = ""
 
-    def holds(self, before: Before, *, words: bool, table: Table) -> bool:
+    def holds(self, before: Before, *, words: bool) -> bool:
         """Return whether another reading, with the true `before`, would find the same; with `words` the same words."""
-        mine, roles = self.before, table.roles().values()
+        mine = self.before
         start = replace(before.start, row=mine.start.row, line=mine.start.line)
         if mine.start != (before.start if words or self.error else start):
             return False
-        if ROW in roles and mine.rows != before.rows:
-            return False
-        if mine.latest is not None and (before.latest is None or mine.latest > before.latest):
-            return False  # Lateness was measured from a time that does not exist.
-        if (table.out_of_order is not None or LATE in roles) and mine.latest != before.latest:
-            earliest = self.reading.lateness.earliest
-            latest = max(ts for ts in (mine.latest, before.latest) if ts is not None)
-            if earliest is not None and latest > earliest:
-                return False
         form = _form(before.recognition)
         if form == _form(mine.recognition) == AS_IS and not self.reading.bad:
             # If the range of numbers has only grown, all are in it.
@@ -120,17 +114,10 @@ class Found:
             return before.recognition.includes(mine.recognition)
         return vars_of(before.recognition) == vars_of(mine.recognition)
 
-    def has_words(self, merged: Reading, times: TimeReader) -> bool:
+    def has_words(self, merged: Report, times: TimeReader) -> bool:
         """Return whether its messages would be in the report, after those of the splits before."""
-        mine = self.reading
-        return bool(
-            (mine.bad and merged.bad < MOST_NAMED)
-            or (mine.of_lines and merged.of_lines < MOST_NAMED)
-            or (mine.lateness.rows and merged.lateness.rows < MOST_NAMED)
-            or (not merged.descents and (mine.descents or merged.descends_to(mine)))
-            or (self.times.repeated and not times.repeated)
-            or mine.first_empty.keys() - merged.first_empty.keys()
-        )
+        repeated = self.times.repeated and not times.repeated
+        return bool(repeated or self.reading.has_words_after(merged))
 
 
 def vars_of(recognition: Recognition | None) -> dict[str, Any] | None:
@@ -142,56 +129,98 @@ def _form(recognition: Recognition | None) -> str | None:
     return None if recognition is None else recognition.form
 
 
+class Parser(Protocol):
+    """Parses the rows of a split."""
+
+    def columns(self, part: Part) -> Sequence[int]:
+        """Return the indices of the columns to read; raises `DatasetError` if one is missing."""
+
+    def rows(self, part: Part, chunk: Chunk) -> "Mapping[str, Column | pa.Array]":
+        """Return the good rows of a chunk, and record all in what was found but empty lines and headers.
+
+        The columns are `ts`, `kind`, for kinds of files `ROW_NUMBER`, and others. Arrays of Arrow are texts, or lists
+        of texts, that are numbered later.
+        """
+
+
+class Rows(Protocol[Report]):
+    """The rows of a source and how they are read. Tasks get it pickled."""
+
+    @property
+    def source(self) -> Splits:
+        """Return the splits."""
+
+    def reading(self, latest: int | None = None) -> Report:
+        """Return the report of no rows, after rows with this latest time."""
+
+    def times(self) -> TimeReader:
+        """Return a reader of times."""
+
+    def parser(self, found: Found[Report]) -> Parser:
+        """Return the parser of a split, which records in `found`; raises `DatasetError` if there is none."""
+
+    def holds(self, found: Found[Report], before: Before) -> bool:
+        """Return whether the number and the latest time of the rows before would change nothing in what was found."""
+
+    def refuse(self, reading: Report) -> None:
+        """Raise a `DatasetError` if the first rows show that no row can be read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableRows:
-    """The rows of a table on disk.
+class SplitRows(Generic[Report]):
+    """The rows of a source on disk.
 
     Attributes:
-        table: what was read.
-        required: the columns that the program requires.
         reading: the findings.
         folder: with the files.
         found: of each split.
     """
 
-    table: Table
-    required: RequiredColumns
-    reading: Reading
+    reading: Report
     folder: Path
-    found: Sequence[Found]
+    found: Sequence[Found[Report]]
 
-    def number(self, numberings: dict[str, Numbering]) -> None:
+    def coded(self, column: str) -> "Iterator[tuple[pa.Array, dict[str, Column]]]":
+        """Yield the distinct texts of a column in each run, and the run, in which their indices are this column."""
+        for index, found in enumerate(self.found):
+            for number, by_kind in enumerate(found.runs):
+                texts = pickle.loads(texts_path(self.folder, index, number).read_bytes())[column]
+                for kind in by_kind:
+                    path = run_path(self.folder, index, number, kind)
+                    yield texts, map_columns(path)
+
+    def number(
+        self,
+        numberings: Mapping[str, Numbering],
+        dtypes: "Mapping[str, np.dtype[Any]] | None" = None,
+    ) -> None:
         """Number all texts in order of appearance, by run; write the numbers of each run's texts.
 
+        Args:
+            numberings: of each column of texts.
+            dtypes: of the numbers of each column, if not int32.
+
         Raises:
-            DatasetError: more texts than a field can number.
+            DatasetError: more texts than a type can number.
         """
-        dtypes = {**self.required.fields, **self.required.lists}
         for index, found in enumerate(self.found):
-            chosen = {column: self._numbering(column, numberings) for column in found.texts}
             for number, by_kind in enumerate(found.runs):
                 path = texts_path(self.folder, index, number)
                 if not any(run.numbers for run in by_kind.values()):
                     continue
                 for column, texts in pickle.loads(path.read_bytes()).items():
-                    ids, dtype = chosen[column].add(texts), np.dtype(np.int32)
-                    if column != KEY:
-                        dtype = dtypes[column.removeprefix(".")]
-                    if len(chosen[column]) - 1 > np.iinfo(dtype).max:
+                    ids, count = numberings[column].add(texts), len(numberings[column])
+                    dtype = (dtypes or {}).get(column, np.dtype(np.int32))
+                    if count - 1 > np.iinfo(dtype).max:
                         raise DatasetError(
-                            f"{found.texts[column]}: {len(chosen[column]):,} different texts are more than "
+                            f"{found.texts[column]}: {count:,} different texts are more than "
                             f"field {column.removeprefix('.')} of type {dtype} can number"
                         )
-                    np.save(numbers_path(path, column), ids.astype(dtype))
+                    write_columns(numbers_path(path, column), {NUMBER: ids.astype(dtype)})
 
-    def _numbering(self, column: str, numberings: dict[str, Numbering]) -> Numbering:
-        """Return the dictionary of a column, which may share one with other fields."""
-        name = column.removeprefix(".")
-        dictionary = KEYS if column == KEY else name
-        group = next((each for each in self.table.shared if dictionary in each), (dictionary,))
-        known = [numberings[each] for each in group if each in numberings]
-        first = Numbering(() if column == KEY else self.table.first_texts.get(name, ()))
-        return numberings.setdefault(dictionary, known[0] if known else first)
+    def text_columns(self) -> Sequence[str]:
+        """Return the columns of texts, in order of appearance."""
+        return list(dict.fromkeys(column for found in self.found for column in found.texts))
 
     def earliest(self) -> int | None:
         """Return the first time; None without rows."""
@@ -200,7 +229,7 @@ class TableRows:
 
     def of_kind(self, kind: int, ts: int | None = None) -> SortedRuns:
         """Return the rows of a kind, all of time `ts` if given."""
-        runs = []
+        runs, before = [], 0
         for index, found in enumerate(self.found):
             for number, by_kind in enumerate(found.runs):
                 texts = texts_path(self.folder, index, number)
@@ -208,92 +237,62 @@ class TableRows:
                     path = run_path(self.folder, index, number, kind)
                     run = by_kind[kind]
                     numbers = {column: numbers_path(texts, column) for column in run.numbers}
-                    runs.append(replace(run, path=path, numbers=numbers))
+                    first = dict.fromkeys(run.first, before)
+                    runs.append(replace(run, path=path, numbers=numbers, first=first))
+            before += found.reading.rows
         return SortedRuns(runs, ts)
 
 
-def read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
-    """Read all good rows to a folder: `ts`, `key` and the fields, of each kind.
-
-    If the program does not declare the fields of a kind, and only some of its rows lack one, the table is
-    read again, with these rows as bad ones.
+def read_splits(rows: Rows[Report], folder: Path, on: Executor) -> SplitRows[Report]:
+    """Read all good rows to a folder.
 
     Raises:
-        DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are. No
-            rows are no error.
+        DatasetError: the source cannot be read, a column is missing, or `Rows.refuse` raises it.
     """
-    rows = _read(table, required, folder, on)
-    reading = rows.reading
-    partial_fields = reading.partial_fields(required)
-    if not partial_fields:
-        return rows
-    refused = {at: n for at, n in partial_fields.items() if at[1] not in table.skip_missing}
-    # A row may lack several fields: this counts it several times, the second reading does not.
-    if reading.bad + max(refused.values(), default=0) > table.max_bad:
-        first = next(iter(refused or partial_fields))
-        raise DatasetError(
-            f"{reading.first_empty[first]} is empty, as in {partial_fields[first]:,} of "
-            f"{reading.of_kind[first[0]]:,} rows of kind {required.kinds[first[0]]}; all rows of a "
-            "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
-            f"{reading.bad + sum(refused.values())} or --skip-missing {first[1]}, or fill them with "
-            f"--fill {first[1]}=..."
-        )
-    of_kind = tuple(
-        frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
-    )
-    certain = replace(required, of_kind=of_kind, certain=True)
-    return _read(table, certain, folder.with_name(f"{folder.name}-again"), on)
-
-
-def _read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
     folder.mkdir(exist_ok=True)
-    splits = table.source.splits()
+    splits = rows.source.splits()
     found = [_load(_found_path(folder, index), split) for index, split in enumerate(splits)]
-    if not table.source.files():
+    if not rows.source.files():
         on = InProcess()  # rows in memory are here alone
     while True:
-        merged = _Merged(table, required)
+        merged = _Merged(rows)
         befores = [merged.add(*each) for each in zip(splits, found, strict=True)]
         due = [index for index in sorted(merged.due) if befores[index] is not None]
         if not due:
             break
         if not any(found):
             due = due[:1]
-        task = partial(_read_split, table, required, folder, splits, befores, due)
-        on.run(task, len(due))
+        on.run(partial(_read_split, rows, folder, splits, befores, due), len(due))
         for index in due:
             found[index] = _load(_found_path(folder, index), splits[index])
-    reading = merged.checked()
-    return TableRows(
-        table=table,
-        required=required,
-        reading=reading,
-        folder=folder,
-        found=[each for each in found if each is not None],
-    )
+    merged.reading.times = merged.times.report()
+    complete = [each for each in found if each is not None]
+    return SplitRows(reading=merged.reading, folder=folder, found=complete)
 
 
-class _Merged:
+class _Merged(Generic[Report]):
     """Merges what splits found, in order, and finds those to read, or to read again.
 
     Attributes:
         due: the indices of these splits.
+        reading: of all rows so far.
+        times: how their times were read.
     """
 
-    def __init__(self, table: Table, required: RequiredColumns) -> None:
-        self._table, self._required = table, required
-        self._reading, self._times = _empty(table, required, None), _reader(table, None)
+    def __init__(self, rows: Rows[Report]) -> None:
+        self._rows = rows
+        self.reading, self.times = rows.reading(), rows.times()
         self._start = Start()
         self._certain = True
         self._last_with_rows, self._exact_words = 0, True
         self._count = 0
         self.due: set[int] = set()
 
-    def add(self, split: Split, found: Found | None) -> Before | None:
+    def add(self, split: Split, found: Found[Report] | None) -> Before | None:
         """Add the next split and return what is known before it; None: it cannot be read yet.
 
         Raises:
-            DatasetError: the split cannot be read, or all rows are bad.
+            DatasetError: the split cannot be read, or `Rows.refuse` raises it.
         """
         index, self._count = self._count, self._count + 1
         if split.begin == 0:
@@ -302,11 +301,11 @@ class _Merged:
             self._certain = False
             self.due.add(index)
             return None
-        reading, times = self._reading, self._times
+        reading, times = self.reading, self.times
         before = Before(
             start=replace(self._start, begin=max(split.begin, self._start.begin)),
             rows=reading.rows_read,
-            latest=reading.lateness.latest,
+            latest=reading.latest,
             recognition=copy(times.recognition),
         )
         if found is None:
@@ -317,7 +316,7 @@ class _Merged:
         words = found.has_words(reading, times)
         if not reading.descents and reading.descends_to(found.reading) and not self._exact_words:
             self.due.add(self._last_with_rows)
-        if not found.holds(before, words=words, table=self._table):
+        if not (found.holds(before, words=words) and self._rows.holds(found, before)):
             self._certain = False
             self.due.add(index)
         elif self._certain and found.error:
@@ -328,8 +327,8 @@ class _Merged:
             self._exact_words = (mine.row, mine.line) == (before.start.row, before.start.line)
         reading.merge(found.reading)
         times.merge(found.times)
-        if self._certain and not reading.rows and reading.bad > self._table.max_bad:
-            raise DatasetError(reading.all_bad())
+        if self._certain:
+            self._rows.refuse(reading)
         self._start = Start(
             begin=found.end,
             row=before.start.row + found.rows,
@@ -338,46 +337,9 @@ class _Merged:
         )
         return before
 
-    def checked(self) -> Reading:
-        """Return the findings in all rows; raises `DatasetError` if too many are bad or late."""
-        table, reading = self._table, self._reading
-        lateness = reading.lateness
-        reading.times = {**self._times.report(), **lateness.facts(table.out_of_order)}
-        if lateness.rows and table.late == ERROR:
-            raise DatasetError(
-                f"{lateness.named[0]}; {lateness.rows:,} of {lateness.rows + reading.rows:,} rows are later than "
-                f"out_of_order={table.out_of_order!r}, at most by {lateness.largest:,} {table.unit}; give a longer "
-                'out_of_order, or leave late rows out with late="drop" (--late drop)'
-            )
-        if reading.bad > table.max_bad:
-            more = f"; {reading.bad:,} of {reading.bad + reading.rows:,} rows are bad" * (
-                reading.bad > 1
-            )
-            raise DatasetError(
-                f"{reading.bad_lines[0]}{more}; {reading.excess()} (max_bad={reading.bad})"
-            )
-        if not reading.rows and reading.bad:
-            raise DatasetError(reading.all_bad())
-        return reading
-
-
-def _empty(table: Table, required: RequiredColumns, latest: int | None) -> Reading:
-    lateness = Lateness(bound=table.bound(), keeps=table.late == KEEP, latest=latest)
-    return Reading(of_kind=[0] * len(required.kinds), lateness=lateness)
-
-
-def _reader(table: Table, recognition: Recognition | None) -> TimeReader:
-    reader = TimeReader(
-        table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
-    )
-    if recognition is not None:
-        reader.recognition = copy(recognition)
-    return reader
-
 
 def _read_split(
-    table: Table,
-    required: RequiredColumns,
+    rows: Rows[Report],
     folder: Path,
     splits: Sequence[Split],
     befores: Sequence[Before | None],
@@ -389,16 +351,16 @@ def _read_split(
     before, path = befores[index], _found_path(folder, index)
     assert before is not None, "its start is known"
     path.unlink(missing_ok=True)
+    times = rows.times()
+    if before.recognition is not None:
+        times.recognition = copy(before.recognition)
     found = Found(
-        split=splits[index],
-        before=before,
-        reading=_empty(table, required, before.latest),
-        times=_reader(table, before.recognition),
+        split=splits[index], before=before, reading=rows.reading(before.latest), times=times
     )
     writer = SplitWriter(folder, index)
     at = partial(report, folder / f"{index}.done")
     try:
-        for block in _blocks(table, required, splits[index], found, at, first=index == 0):
+        for block in _blocks(rows, found, at, first=index == 0):
             writer.append(block)
         writer.finish()
         found.runs = writer.runs
@@ -411,35 +373,21 @@ def _read_split(
 
 
 def _blocks(
-    table: Table,
-    required: RequiredColumns,
-    split: Split,
-    found: Found,
-    at: Any,
-    *,
-    first: bool,
-) -> "Iterator[dict[str, Column | pa.Array]]":
+    rows: Rows[Report], found: Found[Report], at: Any, *, first: bool
+) -> "Iterator[Mapping[str, Column | pa.Array]]":
     """Yield the good rows of a split, and record the others."""
-    reading, derived = found.reading, dict[str, DerivedTexts]()
-    times, before = ColumnTimes(found.times), found.before
-    for part in table.source.parts(split, before.start, at):
-        chosen = choose(table, required, part.names, part.place)
+    parser, reading = rows.parser(found), found.reading
+    for part in rows.source.parts(found.split, found.before.start, at):
+        chosen = parser.columns(part)
         found.head, found.rows, found.lines = part.head, 0, 0
-        for chunk in part.chunks(list(chosen.index.values()) or [0]):
-            reader = BlockReader(
-                table, required, chosen, chunk, part, reading, times, derived, before.rows
-            )
-            block = reader.columns()
-            for name, column in block.items():
-                if isinstance(column, pa.Array):
-                    place = f"{part.place}: column {chosen.names.get(name, name)}"
-                    found.texts.setdefault(name, place)
+        for chunk in part.chunks(chosen):
             reading.empty_lines += chunk.empty_lines
             reading.passed_over += chunk.header_lines
+            block = parser.rows(part, chunk)
             found.rows += chunk.batch.num_rows + len(chunk.bad) + bool(chunk.header_lines)
             found.lines += _lines(chunk)
-            if first and not reading.rows and reading.bad > table.max_bad:
-                raise DatasetError(reading.all_bad())
+            if first:
+                rows.refuse(reading)
             if len(block["ts"]):
                 yield block
         found.end = part.end()
@@ -451,7 +399,7 @@ def _lines(chunk: Chunk) -> int:
     return lines + chunk.empty_lines + chunk.header_lines
 
 
-def _load(path: Path, split: Split) -> Found | None:
+def _load(path: Path, split: Split) -> Found[Any] | None:
     """Return what an earlier try found in a split; None: it is to be read."""
     if not path.is_file():
         return None

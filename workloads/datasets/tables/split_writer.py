@@ -10,14 +10,13 @@ import numpy as np
 
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.arrow import Column
-from streamlab.workloads.datasets.sorted_runs import (
-    RUN_ROWS,
-    Run,
-    join_blocks,
-    select_rows,
-    write_run,
-)
+from streamlab.workloads.datasets.sorted_runs import Run, join_blocks, select_rows, write_run
 from streamlab.workloads.model import ListColumn
+
+ROW_NUMBER = "row"
+"""A column of the numbers of the good rows of a split, from 0; `Run.first` adds the number of rows before it."""
+RUN_ROWS = 1 << 20
+"""The least rows of a run, unless it is the last of its split."""
 
 
 class SplitWriter:
@@ -64,7 +63,8 @@ class SplitWriter:
             path = run_path(self._folder, self._split, number, kind)
             mask = kinds == kind
             run = write_run(path, rest if mask.all() else select_rows(rest, mask))
-            runs[kind] = replace(run, numbers=dict.fromkeys(texts, path_of_texts))
+            first = {ROW_NUMBER: 0} if ROW_NUMBER in rest else {}
+            runs[kind] = replace(run, numbers=dict.fromkeys(texts, path_of_texts), first=first)
         self.runs.append(runs)
 
 
@@ -104,4 +104,4 @@ def texts_path(folder: Path, split: int, number: int) -> Path:
 
 def numbers_path(texts: Path, column: str) -> Path:
     """Return the file of the numbers of these texts."""
-    return texts.with_suffix(f".{column.removeprefix('.')}.npy")
+    return texts.with_suffix(f".{column.removeprefix('.')}.numbers")

@@ -17,6 +17,7 @@ from streamlab.workloads.datasets.dataset import NOT_STATED, Dataset
 from streamlab.workloads.datasets.dictionary import Numbering
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import AUTO, executor
+from streamlab.workloads.datasets.imports.raw_files import state_of
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress, watch
 from streamlab.workloads.datasets.session import DEFAULT_MASTER
@@ -36,9 +37,9 @@ from streamlab.workloads.datasets.tables.required_columns import (
     required_columns,
     tables_of_kinds,
 )
-from streamlab.workloads.datasets.tables.split_reader import TableRows, read
 from streamlab.workloads.datasets.tables.table import FILE, START, Table, TableSet
 from streamlab.workloads.datasets.tables.table_reader import KEYS, Reading
+from streamlab.workloads.datasets.tables.table_rows import TableRows, read
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListType, Program
 
 _SPARSEST = 4
@@ -156,7 +157,7 @@ def dataset_of(
         if share.kind in kinds
     ]
     files = table.files()
-    before = [_state(path) for path in files]
+    before = [state_of(path) for path in files]
     sums = []
     for number, path in enumerate(files):
         if progress is not None:
@@ -194,7 +195,7 @@ def dataset_of(
             with watch(progress, "reading table (bytes)", place, size, done):
                 read_rows.append(read(each, required, place, on))
             done += sum(path.stat().st_size for path in each.files())
-        if [_state(path) for path in files] != before:
+        if [state_of(path) for path in files] != before:
             raise DatasetError(f"{table.label} changed while it was read; import it again")
         readings = [rows.reading for rows in read_rows]
         if not any(reading.rows for reading in readings):
@@ -209,7 +210,7 @@ def dataset_of(
         rows_of_kind: dict[int, tuple[Reading, SortedRuns]] = {}
         for kinds, rows in zip(parts, read_rows, strict=True):
             ts = start if START in rows.table.times else None
-            rows_of_kind |= {kind: (rows.reading, rows.of_kind(kind, ts)) for kind in kinds}
+            rows_of_kind |= {kind: (rows.reading, rows.rows.of_kind(kind, ts)) for kind in kinds}
         stream_tables = tuple(
             _stream(share, required, *rows_of_kind[share.kind], keys) for share in streams
         )
@@ -246,7 +247,7 @@ def dataset_of(
 
 def _start(tables: Sequence[TableRows]) -> int:
     """Return the time of tables without times: the first time of the others."""
-    timed = [rows.earliest() for rows in tables if START not in rows.table.times]
+    timed = [rows.rows.earliest() for rows in tables if START not in rows.table.times]
     if not timed:
         raise DatasetError(
             f"table {tables[0].table.label}: ts is {START}, the first time of other tables, and there is "
@@ -300,11 +301,6 @@ def _generated(made: Recipe) -> dict[str, Any]:
         "seed": made.seed,
         "events": made.events,
     }
-
-
-def _state(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ from streamlab.workloads.datasets.tables.table import (
 )
 from streamlab.workloads.datasets.text.csv_text import row_words
 from streamlab.workloads.datasets.text.records import Chunk
-from streamlab.workloads.datasets.text.report import RowReport
+from streamlab.workloads.datasets.text.report import MOST_NAMED, RowReport
 from streamlab.workloads.datasets.text.words import tokens
 from streamlab.workloads.datasets.times import ColumnTimes
 from streamlab.workloads.model import ListColumn
@@ -79,6 +79,20 @@ class Reading(RowReport):
         """The number of all rows so far."""
         late = 0 if self.lateness.keeps else self.lateness.rows
         return self.rows + self.bad + late + sum(self.skipped.values())
+
+    @property
+    def latest(self) -> int | None:
+        """As `RowReport.latest`."""
+        return self.lateness.latest
+
+    def has_words_after(self, merged: RowReport) -> bool:
+        """As `RowReport.has_words_after`."""
+        assert isinstance(merged, Reading), "both are of one table"
+        return bool(
+            RowReport.has_words_after(self, merged)
+            or (self.lateness.rows and merged.lateness.rows < MOST_NAMED)
+            or self.first_empty.keys() - merged.first_empty.keys()
+        )
 
     def merge(self, other: RowReport) -> None:
         """As `RowReport.merge`."""

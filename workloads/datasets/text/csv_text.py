@@ -223,10 +223,11 @@ class LineText:
 
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
         """Yield all lines: as `CsvText.rows`."""
-        place, line = self._part.place, 0
+        part, place, line = self._part, self._part.place, self._part.line - 1
         scanner = RecordScanner(place, ",", quoted=False)
         with readable(place, lambda: f"line {line}"):
-            for records in scanner.records(text_blocks(self._part.file, place)):
+            blocks = text_blocks(part.file, place, continues=part.line > 1)
+            for records in scanner.records(blocks, part.row, part.line):
                 line += records.lines
                 cells = [self._utf8(text) for text in record_lines(records)]
                 yield _chunk([pa.array(cells, pa.binary())] * len(chosen), records)

@@ -67,6 +67,16 @@ class RowReport:
         rows = self.rows + self.lines_in_rows + self.bad + self.lines_in_bad
         return rows + self.empty_lines + self.passed_over
 
+    @property
+    def rows_read(self) -> int:
+        """The number of all rows so far."""
+        return self.rows + self.bad
+
+    @property
+    def latest(self) -> int | None:
+        """The latest time so far, if it matters to later rows."""
+        return None
+
     def bad_row(self, words: str, further: int = 0) -> None:
         """Count a bad row with `further` lines after its first."""
         self.bad += 1
@@ -118,6 +128,14 @@ class RowReport:
             self.last_ts is not None
             and other.first_ts is not None
             and other.first_ts < self.last_ts
+        )
+
+    def has_words_after(self, merged: "RowReport") -> bool:
+        """Return whether its messages would be in a report of the rows before, after merging both."""
+        return bool(
+            (self.bad and merged.bad < MOST_NAMED)
+            or (self.of_lines and merged.of_lines < MOST_NAMED)
+            or (not merged.descents and (self.descents or merged.descends_to(self)))
         )
 
     def excess(self) -> str:

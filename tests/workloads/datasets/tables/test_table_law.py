@@ -17,7 +17,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import InProcess
 from streamlab.workloads.datasets.tables import Table, arrays, csv, frame, parquet, rows
 from streamlab.workloads.datasets.tables.required_columns import required_columns
-from streamlab.workloads.datasets.tables.split_reader import read
+from streamlab.workloads.datasets.tables.table_rows import read
 from tests.workloads.datasets.tables.programs import SUMS, VIEWS, made
 
 Event = tuple[int, str, str, int]

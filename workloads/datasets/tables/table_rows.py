@@ -1,0 +1,204 @@
+"""Reads the rows of a table, in splits, and checks and numbers them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from streamlab.workloads.datasets import pa
+from streamlab.workloads.datasets.arrow import Column
+from streamlab.workloads.datasets.dictionary import Numbering
+from streamlab.workloads.datasets.errors import DatasetError
+from streamlab.workloads.datasets.executor import Executor
+from streamlab.workloads.datasets.tables.derived_texts import DerivedTexts
+from streamlab.workloads.datasets.tables.lateness import ERROR, KEEP, Lateness
+from streamlab.workloads.datasets.tables.required_columns import (
+    KEY,
+    ChosenColumns,
+    RequiredColumns,
+    choose,
+)
+from streamlab.workloads.datasets.tables.source import Part, Source
+from streamlab.workloads.datasets.tables.split_reader import (
+    Before,
+    Found,
+    SplitRows,
+    read_splits,
+)
+from streamlab.workloads.datasets.tables.table import LATE, ROW, Table
+from streamlab.workloads.datasets.tables.table_reader import KEYS, BlockReader, Reading
+from streamlab.workloads.datasets.text.records import Chunk
+from streamlab.workloads.datasets.times import ColumnTimes, TimeReader
+from streamlab.workloads.datasets.times.reader import time_format_remedy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """How a table is read for a program (`split_reader.Rows`)."""
+
+    table: Table
+    required: RequiredColumns
+
+    @property
+    def source(self) -> Source:
+        return self.table.source
+
+    def reading(self, latest: int | None = None) -> Reading:
+        table = self.table
+        lateness = Lateness(bound=table.bound(), keeps=table.late == KEEP, latest=latest)
+        return Reading(of_kind=[0] * len(self.required.kinds), lateness=lateness)
+
+    def times(self) -> TimeReader:
+        table = self.table
+        return TimeReader(
+            table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
+        )
+
+    def parser(self, found: Found[Reading]) -> "_Parser":
+        return _Parser(rows_of=self, found=found, times=ColumnTimes(found.times))
+
+    def holds(self, found: Found[Reading], before: Before) -> bool:
+        table, mine, roles = self.table, found.before, self.table.roles().values()
+        if ROW in roles and mine.rows != before.rows:
+            return False
+        if mine.latest is not None and (before.latest is None or mine.latest > before.latest):
+            return False  # Lateness was measured from a time that does not exist.
+        if (table.out_of_order is not None or LATE in roles) and mine.latest != before.latest:
+            earliest = found.reading.lateness.earliest
+            latest = max(ts for ts in (mine.latest, before.latest) if ts is not None)
+            return earliest is None or latest <= earliest
+        return True
+
+    def refuse(self, reading: Reading) -> None:
+        if not reading.rows and reading.bad > self.table.max_bad:
+            raise DatasetError(reading.all_bad())
+
+    def check(self, reading: Reading) -> None:
+        """Raise a `DatasetError` if too many rows are bad or late."""
+        table, lateness = self.table, reading.lateness
+        reading.times |= lateness.facts(table.out_of_order)
+        if lateness.rows and table.late == ERROR:
+            raise DatasetError(
+                f"{lateness.named[0]}; {lateness.rows:,} of {lateness.rows + reading.rows:,} rows are later than "
+                f"out_of_order={table.out_of_order!r}, at most by {lateness.largest:,} {table.unit}; give a longer "
+                'out_of_order, or leave late rows out with late="drop" (--late drop)'
+            )
+        if reading.bad > table.max_bad:
+            more = f"; {reading.bad:,} of {reading.bad + reading.rows:,} rows are bad" * (
+                reading.bad > 1
+            )
+            raise DatasetError(
+                f"{reading.bad_lines[0]}{more}; {reading.excess()} (max_bad={reading.bad})"
+            )
+        if not reading.rows and reading.bad:
+            raise DatasetError(reading.all_bad())
+
+
+@dataclass(slots=True, kw_only=True)
+class _Parser:
+    """Parses the rows of a split of a table (`split_reader.Parser`)."""
+
+    rows_of: _Rows
+    found: Found[Reading]
+    times: ColumnTimes
+    derived: dict[str, DerivedTexts] = field(default_factory=dict)
+    chosen: ChosenColumns | None = None
+
+    def columns(self, part: Part) -> Sequence[int]:
+        self.chosen = choose(self.rows_of.table, self.rows_of.required, part.names, part.place)
+        return list(self.chosen.index.values()) or [0]
+
+    def rows(self, part: Part, chunk: Chunk) -> "Mapping[str, Column | pa.Array]":
+        found, chosen = self.found, self.chosen
+        assert chosen is not None, "columns come before rows"
+        block = BlockReader(
+            self.rows_of.table,
+            self.rows_of.required,
+            chosen,
+            chunk,
+            part,
+            found.reading,
+            self.times,
+            self.derived,
+            found.before.rows,
+        ).columns()
+        for name, column in block.items():
+            if isinstance(column, pa.Array):
+                place = f"{part.place}: column {chosen.names.get(name, name)}"
+                found.texts.setdefault(name, place)
+        return block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRows:
+    """The rows of a table on disk.
+
+    Attributes:
+        table: what was read.
+        required: the columns that the program requires.
+        rows: the rows.
+    """
+
+    table: Table
+    required: RequiredColumns
+    rows: SplitRows[Reading]
+
+    @property
+    def reading(self) -> Reading:
+        """The findings."""
+        return self.rows.reading
+
+    def number(self, numberings: dict[str, Numbering]) -> None:
+        """Number all texts; add the dictionaries to `numberings`. Raises `DatasetError` as `SplitRows.number`."""
+        columns = self.rows.text_columns()
+        dtypes = {f".{name}": dtype for name, dtype in self.required.fields.items()}
+        dtypes |= {f".{name}": dtype for name, dtype in self.required.lists.items()}
+        self.rows.number({name: self._numbering(name, numberings) for name in columns}, dtypes)
+
+    def _numbering(self, column: str, numberings: dict[str, Numbering]) -> Numbering:
+        """Return the dictionary of a column, which may share one with other fields."""
+        name = column.removeprefix(".")
+        dictionary = KEYS if column == KEY else name
+        group = next((each for each in self.table.shared if dictionary in each), (dictionary,))
+        known = [numberings[each] for each in group if each in numberings]
+        first = Numbering(() if column == KEY else self.table.first_texts.get(name, ()))
+        return numberings.setdefault(dictionary, known[0] if known else first)
+
+
+def read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
+    """Read all good rows to a folder: `ts`, `key` and the fields, of each kind.
+
+    If the program does not declare the fields of a kind, and only some of its rows lack one, the table is
+    read again, with these rows as bad ones.
+
+    Raises:
+        DatasetError: the source cannot be read, a column is missing, too many rows are bad, or all are. No
+            rows are no error.
+    """
+    rows = _read(table, required, folder, on)
+    reading = rows.reading
+    partial_fields = reading.partial_fields(required)
+    if not partial_fields:
+        return rows
+    refused = {at: n for at, n in partial_fields.items() if at[1] not in table.skip_missing}
+    # A row may lack several fields: this counts it several times, the second reading does not.
+    if reading.bad + max(refused.values(), default=0) > table.max_bad:
+        first = next(iter(refused or partial_fields))
+        raise DatasetError(
+            f"{reading.first_empty[first]} is empty, as in {partial_fields[first]:,} of "
+            f"{reading.of_kind[first[0]]:,} rows of kind {required.kinds[first[0]]}; all rows of a "
+            "kind must have a field, or none; mend the file, or leave such rows out with --max-bad "
+            f"{reading.bad + sum(refused.values())} or --skip-missing {first[1]}, or fill them with "
+            f"--fill {first[1]}=..."
+        )
+    of_kind = tuple(
+        frozenset(reading.present_fields(kind, required)) for kind in range(len(required.kinds))
+    )
+    certain = replace(required, of_kind=of_kind, certain=True)
+    return _read(table, certain, folder.with_name(f"{folder.name}-again"), on)
+
+
+def _read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
+    rows = _Rows(table=table, required=required)
+    on_disk = read_splits(rows, folder, on)
+    rows.check(on_disk.reading)
+    return TableRows(table=table, required=required, rows=on_disk)
