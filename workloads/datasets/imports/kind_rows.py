@@ -127,11 +127,11 @@ class _Parser:
     def rows(self, part: Part, chunk: Chunk) -> "Mapping[str, Column | pa.Array]":
         cells = Cells(part, chunk, tuple(self.roles), self.times)
         batch = self._good(self.transform(cells), cells)
-        block: dict[str, Column | pa.Array] = {"kind": np.zeros(batch.num_rows, np.int8)}
         if not batch.num_rows:
-            return block | {"ts": np.zeros(0, np.int64)}
+            return {"ts": np.zeros(0, np.int64)}
         if self.kind.derive is not None:
             batch = self.kind.derive(batch)
+        block: dict[str, Column | pa.Array] = {"kind": np.zeros(batch.num_rows, np.int8)}
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             text = is_text(column.type) or pa.types.is_list(column.type)
             block[name] = column if text else column_of(column)
