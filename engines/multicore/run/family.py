@@ -8,7 +8,7 @@ from streamlab.engines.conditions import BLOCK, MEMORY, Conditions
 from streamlab.engines.multicore.run.settings import CommonOptions
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
-from streamlab.workloads.model import Program
+from streamlab.workloads.model import Program, fields_read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,8 @@ class Family:
 
     def prepare(self, task: Task) -> Prepared:
         """Load a task's input and create the run; see `Engine.prepare`."""
-        program, data = task.workload.program, task.dataset.load()
+        program = task.workload.program
+        data = task.dataset.load(fields_read(program))
         options = options_of(task, self.options).resolve(task.scratch)
         return self.run(program, data, options.settings(task), options)
 
