@@ -5,6 +5,7 @@
 In memory they are tables; over files they are views.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,15 @@ def open_database(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
     connection.execute(Path(__file__).with_name("macros.sql").read_text(encoding="utf-8"))
     for name, value in task.workload.query_params.items():
         connection.execute(f"SET VARIABLE {name} = $1", [_value(name, value)])
-    connection.register("no_events", no_events(task))
+    no_rows = no_events(task)
+    connection.register("no_events", no_rows)
     alphabet, streams = task.dataset.alphabet, list(enumerate(task.dataset.streams))
     relation = "TABLE" if in_memory else "VIEW"
     for kind, kind_name in enumerate(alphabet.kinds):
         carrying = [(src, stream) for src, stream in streams if kind in stream.kinds]
         parts = ["SELECT 0::INTEGER AS src, 0::BIGINT AS row, 0::INTEGER AS key, * FROM no_events"]
         for src, stream in carrying:
-            parts += _rows(src, stream, kind, len(alphabet.kinds))
+            parts += _rows(src, stream, kind, len(alphabet.kinds), no_rows.column_names)
         connection.execute(
             f"CREATE {relation} {kind_name}_events AS {' UNION ALL BY NAME '.join(parts)}"
         )
@@ -40,11 +42,13 @@ def open_database(task: Task, *, in_memory: bool) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _rows(src: int, stream: DatasetStream, kind: int, kinds: int) -> list[str]:
-    """Return the query for the events of one kind in each file of a stream."""
+def _rows(
+    src: int, stream: DatasetStream, kind: int, kinds: int, columns_read: Sequence[str]
+) -> list[str]:
+    """Return the query for the events of one kind in each file of a stream, with the columns that the program reads."""
     names = [name for name, _ in stream.columns]
     key = f"tag // {kinds}" if "tag" in names else "0"
-    columns = "".join(f', "{name}"' for name in names if name != "tag")
+    columns = "".join(f', "{name}"' for name in names if name in columns_read)
     where = f" WHERE tag % {kinds} = {kind}" if len(stream.kinds) > 1 else ""
     files = [(stream.path, 0), *((file.path, file.first_row) for file in stream.further)]
     return [

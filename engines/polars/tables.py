@@ -76,7 +76,7 @@ def scan(task: Task) -> Tables:
     dataset = task.dataset
     return Tables(
         streams=[
-            Table(src=src, kinds=stream.kinds, rows=_scan(stream))
+            Table(src=src, kinds=stream.kinds, rows=_scan(stream, empty.columns))
             for src, stream in enumerate(dataset.streams)
         ],
         kinds=len(dataset.alphabet.kinds),
@@ -91,5 +91,6 @@ def in_memory(tables: Tables) -> Tables:
     return replace(tables, streams=read)
 
 
-def _scan(stream: DatasetStream) -> pl.LazyFrame:
-    return pl.scan_parquet([*stream.paths]).with_columns(pl.col("ts").set_sorted())
+def _scan(stream: DatasetStream, columns_read: Sequence[str]) -> pl.LazyFrame:
+    names = [name for name, _ in stream.columns if name == "tag" or name in columns_read]
+    return pl.scan_parquet([*stream.paths]).select(names).with_columns(pl.col("ts").set_sorted())

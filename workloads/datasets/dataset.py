@@ -1,6 +1,6 @@
 """Describes a dataset in the catalogue: its content, its files, and how to load it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -130,15 +130,15 @@ class Dataset:
         last_times = (stream.ts_max for stream in self.streams if stream.rows)
         return replace(self, until_ts=flush_end(program, last_times))
 
-    def load(self) -> Input:
-        """Read all columns into memory.
+    def load(self, fields: Collection[str] | None = None) -> Input:
+        """Read times, tags and these fields of the streams that have them into memory; None: all columns.
 
         Raises:
             DatasetError: a file is missing or damaged.
         """
         from streamlab.workloads.datasets.stream_reader import load_stream  # it imports this module
 
-        streams: tuple[Stream, ...] = tuple(load_stream(stream) for stream in self.streams)
+        streams: tuple[Stream, ...] = tuple(load_stream(stream, fields) for stream in self.streams)
         return Input(alphabet=self.alphabet, streams=streams, until_ts=self.until_ts)
 
 

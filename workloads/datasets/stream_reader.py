@@ -1,5 +1,6 @@
 """Reads a stream from disk into aligned, contiguous columns."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,16 @@ ALIGNMENT_BYTES = 64
 """A cache line, and the widest vector register."""
 
 
-def load_stream(stream: DatasetStream) -> Stream:
-    """Read one stream into memory, row group by row group, up to its number of rows.
+def load_stream(stream: DatasetStream, fields: Collection[str] | None = None) -> Stream:
+    """Read one stream into memory, row group by row group, up to its number of rows; see `Dataset.load`.
 
     First verifies the content, unless the stream carries the stamp of a verified file.
 
     Raises:
         DatasetError: the file is missing, damaged, or does not match the catalogue.
     """
-    columns = _read(stream, [name for name, _ in stream.columns])
+    wanted = None if fields is None else {"ts", "tag", *fields}
+    columns = _read(stream, [n for n, _ in stream.columns if wanted is None or n in wanted])
     ts, tag = columns.pop("ts"), columns.pop("tag", None)
     assert not isinstance(ts, ListColumn)
     assert not isinstance(tag, ListColumn)

@@ -10,7 +10,7 @@ from streamlab.engines.multicore.run.core_run import CoreRun
 from streamlab.engines.multicore.run.settings import CommonOptions
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Prepared, Property, Task, Variant
-from streamlab.workloads.model import Program
+from streamlab.workloads.model import Program, fields_read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,8 @@ class Family:
         options = options_of(task, self.options).resolve(task.scratch)
         if options.broker:
             return broker_run.BrokerRun(task, options, self.run)
-        program, data = task.workload.program, task.dataset.load()
+        program = task.workload.program
+        data = task.dataset.load(fields_read(program))
         return self.run(program, data, options.settings(task), options)
 
 
