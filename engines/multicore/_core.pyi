@@ -66,16 +66,46 @@ STATE_UNIT: int = 8
 
 HANDOVERS: list = ['direct', 'ring']
 
-MAILBOXES: list = ['horizon', 'tags']
-
-class DgsRun(Run):
-    def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0, gather: bool = True, handover: str = 'direct', mailbox: str = 'horizon', buffer_runs: int = 65536, cuts: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None = None, adaptive: bool = False, checkpoints: bool = True) -> None: ...
+class MessageRun(Run):
+    def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0) -> None: ...
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tag: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, payload: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)] | None], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], owner: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 
     def add_state_type(self, nbytes: int) -> None: ...
 
     def add_template(self, parent: Sequence[int], first: Sequence[int], second: Sequence[int], state_type: Sequence[int], fork: Sequence[int], join: Sequence[int], pred1: Sequence[Sequence[int]], pred2: Sequence[Sequence[int]]) -> int: ...
+
+    def initialise(self, first_tree: int, count: int, initial: bytes, *, each: bool = False) -> None:
+        """The same state for all, or `each` its own, one after the other."""
+
+    def sync(self) -> tuple[bytes, bytes]: ...
+
+    def add_trees(self, shape: int, nodes: Sequence[tuple[int, Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[int], int]]]], count: int) -> int: ...
+
+    def first_actor(self, tree: int) -> int: ...
+
+    def place(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], storage: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stride: int) -> None: ...
+
+    def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], own_bytes: int, most_outputs: int, node: tuple[int, Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[int], int]]], first_flow: int, first_tag: int) -> int: ...
+
+    def route(self, stream: int, actors: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tags: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def sent_away(self) -> list[int]:
+        """By stream: events that went to another worker."""
+
+class DgsRun(Run):
+    def __init__(self, settings: RunSettings, *, max_outputs_per_event: int, itemsizes: Sequence[int], max_outputs_across: int = 0, gather: bool = True, handover: str = 'direct', cuts: tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None = None, adaptive: bool = False, checkpoints: bool = True) -> None: ...
+
+    def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tag: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, payload: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)] | None], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], owner: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
+
+    def add_state_type(self, nbytes: int) -> None: ...
+
+    def add_template(self, parent: Sequence[int], first: Sequence[int], second: Sequence[int], state_type: Sequence[int], fork: Sequence[int], join: Sequence[int], pred1: Sequence[Sequence[int]], pred2: Sequence[Sequence[int]]) -> int: ...
+
+    def initialise(self, first_tree: int, count: int, initial: bytes, *, each: bool = False) -> None:
+        """The same state for all, or `each` its own, one after the other."""
+
+    def sync(self) -> tuple[bytes, bytes]: ...
 
     def add_trees(self, shape: int, count: int) -> int: ...
 
@@ -86,9 +116,6 @@ class DgsRun(Run):
     def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], own_bytes: int, most_outputs: int) -> int: ...
 
     def take_part(self, mailbox: int, crossing: int) -> int: ...
-
-    def initialise(self, first_tree: int, count: int, initial: bytes, *, each: bool = False) -> None:
-        """The same state for all, or `each` its own, one after the other."""
 
     def add_lane(self, mailbox: int, stream: int, run: int, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, state: int, order_tree: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order_node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, update: Sequence[int], across: Sequence[int] = []) -> None: ...
 
@@ -142,8 +169,6 @@ class DgsRun(Run):
     def call_off(self) -> None:
         """Have `run` end before its time; any thread."""
 
-    def sync(self) -> tuple[bytes, bytes]: ...
-
 FARTHEST: int = 2305843009213693952
 
 MOST_DOWNSTREAM: int = 64
@@ -186,7 +211,7 @@ MOST_GROUPS: int = 16777216
 
 KEY_STATES_BYTES: int = 128
 
-SCHEDULERS: list = ['ct', 'ct_input', 'lp', 'et', 'qst']
+SCHEDULERS: list = ['ct', 'lp', 'et', 'qst']
 
 WORKLISTS: list = ['homed', 'hybrid', 'partitioned', 'shared']
 
@@ -249,9 +274,7 @@ class JoinsRun(Run):
 
 class DataflowRun(Run):
     def __init__(self, settings: RunSettings, *, first: int, period: int, count: int, aligned: bool, link_rows: int) -> None:
-        """
-        Markers are at first, first + period, ...
-        """
+        """Markers are at first, first + period, ..."""
 
     def add_vertex(self, *, name: str, kind: str, route: str, inputs: Sequence[int], degree: int, items: int, marks: int, start: int, start_bytes: int, entry_bytes: int, max_outputs: int, keeps_key: bool, gives: bool, keyed: bool, itemsizes: Sequence[int], fields: Sequence[str], order: Sequence[int], falling: Sequence[bool], kept: tuple[bytes, bytes] | None = None) -> None: ...
 
@@ -262,7 +285,7 @@ class DataflowRun(Run):
 
     def add_stream(self, ts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Sequence[Annotated[NDArray, dict(shape=(None,), order='C', device='cpu', writable=False)]], heartbeats: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], vertex: int, due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, heartbeat_due: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> int: ...
 
-STRUCTS: dict = {'Emit': {'capacity': 2, 'columns': 0, 'count': 1, 'refused': 3}, 'FlowCall': {'base': 1, 'columns': 0, 'make': 4, 'marker': 6, 'sources': 5, 'start': 3, 'table': 2}, 'InstanceView': {'compared': 14, 'expire_at': 1, 'find': 4, 'instance': 3, 'keys': 0, 'left': 10, 'made': 16, 'output_demand': 15, 'own': 8, 'prefetch': 12, 'reserve': 13, 'rows': 6, 'slot': 11, 'sources': 7, 'stamp': 2, 'streams': 5, 'tables': 9}, 'KeySet': {'capacity': 2, 'columns': 0, 'count': 1, 'me': 5, 'owner': 4, 'refused': 3}, 'StageCall': {'base': 1, 'columns': 0, 'find': 4, 'order': 2, 'partitions': 6, 'sources': 5, 'state': 3}, 'StoredTuples': {'first': 0, 'last': 1, 'limit': 2}, 'WindowIndex': {'count': 4, 'entries': 1, 'limit': 5, 'mask': 2, 'shift': 3, 'slots': 0}}
+STRUCTS: dict = ...
 
 WINDOWS_AT: int = 8
 

@@ -82,7 +82,7 @@ def _check(
     return None
 
 
-# ---- dgs: on plans that stay or change, with checkpoints and without ----------------------------
+# ---- dgs: on plans that stay or change, with checkpoints and without, or as published ----------
 
 OPTIMIZERS = ("by-stream", "by-stream", "balanced", "appendix-b", "leaf-per-stream")
 """Not by cost: that plans with one of these, and a run's failure would hang on the minute."""
@@ -97,16 +97,18 @@ def _dgs_cases(draw: st.DrawFn) -> Case:
     name = draw(st.sampled_from(sorted(DGS)))
     how: dict[str, Any] = {
         **draw(settings()),
-        "gather": draw(st.booleans()),
-        "handover": draw(st.sampled_from(_core.HANDOVERS)),
-        "mailbox": draw(st.sampled_from(_core.MAILBOXES)),
-        "buffer_runs": draw(st.sampled_from([1 << 16, 0, 1, 5])),
+        "form": draw(st.sampled_from(["own", "own", "as-published"])),
         "optimizer": draw(st.sampled_from(OPTIMIZERS)),
-        "checkpoint_every": draw(st.sampled_from([0, 0, 0, 1, 2, 7])),
-        "checkpoint_ms": draw(st.sampled_from([0, 1])),
+        "checkpoint_every": 0,
     }
-    # Mailboxes by tag keep their plan.
-    how["changes"] = [] if how["mailbox"] == "tags" else draw(st.just([]) | CHANGES)
+    if how["form"] == "own":
+        how |= {
+            "gather": draw(st.booleans()),
+            "handover": draw(st.sampled_from(_core.HANDOVERS)),
+            "checkpoint_every": draw(st.sampled_from([0, 0, 0, 1, 2, 7])),
+            "checkpoint_ms": draw(st.sampled_from([0, 1])),
+            "changes": draw(st.just([]) | CHANGES),
+        }
     data = draw(shaped(DGS[name].inputs, *OF_DGS))
     return Case(family="dgs", program=name, data=data, how=how)
 
@@ -141,8 +143,7 @@ def _check_dgs(case: Case) -> None:
         def run_of(settings: RunSettings) -> Any:
             run = VARIANTS["dgs"].run
             changes = ScriptDecider(script) if script else None
-            arguments = {"decider": changes, "buffer_runs": how["buffer_runs"]}
-            return run(subject.program, case.data, settings, options, **arguments)
+            return run(subject.program, case.data, settings, options, decider=changes)
 
         def begin(settings: RunSettings) -> Any:
             shutil.rmtree(folder, ignore_errors=True)

@@ -4,6 +4,7 @@
 #include "convert.h"
 
 #include "dgs/dgs_run.h"
+#include "dgs/message_run.h"
 
 namespace lab::python {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 using Cuts = std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<std::int64_t>>;
 using States = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::int32_t add_stream(DgsRun& run, const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
+template <typename AnyRun>
+std::int32_t add_stream(AnyRun& run, const Array<std::int64_t>& ts, const std::optional<Array<std::int32_t>>& tag,
                         const TupleColumns& payload, const Array<std::int64_t>& heartbeats, std::int32_t owner,
                         const Due& due, const Due& heartbeat_due) {
   if (tag && tag->shape(0) != ts.shape(0)) throw std::invalid_argument("the tag column's length differs from ts");
@@ -26,7 +28,8 @@ std::int32_t add_stream(DgsRun& run, const Array<std::int64_t>& ts, const std::o
 }
 
 // Nodes as parallel lists; children -1 for leaves; predicates as rows of one byte per kind.
-std::int32_t add_template(DgsRun& run, const std::vector<std::int32_t>& parent, const std::vector<std::int32_t>& first,
+template <typename AnyRun>
+std::int32_t add_template(AnyRun& run, const std::vector<std::int32_t>& parent, const std::vector<std::int32_t>& first,
                           const std::vector<std::int32_t>& second, const std::vector<std::int32_t>& state_type,
                           const std::vector<Address>& fork, const std::vector<Address>& join,
                           const std::vector<std::vector<std::uint8_t>>& pred1,
@@ -53,16 +56,24 @@ std::int32_t add_template(DgsRun& run, const std::vector<std::int32_t>& parent, 
 }
 
 // Makes state i of `storage` (stride bytes each) the state of leaf `leaves[i]` of tree `trees[i]`.
-void place(DgsRun& run, std::int32_t mailbox, const Array<std::int32_t>& trees, const Array<std::int32_t>& leaves,
-           const States& storage, std::int64_t stride) {
+template <typename AnyRun>
+void place(AnyRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& leaves, const States& storage,
+           std::int64_t stride) {
   if (trees.shape(0) != leaves.shape(0)) throw std::invalid_argument("one leaf per tree");
   if (static_cast<std::int64_t>(storage.shape(0)) < static_cast<std::int64_t>(trees.shape(0)) * stride) {
     throw std::invalid_argument("storage has no room for all states");
   }
   auto* const first = reinterpret_cast<std::byte*>(keep_alive(run, storage));
   for (std::size_t i = 0; i < trees.shape(0); ++i) {
-    run.mailbox(mailbox).leaf_of_tree.at(static_cast<std::size_t>(trees.data()[i])) = leaves.data()[i];
     run.forest.place(trees.data()[i], leaves.data()[i], first + static_cast<std::int64_t>(i) * stride);
+  }
+}
+
+void place_in_mailbox(DgsRun& run, std::int32_t mailbox, const Array<std::int32_t>& trees,
+                      const Array<std::int32_t>& leaves, const States& storage, std::int64_t stride) {
+  place(run, trees, leaves, storage, stride);
+  for (std::size_t i = 0; i < trees.shape(0); ++i) {
+    run.mailbox(mailbox).leaf_of_tree.at(static_cast<std::size_t>(trees.data()[i])) = leaves.data()[i];
   }
 }
 
@@ -71,7 +82,8 @@ std::int32_t add_crossing(DgsRun& run, const Array<std::int32_t>& trees, const A
   return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, most_outputs);
 }
 
-void initialise(DgsRun& run, std::int32_t first_tree, std::int32_t count, const nb::bytes& initial, bool each) {
+template <typename AnyRun>
+void initialise(AnyRun& run, std::int32_t first_tree, std::int32_t count, const nb::bytes& initial, bool each) {
   const auto* data = reinterpret_cast<const std::byte*>(initial.c_str());
   const std::size_t size = each && count > 0 ? initial.size() / static_cast<std::size_t>(count) : initial.size();
   for (std::int32_t t = 0; t < count; ++t) {
@@ -88,11 +100,9 @@ void add_lane(DgsRun& run, std::int32_t mailbox, std::int32_t stream, Address ke
   Lane lane;
   lane.run = at<RunKernel>(kernel);
   lane.state = at<void*>(state);
-  lane.tags = slots ? static_cast<std::int32_t>(slots->shape(0)) : 0;
   if (slots) lane.slots = keep_alive(run, *slots);
   if (order_tree) {
     if (slots && slots->shape(0) != order_tree->shape(0)) throw std::invalid_argument("slots and order_tree go by tag");
-    lane.tags = static_cast<std::int32_t>(order_tree->shape(0));
     lane.order_tree = keep_alive(run, *order_tree);
     lane.order_node = keep_alive(run, *order_node);
   }
@@ -145,6 +155,78 @@ nb::bytes own_state(DgsRun& run, std::int32_t crossing) {
   return nb::bytes(own.data(), own.size());
 }
 
+// A node's worker, the (stream, parent) of its flows, and the (flow, tags that it waits for, kernel) of its tags.
+using NodeTuple = std::tuple<std::int32_t, std::vector<std::pair<std::int32_t, std::int32_t>>,
+                             std::vector<std::tuple<std::int32_t, std::vector<std::int32_t>, Address>>>;
+
+// `crosses`: the kernels are those of events across keys.
+NodeActor::Node node_of(NodeTuple tuple, bool crosses) {
+  NodeActor::Node node;
+  auto& [worker, flows, tags] = tuple;
+  node.worker = worker;
+  for (const auto& [stream, parent] : flows) node.flows.push_back({stream, parent});
+  for (auto& [flow, waits, kernel] : tags) {
+    node.tags.push_back({flow, std::move(waits), crosses ? nullptr : at<RunKernel>(kernel),
+                         crosses ? at<AcrossKernel>(kernel) : nullptr});
+  }
+  return node;
+}
+
+std::int32_t add_actor_trees(MessageRun& run, std::int32_t shape, std::vector<NodeTuple> nodes, std::int32_t count) {
+  std::vector<NodeActor::Node> all;
+  for (NodeTuple& node : nodes) all.push_back(node_of(std::move(node), false));
+  return run.add_trees(shape, std::move(all), count);
+}
+
+std::int32_t add_actor_crossing(MessageRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& keys,
+                                std::int64_t own_bytes, std::int64_t most_outputs, NodeTuple tuple,
+                                std::int32_t first_flow, std::int32_t first_tag) {
+  NodeActor::Node node = node_of(std::move(tuple), true);
+  node.first_flow = first_flow;
+  node.first_tag = first_tag;
+  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, most_outputs,
+                          std::move(node));
+}
+
+void route(MessageRun& run, std::int32_t stream, const Array<std::int32_t>& actors, const Array<std::int32_t>& tags) {
+  if (actors.shape(0) != tags.shape(0)) throw std::invalid_argument("actors and their tags go by tag");
+  run.route(stream, keep_alive(run, actors), keep_alive(run, tags));
+}
+
+// What both forms of a run offer.
+template <typename AnyRun>
+void bind_forest(nb::class_<AnyRun, Run>& form) {
+  form.def("add_stream", &add_stream<AnyRun>, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
+           "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
+           "heartbeat_due"_a.none().noconvert() = nb::none())
+      .def(
+          "add_state_type", [](AnyRun& run, std::int64_t nbytes) { run.forest.add_state_type(nbytes); }, "nbytes"_a)
+      .def("add_template", &add_template<AnyRun>, "parent"_a, "first"_a, "second"_a, "state_type"_a, "fork"_a, "join"_a,
+           "pred1"_a, "pred2"_a)
+      .def("initialise", &initialise<AnyRun>, "first_tree"_a, "count"_a, "initial"_a, nb::kw_only(), "each"_a = false,
+           "The same state for all, or `each` its own, one after the other.")
+      .def("sync", [](const AnyRun& run) { return sparse(run.sync_counts()); });
+}
+
+void bind_messages(nb::module_& m) {
+  nb::class_<MessageRun, Run> form(m, "MessageRun");
+  bind_forest(form);
+  form.def(
+          "__init__",
+          [](MessageRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
+             std::vector<std::int32_t> itemsizes, std::int64_t max_outputs_across) {
+            new (self) MessageRun({settings, max_outputs_per_event, max_outputs_across, std::move(itemsizes)});
+          },
+          "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a, "max_outputs_across"_a = 0)
+      .def("add_trees", &add_actor_trees, "shape"_a, "nodes"_a, "count"_a)
+      .def("first_actor", &MessageRun::first_actor, "tree"_a)
+      .def("place", &place<MessageRun>, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
+      .def("add_crossing", &add_actor_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "most_outputs"_a, "node"_a,
+           "first_flow"_a, "first_tag"_a)
+      .def("route", &route, "stream"_a, "actors"_a, "tags"_a)
+      .def("sent_away", &MessageRun::sent_away, "By stream: events that went to another worker.");
+}
+
 }  // namespace
 
 void bind_dgs(nb::module_& m) {
@@ -152,41 +234,30 @@ void bind_dgs(nb::module_& m) {
   m.attr("ACROSS") = kAcross;
   m.attr("STATE_UNIT") = kStateUnit;
   m.attr("HANDOVERS") = list_of(kHandovers);
-  m.attr("MAILBOXES") = list_of(kMailboxes);
-  nb::class_<DgsRun, Run>(m, "DgsRun")
-      .def(
+  bind_messages(m);
+  nb::class_<DgsRun, Run> form(m, "DgsRun");
+  bind_forest(form);
+  form.def(
           "__init__",
           [](DgsRun* self, const RunSettings& settings, std::int64_t max_outputs_per_event,
              std::vector<std::int32_t> itemsizes, std::int64_t max_outputs_across, bool gather,
-             const std::string& handover, const std::string& mailbox, std::int64_t buffer_runs,
-             const std::optional<Cuts>& cuts, bool adaptive, bool checkpoints) {
+             const std::string& handover, const std::optional<Cuts>& cuts, bool adaptive, bool checkpoints) {
             const auto how = gather ? DgsOptions::Gather::kQuicker : DgsOptions::Gather::kNever;
             new (self) DgsRun({settings, max_outputs_per_event, max_outputs_across, std::move(itemsizes), how,
                                index_of("handover", kHandovers, handover) == 0,
-                               index_of("mailbox", kMailboxes, mailbox) == 1, buffer_runs,
                                cuts ? std::optional(std::apply(cuts_of, *cuts)) : std::nullopt, adaptive, checkpoints});
           },
           "settings"_a, nb::kw_only(), "max_outputs_per_event"_a, "itemsizes"_a, "max_outputs_across"_a = 0,
-          "gather"_a = true, "handover"_a = std::string(kHandovers.front()),
-          "mailbox"_a = std::string(kMailboxes.front()), "buffer_runs"_a = 1 << 16, "cuts"_a.none() = nb::none(),
+          "gather"_a = true, "handover"_a = std::string(kHandovers.front()), "cuts"_a.none() = nb::none(),
           "adaptive"_a = false, "checkpoints"_a = true)
-      .def("add_stream", &add_stream, "ts"_a.noconvert(), "tag"_a.none().noconvert(), "payload"_a,
-           "heartbeats"_a.noconvert(), "owner"_a, "due"_a.none().noconvert() = nb::none(),
-           "heartbeat_due"_a.none().noconvert() = nb::none())
-      .def(
-          "add_state_type", [](DgsRun& run, std::int64_t nbytes) { run.forest.add_state_type(nbytes); }, "nbytes"_a)
-      .def("add_template", &add_template, "parent"_a, "first"_a, "second"_a, "state_type"_a, "fork"_a, "join"_a,
-           "pred1"_a, "pred2"_a)
       .def(
           "add_trees",
           [](DgsRun& run, std::int32_t shape, std::int32_t count) { return run.forest.add_trees(shape, count); },
           "shape"_a, "count"_a)
       .def("add_mailbox", &DgsRun::add_mailbox, "worker"_a)
-      .def("place", &place, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
+      .def("place", &place_in_mailbox, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
       .def("add_crossing", &add_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "most_outputs"_a)
       .def("take_part", &DgsRun::take_part, "mailbox"_a, "crossing"_a)
-      .def("initialise", &initialise, "first_tree"_a, "count"_a, "initial"_a, nb::kw_only(), "each"_a = false,
-           "The same state for all, or `each` its own, one after the other.")
       .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a, "order_tree"_a.none(),
            "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())
       .def("set_own_state", &set_own_state, "crossing"_a, "state"_a)
@@ -216,8 +287,7 @@ void bind_dgs(nb::module_& m) {
       .def("go_on", &DgsRun::go_on, nb::call_guard<nb::gil_scoped_release>(), "With a further plan.")
       .def(
           "take_rest", [](DgsRun& run) { run.checkpoints().take_rest(); }, "After the run: the last outputs.")
-      .def("call_off", &DgsRun::call_off, "Have `run` end before its time; any thread.")
-      .def("sync", [](const DgsRun& run) { return sparse(run.sync_counts()); });
+      .def("call_off", &DgsRun::call_off, "Have `run` end before its time; any thread.");
 }
 
 }  // namespace lab::python

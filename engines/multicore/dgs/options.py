@@ -14,11 +14,12 @@ class DgsOptions(CompiledOptions):
 
     `checkpoint_folder` is an absolute path; empty means a folder that the trial deletes at its end.
     `nodes` has the worker where each stream arrives, see `PlanRequest.nodes`.
+    `gather` and `handover` are None by default: true and "direct" in this lab's form.
     """
 
-    gather: bool = True
-    handover: Literal["direct", "ring"] = "direct"
-    mailbox: Literal["horizon", "tags"] = "horizon"
+    form: Literal["own", "as-published"] = "own"
+    gather: bool | None = None
+    handover: Literal["direct", "ring"] | None = None
     optimizer: str = DEFAULT
     nodes: tuple[Natural, ...] = ()
     adapt: bool = False
@@ -32,14 +33,21 @@ class DgsOptions(CompiledOptions):
             raise ValueError(
                 f"option optimizer is {self.optimizer!r}; it must be one of {', '.join(names())}"
             )
-        if self.broker and (self.adapt or self.checkpoint_every):
+        if self.broker and (self.adapt or self.checkpoint_every or self.as_published):
             raise ValueError(
-                "options adapt and checkpoint_every need the whole input in memory at the start; remove "
-                "option broker"
+                "options adapt and checkpoint_every, and form = 'as-published', need the whole input in "
+                "memory at the start; remove option broker"
             )
-        if self.adapt and self.mailbox == "tags":
+        given = {
+            "gather": self.gather,
+            "handover": self.handover,
+            "adapt": self.adapt,
+            "checkpoint_every": self.checkpoint_every,
+        }
+        if self.as_published and (names_given := [name for name, value in given.items() if value]):
             raise ValueError(
-                "option adapt needs mailbox = 'horizon': mailboxes by tag keep their plan"
+                f"option {names_given[0]} is this lab's own, which form = 'as-published' does not "
+                f"have; drop {' and '.join(names_given)}, or form"
             )
         if self.checkpoint_folder and not self.checkpoint_every:
             raise ValueError(
@@ -51,6 +59,11 @@ class DgsOptions(CompiledOptions):
                 f"option checkpoint_folder is {self.checkpoint_folder!r}; trials run in another "
                 "directory, so give an absolute path"
             )
+
+    @property
+    def as_published(self) -> bool:
+        """Whether the run is in the published form."""
+        return self.form == "as-published"
 
     def resolve(self, scratch: Path) -> Self:
         """Return the options for a trial: without a folder, checkpoints go to its scratch folder."""

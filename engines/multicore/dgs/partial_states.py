@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dgs.kernels import LARGEST_COPIED_BYTES, Kernels, layout_of
-from streamlab.engines.multicore.dgs.wiring import initial_state_of, payload_of
+from streamlab.engines.multicore.dgs.trees import initial_state_of
+from streamlab.engines.multicore.dgs.wiring import payload_of
 from streamlab.engines.multicore.kernels.memory import EMIT
 from streamlab.engines.multicore.run.core_run import crash_errors
 from streamlab.engines.work_split import NoPartialsError, WorkSplit

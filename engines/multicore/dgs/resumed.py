@@ -11,7 +11,7 @@ from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.run import DgsRun
 from streamlab.engines.multicore.dgs.snapshots import JoinedStates
-from streamlab.engines.multicore.dgs.wiring import initial_state_of
+from streamlab.engines.multicore.dgs.trees import initial_state_of
 from streamlab.engines.multicore.run.settings import RunSettings
 from streamlab.workloads.model import Columns, DGSProgram, Input
 from streamlab.workloads.model.dgs.optimizer import choose_plan

@@ -10,6 +10,7 @@ import numpy as np
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore import _core
+from streamlab.engines.multicore.dgs.actors import ActorWiring
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
 from streamlab.engines.multicore.dgs.adaptive.deciders import Decider, RateDecider
 from streamlab.engines.multicore.dgs.costs import measure_costs
@@ -51,8 +52,6 @@ class DgsRun(CoreRun):
         states: states of all keys at the start, instead of the initial one; without checkpoints.
         kernels: compiled functions of the program to share; None compiles them.
         decider: decides about plan changes, instead of the measured rates. For tests.
-        buffer_runs: with mailboxes by tag, maximum number of buffered runs of events per mailbox, 24
-            bytes each. A full buffer makes keys wait for each other again. Tests lower it.
 
     Raises:
         EngineError: the program does not compile, its plan is invalid, or a setting is out of
@@ -72,9 +71,7 @@ class DgsRun(CoreRun):
         states: JoinedStates | None = None,
         kernels: Kernels | None = None,
         decider: Decider | None = None,
-        buffer_runs: int = 1 << 16,
     ) -> None:
-        self._buffer_runs = buffer_runs
         kernels = kernels or Kernels(program, bounds=settings.bounds)
         costs = cache(lambda: _costs(program, data, settings, options, kernels))
         request = PlanRequest(
@@ -102,7 +99,7 @@ class DgsRun(CoreRun):
         self._recovery: Recovery | None = None
         self._states = states
         self._changer: PlanChanger | None = None
-        self._wiring: Wiring | None = None
+        self._wiring: Wiring | ActorWiring | None = None
         if not self._adapts:
             # Start only the workers that the plan uses.
             settings = replace(settings, workers=self.plan.workers)
@@ -110,7 +107,10 @@ class DgsRun(CoreRun):
         if options.checkpoint_every:
             self._recovery = Recovery(program, data, options, settings.load)
         try:
-            self._set_up(program, data, options, kernels)
+            if options.as_published:
+                self._set_up_actors(program, data, kernels)
+            else:
+                self._set_up(program, data, options, kernels)
         except BaseException:
             self.close()
             raise
@@ -129,10 +129,8 @@ class DgsRun(CoreRun):
                 max_outputs_per_event=program.max_outputs_per_event,
                 max_outputs_across=_most_across(program, data.alphabet.keys),
                 itemsizes=itemsizes(program.output),
-                gather=options.gather,
-                handover=options.handover,
-                mailbox=options.mailbox,
-                buffer_runs=self._buffer_runs,
+                gather=options.gather is not False,
+                handover=options.handover or "direct",
                 cuts=None if cuts is None else columns_of(cuts),
                 adaptive=self._adapts,
                 checkpoints=recovery is not None,
@@ -150,6 +148,21 @@ class DgsRun(CoreRun):
                 )
             self._core.start()
 
+    def _set_up_actors(self, program: DGSProgram, data: Input, kernels: Kernels) -> None:
+        if self._adapts or self._states is not None:
+            raise EngineError("a run in the published form keeps its plan, from the initial state")
+        settings = self._settings
+        with setup_errors():
+            self._core = _core.MessageRun(
+                settings.for_core(program.output, most_rows=_most_rows(program, data)),
+                max_outputs_per_event=program.max_outputs_per_event,
+                max_outputs_across=_most_across(program, data.alphabet.keys),
+                itemsizes=itemsizes(program.output),
+            )
+            self._wiring = ActorWiring(self._core, data, kernels, settings.load)
+            self._wiring.lay_out(self.plan)
+            self._core.start()
+
     def run(self) -> Measured:
         """Process the complete input; a failure raises EngineCrashError."""
         with crash_errors():  # The snapshot thread joins and forks states when the plan changes.
@@ -159,7 +172,7 @@ class DgsRun(CoreRun):
         self.plan = wiring.plan
         counters = self._read_counters() | wiring.record_bytes()
         counters["workers_used"] = float(wiring.workers_used)
-        sync = histogram(self._core.sync(), "from the last leaf's arrival until it continues")
+        sync = histogram(self._core.sync(), "of a synchronization")
         if len(sync.counts):
             counters["sync_median_ns"] = quantile(sync, 0.5)
         notices = list(self._recovery.notices()) if self._recovery else []
@@ -183,7 +196,7 @@ class DgsRun(CoreRun):
 
     def final_states(self) -> JoinedStates:
         """Return the states after a run of a plan without inner nodes."""
-        assert self._wiring is not None, "the run was set up"
+        assert isinstance(self._wiring, Wiring), "the run is in this lab's form"
         core, crossings = self._open(), self._layout.crossings
         return JoinedStates(
             states=self._wiring.leaf_states(self._layout).tobytes(),

@@ -1,4 +1,4 @@
-"""Builds the core's structures for a synchronization plan: templates, trees, mailboxes, lanes and states.
+"""Builds the core's structures for a synchronization plan in this lab's form: trees, mailboxes, lanes and states.
 
 A worker's leaves with a common stream share one mailbox, so that the worker reads the stream once.
 Leaves without a common stream have separate mailboxes, so that none waits for another's synchronizations.
@@ -11,52 +11,26 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.engines.errors import EngineError, UnsupportedError
+from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dgs.kernels import Kernels, layout_of
 from streamlab.engines.multicore.dgs.snapshots import JoinedStates, Layout
+from streamlab.engines.multicore.dgs.trees import (
+    UNIT,
+    Int32Array,
+    Shape,
+    Templates,
+    aligned,
+    initial_state_of,
+    round_up,
+    tree_of_keys,
+)
 from streamlab.engines.multicore.run.core_run import stream_times
 from streamlab.engines.protocol import OfferedLoad
-from streamlab.workloads.model import (
-    DGSProgram,
-    ForkJoin,
-    Input,
-    ListColumn,
-    ProgramError,
-    StateType,
-    Stream,
-)
+from streamlab.workloads.model import Across, DGSProgram, Input, ListColumn, StateType, Stream
 from streamlab.workloads.model.dgs.plan import ImplTag, Plan, PlanNode
 from streamlab.workloads.model.dgs.plan_text import plan_text
-from streamlab.workloads.model.errors import place_of
-from streamlab.workloads.model.streams.records import initial_state
 from streamlab.workloads.optimizers.cost import plan_workers
-
-_LINE, _UNIT = _core.CACHE_LINE, _core.STATE_UNIT  # bytes
-
-Int32Array = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shape:
-    """A tree of a plan as parallel lists (nodes in preorder), with its keys and the first of its core trees."""
-
-    nodes: tuple[PlanNode, ...]
-    parent: tuple[int, ...]
-    keys: Int32Array
-    first_tree: int
-
-    def owner(self) -> dict[ImplTag, int]:
-        """Return the index of the node that owns each tag."""
-        return {tag: index for index, node in enumerate(self.nodes) for tag in node.tags}
-
-    def ancestors(self, index: int) -> set[int]:
-        """Return the indices of the nodes above a node."""
-        above = set()
-        while self.parent[index] >= 0:
-            index = self.parent[index]
-            above.add(index)
-        return above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,16 +71,7 @@ class Wiring:
         begins = np.array([phase.begins for phase in self._phases])
         ends = np.array([len(stream) for stream in self._data.streams])
         events = np.diff(begins, axis=0, append=ends[None])
-        width = np.array(
-            [
-                sum(
-                    column.itemsize
-                    for column in (stream.ts, stream.tag, *payload_of(stream, self._program))
-                    if column is not None
-                )
-                for stream in self._data.streams
-            ]
-        )
+        width = record_widths(self._data, self._program)
         moves = [
             [
                 len(readers - {owner})
@@ -137,10 +102,8 @@ class Wiring:
         streams = len(self._data.streams)
         phase = _Phase(begins=positions or (0,) * streams, readers=[set() for _ in range(streams)])
         self._phases.append(phase)
-        self._states = {state.name: index for index, state in enumerate(self._program.states)}
-        for state in self._program.states:
-            self.core.add_state_type(_round_up(state.dtype.itemsize, _UNIT))
-        shapes = [self._add_shape(tree.root, tree.keys) for tree in self.plan.trees]
+        templates = Templates(self.core, self._program, self._kernels)
+        shapes = [self._add_shape(templates, tree.root, tree.keys) for tree in self.plan.trees]
         groups = [group for worker in range(self.plan.workers) for group in _groups(shapes, worker)]
         self._add_streams(groups)
         mailboxes = [self._add_mailbox(group) for group in groups]
@@ -158,7 +121,7 @@ class Wiring:
         for key, own_state in states.groups.items() if states else ():
             self.core.set_own_state(crossings[key], own_state)
         return Layout(
-            tree_of=self._tree_of(shapes),
+            tree_of=tree_of_keys(shapes, self.plan.alphabet.keys),
             state_bytes=len(initial),
             crossings=crossings,
             plan=plan_text(self.plan),
@@ -171,43 +134,10 @@ class Wiring:
             of_tree[trees] = storage[:, : layout.state_bytes]
         return of_tree[layout.tree_of]
 
-    def _tree_of(self, shapes: list[_Shape]) -> Int32Array:
-        tree_of = np.zeros(self.plan.alphabet.keys, dtype=np.int32)
-        for shape in shapes:
-            tree_of[shape.keys] = shape.first_tree + np.arange(len(shape.keys), dtype=np.int32)
-        return tree_of
-
-    def _add_shape(self, root: PlanNode, keys: Int32Array) -> _Shape:
-        nodes = tuple(root.walk())
-        place = {id(node): index for index, node in enumerate(nodes)}
-        parent, first, second = ([-1] * len(nodes) for _ in range(3))
-        fork, join = ([0] * len(nodes) for _ in range(2))
-        pred1: list[list[int]] = [[] for _ in nodes]
-        pred2: list[list[int]] = [[] for _ in nodes]
-        for index, node in enumerate(nodes):
-            if not node.children:
-                continue
-            left, right = node.children
-            first[index], second[index] = place[id(left)], place[id(right)]
-            parent[first[index]] = parent[second[index]] = index
-            pair = self._pair(node)
-            fork[index], join[index] = self._kernels.fork(pair), self._kernels.join(pair)
-            pred1[index], pred2[index] = self._predicate(left), self._predicate(right)
-        types = [self._states[node.state] for node in nodes]
-        template = self.core.add_template(parent, first, second, types, fork, join, pred1, pred2)
+    def _add_shape(self, templates: Templates, root: PlanNode, keys: Int32Array) -> Shape:
+        template, nodes, parent = templates.add(root)
         first_tree = self.core.add_trees(template, len(keys))
-        return _Shape(nodes=nodes, parent=tuple(parent), keys=keys, first_tree=first_tree)
-
-    def _pair(self, node: PlanNode) -> ForkJoin:
-        states = (node.state, node.children[0].state, node.children[1].state)
-        for pair in self._program.parallel:
-            if (pair.parent, pair.first, pair.second) == states:
-                return pair
-        raise UnsupportedError(f"program {self._program.name} has no fork-join over {states}")
-
-    def _predicate(self, node: PlanNode) -> list[int]:
-        kinds = node.kinds()
-        return [int(kind in kinds) for kind in range(len(self._program.kinds))]
+        return Shape(nodes=nodes, parent=parent, keys=keys, first_tree=first_tree)
 
     def _add_streams(self, groups: list["_Group"]) -> None:
         """Add the streams, each owned by a worker that processes its events, else by a reader."""
@@ -227,26 +157,20 @@ class Wiring:
         """Add the mailbox of a group, with the states of its leaves."""
         mailbox = self.core.add_mailbox(group.worker)
         leaf_state = self._leaf_state(group)
-        stride = _round_up(leaf_state.dtype.itemsize, _UNIT)
+        stride = round_up(leaf_state.dtype.itemsize, UNIT)
         trees, leaves = group.trees()
-        storage = _aligned(stride * max(1, len(trees)))
+        storage = aligned(stride * max(1, len(trees)))
         base = storage.ctypes.data
         self.core.place(mailbox, trees, leaves, storage, stride)
         self._leaves.append((trees, storage[: stride * len(trees)].reshape(-1, stride)))
-        return _Mailbox(index=mailbox, state=leaf_state, base=base, units=stride // _UNIT)
+        return _Mailbox(index=mailbox, state=leaf_state, base=base, units=stride // UNIT)
 
-    def _add_crossings(self, shapes: list[_Shape]) -> "_Crossings":
+    def _add_crossings(self, shapes: list[Shape]) -> "_Crossings":
         """Add one crossing for each group of keys of each `across`."""
-        keys = self.plan.alphabet.keys
-        if not self._program.across:
-            return {}
-        tree_of = self._tree_of(shapes)
+        tree_of = tree_of_keys(shapes, self.plan.alphabet.keys)
         crossings: _Crossings = {}
         for across in self._program.across:
-            groups = across.groups(keys)
-            order = np.argsort(groups, kind="stable").astype(np.int32)
-            numbers, first = np.unique(groups[order], return_index=True)
-            for number, members in zip(numbers.tolist(), np.split(order, first[1:]), strict=True):
+            for number, members in groups_of(across, self.plan.alphabet.keys):
                 most_outputs = across.most_outputs(len(members))
                 crossing = self.core.add_crossing(
                     tree_of[members], members, across.dtype.itemsize, most_outputs
@@ -327,7 +251,7 @@ class Wiring:
         if stream.tag is None:
             only = stream.kinds[0]
             order_tree, order_node = order_tree[only : only + 1], order_node[only : only + 1]
-            base += int(max(0, slots[only])) * _UNIT
+            base += int(max(0, slots[only])) * UNIT
             dense = True
         update = [
             self._kernels.run(state, layout, keyed=False) if orders else 0
@@ -365,7 +289,7 @@ class _Group:
     """Leaves of one worker that share streams, and therefore one mailbox."""
 
     worker: int
-    leaves: tuple[tuple[_Shape, int], ...]
+    leaves: tuple[tuple[Shape, int], ...]
     leaf_streams: frozenset[int]
 
     def streams(self) -> set[int]:
@@ -386,20 +310,26 @@ class _Group:
         return np.concatenate(trees), np.concatenate(leaves)
 
 
-def initial_state_of(program: DGSProgram) -> bytes:
-    """Return the bytes of a program's initial state; `init` runs in plain Python, which detects overflow."""
-    first = program.states[0]
-    try:
-        record = initial_state(program)
-        storage = np.zeros(1, dtype=first.dtype)
-        for field in first.dtype.names or ():
-            storage[field][0] = getattr(record, field)
-    except Exception as error:  # A user's function may raise anything.
-        reason = str(error) if isinstance(error, ProgramError) else repr(error)
-        raise EngineError(
-            f"program {program.name}: init raised: {reason}, in {place_of(error)}"
-        ) from error
-    return storage.tobytes()
+def groups_of(across: Across, keys: int) -> Iterator[tuple[int, Int32Array]]:
+    """Yield the number and the keys of each group."""
+    groups = across.groups(keys)
+    order = np.argsort(groups, kind="stable").astype(np.int32)
+    numbers, first = np.unique(groups[order], return_index=True)
+    yield from zip(numbers.tolist(), np.split(order, first[1:]), strict=True)
+
+
+def record_widths(data: Input, program: DGSProgram) -> npt.NDArray[np.int64]:
+    """Return the bytes of an event of each stream, as far as the program reads them."""
+    return np.array(
+        [
+            sum(
+                column.itemsize
+                for column in (stream.ts, stream.tag, *payload_of(stream, program))
+                if column is not None
+            )
+            for stream in data.streams
+        ]
+    )
 
 
 def payload_of(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.generic] | None]:
@@ -418,9 +348,9 @@ def payload_of(stream: Stream, program: DGSProgram) -> Iterator[npt.NDArray[np.g
         yield column
 
 
-def _groups(shapes: list[_Shape], worker: int) -> Iterator[_Group]:
+def _groups(shapes: list[Shape], worker: int) -> Iterator[_Group]:
     """Group a worker's leaves that share a stream, with at most one leaf of a shape per group."""
-    parts: list[tuple[set[int], list[tuple[_Shape, int]]]] = []
+    parts: list[tuple[set[int], list[tuple[Shape, int]]]] = []
     for shape in shapes:
         for leaf, node in enumerate(shape.nodes):
             if node.children or node.worker != worker:
@@ -442,14 +372,3 @@ def _occurring(stream: Stream, n_kinds: int, keys: int) -> npt.NDArray[np.int64]
         return np.array([stream.kinds[0]], dtype=np.int64)
     every_key = np.arange(keys, dtype=np.int64) * n_kinds
     return np.concatenate([every_key + kind for kind in stream.kinds])
-
-
-def _aligned(nbytes: int) -> npt.NDArray[np.uint8]:
-    """Return zeroed storage that shares no cache line with other data."""
-    raw = np.zeros(nbytes + 2 * _LINE, dtype=np.uint8)
-    skip = -raw.ctypes.data % _LINE
-    return raw[skip : skip + _round_up(nbytes, _LINE)]
-
-
-def _round_up(value: int, step: int) -> int:
-    return -(-value // step) * step

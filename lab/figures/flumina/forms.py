@@ -1,6 +1,7 @@
 """Defines the forms of the paper's three programs, and the matrix of figures 4 and 6 and table 1.
 
-F is Flink by itself, FM Flink with synchronization by hand, DGS this lab's engine. TD and TDM are
+F is Flink by itself, FM Flink with synchronization by hand, DGS synchronization plans as published, and
+OWN this lab's form of them. TD and TDM are
 Timely Dataflow, by itself and with a partition that the program knows (only of the join).
 """
 
@@ -10,12 +11,16 @@ from typing import Any
 from streamlab.lab.figures.experiment import events, run_table
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.flumina.shared import (
-    HANDOVER,
+    DGS,
+    FORMS,
     JOIN,
+    OWN,
     PAPER,
+    PUBLISHED,
     RATE,
     SINGLE,
     Program,
+    form_engine,
     streams,
 )
 from streamlab.lab.figures.measurements import Series, cells, series
@@ -24,9 +29,12 @@ from streamlab.lab.figures.preconditions import trials
 from streamlab.results.query import CellSummary
 from streamlab.results.schema import TrialRow
 
-VARIANTS = {form: PAPER.systems[form].variant for form in ("F", "FM", "TD", "TDM", "DGS")}
+_SYSTEMS = ("F", "FM", "TD", "TDM", "DGS")
+VARIANTS = {form: PAPER.systems[form].variant for form in _SYSTEMS} | {OWN: DGS}
 """Variant that runs each form here."""
-NAMES = {form: PAPER.systems[form].name for form in VARIANTS}
+NAMES = {form: PAPER.systems[form].name for form in _SYSTEMS} | {OWN: f"DGS, {FORMS[OWN]}"}
+PARTS = {"DGS": f"/{PUBLISHED}", OWN: f"/{OWN}"}
+"""Parts of the ids of cells of forms that share a variant."""
 BLOCKS_NOTE = (
     "Timely groups events by logical time, so its sources send blocks, as in the paper: compare its "
     "growth with that of others, not its rate."
@@ -55,7 +63,7 @@ def tree(
             for label in inputs
         ],
         "engine": [
-            _engine(form)
+            _engine(form, options)
             | {
                 "workers": list(labels[label]),
                 "workloads": [f"{JOIN.workload if form == 'TDM' else '*'}@{label}"],
@@ -68,14 +76,19 @@ def tree(
 
 def rate(runs: Runs, program: Program, form: str, label: str = EVEN) -> Series:
     """Return the throughput of a form by workers."""
-    return series(runs[0], f"{program.workload}@{label}", VARIANTS[form], RATE)
+    key = f"{program.workload}@{label}"
+    return series(runs[0], key, VARIANTS[form], RATE, options=PARTS.get(form, ""))
 
 
 def missing_forms(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
     """Return a sentence for each form that did not run, with the engine's reason."""
     notes = []
     for form in forms:
-        rows = [r for r in runs[0].rows if f"{r.engine}/{r.variant}" == VARIANTS[form]]
+        rows = [
+            row
+            for row in runs[0].rows
+            if f"{row.engine}/{row.variant}" == VARIANTS[form] and PARTS.get(form, "") in row.cell
+        ]
         if rows and all(row.status == "unsupported" for row in rows):
             reason = min(str(row.reason).splitlines()[0] for row in rows)
             notes.append(f"{NAMES[form]} did not run: {reason}")
@@ -85,18 +98,23 @@ def missing_forms(runs: Runs, forms: Collection[str]) -> tuple[str, ...]:
 def rows_of(runs: Runs, program: Program, form: str, options: Options) -> list[TrialRow]:
     """Return the verified trials of a form on even input, within the cores."""
     return trials(
-        runs[0], f"{program.workload}@{EVEN}/", f"/{VARIANTS[form]}/", workers=options.within
+        runs[0],
+        f"{program.workload}@{EVEN}/",
+        f"/{VARIANTS[form]}/",
+        PARTS.get(form, ""),
+        workers=options.within,
     )
 
 
 def form_cells(runs: Runs, program: Program, form: str, label: str) -> list[CellSummary]:
     """Return the cells of a form on an input, of any status."""
-    return cells(runs[0], f"{program.workload}@{label}", VARIANTS[form])
+    found = cells(runs[0], f"{program.workload}@{label}", VARIANTS[form])
+    return [cell for cell in found if PARTS.get(form, "") in cell.cell]
 
 
-def _engine(form: str) -> dict[str, Any]:
+def _engine(form: str, options: Options) -> dict[str, Any]:
     name, variant = VARIANTS[form].split("/")
     table: dict[str, Any] = {"name": name, "variants": [variant]}
-    if form == "DGS":
-        return table | {"batch": [SINGLE], "options": dict(HANDOVER)}
+    if form in PARTS:
+        return form_engine(PUBLISHED if form == "DGS" else OWN, options, batch=[SINGLE])
     return table | {"options": dict(PAPER.systems[form].options)}

@@ -4,7 +4,7 @@ Slices end for all houses at once, as in the paper, or house by house, this lab'
 Throughput and bytes are measured at full speed, with a load value of each plug every two seconds of
 event time, as in the challenge.
 Latency is measured under an offered load with one value a minute, so that enough slices end for
-percentiles.
+percentiles. All cells run in the published form, which claims judge, and in this lab's own.
 """
 
 import json
@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 from streamlab.lab.figures.experiment import (
     degree_panel,
-    engine,
     events,
     numbers,
     outcome,
@@ -32,19 +31,25 @@ from streamlab.lab.figures.flumina.percentiles import (
 from streamlab.lab.figures.flumina.shared import (
     BLOCK,
     DGS,
+    FORM_NOTE,
+    FORMS,
     LAG_NOTE,
     ONE_SERVER,
+    OWN,
     PAPER,
+    PUBLISHED,
     RATE,
+    SINGLE,
     WORKERS,
     crowded,
+    form_engine,
     lines_note,
     load_lengths_s,
     notes,
     synchronizations,
 )
 from streamlab.lab.figures.judge import Posed
-from streamlab.lab.figures.measurements import Series, per_row, series
+from streamlab.lab.figures.measurements import Series, Value, per_row, series
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import sweep_points
@@ -58,6 +63,12 @@ ALL, HOUSE = "all", "house"
 ENDS = {ALL: "slices end for all", HOUSE: "slices end house by house"}
 """Descriptions of parameter `ends`; the first is the paper's."""
 FULL, OFFERED = "full", "offered"
+_FULL_BATCH = {PUBLISHED: SINGLE, OWN: BLOCK}
+LineKey = tuple[str, str]
+"""A form and a kind of ends: a line of each panel."""
+LINES: dict[LineKey, str] = {
+    (form, ends): f"{FORMS[form]}, {text}" for form in FORMS for ends, text in ENDS.items()
+}
 HOUSEHOLDS, PLUGS = 4, 13
 """Households of a house, and plugs of a household: 52 plugs a house; the challenge has 2,125 in 40
 houses."""
@@ -114,8 +125,15 @@ def tree(options: Options) -> Tree:
             for mode in (FULL, OFFERED)
         ],
         "engine": [
-            engine(DGS, options, workers=list(crowded(options)), batch=[batch], workloads=[pattern])
-            for batch, pattern in ((BLOCK, f"*-{FULL}"), (_BATCH, f"*-{OFFERED}"))
+            form_engine(
+                form,
+                options,
+                workers=list(crowded(options)),
+                batch=[batch],
+                workloads=[f"*-{mode}"],
+            )
+            for form in FORMS
+            for mode, batch in ((FULL, _FULL_BATCH[form]), (OFFERED, _BATCH))
         ],
         "load": [
             {"mode": "catch-up", "label": FULL, "workloads": [f"*-{FULL}"]},
@@ -157,7 +175,7 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
         sweep_points(
             "numbers of workers above one, between which something can move", len(many), 1
         ),
-        *synchronizations(runs[0], key(ALL, FULL), workers=many),
+        *synchronizations(runs[0], key(ALL, FULL), f"/{PUBLISHED}", workers=many),
     )
     moved, processed = _fact("bytes moved").low / 1e6, _fact("bytes processed").low / 1e9
     words = {"moved": moved, "processed": processed, "share": published_share()}
@@ -166,23 +184,22 @@ def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    rates = {ends: series(runs[0], key(ends, FULL), DGS, RATE) for ends in ENDS}
+    rates = {line: _full_speed(runs, line, RATE) for line in LINES}
     shares = {
-        ends: series(runs[0], key(ends, FULL), DGS, lambda cell: per_row(cell, moved_share))
-        for ends in ENDS
+        line: _full_speed(runs, line, lambda cell: per_row(cell, moved_share)) for line in LINES
     }
     latencies = {
-        (ends, n): percentiles(runs[0], key(ends, OFFERED), n, OFFERED)
-        for ends in ENDS
+        (line, n): percentiles(runs[0], key(line[1], OFFERED), n, f"{line[0]}/{OFFERED}")
+        for line in LINES
         for n in crowded(options)
     }
     speed_up = rate_eps() * PERIOD_S[OFFERED] / houses() / HOUSEHOLDS / PLUGS
     measured = {
-        text: numbers(throughput_eps=rates[ends], moved_by_processed=shares[ends])
-        for ends, text in ENDS.items()
+        text: numbers(throughput_eps=rates[line], moved_by_processed=shares[line])
+        for line, text in LINES.items()
     }
     return outcome(
-        _claims(options, runs, shares[ALL]),
+        _claims(options, runs, shares[PUBLISHED, ALL]),
         notes(
             options,
             runs,
@@ -190,13 +207,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             f"{houses()} houses of {HOUSEHOLDS * PLUGS} plugs each, generated; the paper: as many of "
             "the challenge's, with measured work.",
             f"Throughput and bytes: a load of each plug every {PERIOD_S[FULL]} s, as in the "
-            f"challenge, at full speed, in blocks of {BLOCK:,}. Latency: one every "
+            f"challenge, at full speed, the own form in blocks of {BLOCK:,}. Latency: one every "
             f"{PERIOD_S[OFFERED]} s, event time sped up {speed_up:,.0f} times (the paper: "
             f"{_fact('speed-up of event time').low:g}), {rate_eps():,.0f} loads a second; bands are "
             "the 10th to 90th percentile of predictions.",
             "Bytes moved: whole states of plugs, with 31 days of averages, there and back, as a "
             "network would carry them, and ends of slices; workers here share memory. The paper's "
             "maps hold only the averages so far.",
+            FORM_NOTE,
             "House by house, no worker needs another's states: this lab's own form.",
             "This lab's copy of the text has neither the latencies of DGS nor any throughput.",
             LAG_NOTE,
@@ -205,8 +223,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         ),
         measured
         | {
-            f"{ENDS[ends]}, {counted_workers(n)}": named_percentiles(cell)
-            for (ends, n), cell in latencies.items()
+            f"{LINES[line]}, {counted_workers(n)}": named_percentiles(cell)
+            for (line, n), cell in latencies.items()
         },
         "DGS, appendix A.2: smart homes",
         [
@@ -215,7 +233,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     options,
                     "throughput",
                     "loads/s",
-                    {text: rates[ends] for ends, text in ENDS.items()},
+                    {text: rates[line] for line, text in LINES.items()},
                     ticks=crowded(options),
                 ),
                 _latency(options, latencies),
@@ -226,22 +244,28 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _latency(options: Options, latencies: Mapping[tuple[str, int], Percentiles]) -> Panel:
+def _full_speed(runs: Runs, line: LineKey, value: Value) -> Series:
+    """Return a quantity of the cells at full speed of a line, by workers."""
+    form, ends = line
+    return series(runs[0], key(ends, FULL), DGS, value, options=f"/{form}")
+
+
+def _latency(options: Options, latencies: Mapping[tuple[LineKey, int], Percentiles]) -> Panel:
     return latency_panel(
         "latency of predictions: p10, p50, p90",
         WORKERS,
         [
             band_line(
-                text, ((n, latencies[ends, n], n > options.cores) for n in crowded(options)), colour
+                text, ((n, latencies[line, n], n > options.cores) for n in crowded(options)), colour
             )
-            for colour, (ends, text) in enumerate(ENDS.items())
+            for colour, (line, text) in enumerate(LINES.items())
         ],
         words=[f"challenge's winner, published: p90 {_fact('latency p90').text}"],
         ticks=crowded(options),
     )
 
 
-def _shares(options: Options, shares: Mapping[str, Series]) -> Panel:
+def _shares(options: Options, shares: Mapping[LineKey, Series]) -> Panel:
     """Return the panel of bytes; it omits one worker, where nothing moves: 0 has no logarithm."""
     share = 100 * published_share()
     return Panel(
@@ -251,10 +275,10 @@ def _shares(options: Options, shares: Mapping[str, Series]) -> Panel:
         lines=[
             Line(
                 name=description,
-                points=[point for point in points(shares[ends], options, 100.0) if point.mid > 0],
+                points=[point for point in points(shares[line], options, 100.0) if point.mid > 0],
                 colour=colour,
             )
-            for colour, (ends, description) in enumerate(ENDS.items())
+            for colour, (line, description) in enumerate(LINES.items())
         ],
         marks=[Mark(name="DGS, published", low=share, high=share)],
         log_y=True,

@@ -4,14 +4,14 @@ Latency is the time from a barrier's due time until its window is emitted. Bands
 to the 90th percentile.
 Depth compares two plans of an input with the same workers. The shallow plan has a leaf for each worker.
 The deep plan has a leaf for each stream, as in appendix B: each doubling of the streams adds a level
-for barriers.
+for barriers. All cells run in the published form, which claims judge, and in this lab's own.
 """
 
 from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any
 
-from streamlab.lab.figures.experiment import engine, outcome, run_table, stage
+from streamlab.lab.figures.experiment import outcome, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.flumina.percentiles import (
     MEDIAN,
@@ -24,11 +24,15 @@ from streamlab.lab.figures.flumina.percentiles import (
 )
 from streamlab.lab.figures.flumina.shared import (
     DGS,
+    FORM_NOTE,
+    FORMS,
     LAG_NOTE,
     PAPER,
+    PUBLISHED,
     WINDOW,
     WORKERS,
     crowded,
+    form_engine,
     load_lengths_s,
     notes,
     workers_text,
@@ -145,19 +149,21 @@ def _tree(options: Options) -> Tree:
         "run": run_table(options, timeout_s=120),
         "workload": [workload(*each) for each in (*by_workers, by_heartbeats, *by_depth)],
         "engine": [
-            engine(DGS, options, workers=[n], batch=[_BATCH], workloads=[f"*-of-{n}"])
+            form_engine(form, options, workers=[n], batch=[_BATCH], workloads=[f"*-of-{n}"])
+            for form in FORMS
             for n in crowded(options)
         ]
         + [
-            engine(
-                DGS,
+            form_engine(
+                form,
                 options,
                 workers=[most],
                 batch=[_BATCH],
-                label=plan,
+                label=f"{form}-{plan}",
                 options={"optimizer": optimizer},
                 workloads=["*@deep-*"],
             )
+            for form in FORMS
             for plan, optimizer in _OPTIMIZERS.items()
         ],
         "load": [
@@ -169,24 +175,35 @@ def _tree(options: Options) -> Tree:
 
 
 class _Latencies:
-    """All latencies of a run: by ratio and workers, by heartbeats, and by plan and streams."""
+    """All latencies of a form: by ratio and workers, by heartbeats, and by plan and streams."""
 
-    def __init__(self, options: Options, run: Run) -> None:
+    def __init__(self, options: Options, run: Run, form: str) -> None:
         most = most_workers(options)
         self.by_workers = {
-            (ratio, n): percentiles(run, workers_key(ratio, n), n, _USUAL)
+            (ratio, n): percentiles(run, workers_key(ratio, n), n, f"{form}/{_USUAL}")
             for ratio in RATIOS
             for n in crowded(options)
         }
         self.by_heartbeats = {
-            beats: percentiles(run, heartbeats_key(options), most, _beats(beats))
+            beats: percentiles(run, heartbeats_key(options), most, f"{form}/{_beats(beats)}")
             for beats in heartbeats(options)
         }
         self.by_depth = {
-            (plan, n): percentiles(run, depth_key(n), most, f"{plan}/{_USUAL}")
+            (plan, n): percentiles(run, depth_key(n), most, f"{form}-{plan}/{_USUAL}")
             for plan in PLANS
             for n in streams(options)
         }
+
+
+def _named(results: _Latencies) -> dict[str, Percentiles]:
+    """Return all latencies of a form by a name of their settings."""
+    by_workers = {
+        f"{ratio} values a barrier, {n} workers": cell
+        for (ratio, n), cell in results.by_workers.items()
+    }
+    by_beats = {f"{n} heartbeats a barrier": cell for n, cell in results.by_heartbeats.items()}
+    by_depth = {f"{n} streams, {PLANS[p]}": cell for (p, n), cell in results.by_depth.items()}
+    return by_workers | by_beats | by_depth
 
 
 def _median(cell: Percentiles) -> Measured | None:
@@ -194,12 +211,12 @@ def _median(cell: Percentiles) -> Measured | None:
 
 
 def _frequent_trials(options: Options, run: Run) -> list[TrialRow]:
-    """Return the verified trials at the lowest ratio with a core for each worker."""
+    """Return the published form's verified trials at the lowest ratio with a core for each worker."""
     return [
         row
         for n in options.within
         for cell in cells(run, workers_key(min(RATIOS), n), DGS)
-        if cell.workers == n and cell.status in VERIFIED
+        if cell.workers == n and cell.status in VERIFIED and f"/{PUBLISHED}/" in cell.cell
         for row in cell.rows
     ]
 
@@ -224,7 +241,8 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[Posed]:
     enough_cores = cores(options, most_workers(options))
 
     def under_load(*keys: str) -> tuple[Need, ...]:
-        rows = [row for key in keys for row in trials(run, f"{key}/", workers=options.within)]
+        parts = [(f"{key}/", f"/{PUBLISHED}") for key in keys]
+        rows = [row for each in parts for row in trials(run, *each, workers=options.within)]
         return (enough_cores, *latencies(rows))
 
     def median(ratio: int, workers: int) -> Measured | None:
@@ -298,35 +316,41 @@ def _claims(options: Options, run: Run, results: _Latencies) -> list[Posed]:
 
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
-    results = _Latencies(options, runs[0])
+    by_form = {form: _Latencies(options, runs[0], form) for form in FORMS}
     most = most_workers(options)
+    all_of_workers = [cell for results in by_form.values() for cell in results.by_workers.values()]
     by_workers = [
         latency_panel(
             f"{ratio:,} values a barrier",
             WORKERS,
             [
                 band_line(
-                    "p50, and p10 to p90",
+                    FORMS[form],
                     (
                         (n, results.by_workers[ratio, n], n > options.cores)
                         for n in crowded(options)
                     ),
+                    colour,
                 )
+                for colour, (form, results) in enumerate(by_form.items())
             ],
-            span=[s.median * 1e-6 for cell in results.by_workers.values() for s in cell.values()],
+            span=[s.median * 1e-6 for cell in all_of_workers for s in cell.values()],
             ticks=crowded(options),
         )
         for ratio in RATIOS
     ]
 
-    def line(name: str, results: Iterable[Percentiles], colour: int = 0) -> Line:
+    def line(name: str, results: Iterable[Percentiles], colour: int) -> Line:
         places = enumerate(results)
         return band_line(name, ((x, cell, most > options.cores) for x, cell in places), colour)
 
     by_heartbeats = latency_panel(
         f"{max(RATIOS):,} values a barrier, {counted_workers(most)}",
         "heartbeats a barrier",
-        [line("p50, and p10 to p90", results.by_heartbeats.values())],
+        [
+            line(FORMS[form], results.by_heartbeats.values(), colour)
+            for colour, (form, results) in enumerate(by_form.items())
+        ],
         tick_names=[f"{beats:,}" for beats in heartbeats(options)],
     )
     by_depth = latency_panel(
@@ -334,30 +358,29 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         "streams (levels with a leaf each)",
         [
             line(
-                f"p50, and p10 to p90, {description}",
+                f"{FORMS[form]}, {description}",
                 (results.by_depth[plan, n] for n in streams(options)),
-                colour,
+                2 * colour + shade,
             )
-            for colour, (plan, description) in enumerate(PLANS.items(), 1)
+            for colour, (form, results) in enumerate(by_form.items())
+            for shade, (plan, description) in enumerate(PLANS.items())
         ],
         tick_names=[f"{n} ({n.bit_length() - 1})" for n in streams(options)],
     )
-    named = (
-        {
-            f"{ratio} values a barrier, {n} workers": c
-            for (ratio, n), c in results.by_workers.items()
-        }
-        | {f"{beats} heartbeats a barrier": c for beats, c in results.by_heartbeats.items()}
-        | {f"{n} streams, {PLANS[plan]}": c for (plan, n), c in results.by_depth.items()}
-    )
+    named = {
+        f"{FORMS[form]}, {name}": cell
+        for form, results in by_form.items()
+        for name, cell in _named(results).items()
+    }
     return outcome(
-        _claims(options, runs[0], results),
+        _claims(options, runs[0], by_form[PUBLISHED]),
         notes(
             options,
             runs,
             crowded(options),
             f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
             f"worker; {USUAL_HEARTBEATS} heartbeats a barrier when workers vary.",
+            FORM_NOTE,
             f"Lines: medians; bands: 10th to 90th percentile, with at least {fewest_windows()} "
             "windows.",
             "Depth: the same input and workers, with a leaf for each worker or for each stream; in "

@@ -33,10 +33,16 @@ SINGLE, BLOCK = 1, 4096
 """Batches: the paper's event at a time, and this lab's usual block at full speed."""
 UNITS = {SINGLE: "event by event", BLOCK: f"in blocks of {BLOCK:,}"}
 """Units of hand-over by batch; figure 8 has a row of panels for each, as their rates are far apart."""
-HANDOVER: Mapping[str, object] = {"handover": "ring"}
-"""Engine options for single events: each goes through a ring, as a producer hands it to a mailbox in
-the paper. This lab's default, where workers read events from the columns of their streams, is another
-design (docs/decisions/0018-direct-handover.md)."""
+PUBLISHED, OWN = "as-published", "own"
+FORMS = {PUBLISHED: "DGS as published", OWN: "own form"}
+"""Forms of synchronization plans, by the labels of their engine tables. Claims are judged on single
+messages between actors (docs/decisions/0029-messages.md). This lab's own form is drawn beside them."""
+SERIES = ((PUBLISHED, SINGLE), (OWN, SINGLE), (OWN, BLOCK))
+"""Form and batch of each line of figures 8 and A1."""
+FORM_NOTE = (
+    "Claims are about DGS as published: producers, mailboxes and workers send single messages. The "
+    "own form is drawn, not judged: workers read columns, and states meet in shared memory."
+)
 RATE = column("throughput_eps")
 WORKERS = "workers"
 NODES = 12
@@ -109,12 +115,16 @@ def load_lengths_s(options: Options) -> tuple[float, float]:
     return max(0.2, 2.0 * options.scale), max(0.5, 12.0 * options.scale)
 
 
-def units(options: Options) -> list[dict[str, Any]]:
-    """Return the `[[engine]]` tables: single events handed over through rings, and blocks."""
-    return [
-        experiment.engine(DGS, options, batch=[SINGLE], options=dict(HANDOVER)),
-        experiment.engine(DGS, options, batch=[BLOCK]),
-    ]
+def form_engine(form: str, options: Options, /, label: str = "", **more: Any) -> dict[str, Any]:
+    """Return the `[[engine]]` table of a form; its label is the form, unless given."""
+    chosen = dict(PAPER.systems["DGS"].options) if form == PUBLISHED else {}
+    chosen |= more.pop("options", {})
+    return experiment.engine(DGS, options, label=label or form, options=chosen, **more)
+
+
+def form_engines(options: Options) -> list[dict[str, Any]]:
+    """Return the `[[engine]]` tables of `SERIES`."""
+    return [form_engine(form, options, batch=[batch]) for form, batch in SERIES]
 
 
 def workers_text(fewest: int, most: int) -> str:

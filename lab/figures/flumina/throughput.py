@@ -17,14 +17,19 @@ from streamlab.lab.figures.experiment import (
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.flumina.shared import (
     DGS,
+    FORM_NOTE,
+    FORMS,
     ONE_SERVER,
     PAPER,
     PROGRAMS,
+    PUBLISHED,
     RATE,
+    SERIES,
     SINGLE,
     UNITS,
     WORKERS,
     Program,
+    form_engines,
     growth,
     growth_words,
     lines_note,
@@ -33,7 +38,6 @@ from streamlab.lab.figures.flumina.shared import (
     scaling,
     streams,
     synchronizations,
-    units,
 )
 from streamlab.lab.figures.measurements import Series, quotient, series
 from streamlab.lab.figures.options import Options
@@ -48,30 +52,62 @@ _CONNECTIONS = (494_021, 100_000)
 """The rows of the KDD Cup's 10 % file."""
 
 
-def _by_batch(runs: Runs, workload: str) -> dict[int, Series]:
-    """Return the throughput of a workload against workers, by batch."""
-    return {batch: series(runs[0], workload, DGS, RATE, options=f"/b{batch}") for batch in UNITS}
+_JUDGED = (PUBLISHED, SINGLE)
+
+
+def _by_form(runs: Runs, *keys: str) -> dict[tuple[str, int], Series]:
+    """Return the throughput of workloads against workers, by form and batch."""
+    return {
+        (form, batch): Series(
+            {
+                n: spreads
+                for key in keys
+                for n, spreads in _rate(runs, key, form, batch).by_workers.items()
+            }
+        )
+        for form, batch in SERIES
+    }
+
+
+def _rate(runs: Runs, key: str, form: str, batch: int) -> Series:
+    return series(runs[0], key, DGS, RATE, options=f"/b{batch}/{form}")
+
+
+def streams_key(program: Program, workers: int) -> str:
+    """Return the key of a program's workload in which each worker has a stream."""
+    return f"{program.workload}@of-{workers}"
+
+
+def _name(form: str, batch: int) -> str:
+    return f"{FORMS[form]}, {UNITS[batch]}"
 
 
 def _tree_8(options: Options) -> Tree:
     return {
         "run": run_table(options, timeout_s=300),
         "workload": [
-            program.table(events(options, *_EVENTS), streams(options)) for program in PROGRAMS
+            program.table(events(options, *_EVENTS), n)
+            | {"label": streams_key(program, n).partition("@")[2]}
+            for program in PROGRAMS
+            for n in options.instances
         ],
-        "engine": units(options),
+        "engine": [
+            table | {"workers": [n], "workloads": [f"*@of-{n}"]}
+            for table in form_engines(options)
+            for n in options.instances
+        ],
     }
 
 
 def _outcome_8(options: Options, runs: Runs) -> Outcome:
-    rates = {
-        (p, batch): rate for p in PROGRAMS for batch, rate in _by_batch(runs, p.workload).items()
-    }
+    rates = {p: _by_form(runs, *(streams_key(p, n) for n in options.instances)) for p in PROGRAMS}
 
     def panel(program: Program, batch: int) -> Panel:
-        rate, title = rates[program, batch], f"{program.panel}, {UNITS[batch]}"
-        words = growth_words(options, {"measured": rate}, scaling(program, "DGS"))
-        return degree_panel(options, title, "events/s", {"DGS, native engine": rate}, words=words)
+        named = {FORMS[form]: rate for (form, b), rate in rates[program].items() if b == batch}
+        words = growth_words(options, named, scaling(program, "DGS"))
+        colours = [place for place, name in enumerate(FORMS.values()) if name in named]
+        title = f"{program.panel}, {UNITS[batch]}"
+        return degree_panel(options, title, "events/s", named, words=words, colours=colours)
 
     return outcome(
         [
@@ -80,22 +116,22 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
             for claim in growth(
                 options,
                 scaling(p, "DGS"),
-                rates[p, SINGLE],
-                *synchronizations(runs[0], p.workload, f"/b{SINGLE}", workers=options.within),
+                rates[p][_JUDGED],
+                *synchronizations(runs[0], p.workload, f"/{PUBLISHED}", workers=options.within),
             )
         ],
         notes(
             options,
             runs,
             options.instances,
-            f"Every input has {streams(options)} streams and one of synchronizing events, one each "
-            f"{per_barrier():,} events of a stream; the paper adds a stream with each node.",
-            "Claims are about single events, each handed over through a ring, as producers hand "
-            "them to mailboxes in the paper. From memory, at full speed.",
+            "Every input has a stream for each worker, as the paper has for each node, and one of "
+            f"synchronizing events, one each {per_barrier():,} events of a stream.",
+            f"{FORM_NOTE} From memory, at full speed.",
         ),
         {
-            f"{p.panel}, {UNITS[batch]}": numbers(throughput_eps=rate)
-            for (p, batch), rate in rates.items()
+            f"{p.panel}, {_name(*form)}": numbers(throughput_eps=rate)
+            for p, by_form in rates.items()
+            for form, rate in by_form.items()
         },
         "DGS, figure 8: maximum throughput against parallelism",
         [[panel(p, batch) for p in PROGRAMS] for batch in UNITS],
@@ -116,38 +152,37 @@ def _tree_a1(options: Options) -> Tree:
                 },
             }
         ],
-        "engine": units(options),
+        "engine": form_engines(options),
     }
 
 
 def _outcome_a1(options: Options, runs: Runs) -> Outcome:
-    by_batch = _by_batch(runs, OUTLIERS)
-    by_unit = {UNITS[batch]: rate for batch, rate in by_batch.items()}
+    by_form = _by_form(runs, OUTLIERS)
+    named = {_name(*form): rate for form, rate in by_form.items()}
     speedup, by_hand = (
         PAPER.fact("A1", series=name, quantity="speedup") for name in ("DGS", "handcrafted")
     )
-    needs = synchronizations(runs[0], f"/b{SINGLE}", workers=options.within)
+    needs = synchronizations(runs[0], f"/{PUBLISHED}", workers=options.within)
     growth_panel = Panel(
         title="growth",
         y_label="throughput by that of one worker",
         x_label=WORKERS,
-        lines=_growth_lines(options, by_unit),
+        lines=_growth_lines(options, named),
         marks=[
             Mark(name=f"{fact.series}, published", low=fact.low, high=fact.low, x=float(fact.x))
             for fact in (speedup, by_hand)
             if int(fact.x) in options.instances
         ],
         words=[
-            *growth_words(options, by_unit, speedup),
+            *growth_words(options, named, speedup),
             f"by hand in C++, published: {by_hand.text} at {by_hand.x} nodes",
         ],
         ticks=options.instances,
     )
-    named = {f"DGS, {unit}": rate for unit, rate in by_unit.items()}
     rates_panel = degree_panel(options, "throughput", "connections/s", named)
     return outcome(
         [
-            *growth(options, speedup, by_batch[SINGLE], *needs),
+            *growth(options, speedup, by_form[_JUDGED], *needs),
             PAPER.pose("A1", "by hand", None, nodes=by_hand.x),
         ],
         notes(
@@ -155,22 +190,22 @@ def _outcome_a1(options: Options, runs: Runs) -> Outcome:
             runs,
             options.instances,
             f"Generated connections in {streams(options)} streams, a check each "
-            f"{CONNECTIONS_PER_CHECK:,} of all; the paper: the KDD Cup's, on 1 to 8 nodes. From "
-            "memory, at full speed; claims are about single events, handed over through rings.",
+            f"{CONNECTIONS_PER_CHECK:,} of all; the paper: the KDD Cup's, on 1 to 8 nodes.",
+            f"{FORM_NOTE} From memory, at full speed.",
             lines_note(OUTLIERS),
             machines=ONE_SERVER,
         ),
-        {unit: numbers(throughput_eps=rate) for unit, rate in by_unit.items()},
+        {name: numbers(throughput_eps=rate) for name, rate in named.items()},
         "DGS, appendix A.1: outlier detection by workers",
         [[rates_panel, growth_panel]],
         height_in=2.2,
     )
 
 
-def _growth_lines(options: Options, by_unit: Mapping[str, Series]) -> list[Line]:
+def _growth_lines(options: Options, named: Mapping[str, Series]) -> list[Line]:
     return [
         Line(
-            name=f"DGS, {unit}",
+            name=name,
             points=[
                 Point(n, gain.value, gain.value, gain.value, n > options.cores)
                 for n in rate.by_workers
@@ -178,7 +213,7 @@ def _growth_lines(options: Options, by_unit: Mapping[str, Series]) -> list[Line]
             ],
             colour=colour,
         )
-        for colour, (unit, rate) in enumerate(by_unit.items())
+        for colour, (name, rate) in enumerate(named.items())
     ]
 
 

@@ -26,7 +26,9 @@ from streamlab.lab.figures.flumina.forms import (
     tree,
 )
 from streamlab.lab.figures.flumina.shared import (
+    FORM_NOTE,
     NODES,
+    OWN,
     PAPER,
     PROGRAMS,
     Program,
@@ -108,6 +110,11 @@ def _forms(program: Program) -> dict[str, Fact]:
     return {fact.series: fact for fact in scales}
 
 
+def _drawn(program: Program) -> tuple[str, ...]:
+    """Return a program's forms in table 1, and this lab's own."""
+    return (*_forms(program), OWN)
+
+
 def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
     posed: list[Posed] = []
     for form, scales in _forms(program).items():
@@ -160,12 +167,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     texts = {
         f"{p.panel}, {NAMES[form]}": {"properties": _properties_text(runs, p, form)}
         for p in PROGRAMS
-        for form in _forms(p)
+        for form in _drawn(p)
     }
     scales = {
         f"{p.panel}, {NAMES[form]}, scaling": numbers(throughput_eps=rate(runs, p, form))
         for p in PROGRAMS
-        for form in _forms(p)
+        for form in _drawn(p)
     }
     return outcome(
         [claim for p in PROGRAMS for claim in _claims(options, runs, p)],
@@ -176,7 +183,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             *missing_forms(runs, VARIANTS),
             *(
                 f"{p.panel}, PIP1 to PIP3: "
-                + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _forms(p))
+                + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _drawn(p))
                 + "."
                 for p in PROGRAMS
             ),
@@ -185,6 +192,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             "right answer. n: an answer was wrong, or the engine denies it. ?: no answer was "
             "compared.",
             BLOCKS_NOTE,
+            FORM_NOTE,
             lines_note(*(program.workload for program in PROGRAMS)),
         ),
         texts | scales,
@@ -195,7 +203,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 
 def _panel(options: Options, runs: Runs, program: Program) -> Panel:
-    forms = _forms(program)
+    forms = _drawn(program)
     points = []
     for place, form in enumerate(forms):
         gain = rate(runs, program, form).growth(options.within)
@@ -213,7 +221,7 @@ def _panel(options: Options, runs: Runs, program: Program) -> Panel:
         ],
         marks=[
             Mark(name=f"published, {NODES} nodes", low=fact.low, high=fact.low, x=float(place))
-            for place, fact in enumerate(forms.values())
+            for place, fact in enumerate(_forms(program).values())
         ],
         tick_names=[f"{form}\n{_ticks(runs, program, form)}" for form in forms],
     )
@@ -231,7 +239,7 @@ FIGURE = Figure(
     id="flumina:T1",
     title="what parallelism costs a program (PIP1 to PIP3), and how it scales",
     shows="properties shown by runs, and growth, of the three programs in Flink, Timely and DGS",
-    needs=(*(program.workload for program in PROGRAMS), *VARIANTS.values()),
+    needs=(*(program.workload for program in PROGRAMS), *dict.fromkeys(VARIANTS.values())),
     stages=(stage("forms", "every form, with other workers and another partition", _tree),),
     outcome=_outcome,
 )

@@ -114,6 +114,7 @@ def pairs(rows):
 
 FORMS = {
     "dgs": ("dgs", sums),
+    "dgs-as-published": ("dgs", sums),
     "vsn": ("vsn", partial(values, QUERY)),
     "vsn-join": ("vsn", pairs),
     "sn": ("sn", partial(values, QUERY)),
@@ -145,6 +146,7 @@ def prepared(name):
         ring_blocks=1 << 10 if loaded else 64,
         load=even_load(data, GAP_NS) if loaded else None,
         **({"downstream": 2} if form.endswith("-read") else {}),
+        **({"form": "as-published"} if form.endswith("-as-published") else {}),
     )
 
 

@@ -44,7 +44,7 @@ class ScriptDecider:
 
 
 SETTINGS = frozenset(field.name for field in fields(RunSettings))
-ARGUMENTS = frozenset({"plan", "kernels", "decider", "buffer_runs", "shared_nothing"})
+ARGUMENTS = frozenset({"plan", "kernels", "decider", "shared_nothing"})
 """Of the runs of some variants."""
 
 

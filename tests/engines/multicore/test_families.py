@@ -94,7 +94,7 @@ def test_options_are_refused_in_the_same_words(variant):
         ("vsn", "tuple_buffer", _core.TUPLE_BUFFERS),
         ("dgs", "handover", _core.HANDOVERS),
         ("dgs", "optimizer", optimizers.names()),
-        ("dgs", "mailbox", _core.MAILBOXES),
+        ("dgs", "form", ["own", "as-published"]),
         ("ordered", "scheduler", _core.SCHEDULERS),
         ("ordered", "worklist", _core.WORKLISTS),
         ("ordered", "reordering", _core.REORDERINGS),
@@ -125,6 +125,13 @@ def test_names_are_those_of_the_core_or_registered(variant, option, names):
         ),
         ("dgs", {"checkpoint_folder": "/tmp/x"}, "needs checkpoint_every"),
         ("dgs", {"checkpoint_every": 1, "checkpoint_folder": "x"}, "absolute path"),
+        ("dgs", {"form": "as-published", "gather": True}, "option gather is this lab's own"),
+        ("dgs", {"form": "as-published", "handover": "ring"}, "drop handover, or form"),
+        (
+            "dgs",
+            {"form": "as-published", "adapt": True, "checkpoint_every": 1},
+            "drop adapt and checkpoint_every, or form",
+        ),
         (
             "dgs",
             {"adapt": True, "adapt_ms": 0},

@@ -34,3 +34,8 @@ def planned(figure_id, options, runs=()):
 def cells_of(figure_id, options, runs=()):
     plan, matrix = planned(figure_id, options, runs)
     return expand(matrix, plan.only)
+
+
+def form_of(cell):
+    """Return the form of synchronization plans of a cell of DGS."""
+    return cell.options.get("form", "own")

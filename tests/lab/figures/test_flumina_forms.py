@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from streamlab.lab.figures.flumina.forms import EVEN, UNEVEN, VARIANTS, degrees
-from streamlab.lab.figures.flumina.shared import FRAUD, JOIN, PROGRAMS, WINDOW
+from streamlab.lab.figures.flumina.forms import EVEN, PARTS, UNEVEN, VARIANTS, degrees
+from streamlab.lab.figures.flumina.shared import FRAUD, JOIN, OWN, PROGRAMS, WINDOW
 from streamlab.lab.figures.flumina.tradeoffs import PIPS, properties
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
@@ -52,7 +52,8 @@ def forms(row, make_run):
                         times = 1 + (grown.get((program, form), 1.0) - 1) * (n - 1) / 11
                         rows.append(
                             row(f"{program.workload}@{label}", variant, n, rate=1e6 * times,
-                                status=status, batch=1, properties=declared(form), reason=HERE)
+                                status=status, batch=1, properties=declared(form), reason=HERE,
+                                label=PARTS.get(form, "/")[1:])
                         )  # fmt: skip
         return make_run(rows)
 
@@ -152,6 +153,14 @@ def test_a_wrong_answer_with_other_workers_or_streams_takes_the_tick_away(forms,
     outcome = find("flumina:T1").outcome(TWELVE, (run,))
     assert outcomes(outcome, "event window: DGS, how many of PIP1") == {MISSED}
     assert conclude(outcome.claims).verdict == CONTRADICTED
+
+
+def test_a_wrong_answer_of_this_labs_own_form_is_drawn_and_not_judged(forms):
+    outcome = find("flumina:T1").outcome(TWELVE, (forms(wrong=((WINDOW, OWN, EVEN, 12),)),))
+    assert outcome.numbers["event window, DGS, own form"] == {
+        "properties": "PIP1 no, PIP2 no, PIP3 no"
+    }
+    assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
 
 
 def test_no_two_claims_of_the_table_have_one_text(forms):

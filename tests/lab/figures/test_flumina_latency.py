@@ -7,7 +7,7 @@ from streamlab.engines.protocol import Histogram
 from streamlab.lab.figures.experiment import REPETITIONS
 from streamlab.lab.figures.flumina import latency
 from streamlab.lab.figures.flumina.percentiles import tenth_ns
-from streamlab.lab.figures.flumina.shared import DGS, crowded
+from streamlab.lab.figures.flumina.shared import DGS, FORMS, PUBLISHED, crowded
 from streamlab.lab.figures.measurements import cells
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
@@ -38,10 +38,13 @@ def late(row, make_run):
         rows = []
 
         def cell(key, n, beats, p50_us, plan=None, status="ok"):
-            rows.append(
-                row(key, DGS, n, load=f"beats-{beats}", rate=1e5, label=plan, status=status,
-                    latency_p50_ns=round(p50_us * US), latency_p90_ns=round(2 * p50_us * US))
-            )  # fmt: skip
+            for form in FORMS:
+                label = f"{form}-{plan}" if plan else form
+                p50_ns = round(p50_us * US) if form == PUBLISHED else US
+                rows.append(
+                    row(key, DGS, n, load=f"beats-{beats}", rate=1e5, label=label, status=status,
+                        latency_p50_ns=p50_ns, latency_p90_ns=2 * p50_ns)
+                )  # fmt: skip
 
         for place, ratio in enumerate(latency.RATIOS):
             for n in crowded(options):
@@ -69,8 +72,12 @@ def test_latencies_as_the_appendix_describes_them_have_the_figures_shape(late):
     assert conclude(outcome.claims).verdict == SHAPE_ONLY, outcome.claims
     assert {c.outcome for c in outcome.claims if KEEP_UP not in c.text} == {MET}
     assert len(outcome.draw().axes) == len(latency.RATIOS) + 2
-    assert outcome.numbers["10000 values a barrier, 1 workers"]["p50_ns"]["median"] == 100 * US
-    deep = outcome.numbers["16 streams, a leaf for each stream"]["p50_ns"]["median"]
+    assert (
+        outcome.numbers["DGS as published, 10000 values a barrier, 1 workers"]["p50_ns"]["median"]
+        == 100 * US
+    )
+    deep = outcome.numbers["DGS as published, 16 streams, a leaf for each stream"]
+    deep = deep["p50_ns"]["median"]
     assert deep == pytest.approx(1.5**3 * 100 * US, rel=1e-3)
 
 
@@ -129,7 +136,8 @@ def test_every_cell_has_the_load_of_its_streams(options):
     cells = cells_of("flumina:10", options)
     sweep = len(latency.RATIOS) * len(crowded(options))
     deep = len(latency.streams(options)) * len(latency.PLANS)
-    assert len(cells) == sweep + len(latency.heartbeats(options)) + deep
+    assert len(cells) == len(FORMS) * (sweep + len(latency.heartbeats(options)) + deep)
+    assert {cell.options.get("form") for cell in cells} == {"as-published", None}
     for cell in cells:
         ratio, streams = (cell.entry.params[name] for name in ("values_per_barrier", "streams"))
         assert streams == cell.workers or cell.entry.label.startswith("deep-")

@@ -3,7 +3,16 @@
 import pytest
 
 from streamlab.lab.figures.flumina import homes, throughput
-from streamlab.lab.figures.flumina.shared import BLOCK, DGS, UNITS, crowded
+from streamlab.lab.figures.flumina.shared import (
+    BLOCK,
+    DGS,
+    FORMS,
+    OWN,
+    PUBLISHED,
+    SERIES,
+    SINGLE,
+    crowded,
+)
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
 from streamlab.lab.figures.verdict import (
@@ -15,7 +24,7 @@ from streamlab.lab.figures.verdict import (
     SHAPE_ONLY,
     conclude,
 )
-from tests.lab.figures.claims import cells_of, outcomes
+from tests.lab.figures.claims import cells_of, form_of, outcomes
 
 TWO = Options(cores=2)
 EIGHT = Options(cores=8, workers=(1, 8))
@@ -28,10 +37,11 @@ def grown(row, make_run):
 
     def make(times, many=2):
         rows = [
-            row(throughput.OUTLIERS, DGS, n, rate=1e6 * (times if n > 1 else 1), batch=batch)
-            for batch in UNITS
+            row(throughput.OUTLIERS, DGS, n, batch=batch, label=form,
+                rate=1e6 * (times if n > 1 and form == PUBLISHED else 1))
+            for form, batch in SERIES
             for n in (1, many)
-        ]
+        ]  # fmt: skip
         return (make_run(rows),)
 
     return make
@@ -43,7 +53,10 @@ def test_the_published_growth_has_the_shape_and_the_program_by_hand_is_absent(gr
     assert outcomes(outcome, "by the handcrafted program") == {NOT_COMPARABLE}
     assert any("opponent absent" in claim.reason for claim in outcome.claims)
     assert conclude(outcome.claims).verdict == SHAPE_ONLY, outcome.claims
-    assert outcome.numbers["event by event"]["throughput_eps"]["8"][0]["median"] == 7.3e6
+    assert (
+        outcome.numbers["DGS as published, event by event"]["throughput_eps"]["8"][0]["median"]
+        == 7.3e6
+    )
     assert len(outcome.draw().axes) == 2
 
 
@@ -57,7 +70,9 @@ def test_two_cores_are_judged_by_the_share_of_linear_growth(grown, times, came):
 
 def test_outlier_detection_has_as_many_connections_as_the_kdd_file_and_checks_as_often():
     cells = cells_of("flumina:A1", TWO)
-    assert {(cell.workers, cell.batch) for cell in cells} == {(n, b) for n in (1, 2) for b in UNITS}
+    assert {(cell.workers, form_of(cell), cell.batch) for cell in cells} == {
+        (n, *form) for n in (1, 2) for form in SERIES
+    }
     (entry,) = {cell.entry.key: cell.entry for cell in cells}.values()
     assert entry.events == 494_021
     per_check = entry.params["streams"] * entry.params["connections_per_check"]
@@ -80,12 +95,13 @@ def homely(row, make_run):
                     "record_bytes_moved": 0 if n == 1 else 50,
                     "record_bytes": 1_000_000,
                 }
-                rows += [
-                    row(homes.key(ends, homes.FULL), DGS, n, rate=1e7 * n, batch=BLOCK,
-                        counters=counters),
-                    row(homes.key(ends, homes.OFFERED), DGS, n, load=homes.OFFERED, rate=1e5,
-                        latency_p50_ns=90_000 * n, latency_p90_ns=200_000 * n),
-                ]  # fmt: skip
+                for form, batch in ((PUBLISHED, SINGLE), (OWN, BLOCK)):
+                    rows += [
+                        row(homes.key(ends, homes.FULL), DGS, n, rate=1e7 * n, batch=batch,
+                            counters=counters, label=form),
+                        row(homes.key(ends, homes.OFFERED), DGS, n, load=homes.OFFERED, rate=1e5,
+                            label=form, latency_p50_ns=90_000 * n, latency_p90_ns=200_000 * n),
+                    ]  # fmt: skip
         return (make_run(rows),)
 
     return make
@@ -108,13 +124,13 @@ def test_bytes_are_judged_by_those_processed_where_slices_end_for_all(
     assert outcomes(outcome, "challenge's winner") == {NOT_COMPARABLE}
     assert conclude(outcome.claims).verdict == verdict
     assert len(outcome.draw().axes) == 3
-    two = outcome.numbers[homes.ENDS[homes.ALL]]["moved_by_processed"]["2"][0]
+    two = outcome.numbers[homes.LINES[PUBLISHED, homes.ALL]]["moved_by_processed"]["2"][0]
     assert two["median"] == pytest.approx(share + 5e-5)
 
 
 def test_latency_has_its_percentiles_by_ends_and_workers(homely):
     outcome = A2.outcome(TWO, homely(0.3))
-    found = outcome.numbers["slices end house by house, 2 workers"]
+    found = outcome.numbers["own form, slices end house by house, 2 workers"]
     assert {name: found[name]["median"] for name in found} == {"p50_ns": 180_000, "p90_ns": 400_000}
     assert any("neither the latencies of DGS" in note for note in outcome.notes)
 
@@ -127,7 +143,9 @@ def test_one_worker_moves_nothing(homely):
 @pytest.mark.parametrize("options", [TWO, Options(cores=2, quick=True)])
 def test_homes_are_the_papers_at_full_speed_and_under_a_load_that_ends_slices_soon(options):
     cells = cells_of("flumina:A2", options)
-    assert {cell.workers for cell in cells} == {1, 2, 4}
+    assert {(cell.workers, form_of(cell)) for cell in cells} == {
+        (n, form) for n in (1, 2, 4) for form in FORMS
+    }
     for cell in cells:
         params = cell.entry.params
         plugs = params["households_per_house"] * params["plugs_per_household"]

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <type_traits>
 
 namespace lab {
 namespace {
@@ -20,10 +19,6 @@ DgsOptions checked(DgsOptions options) {
   check(options);
   check_output(options.output_itemsizes);
   options.max_outputs_per_event = std::max<std::int64_t>(1, options.max_outputs_per_event);
-  if (options.buffer_runs < 0 || options.buffer_runs > DgsOptions::kMostRuns) {
-    throw std::invalid_argument("buffer_runs is " + std::to_string(options.buffer_runs) + "; it is 0 to " +
-                                std::to_string(DgsOptions::kMostRuns));
-  }
   return options;
 }
 
@@ -36,7 +31,6 @@ DgsRun::DgsRun(DgsOptions options)
       workers_(static_cast<std::size_t>(options_.workers)) {
   make_threads(options_.workers, "worker");
   if (options_.adaptive && !options_.cuts) throw std::invalid_argument("an adaptive run needs cuts");
-  if (options_.adaptive && options_.by_tag) throw std::invalid_argument("mailboxes by tag keep their plan");
   options_.checkpoints = options_.checkpoints && options_.cuts;
   if (options_.cuts) {
     checkpoints_ = std::make_unique<Checkpoints>(*options_.cuts, options_.checkpoints, options_.adaptive);
@@ -69,18 +63,8 @@ std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
   const std::int32_t id = mailboxes_before_ + index;
   // A snapshot takes the outputs of each mailbox separately, since each reaches a cut at a different time.
   if (options_.checkpoints) worker.outs.push_back(std::make_unique<OutputBuffer>(pool_));
-  const auto make = [&]<typename Kind>(std::type_identity<Kind> /*kind*/) {
-    return std::make_unique<Kind>(id, worker_index, forest, *worker.outs.back(), worker.meter->recorder, worker.sync,
-                                  worker.counters, threads().failure());
-  };
-  std::unique_ptr<Mailbox> mailbox;
-  if (options_.by_tag) {
-    auto by_tag = make(std::type_identity<TagMailbox>{});
-    tag_mailboxes_.push_back(by_tag.get());
-    mailbox = std::move(by_tag);
-  } else {
-    mailbox = make(std::type_identity<Mailbox>{});
-  }
+  auto mailbox = std::make_unique<Mailbox>(id, worker_index, forest, *worker.outs.back(), worker.meter->recorder,
+                                           worker.sync, worker.counters, threads().failure());
   mailbox->leaf_of_tree.assign(static_cast<std::size_t>(forest.size()), -1);
   mailbox->max_outputs_per_event = options_.max_outputs_per_event;
   worker.mailboxes.push_back(mailbox.get());
@@ -165,8 +149,6 @@ void DgsRun::add_parts() {
 
 void DgsRun::prepare() {
   if (checkpoints_) add_parts();
-  auto number = static_cast<std::int32_t>(mailboxes_.size());
-  for (TagMailbox* mailbox : tag_mailboxes_) number += mailbox->make_buffers(options_.buffer_runs, number);
   reserve();
   connect();
 }
@@ -233,11 +215,7 @@ void DgsRun::check_end() const {
   for (const Worker& worker : workers_) {
     for (const auto& out : worker.outs) refused += out->refused();
   }
-  if (refused != 0) {
-    throw std::runtime_error("update emitted " + std::to_string(refused) +
-                             " records beyond what the program declares (max_outputs_per_event; of across: "
-                             "max_outputs, outputs_per_member); raise it there");
-  }
+  check_refused(refused);
 }
 
 void DgsRun::work(std::int32_t index) {
@@ -374,17 +352,6 @@ void DgsRun::count(Counts& into) const {
           {"state_bytes_moved", total.moved_bytes},
           {"kernel_calls", total.kernel_calls},
           {"gatherings", gatherings_}};
-  if (options_.by_tag) {
-    std::int64_t events = 0;
-    std::int64_t most = 0;
-    for (const TagMailbox* mailbox : tag_mailboxes_) {
-      if (mailbox->buffers() == nullptr) continue;
-      events += mailbox->buffers()->events();
-      most = std::max(most, mailbox->buffers()->peak_runs());
-    }
-    into.emplace_back("buffered_events", events);
-    into.emplace_back("most_buffered_runs", most);
-  }
   if (phases_) into.emplace_back("plan_changes", phases_->changes());
   if (!options_.checkpoints) return;
   into.emplace_back("checkpoints", checkpoints_->taken_count());

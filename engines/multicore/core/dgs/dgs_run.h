@@ -1,4 +1,4 @@
-// A run of synchronization plans. It assembles streams, trees, mailboxes and workers and drives them to the end.
+// A run of synchronization plans in this lab's form; `MessageRun` has the published one. It assembles streams, trees, mailboxes and workers and drives them to the end.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,6 @@
 #include "dgs/mailbox.h"
 #include "dgs/phases.h"
 #include "dgs/places.h"
-#include "dgs/tag_mailbox.h"
 #include "run/cacheline.h"
 #include "run/fast_clock.h"
 #include "run/names.h"
@@ -24,9 +23,6 @@ namespace lab {
 // The values of `DgsOptions::direct`; false is last.
 inline constexpr Names<2> kHandovers = {"direct", "ring"};
 
-// The values of `DgsOptions::by_tag`; false is first.
-inline constexpr Names<2> kMailboxes = {"horizon", "tags"};
-
 struct DgsOptions : RunSettings {
   std::int64_t max_outputs_per_event = 1;
   std::int64_t max_outputs_across = 0;  // most outputs of one event across trees
@@ -34,10 +30,7 @@ struct DgsOptions : RunSettings {
   // At full speed: the first worker may do the work of all workers if that is quicker (dgs/gathering.h). `kAlways` and
   // `kInTurn` are for tests.
   enum class Gather { kNever, kQuicker, kAlways, kInTurn } gather = Gather::kQuicker;
-  bool direct = true;   // at full speed: lanes without a ring for streams with one reader (dgs/mailbox.h)
-  bool by_tag = false;  // mailboxes whose keys do not wait for each other (dgs/tag_buffers.h)
-  static constexpr std::int64_t kMostRuns = std::int64_t{1} << 24;  // 24 bytes each
-  std::int64_t buffer_runs = std::int64_t{1} << 16;                 // by tag: most runs in the buffers of a mailbox
+  bool direct = true;  // at full speed: lanes without a ring for streams with one reader (dgs/mailbox.h)
   std::optional<std::vector<Cut>> cuts;  // possible positions of snapshots; without: no snapshots
   bool adaptive = false;                 // the plan may change at cuts
   bool checkpoints = true;  // whether a writer stores snapshots; false: they serve only changes of the plan
@@ -139,9 +132,8 @@ class DgsRun final : public Run {
   DgsOptions options_;
   std::vector<std::int32_t> owners_;  // by stream
   std::vector<Entry> mailboxes_;
-  std::vector<TagMailbox*> tag_mailboxes_;  // those of them that work by tag
-  std::int32_t mailboxes_before_ = 0;       // mailboxes of removed plans
-  std::vector<std::int64_t> begins_;        // by stream: the first event of this plan
+  std::int32_t mailboxes_before_ = 0;  // mailboxes of removed plans
+  std::vector<std::int64_t> begins_;   // by stream: the first event of this plan
   std::vector<std::unique_ptr<Crossing>> crossings_;
   struct OwnState {  // the group state of a crossing
     std::unique_ptr<std::int64_t[]> memory;

@@ -14,16 +14,29 @@ std::int64_t padded_units(std::int64_t nbytes) {
   return (std::max<std::int64_t>(nbytes, 1) + line - 1) / line * line / kStateUnit;
 }
 
-void fork(const TreeTemplate::Node& node, const Tree& tree, const void* state) {
-  const std::int64_t done =
-      node.fork(state, node.pred1.data(), node.pred2.data(), tree.states[node.first], tree.states[node.second]);
-  if (done != kDone) kernel_failed("fork");
-}
-
 }  // namespace
 
 void kernel_failed(const char* role) {
   throw std::runtime_error(std::string("the program's ") + role + " function raised an exception");
+}
+
+void check_refused(std::int64_t refused) {
+  if (refused == 0) return;
+  throw std::runtime_error("update emitted " + std::to_string(refused) +
+                           " records beyond what the program declares (max_outputs_per_event; of across: "
+                           "max_outputs, outputs_per_member); raise it there");
+}
+
+void Forest::fork(const Tree& tree, std::int32_t index) {
+  const TreeTemplate::Node& node = tree.shape->nodes[static_cast<std::size_t>(index)];
+  const std::int64_t done = node.fork(tree.states[index], node.pred1.data(), node.pred2.data(), tree.states[node.first],
+                                      tree.states[node.second]);
+  if (done != kDone) kernel_failed("fork");
+}
+
+void Forest::join(const Tree& tree, std::int32_t index) {
+  const TreeTemplate::Node& node = tree.shape->nodes[static_cast<std::size_t>(index)];
+  if (node.join(tree.states[node.first], tree.states[node.second], tree.states[index]) != kDone) kernel_failed("join");
 }
 
 std::int32_t Forest::add_template(TreeTemplate shape) {
@@ -100,9 +113,7 @@ void Forest::initialise(std::int32_t index, std::span<const std::byte> initial) 
   }
   std::memcpy(tree.states[0], initial.data(), initial.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto& node = nodes[i];
-    if (node.leaf()) continue;
-    fork(node, tree, tree.states[i]);
+    if (!nodes[i].leaf()) fork(tree, static_cast<std::int32_t>(i));
   }
 }
 
@@ -134,7 +145,7 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
     cell.arrived.store(0, std::memory_order_relaxed);
     latest_stamp = std::max(latest_stamp, cell.latest_stamp[1 - side]);
     moved_bytes += cell.worker[1 - side] != worker ? node.there_and_back[1 - side] : 0;
-    if (node.join(tree.states[node.first], tree.states[node.second], tree.states[up]) != kDone) kernel_failed("join");
+    join(tree, up);
     at = up;
   }
   return {.won = true, .node = owner, .side = 0, .epoch = 0, .latest_stamp = latest_stamp, .moved_bytes = moved_bytes};
@@ -150,7 +161,7 @@ void Forest::descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std:
     while (nodes[static_cast<std::size_t>(below)].parent != at) below = nodes[static_cast<std::size_t>(below)].parent;
     const std::int32_t other = below == node.first ? 1 : 0;
     const std::int32_t sleeper = cell.worker[other];
-    fork(node, tree, tree.states[at]);
+    fork(tree, at);
     // release: publishes the forked state; seq_cst for a child about to sleep. Pairs with `released`.
     const std::uint32_t epoch = cell.epoch.load(std::memory_order_relaxed);  // relaxed: the winner is its only writer
     cell.epoch.store(epoch + 1, std::memory_order_seq_cst);

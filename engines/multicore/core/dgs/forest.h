@@ -23,6 +23,9 @@
 
 namespace lab {
 
+// Every eighth synchronization is timed: two readings of the clock cost about as much as a join.
+inline constexpr std::int64_t kSyncSampling = 8;
+
 // The shape of many trees. Node 0 is the root; children come after their parents.
 struct TreeTemplate {
   struct Node {
@@ -63,6 +66,9 @@ struct Tree {
 // Throws std::runtime_error for a compiled function that raised. `role`: update, fork or join.
 [[noreturn]] void kernel_failed(const char* role);
 
+// Throws std::runtime_error if a program emitted records beyond those that it declares.
+void check_refused(std::int64_t refused);
+
 // The end of a leaf's climb.
 struct Arrival {
   bool won = false;               // the climb reached the owner: the caller holds the joined state there
@@ -102,6 +108,11 @@ class Forest {
   // must end the synchronization with `descend`. Never waits.
   Arrival arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, std::int32_t worker,
                  std::int64_t latest_stamp);
+
+  // Fills the children's states from the state of an inner node, and the reverse. Only the owner of all three. They throw
+  // std::runtime_error if the kernel raises.
+  static void fork(const Tree& tree, std::int32_t node);
+  static void join(const Tree& tree, std::int32_t node);
 
   // Whether the winner has released a parked caller. The state of its side is then filled.
   static bool released(const Tree& tree, const Arrival& parked) noexcept {

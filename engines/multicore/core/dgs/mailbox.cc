@@ -7,9 +7,6 @@
 namespace lab {
 namespace {
 
-// Every eighth synchronization is timed: two readings of the clock cost about as much as a join.
-constexpr std::int64_t kSyncSampling = 8;
-
 // Under a load each sending time makes a small block, so a worker that has fallen behind finds many blocks. It
 // processes all waiting events in one call, up to this many: a few microseconds of work. This delays the outputs of the
 // first of them by the same time.
@@ -101,7 +98,7 @@ std::int64_t Mailbox::due_ns(const StreamView& stream, std::int64_t event) const
 }
 
 bool Mailbox::finished() const noexcept {
-  return !parked_ && !trees_wait_ && cut_ == cuts_end_ &&
+  return !parked_ && cut_ == cuts_end_ &&
          std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.finished(); });
 }
 
@@ -165,7 +162,7 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
       complete = false;
     }
   }
-  if (!complete || trees_wait_) return progress;
+  if (!complete) return progress;
   // All events before the cut are processed, none after it, and the states of the leaves are at rest.
   if (checkpoints_->taken(*cut_)) {
     stopped_ = parked_ = checkpoints_->stops();
@@ -281,8 +278,6 @@ bool Mailbox::run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> pa
     if (lane.index() == horizon.stream) limit = std::min(limit, cut_->position);
   }
   if (lane.next >= limit) return false;
-  if (trees_wait_) [[unlikely]]
-    return run_while_trees_wait(lane, limit, parkers);
   if (lane.direct != 0) process_directly(lane, limit);
   while (lane.together && lane.next < limit) {
     go_on_unless(stop_);
@@ -380,7 +375,10 @@ void Mailbox::order(Lane& lane, std::span<Parker> parkers) {
                                                              : lane.source->ring.at(lane.block).stamp_ns);
   lane.next = lane.ordering;
   if (owner >= 0) [[likely]] {
-    if (!meet(lane, tree, owner, {lane.ordering, id_, latest_stamp_, taken_ns}, parkers)) park(tree);
+    if (!meet(lane, tree, owner, {lane.ordering, latest_stamp_, taken_ns}, parkers)) {
+      parked_ = true;
+      parked_tree_ = tree;
+    }
   } else {
     const AcrossKernel update = lane.across[static_cast<std::size_t>(kAcross - owner)];
     cross(lane, crossings[static_cast<std::size_t>(tree)], update, taken_ns, parkers);
@@ -411,35 +409,11 @@ bool Mailbox::meet(Lane& lane, std::int32_t tree_index, std::int32_t owner, cons
     return false;
   }
   apply(lane, tree.shape->nodes[static_cast<std::size_t>(owner)].state_type, tree.states[owner],
-        {taken.event, taken.number, arrival.latest_stamp, taken.taken_ns});
+        {taken.event, arrival.latest_stamp, taken.taken_ns});
   forest_.descend(tree, owner, leaf, parkers);
   if (timed) sync_.record(now_ns() - start, 1);
   ++counters_.synchronizations;
   return true;
-}
-
-void Mailbox::park(std::int32_t tree) {
-  parked_ = true;
-  parked_tree_ = tree;
-}
-
-// By horizon, the whole mailbox waits for a tree.
-bool Mailbox::run_while_trees_wait(Lane& /*lane*/, std::int64_t /*limit*/, std::span<Parker> /*parkers*/) {
-  return false;
-}
-
-// Wrappers of the inlined functions above, for dgs/tag_mailbox.cc.
-bool Mailbox::meet_others(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
-                          std::span<Parker> parkers) {
-  return meet(lane, tree, owner, taken, parkers);
-}
-
-EventKey Mailbox::next_horizon(Lane*& first, bool& progress, std::span<Parker> parkers) {
-  return find_horizon(first, progress, parkers);
-}
-
-bool Mailbox::pass_to_horizon(Lane& lane, const EventKey& horizon, std::span<Parker> parkers) {
-  return run_lane<false>(lane, horizon, parkers);
 }
 
 // Processes the lane's ordering event on the states of many trees.
@@ -452,7 +426,7 @@ void Mailbox::cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::in
     Emit* emit = out_.open(crossing.most_outputs());
     if (!crossing.update(update, lane.source->stream().columns.data(), lane.ordering, emit)) kernel_failed("across");
     ++counters_.kernel_calls;
-    emitted(lane, crossing.most_outputs(), {lane.ordering, id_, crossing.latest_stamp(), taken_ns});
+    emitted(lane, crossing.most_outputs(), {lane.ordering, crossing.latest_stamp(), taken_ns});
     crossing.release(parkers);
     if (timed) sync_.record(now_ns() - start, 1);
     ++counters_.synchronizations;
@@ -478,7 +452,7 @@ void Mailbox::apply(Lane& lane, std::int32_t state_type, void* state, const Take
 // Books the outputs of an ordering event of the lane; `most` of them are allowed.
 void Mailbox::emitted(const Lane& lane, std::int64_t most, const Taken& taken) {
   const StreamView& stream = lane.source->stream();
-  const std::int64_t outputs = out_.close(taken.number, stream.index, taken.event, true);
+  const std::int64_t outputs = out_.close(id_, stream.index, taken.event, true);
   if (outputs == 0) return;
   refuse_beyond(most, outputs);
   recorder_.tick();

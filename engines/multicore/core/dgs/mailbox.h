@@ -10,8 +10,7 @@
 // that waits for others in a synchronization processes nothing. So trees that must not delay each other belong in
 // different mailboxes.
 //
-// This is a mailbox by *horizon*. A mailbox by *tag* (dgs/tag_mailbox.h) continues with its other trees while one
-// waits, and buffers the events of that tree.
+// This is this lab's form: a mailbox by *horizon*. The published form has a buffer for each tag (dgs/node_actor.h).
 //
 // A lane is *direct* if it is the only reader of its stream and its own worker would publish the stream. It has no
 // ring. It takes events from the columns, a burst at a time, with one reading of the clock a burst. The promises about
@@ -52,7 +51,6 @@ struct Lane {
 
   // Kernel for runs; null if the lane has only ordering events.
   RunKernel run = nullptr;
-  std::int32_t tags = 0;                // entries of `slots` and `order_tree`; for a mailbox by tag
   const std::int32_t* slots = nullptr;  // by tag; null: all events belong to `state`
   void* state = nullptr;                // the state, or the base of the slots
 
@@ -96,7 +94,6 @@ class alignas(kCacheLine) Mailbox {
         sync_(sync),
         counters_(counters),
         stop_(stop) {}
-  virtual ~Mailbox() = default;
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
@@ -108,7 +105,7 @@ class alignas(kCacheLine) Mailbox {
   std::int64_t most_segments(std::int64_t batch) const noexcept;
 
   // Does all possible work. Returns whether it did any. Throws Stopped between two kernel calls if the run ended early.
-  virtual bool step(std::span<Parker> parkers);
+  bool step(std::span<Parker> parkers);
 
   // Makes the mailbox give part number `part` of each snapshot. Before the run.
   void take_part(Checkpoints& checkpoints, std::int32_t part) noexcept {
@@ -120,40 +117,46 @@ class alignas(kCacheLine) Mailbox {
   const OutputBuffer& out() const noexcept { return out_; }
 
   // Whether all lanes are finished, all cuts are passed, and no synchronization is pending.
-  virtual bool finished() const noexcept;
+  bool finished() const noexcept;
 
   std::vector<Lane> lanes;
   std::vector<std::int32_t> leaf_of_tree;  // by tree: this mailbox's leaf in it, or -1
   std::vector<CrossingPart> crossings;     // its parts in events across trees
   std::int64_t max_outputs_per_event = 1;
 
- protected:
-  // An ordering event in process: `number` of its output sequence, latest stamp of its inputs, time of its taking.
+ private:
+  // An ordering event in process: latest stamp of its inputs, time of its taking.
   struct Taken {
     std::int64_t event;
-    std::int32_t number;
     std::int64_t latest_stamp;
     std::int64_t taken_ns;
   };
 
-  // What a mailbox by tag does differently. `park`: waits for the other children of the tree, at `arrival_`.
-  // `run_while_trees_wait`: processes or buffers ordinary events before `limit`, while `trees_wait_`.
-  virtual void park(std::int32_t tree);
-  virtual bool run_while_trees_wait(Lane& lane, std::int64_t limit, std::span<Parker> parkers);
-
-  // Steps of both modes.
-  bool pass_to_horizon(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
-  EventKey next_horizon(Lane*& first, bool& progress, std::span<Parker> parkers);
-  bool meet_others(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken, std::span<Parker> parkers);
+  [[gnu::always_inline]] inline EventKey find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers);
+  bool refresh(Lane& lane, std::span<Parker> parkers);
+  [[gnu::noinline]] static bool look_ahead(Lane& lane) noexcept;  // keeps its code out of lanes with rings
+  void find_ordering(Lane& lane) const noexcept;
+  template <bool to_cut>
+  bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
+  static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
+  static std::int64_t first_behind(const Lane& lane, std::int64_t from, std::int64_t to,
+                                   const EventKey& horizon) noexcept;
   bool cut_is_next(const EventKey& horizon, const Lane* first) const noexcept;
   bool go_to_cut(std::span<Parker> parkers);
   bool resume(std::span<Parker> parkers);
   void order(Lane& lane, std::span<Parker> parkers);
+  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
+                                          std::span<Parker> parkers);
+  [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
+                               std::span<Parker> parkers);
   void process(Lane& lane, std::int64_t end, std::int64_t stamp_ns);
   [[gnu::noinline]] void process_directly(Lane& lane, std::int64_t end);
+  void apply(Lane& lane, std::int32_t state_type, void* state, const Taken& taken);
+  [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, const Taken& taken);
   void leave(const Arrival& arrival, std::int32_t tree, std::span<Parker> parkers);
   void give_back(Lane& lane, std::span<Parker> parkers);
   std::int64_t stamp(std::int64_t events) noexcept;
+  std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
   void record_each(const StreamView& stream, std::int64_t begin, std::int64_t end, const Emit& emit,
                    std::int64_t outputs, std::int64_t taken_ns) noexcept;
   // Outputs beyond the declared maximum are an error even if the chunk has room for them.
@@ -161,8 +164,6 @@ class alignas(kCacheLine) Mailbox {
     if (outputs > most) [[unlikely]]
       out_.refuse(outputs - most);
   }
-  static std::int64_t first_behind(const Lane& lane, std::int64_t from, std::int64_t to,
-                                   const EventKey& horizon) noexcept;
 
   std::int32_t id_;
   std::int32_t worker_;
@@ -173,30 +174,12 @@ class alignas(kCacheLine) Mailbox {
   Counters& counters_;
   const std::atomic<bool>& stop_;
 
-  bool parked_ = false;      // waits in a synchronization (in `crossing_` or in a tree), or permanently (`stopped_`)
-  bool trees_wait_ = false;  // by tag: events of some trees go into buffers
-  bool fresh_ = true;        // an ordering event has passed since the last output; see OutputBuffer::close
+  bool parked_ = false;  // waits in a synchronization (in `crossing_` or in a tree), or permanently (`stopped_`)
+  bool fresh_ = true;    // an ordering event has passed since the last output; see OutputBuffer::close
   Arrival arrival_;
   std::int64_t latest_stamp_ = 0;  // of all processed events: due time, or at full speed time of publication
   std::int64_t unstamped_ = 0;     // events that direct lanes may take before the next reading of the clock
-
- private:
-  [[gnu::always_inline]] inline EventKey find_horizon(Lane*& first, bool& progress, std::span<Parker> parkers);
-  bool refresh(Lane& lane, std::span<Parker> parkers);
-  [[gnu::noinline]] static bool look_ahead(Lane& lane) noexcept;  // keeps its code out of lanes with rings
-  void find_ordering(Lane& lane) const noexcept;
-  template <bool to_cut>
-  bool run_lane(Lane& lane, const EventKey& horizon, std::span<Parker> parkers);
-  static void set_limit(Lane& lane, const EventKey& horizon) noexcept;
-  [[gnu::always_inline]] inline bool meet(Lane& lane, std::int32_t tree, std::int32_t owner, const Taken& taken,
-                                          std::span<Parker> parkers);
-  [[gnu::noinline]] void cross(Lane& lane, CrossingPart& part, AcrossKernel update, std::int64_t taken_ns,
-                               std::span<Parker> parkers);
-  [[gnu::always_inline]] inline void emitted(const Lane& lane, std::int64_t most, const Taken& taken);
-  std::int64_t due_ns(const StreamView& stream, std::int64_t event) const noexcept;
-  void apply(Lane& lane, std::int32_t state_type, void* state, const Taken& taken);
-
-  bool stopped_ = false;  // reached a cut at which the plan changes
+  bool stopped_ = false;           // reached a cut at which the plan changes
   std::int32_t parked_tree_ = -1;
   CrossingPart* crossing_ = nullptr;
   // The next cut; equal to `cuts_end_`: none.

@@ -8,6 +8,7 @@
 #include "starve.h"
 
 #include "dgs/tests/keyed_sum.h"
+#include "dgs/tests/message_sum.h"
 #include "joins/joins_run.h"
 #include "oplus/tests/oplus_rig.h"
 
@@ -55,6 +56,18 @@ void plans() {
   CHECK(said.empty());
 }
 
+void actors() {
+  const std::vector<lab::test::Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}, {{2}, {0}, {5}}};
+  const auto options = lab::test::short_run<lab::MessageOptions>(2, 2);
+  const auto said = lab::test::starve([&] {
+    using Shape = lab::test::MessageSumRun::Shape;
+    auto run = std::make_unique<Holder<lab::test::MessageSumRun>>(streams, 2, options, Shape{2, false});
+    run->its.runtime().start();
+    return run;
+  });
+  CHECK(lab::test::any_has(said, "out of memory"));
+}
+
 void joins() {
   std::vector<std::int64_t> ts;
   for (std::int64_t i = 0; i < 500; ++i) ts.push_back(i);
@@ -86,6 +99,7 @@ void joins() {
 int main() {
   operators();
   plans();
+  actors();
   joins();
   return 0;
 }

@@ -292,7 +292,6 @@ class KeyedSumRun {
       }
       Lane lane;
       lane.run = mine ? &KeyedSum::run : nullptr;
-      lane.tags = static_cast<std::int32_t>(slots_.back().size());
       lane.slots = slots_.back().data();
       lane.state = states;
       if (reads) {

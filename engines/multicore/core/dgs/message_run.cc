@@ -1,0 +1,226 @@
+#include "dgs/message_run.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "run/errors.h"
+
+namespace lab {
+namespace {
+
+MessageOptions checked(MessageOptions options) {
+  check(options);
+  check_output(options.output_itemsizes);
+  options.max_outputs_per_event = std::max<std::int64_t>(1, options.max_outputs_per_event);
+  return options;
+}
+
+}  // namespace
+
+MessageRun::MessageRun(MessageOptions options)
+    : options_(checked(std::move(options))),
+      pool_(std::make_shared<OutputPool>(options_.output_itemsizes,
+                                         std::max(options_.max_outputs_per_event, options_.max_outputs_across))),
+      inboxes_(static_cast<std::size_t>(options_.workers)),
+      workers_(static_cast<std::size_t>(options_.workers)) {
+  make_threads(options_.workers, "worker");
+  for (Worker& worker : workers_) worker.out = std::make_unique<OutputBuffer>(pool_);
+}
+
+std::int32_t MessageRun::add_stream(StreamView stream, std::int32_t owner) {
+  if (owner < 0 || owner >= options_.workers) throw std::invalid_argument("no such worker");
+  const StreamView& view = add_view(std::move(stream));
+  // The largest window fits: blocks and events of a block are limited.
+  const std::int64_t batch = std::min<std::int64_t>(options_.batch, RunSettings::kMostRingBlocks);
+  const std::int64_t window = batch * static_cast<std::int64_t>(options_.ring_blocks);
+  Producer& producer = producers_.emplace_back(add_source(view, options_.measure), window, !options_.load);
+  owners_.push_back(owner);
+  workers_[static_cast<std::size_t>(owner)].producers.push_back(&producer);
+  return view.index;
+}
+
+NodeActor& MessageRun::add_actor(NodeActor actor) {
+  worker_of_.push_back(actor.node().worker);
+  return actors_.emplace_back(std::move(actor));
+}
+
+std::int32_t MessageRun::add_trees(std::int32_t shape, std::vector<NodeActor::Node> nodes, std::int32_t count) {
+  const std::int32_t first = forest.add_trees(shape, count);
+  std::vector<const NodeActor::Node*> of_node;
+  for (NodeActor::Node& node : nodes) {
+    if (node.worker < 0 || node.worker >= options_.workers) throw std::invalid_argument("no such worker");
+    node.complete();
+    of_node.push_back(&nodes_.emplace_back(std::move(node)));
+  }
+  for (std::int32_t tree = first; tree < first + count; ++tree) {
+    const std::vector<TreeTemplate::Node>& places = forest.tree(tree).shape->nodes;
+    if (places.size() != of_node.size()) throw std::invalid_argument("one actor for each node of the shape");
+    const auto root = static_cast<std::int32_t>(actors_.size());
+    first_actor_.push_back(root);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      std::vector<std::int32_t> children;
+      if (!places[i].leaf()) children = {root + places[i].first, root + places[i].second};
+      const std::int32_t parent = places[i].parent < 0 ? -1 : root + places[i].parent;
+      add_actor({*of_node[i], forest, tree, static_cast<std::int32_t>(i), parent, std::move(children)});
+    }
+  }
+  return first;
+}
+
+std::int32_t MessageRun::add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
+                                      std::int64_t own_bytes, std::int64_t most_outputs, NodeActor::Node node) {
+  if (own_bytes < 0 || most_outputs < 0) throw std::invalid_argument("a crossing's sizes cannot be negative");
+  if (most_outputs > options_.max_outputs_across) throw std::invalid_argument("more outputs than max_outputs_across");
+  node.complete();
+  const auto units = static_cast<std::size_t>((own_bytes + kStateUnit - 1) / kStateUnit);
+  std::vector<std::int64_t>& own = own_states_.emplace_back(std::max<std::size_t>(1, units));
+  Crossing& crossing = crossings_.emplace_back(forest, trees, keys, own.data(), most_outputs);
+  const auto index = static_cast<std::int32_t>(actors_.size());
+  std::vector<std::int32_t> children;
+  for (const std::int32_t tree : trees) {
+    children.push_back(first_actor(tree));
+    actors_[static_cast<std::size_t>(children.back())].add_parent(index);
+  }
+  add_actor({nodes_.emplace_back(std::move(node)), crossing, std::move(children)});
+  return index;
+}
+
+void MessageRun::route(std::int32_t stream, const std::int32_t* actors, const std::int32_t* tags) {
+  Producer& producer = producers_.at(static_cast<std::size_t>(stream));
+  producer.route(actors, tags);
+  for (std::size_t a = 0; a < actors_.size(); ++a) {
+    const std::vector<NodeActor::Flow>& flows = actors_[a].node().flows;
+    for (std::size_t f = 0; f < flows.size(); ++f) {
+      if (flows[f].stream != stream || flows[f].parent >= 0) continue;
+      producer.add_listener({static_cast<std::int32_t>(a), static_cast<std::int32_t>(f)});
+    }
+  }
+}
+
+void MessageRun::prepare() {
+  for (Producer& producer : producers_) producer.connect();
+  credits_.emplace(owners_, threads().parkers());
+  std::int32_t sequences = 0;
+  for (std::int32_t w = 0; w < options_.workers; ++w) {
+    Worker& worker = workers_[static_cast<std::size_t>(w)];
+    WorkMeter& meter = threads().meter(w);
+    worker.post.emplace(w, worker_of_, inboxes_, threads().parkers());
+    worker.context.emplace(ActorContext{.post = *worker.post,
+                                        .credits = *credits_,
+                                        .out = *worker.out,
+                                        .recorder = meter.recorder,
+                                        .counters = meter.counters,
+                                        .sync = worker.sync,
+                                        .streams = views(),
+                                        .worker = w,
+                                        .most_outputs = options_.max_outputs_per_event,
+                                        .unfinished = 0});
+  }
+  for (NodeActor& actor : actors_) {
+    sequences += actor.number_sequences(sequences);
+    ActorContext& at = *workers_[static_cast<std::size_t>(actor.node().worker)].context;
+    at.unfinished += actor.finished() ? 0 : 1;
+  }
+  pool_->reserve(options_.reserved_rows, std::max(options_.max_outputs_per_event, options_.max_outputs_across));
+  if (options_.reserved_rows <= OutputBuffer::kFirstSegments) return;
+  pool_->reserve_bytes(options_.reserved_rows * static_cast<std::int64_t>(sizeof(OutputBuffer::Segment)),
+                       static_cast<std::int32_t>(workers_.size()));
+}
+
+void MessageRun::check_end() const {
+  std::int64_t refused = 0;
+  for (const Worker& worker : workers_) refused += worker.out->refused();
+  check_refused(refused);
+}
+
+void MessageRun::work(std::int32_t index) {
+  Worker& worker = workers_[static_cast<std::size_t>(index)];
+  const auto done = [&worker] {
+    return worker.context->unfinished == 0 && std::all_of(worker.producers.begin(), worker.producers.end(),
+                                                          [](const Producer* each) { return each->ended(); });
+  };
+  take_turns(
+      threads().backoff(), threads().meter(index).counters, [&](bool) { return take_turn(worker); },
+      [&] { return threads().failed(); }, done,
+      [&]() -> Parker& { return threads().parkers()[static_cast<std::size_t>(index)]; });
+}
+
+// Delivers all messages that have arrived, then takes one step of each producer.
+bool MessageRun::take_turn(Worker& worker) {
+  ActorContext& at = *worker.context;
+  const bool arrived = inboxes_[static_cast<std::size_t>(at.worker)].take(worker.arrived);
+  for (const Message& message : worker.arrived) deliver(worker, message);
+  worker.arrived.clear();
+  bool produced = false;
+  for (Producer* producer : worker.producers) {
+    if (!producer->step(at)) continue;
+    produced = true;
+    deliver_own(worker);
+  }
+  if (arrived || produced) return true;
+  for (Producer* producer : worker.producers) produced |= producer->send_own_heartbeat(at);
+  deliver_own(worker);
+  return produced;
+}
+
+void MessageRun::deliver(Worker& worker, const Message& message) {
+  go_on_unless(threads().failure());
+  actors_[static_cast<std::size_t>(message.to)].receive(message, *worker.context);
+  deliver_own(worker);
+}
+
+void MessageRun::deliver_own(Worker& worker) {
+  Fifo<Message>& own = worker.post->own();
+  while (!own.empty()) {
+    go_on_unless(threads().failure());
+    const Message message = own.pop();
+    actors_[static_cast<std::size_t>(message.to)].receive(message, *worker.context);
+  }
+}
+
+std::vector<const OutputBuffer*> MessageRun::outputs() const {
+  std::vector<const OutputBuffer*> buffers;
+  for (const Worker& worker : workers_) buffers.push_back(worker.out.get());
+  return buffers;
+}
+
+std::int64_t MessageRun::events() const noexcept {
+  std::int64_t total = 0;
+  for (const Producer& producer : producers_) {
+    total += producer.ownerless() + (credits_ ? credits_->total(producer.stream().index) : 0);
+  }
+  return total;
+}
+
+std::vector<std::int64_t> MessageRun::sent_away() const {
+  std::vector<std::int64_t> events;
+  for (const Producer& producer : producers_) events.push_back(producer.sent_away());
+  return events;
+}
+
+std::vector<std::int64_t> MessageRun::sync_counts() const {
+  std::vector<const Histogram*> all;
+  for (const Worker& worker : workers_) all.push_back(&worker.sync);
+  return sum_counts(all);
+}
+
+void MessageRun::count(Counts& into) const {
+  std::int64_t moved_bytes = 0;
+  for (const auto& meter : meters()) moved_bytes += meter->counters.moved_bytes;
+  const Counters total = sum_counters();
+  std::int64_t messages = 0;
+  std::int64_t away = 0;
+  std::int64_t heartbeats = 0;
+  for (const Worker& worker : workers_) {
+    if (!worker.post) continue;
+    messages += worker.post->sent();
+    away += worker.post->sent_away();
+    heartbeats += worker.post->heartbeats();
+  }
+  into = {{"synchronizations", total.synchronizations}, {"state_bytes_moved", moved_bytes},
+          {"kernel_calls", total.kernel_calls},         {"messages", messages},
+          {"messages_between_workers", away},           {"heartbeat_messages", heartbeats}};
+}
+
+}  // namespace lab

@@ -1,0 +1,79 @@
+#include "dgs/producer.h"
+
+#include <algorithm>
+
+namespace lab {
+
+bool Producer::step(ActorContext& at) {
+  if (!open_ && !open_block(at)) return false;
+  if (next_ < end_) {
+    if (!has_room(at)) return false;
+    send_event(at);
+  }
+  if (next_ == end_) close_block(at);
+  return true;
+}
+
+bool Producer::open_block(ActorContext& at) {
+  if (ended_) return false;
+  if (block_ == source_.ring.published()) {
+    if (!fills_) return false;
+    const std::int64_t before = source_.published();
+    if (!source_.pump()) return false;
+    at.recorder.emitted(source_.published() - before);
+  }
+  open_ = true;
+  end_ = source_.ring.at(block_).end;
+  return true;
+}
+
+void Producer::send_event(ActorContext& at) {
+  const std::int64_t row = next_++;
+  const std::int32_t tag = stream().tag == nullptr ? 0 : stream().tag[row];
+  const std::int32_t actor = actors_ == nullptr ? -1 : actors_[tag];
+  const Place place = place_of(row);
+  bound_ts_ = place.key.ts;
+  if (actor < 0) {
+    if (listeners_.empty()) return;  // nobody reads the stream
+    ++ownerless_;
+    at.recorder.consumed(1);
+    return;
+  }
+  ++sent_;
+  sent_away_ += at.post.is_away(actor) ? 1 : 0;
+  const std::int64_t stamp_ns = stream().due.empty()
+                                    ? source_.ring.at(block_).stamp_ns
+                                    : at.recorder.start() + stream().due[static_cast<std::size_t>(row)];
+  at.post.send({.kind = Message::Kind::kEvent, .to = actor, .index = tags_[tag], .place = place, .stamp_ns = stamp_ns});
+}
+
+void Producer::close_block(ActorContext& at) {
+  const std::int64_t bound_ts = source_.ring.at(block_).bound_ts;
+  open_ = false;
+  source_.ring.advance(reader_, ++block_);
+  ended_ = bound_ts == kEndOfTime;
+  if (bound_ts <= bound_ts_) return;
+  bound_ts_ = bound_ts;
+  send_heartbeats(ended_ ? kEnd : Place{{bound_ts, stream().index}, next_}, at);
+}
+
+bool Producer::send_own_heartbeat(ActorContext& at) {
+  if (!open_ || next_ == end_ || told_ == next_ || has_room(at)) return false;
+  told_ = next_;
+  send_heartbeats(place_of(next_), at);
+  return true;
+}
+
+void Producer::send_heartbeats(const Place& place, ActorContext& at) {
+  for (const Receiver& to : listeners_) {
+    at.post.send({.kind = Message::Kind::kHeartbeat, .to = to.actor, .index = to.index, .place = place});
+  }
+}
+
+bool Producer::has_room(const ActorContext& at) noexcept {
+  if (sent_ - processed_ < window_) return true;
+  processed_ = at.credits.total(stream().index);
+  return sent_ - processed_ < window_;
+}
+
+}  // namespace lab

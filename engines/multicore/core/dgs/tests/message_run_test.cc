@@ -1,0 +1,237 @@
+// Runs in the published form: actors release events in the order of dependence, and every run ends with the sequential
+// answer, however small the producers' windows are.
+#include "dgs/message_run.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "check.h"
+
+#include "dgs/tests/message_sum.h"
+
+namespace {
+
+using lab::Message;
+using lab::NodeActor;
+using lab::Place;
+using lab::test::Events;
+using lab::test::MessageSumRun;
+using lab::test::Output;
+
+lab::MessageOptions options(std::int32_t workers, std::int64_t batch = 1, std::uint64_t ring_blocks = 1) {
+  auto result = lab::test::short_run<lab::MessageOptions>(workers);
+  result.batch = batch;
+  result.ring_blocks = ring_blocks;
+  return result;
+}
+
+void every_plan_gives_the_sequential_answer_with_a_window_of_one_event() {
+  std::mt19937 random(3);
+  for (const bool mixed : {false, true}) {
+    for (const int groups : {0, 2}) {
+      const auto streams = lab::test::random_streams(random, 5, 3, 300, mixed, groups);
+      const auto expected = lab::test::by_key(lab::test::oracle(streams, 3, groups));
+      for (const std::int32_t workers : {1, 2, 4, 7}) {
+        for (const std::int32_t leaves : {1, 2, 5}) {
+          for (const bool deep : {false, true}) {
+            MessageSumRun run(streams, 3, options(workers), {leaves, deep}, groups);
+            CHECK(lab::test::by_key(run.run()) == expected);
+            CHECK_EQ(run.runtime().events(), lab::test::events_in(streams));
+          }
+        }
+      }
+    }
+  }
+}
+
+void a_load_with_heartbeats_gives_it_too_and_counts_all() {
+  std::mt19937 random(4);
+  for (const bool mixed : {false, true}) {
+    auto streams = lab::test::random_streams(random, 4, 3, 300, mixed, 2);
+    const auto expected = lab::test::by_key(lab::test::oracle(streams, 3, 2));
+    for (const std::int64_t gap_ns : {0, 1000}) {
+      lab::test::schedule(streams, gap_ns, 10);
+      for (const bool whole : {false, true}) {
+        lab::MessageOptions how = options(3, 7, 4);
+        how.load = lab::LoadOptions{0, 0, whole};
+        MessageSumRun run(streams, 3, how, {4, true}, 2);
+        CHECK(lab::test::by_key(run.run()) == expected);
+        const lab::test::ProgressTotals progress = lab::test::progress_of(run.runtime());
+        CHECK_EQ(progress.emitted, lab::test::events_in(streams));
+        CHECK_EQ(progress.consumed, lab::test::events_in(streams));
+        CHECK_EQ(progress.outputs, std::ssize(expected));
+        CHECK_EQ(lab::test::total_of(run.runtime().latency_counts()), std::ssize(expected));
+        CHECK_EQ(lab::test::total_of(run.runtime().service_counts()), std::ssize(expected));
+        CHECK(lab::test::counter(run.runtime(), "heartbeat_messages") > 0);
+      }
+    }
+  }
+}
+
+void empty_streams_end() {
+  const std::vector<Events> streams(3);
+  MessageSumRun run(streams, 2, options(3), {3, false}, 1);
+  CHECK(run.run().empty());
+}
+
+void a_run_that_never_runs_is_torn_down() {
+  const std::vector<Events> streams(2);
+  MessageSumRun run(streams, 1, options(4), {2, false});
+  run.runtime().start();
+}
+
+void a_synchronization_is_a_message_down_up_and_down_each_edge() {
+  // Two values, a read; both values and the read are at leaves 0, 1 and the root.
+  const std::vector<Events> streams{{{1}, {0}, {5}}, {{2}, {0}, {7}}, {{3}, {1}, {0}}};
+  MessageSumRun run(streams, 1, options(3), {2, false});
+  CHECK(run.run() == (std::vector<Output>{{3, 0, 12}}));
+  CHECK_EQ(lab::test::counter(run.runtime(), "synchronizations"), 1);
+  const std::int64_t messages = lab::test::counter(run.runtime(), "messages");
+  CHECK_EQ(messages - lab::test::counter(run.runtime(), "heartbeat_messages"), 3 + 2 * 3);
+}
+
+void an_update_that_raises_ends_the_run_with_an_error() {
+  const std::vector<Events> streams{{{1, 2}, {0, 0}, {1, 1}}, {{3}, {1}, {0}}};
+  const auto raises = [](void*, const std::int32_t*, const void* const*, std::int64_t, std::int64_t,
+                         lab::Emit*) -> std::int64_t { return 0; };
+  MessageSumRun::update = raises;
+  for (const std::int32_t workers : {1, 2, 4}) {
+    MessageSumRun run(streams, 1, options(workers), {2, false});
+    CHECK_THROWS(run.run(), std::runtime_error);
+  }
+  MessageSumRun::update = &lab::test::KeyedSum::run;
+}
+
+// If the run does not end early, this takes an hour.
+void a_run_with_a_load_can_be_stopped() {
+  std::vector<Events> streams(2);
+  for (int i = 0; i < 100; ++i) streams[static_cast<std::size_t>(i % 2)].add(i, 0, 0);
+  lab::test::schedule(streams, 1'000, 10);
+  streams[0].due.back() = 3'600'000'000'000;
+  lab::MessageOptions how = options(4);
+  how.load = lab::LoadOptions{};
+  MessageSumRun run(streams, 1, how, {2, false});
+  struct Interrupt {};
+  CHECK_THROWS(run.runtime().run([] { throw Interrupt(); }), Interrupt);
+}
+
+void bad_nodes_and_streams_are_refused() {
+  lab::MessageOptions how = options(1);
+  CHECK_THROWS(lab::MessageRun(how), std::invalid_argument);  // no outputs
+  how.output_itemsizes = {8};
+  lab::MessageRun run(how);
+  CHECK_THROWS(run.add_stream({}, 1), std::invalid_argument);
+  run.forest.add_state_type(8);
+  lab::TreeTemplate shape;
+  shape.nodes.emplace_back();
+  run.forest.add_template(shape);
+  NodeActor::Node node;
+  node.worker = 1;
+  CHECK_THROWS(run.add_trees(0, {node}, 1), std::invalid_argument);
+  node.worker = 0;
+  node.tags.push_back({0, {}});
+  CHECK_THROWS(run.add_trees(0, {node}, 1), std::invalid_argument);  // no such flow
+  node.flows.push_back({0, -1});
+  node.tags.push_back({0, {1}});
+  CHECK_THROWS(run.add_trees(0, {node}, 1), std::invalid_argument);  // it waits for itself
+}
+
+// One leaf with three tags, each with a flow: 0 and 1 depend on each other, 2 on none.
+struct Mailbox {
+  Mailbox() {
+    node.flows = {{0, -1}, {1, -1}, {2, -1}};
+    for (std::int32_t tag = 0; tag < 3; ++tag) {
+      std::vector<std::int32_t> waits;
+      if (tag != 2) waits.push_back(1 - tag);
+      node.tags.push_back({tag, std::move(waits), &note, nullptr});
+    }
+    node.complete();
+    forest.add_state_type(8);
+    lab::TreeTemplate shape;
+    shape.nodes.emplace_back();
+    forest.add_template(shape);
+    forest.add_trees(0, 1);
+    forest.place(0, 0, &state);
+    actor.emplace(node, forest, 0, 0, -1, std::vector<std::int32_t>());
+    for (std::int32_t s = 0; s < 3; ++s) {
+      streams.emplace_back().index = s;
+      streams.back().columns = {reinterpret_cast<const void*>(static_cast<std::intptr_t>(s))};
+    }
+    processed.clear();
+  }
+
+  // Notes the stream and row of an event.
+  static std::int64_t note(void*, const std::int32_t*, const void* const* columns, std::int64_t begin, std::int64_t end,
+                           lab::Emit*) {
+    processed.emplace_back(reinterpret_cast<std::intptr_t>(columns[0]), begin);
+    return end;
+  }
+
+  void send(Message::Kind kind, std::int32_t tag, std::int64_t ts, std::int64_t row) {
+    actor->receive({.kind = kind, .to = 0, .index = tag, .place = {{ts, tag}, row}}, at);
+  }
+  void event(std::int32_t tag, std::int64_t ts, std::int64_t row) { send(Message::Kind::kEvent, tag, ts, row); }
+
+  static inline std::vector<std::pair<std::int64_t, std::int64_t>> processed;
+  NodeActor::Node node;
+  lab::Forest forest;
+  std::int64_t state = 0;
+  std::optional<NodeActor> actor;
+  std::deque<lab::StreamView> streams;
+  std::vector<lab::Parker> parkers{1};
+  std::vector<lab::Inbox> inboxes{1};
+  std::vector<std::int32_t> worker_of{0};
+  lab::Post post{0, worker_of, inboxes, parkers};
+  lab::Credits credits{{0, 0, 0}, parkers};
+  lab::OutputBuffer out{std::vector<std::int32_t>{8}};
+  lab::Recorder recorder{false};
+  lab::Counters counters;
+  lab::Histogram sync;
+  lab::ActorContext at{post, credits, out, recorder, counters, sync, streams, 0, 1, 1};
+};
+
+void a_mailbox_orders_dependent_tags_and_no_others() {
+  Mailbox mailbox;
+  mailbox.event(0, 5, 0);  // waits for tag 1
+  mailbox.event(0, 9, 1);
+  mailbox.event(2, 7, 0);  // waits for none
+  CHECK(mailbox.processed == (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 0}}));
+  mailbox.event(1, 6, 0);  // releases the event at 5, and waits for tag 0 no more
+  CHECK(mailbox.processed == (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 0}, {0, 0}, {1, 0}}));
+  mailbox.event(1, 8, 1);  // before the event at 9, which waits
+  CHECK_EQ(mailbox.processed.back().second, 1);
+  CHECK_EQ(mailbox.processed.back().first, 1);
+  CHECK_EQ(mailbox.processed.size(), 4U);
+}
+
+void a_heartbeat_moves_a_timer_and_the_last_one_ends_the_actor() {
+  Mailbox mailbox;
+  mailbox.event(0, 5, 0);
+  mailbox.send(Message::Kind::kHeartbeat, 1, 5, 0);  // later events may still be at 5 in stream 1, which is behind
+  CHECK_EQ(mailbox.processed.size(), 1U);
+  mailbox.event(0, 6, 1);
+  CHECK_EQ(mailbox.processed.size(), 1U);
+  mailbox.send(Message::Kind::kHeartbeat, 1, 6, 0);
+  CHECK_EQ(mailbox.processed.size(), 2U);
+  CHECK_EQ(mailbox.at.unfinished, 1);
+  for (std::int32_t flow = 0; flow < 3; ++flow) {
+    mailbox.actor->receive({.kind = Message::Kind::kHeartbeat, .to = 0, .index = flow, .place = lab::kEnd}, mailbox.at);
+  }
+  CHECK_EQ(mailbox.at.unfinished, 0);
+}
+
+}  // namespace
+
+int main() {
+  a_mailbox_orders_dependent_tags_and_no_others();
+  a_heartbeat_moves_a_timer_and_the_last_one_ends_the_actor();
+  every_plan_gives_the_sequential_answer_with_a_window_of_one_event();
+  a_load_with_heartbeats_gives_it_too_and_counts_all();
+  empty_streams_end();
+  a_run_that_never_runs_is_torn_down();
+  a_synchronization_is_a_message_down_up_and_down_each_edge();
+  an_update_that_raises_ends_the_run_with_an_error();
+  a_run_with_a_load_can_be_stopped();
+  bad_nodes_and_streams_are_refused();
+  return 0;
+}
