@@ -69,8 +69,9 @@ def test_an_engine_that_no_revision_holds_is_refused(
 
 
 def test_every_engine_and_workload_of_the_tree_is_let_through():
+    options = {"command": 'options = { command = "true" }\n'}
     text = "".join(f'[[workload]]\nname = "{name}"\n' for name in workload_names()) + "".join(
-        f'[[engine]]\nname = "{name}"\n' for name in names()
+        f'[[engine]]\nname = "{name}"\n{options.get(name, "")}' for name in names()
     )
     cells = expand(parse_matrix(text, "a test's matrix"))
     assert {cell.entry.name for cell in cells} == set(workload_names())
