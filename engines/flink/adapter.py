@@ -158,7 +158,7 @@ class FlinkEngine(BaseEngine):
             cluster.check(options.jobmanager, slots)
             cluster.write_jar(task.scratch / "streamlab.jar")
         rows = files.warm_up_rows(data, options.warm_up_events)
-        settings = {
+        settings: dict[str, object] = {
             **asdict(options),
             "network_mb": network_mb(slots),
             "slots": slots,

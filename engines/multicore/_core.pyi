@@ -2,7 +2,7 @@
 The multicore engine's C++ core. Use streamlab.engines.multicore.adapter instead of calling it directly.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, overload
 
 import numpy
