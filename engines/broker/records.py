@@ -150,10 +150,10 @@ def topic_settings(
 
 def _place(topic: Topic, column: str | None) -> int:
     """Return where a column begins in a row; -1: the stream lacks it."""
-    fields = topic.row.fields
-    if fields is None or column is None or column not in fields:
+    if column is None or column not in (topic.row.names or ()):
         return -1
-    return int(fields[column][1])
+    assert topic.row.fields is not None
+    return int(topic.row.fields[column][1])
 
 
 def partition_of(keys: IntArray, partitions: int) -> IntArray:

@@ -85,7 +85,7 @@ def test_a_run_from_the_broker_is_verified_and_its_row_says_so(place, broker):
         ("page_view_join", "dgs"),
         ("fraud_detection", "dgs"),
         ("forward", "vsn"),
-        ("scale_join", "sn"),
+        ("scale_join", "vsn"),
         ("linear_road_pos_rep", "ordered"),
         ("linear_road_pos_rep", "layers"),
         ("sensor_interpolation", "dataflow"),
