@@ -27,18 +27,6 @@ void check_refused(std::int64_t refused) {
                            "max_outputs, outputs_per_member); raise it there");
 }
 
-void Forest::fork(const Tree& tree, std::int32_t index) {
-  const TreeTemplate::Node& node = tree.shape->nodes[static_cast<std::size_t>(index)];
-  const std::int64_t done = node.fork(tree.states[index], node.pred1.data(), node.pred2.data(), tree.states[node.first],
-                                      tree.states[node.second]);
-  if (done != kDone) kernel_failed("fork");
-}
-
-void Forest::join(const Tree& tree, std::int32_t index) {
-  const TreeTemplate::Node& node = tree.shape->nodes[static_cast<std::size_t>(index)];
-  if (node.join(tree.states[node.first], tree.states[node.second], tree.states[index]) != kDone) kernel_failed("join");
-}
-
 std::int32_t Forest::add_template(TreeTemplate shape) {
   if (shape.nodes.empty()) throw std::invalid_argument("a tree needs at least one node");
   for (std::size_t i = 0; i < shape.nodes.size(); ++i) {
@@ -113,7 +101,7 @@ void Forest::initialise(std::int32_t index, std::span<const std::byte> initial) 
   }
   std::memcpy(tree.states[0], initial.data(), initial.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].leaf()) fork(tree, static_cast<std::int32_t>(i));
+    if (!nodes[i].leaf()) fork(tree, nodes[i], static_cast<std::int32_t>(i));
   }
 }
 
@@ -145,7 +133,7 @@ Arrival Forest::arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, 
     cell.arrived.store(0, std::memory_order_relaxed);
     latest_stamp = std::max(latest_stamp, cell.latest_stamp[1 - side]);
     moved_bytes += cell.worker[1 - side] != worker ? node.there_and_back[1 - side] : 0;
-    join(tree, up);
+    join(tree, node, up);
     at = up;
   }
   return {.won = true, .node = owner, .side = 0, .epoch = 0, .latest_stamp = latest_stamp, .moved_bytes = moved_bytes};
@@ -161,7 +149,7 @@ void Forest::descend(const Tree& tree, std::int32_t top, std::int32_t leaf, std:
     while (nodes[static_cast<std::size_t>(below)].parent != at) below = nodes[static_cast<std::size_t>(below)].parent;
     const std::int32_t other = below == node.first ? 1 : 0;
     const std::int32_t sleeper = cell.worker[other];
-    fork(tree, at);
+    fork(tree, node, at);
     // release: publishes the forked state; seq_cst for a child about to sleep. Pairs with `released`.
     const std::uint32_t epoch = cell.epoch.load(std::memory_order_relaxed);  // relaxed: the winner is its only writer
     cell.epoch.store(epoch + 1, std::memory_order_seq_cst);

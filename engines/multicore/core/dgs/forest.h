@@ -109,10 +109,18 @@ class Forest {
   Arrival arrive(const Tree& tree, std::int32_t leaf, std::int32_t owner, std::int32_t worker,
                  std::int64_t latest_stamp);
 
-  // Fills the children's states from the state of an inner node, and the reverse. Only the owner of all three. They throw
+  // Fills the children's states from the state of an inner node `index`, and the reverse. Only the owner of all three. They throw
   // std::runtime_error if the kernel raises.
-  static void fork(const Tree& tree, std::int32_t node);
-  static void join(const Tree& tree, std::int32_t node);
+  // Inline: a synchronization calls each once.
+  static void fork(const Tree& tree, const TreeTemplate::Node& node, std::int32_t index) {
+    const std::int64_t done = node.fork(tree.states[index], node.pred1.data(), node.pred2.data(),
+                                        tree.states[node.first], tree.states[node.second]);
+    if (done != kDone) kernel_failed("fork");
+  }
+  static void join(const Tree& tree, const TreeTemplate::Node& node, std::int32_t index) {
+    if (node.join(tree.states[node.first], tree.states[node.second], tree.states[index]) != kDone)
+      kernel_failed("join");
+  }
 
   // Whether the winner has released a parked caller. The state of its side is then filled.
   static bool released(const Tree& tree, const Arrival& parked) noexcept {

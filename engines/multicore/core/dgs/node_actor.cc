@@ -173,7 +173,7 @@ void NodeActor::release(std::int32_t tag, ActorContext& at) {
 
 // The states of all children have arrived.
 void NodeActor::joined(ActorContext& at) {
-  if (crossing_ == nullptr) Forest::join(tree_, index_);
+  if (crossing_ == nullptr) Forest::join(tree_, tree_.shape->nodes[at_place(index_)], index_);
   if (flow_of(tag_).parent >= 0) {
     hand_up(at);
     return;
@@ -193,7 +193,7 @@ void NodeActor::hand_up(ActorContext& at) {
 }
 
 void NodeActor::send_down(ActorContext& at) {
-  if (crossing_ == nullptr) Forest::fork(tree_, index_);
+  if (crossing_ == nullptr) Forest::fork(tree_, tree_.shape->nodes[at_place(index_)], index_);
   for (const std::int32_t child : children_) at.post.send({.kind = Message::Kind::kStateDown, .to = child});
 }
 
