@@ -77,12 +77,12 @@ class BaseEngine(ABC):
         return environment.versions(self.name, self.packages) or "not stated"
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return `known_variants`, restricted to the workloads in `queries` if they do not generate theirs."""
+        """Return `known_variants`, restricted to the workloads in `queries` if they name or generate no others."""
         if self.queries is None:
             return self.known_variants
         written = frozenset(self.queries)
         return tuple(
-            v if v.generates else replace(v, written_for=written - {*v.lacking})
+            v if v.generates or v.written_for else replace(v, written_for=written - {*v.lacking})
             for v in self.known_variants
         )
 

@@ -19,6 +19,8 @@ from streamlab.engines.flink.process import FlinkProcess, measure_ceiling, netwo
 from streamlab.engines.flink.translatable import refuse, refuse_times
 from streamlab.engines.flink.workloads import (
     SHAPES,
+    SQL,
+    SQL_QUERIES,
     AutomaticOptions,
     ManualOptions,
     SequentialOptions,
@@ -27,7 +29,7 @@ from streamlab.engines.flink.workloads import (
 )
 from streamlab.engines.protocol import Measured, Property, Task, Variant
 from streamlab.workloads.declarative.declaration import Declaration
-from streamlab.workloads.model import Columns, DGSProgram, Input, Query, Workload
+from streamlab.workloads.model import Columns, DGSProgram, Input, Pipeline, Query, Workload
 
 ROW_BYTES = 48
 """Memory per row of an answer in Java."""
@@ -82,6 +84,15 @@ class FlinkEngine(BaseEngine):
             sequential=True,
             options=SequentialOptions,
         ),
+        Variant(
+            name=SQL,
+            summary="queries written in Flink SQL, in streaming mode",
+            label="Flink SQL",
+            conditions=_CONDITIONS,
+            options=AutomaticOptions,
+            models=(Query, Pipeline),
+            written_for=frozenset(SQL_QUERIES),
+        ),
         replace(
             generated_variant("SQL", label="Flink"),
             summary="Flink SQL generated from a declared workload (lab.window, lab.join, ...); streaming mode",
@@ -112,6 +123,8 @@ class FlinkEngine(BaseEngine):
             )
         if task.variant == GENERATED:
             return refuse_times(task)
+        if task.variant == SQL:
+            return None
         shape = SHAPES[task.workload.name]
         if options.state == "rocksdb" and not shape.keyed_state:
             return (
@@ -136,7 +149,10 @@ class FlinkEngine(BaseEngine):
         return properties(workload, variant)
 
     def query_text(self, workload: Workload, variant: str) -> str | None:
-        """Return the SQL of a declared workload."""
+        """Return the SQL of a workload, written or generated."""
+        if variant == SQL:
+            text = SQL_QUERIES[workload.name].read_text(encoding="utf-8")
+            return text.format(**workload.query_params)
         return generate(workload.declaration) if variant == GENERATED else None
 
     def generated_plan(self, declaration: Declaration) -> str:
@@ -246,7 +262,7 @@ class FlinkPrepared:
 
     def answer(self) -> Columns:
         """Return all rows, merged over sinks by the events that made them."""
-        if self._task.variant == GENERATED:
+        if self._task.variant in (GENERATED, SQL):
             (parts,) = self._process.ask("answer")
             return files.query_answer(self._task, self._data, self._folder, parts)
         shape = SHAPES[self._task.workload.name]

@@ -1,4 +1,4 @@
-"""Writes the files of a task for the Java process, and reads the answer of a generated query."""
+"""Writes the files of a task for the Java process, and reads the answer of a query in SQL."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from streamlab.engines.event_files import (
     write_properties,
 )
 from streamlab.engines.flink.generated import KIND
-from streamlab.engines.flink.workloads import SHAPES
+from streamlab.engines.flink.workloads import SHAPES, SQL
 from streamlab.engines.protocol import IntArray, Task
 from streamlab.workloads.declarative.declaration import (
     LEFT,
@@ -32,7 +32,7 @@ from streamlab.workloads.declarative.declaration import (
     JoinStep,
     WindowStep,
 )
-from streamlab.workloads.model import Columns, Input, ListColumn, Stream
+from streamlab.workloads.model import Columns, Input, ListColumn, Pipeline, Stream
 
 DOUBLE = np.dtype("<f8")
 
@@ -40,9 +40,10 @@ DOUBLE = np.dtype("<f8")
 def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: Path) -> None:
     """Write the columns of an input and the settings of the job (see Job.java, Stream.java)."""
     kinds = len(data.alphabet.kinds)
+    is_query = task.variant in (GENERATED, SQL)
     lines: dict[str, object] = {
         "workload": task.workload.name,
-        "variant": task.variant,
+        "variant": GENERATED if is_query else task.variant,
         "workers": task.workers,
         "offered": "no" if task.load is None else "yes",
         "streams": len(data.streams),
@@ -52,13 +53,13 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
         **task.workload.query_params,
         **settings,
     }
-    read = _columns_read(task.workload.declaration) if task.variant == GENERATED else ()
+    read = _columns_read(task) if is_query else ()
     lines["columns"] = ",".join(f"{column.name}:{_type(column)[0]}" for column in read)
     lines["time_per_event"] = _time_per_event(data)
     for index, stream in enumerate(data.streams):
         lines[f"rows.{index}"] = len(stream)
         lines[f"kinds_of.{index}"] = ",".join(map(str, stream.kinds))
-        if task.variant == GENERATED:
+        if is_query:
             columns = _query_columns(stream, read, kinds)
         else:
             columns = event_columns(stream, SHAPES[task.workload.name], kinds)
@@ -127,8 +128,12 @@ def _type(column: Column) -> tuple[str, np.dtype[Any]]:
     return ("boolean", INT) if column.dtype.kind == "b" else ("long", LONG)
 
 
-def _columns_read(declaration: Declaration) -> tuple[Column, ...]:
+def _columns_read(task: Task) -> tuple[Column, ...]:
     """Return the columns of the table of a query; that of a join has those of both tables, and the kinds."""
+    if task.variant == SQL:
+        fields = task.workload.program.event
+        return tuple(Column(name=name, dtype=fields[name]) for name in fields.names or ())
+    declaration: Declaration = task.workload.declaration
     first = declaration.steps()[0]
     if not isinstance(first.step, JoinStep):
         return first.reads
@@ -150,22 +155,24 @@ def _query_columns(stream: Stream, read: Sequence[Column], kinds: int) -> FileCo
 
 
 def query_answer(task: Task, data: Input, folder: Path, parts: int) -> Columns:
-    """Return the columns of the answer of a generated query, in order (see Sql.java)."""
-    declaration = task.workload.declaration
-    assert isinstance(declaration, Declaration)
-    fields = [(column.name, _type(column)[0]) for column in declaration.output]
-    if declaration.on_rows:
-        fields += [("src_", "long"), ("row_", "long")]
-    dtype = np.dtype([(name, DOUBLE if kind == "double" else LONG) for name, kind in fields])
+    """Return the columns of the answer of a query, in order (see Sql.java)."""
+    program, declaration = task.workload.program, task.workload.declaration
+    names = program.output.names or ()
+    output = [Column(name=name, dtype=program.output[name]) for name in names]
+    on_rows, order = isinstance(program, Pipeline), names
+    if isinstance(declaration, Declaration):
+        on_rows, order = declaration.on_rows, order_of_windows(declaration)
+    fields = [(column.name, _type(column)[1]) for column in output]
+    if on_rows:
+        fields += [("src_", LONG), ("row_", LONG)]
+        order = ("ts", "src_", "row_")
+    dtype = np.dtype([(name, DOUBLE if kind == DOUBLE else LONG) for name, kind in fields])
     by_part = [np.fromfile(folder / f"{part}.part", dtype=dtype) for part in range(parts)]
     rows = np.concatenate([np.empty(0, dtype=dtype), *by_part])
-    order = ("ts", "src_", "row_") if declaration.on_rows else order_of_windows(declaration)
     rows = rows[np.lexsort([rows[name] for name in reversed(order)])]
-    rows = rows[_closed(declaration, rows, until(data))]
-    return {
-        name: rows[name].astype(dtype)
-        for name, dtype in ((column.name, column.dtype) for column in declaration.output)
-    }
+    if isinstance(declaration, Declaration):
+        rows = rows[_closed(declaration, rows, until(data))]
+    return {column.name: rows[column.name].astype(column.dtype) for column in output}
 
 
 def _closed(declaration: Declaration, rows: Rows, until: int) -> npt.NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -56,6 +57,13 @@ SHAPES: Mapping[str, FlinkShape] = {
     ),
 }
 
+SQL = "sql"
+"""The variant of queries written in Flink's SQL."""
+SQL_QUERIES = {
+    path.stem: path for path in sorted(Path(__file__).with_name("queries").glob("*.sql"))
+}
+"""Its queries by workload, with the query parameters in braces. Those of pipelines give the place of a row last."""
+
 _SETTING = Property(holds=True, why="the parallelism is a setting of the job; no program names it")
 _ONE_TASK = Property(holds=True, why="one task has all events")
 _BY_HASH = Property(holds=True, why="Flink assigns keys to tasks by its own hash")
@@ -91,6 +99,8 @@ def properties(workload: str, variant: str) -> Mapping[str, Property]:
         return _MANUAL
     if variant == "sequential":
         return dict.fromkeys(("PIP1", "PIP2", "PIP3"), _ONE_TASK)
+    if variant == SQL:
+        return {"PIP1": _SETTING, "PIP2": _BY_HASH, "PIP3": _CONTRACT}
     if variant == GENERATED:
         derived = Property(holds=True, why="the query is generated from the declaration")
         return {"PIP1": _SETTING, "PIP2": _BY_HASH, "PIP3": derived}
