@@ -59,8 +59,6 @@ class KafkaStreamsEngine(BaseEngine):
             name="processor",
             summary="a topology of the Processor API with a state store, fed by a broker",
             label="Kafka Streams",
-            takes_load=True,
-            source="broker",
             models=(DGSProgram,),
             conditions=Conditions(unit=BLOCK, origin=BROKER, also_timed=(READING, DECODING)),
             options=KafkaStreamsOptions,

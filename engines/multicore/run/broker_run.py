@@ -20,7 +20,7 @@ from streamlab.engines.broker.records import list_column
 from streamlab.engines.broker.topics import write_topics
 from streamlab.engines.multicore.run.core_run import CoreRun
 from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS, CommonOptions
-from streamlab.engines.protocol import FULL, Measured, OfferedLoad, Task
+from streamlab.engines.protocol import Measured, OfferedLoad, Task
 from streamlab.workloads.model import Columns, Input
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 
@@ -29,8 +29,8 @@ _LOOK_S = 0.0001
 
 def refusal(task: Task) -> str | None:
     """Return why a task's input cannot come from a broker, or None."""
-    if task.load is not None and task.load.batching == FULL:
-        return "a load through a broker has records of what is due; give batching = 'adaptive'"
+    if task.load is not None:
+        return "no load is offered through a broker; remove the option broker, or the load"
     if arrival_tick_ns(task.workload.program) is not None:
         return f"{task.workload.name} has windows of arrival time, which records of a broker do not carry"
     column = list_column(task.dataset)

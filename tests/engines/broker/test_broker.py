@@ -15,11 +15,11 @@ from streamlab.engines.broker.broker import ENVIRONMENT, NAME, answers
 from streamlab.engines.broker.records import PARTITIONS, partition_of, rows_of, topic_of
 from streamlab.engines.broker.topics import client, create_topics, delete_topics, write_topics
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
-from streamlab.engines.conformance_load import small_load
 from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.kafka_streams.adapter import KafkaStreamsEngine
 from streamlab.engines.multicore.adapter import MulticoreEngine
+from streamlab.engines.multicore.run.broker_run import at_once
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.cluster.record import read_record
 from streamlab.workloads.datasets.builder import generate_input
@@ -137,35 +137,6 @@ def test_kafka_streams_without_a_broker_names_the_command(tmp_path):
     assert "lab broker up" in engine.unsupported(task)
 
 
-@pytest.mark.parametrize(
-    ("engine", "variant", "options"),
-    [
-        (MulticoreEngine(), "dgs", {}),
-        (KafkaStreamsEngine(), "processor", {"heap_mb": 256}),
-    ],
-    ids=["multicore", "kafka-streams"],
-)
-def test_a_load_through_the_broker_is_sent_when_due_and_answered(
-    engine, variant, options, broker, tmp_path
-):
-    if engine.environment is not None:
-        needs(engine)
-    data = ordinary_input(workload("keyed_counter"))
-    # 20,000 events a second.
-    load = small_load([stream.ts for stream in data.streams], np.arange(data.events) * 50_000)
-    task = broker_task(
-        *(broker, tmp_path, "keyed_counter", data), variant=variant, options=options, load=load
-    )
-    measured, answer = check_task(engine, task)
-    assert measured.sent.own_thread
-    assert measured.sent.lag.counts.sum() == data.events
-    outputs = measured.latency.counts.sum() + measured.warm_up_latency.counts.sum()
-    assert outputs == len(answer["ts"])
-    assert (measured.latency.values_ns > 0).all()
-    assert measured.progress.consumed.sum() == data.events
-    assert not [name for name in topics_of(broker) if name.startswith("lab.load.")]
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_edges_of_the_contract_are_right_from_the_broker(case, broker, tmp_path):
@@ -178,6 +149,9 @@ def test_edges_of_the_contract_are_right_from_the_broker(case, broker, tmp_path)
 def test_lists_and_loads_are_refused(broker, tmp_path):
     task = broker_task(broker, tmp_path, "wordcount", variant="vsn")
     assert "holds lists" in MulticoreEngine().unsupported(task)
+    load = at_once(ordinary_input(workload("keyed_counter")))
+    task = broker_task(broker, tmp_path / "load", "keyed_counter", load=load)
+    assert "no load is offered through a broker" in MulticoreEngine().unsupported(task)
     with pytest.raises(ValueError, match="remove option broker"):
         MulticoreEngine.known_variants[0].options(broker=broker, adapt=True)
 
@@ -308,13 +282,6 @@ def test_a_full_disk_of_the_broker_is_named(tmp_path):
         assert run_command(tmp_path, "broker", "down").returncode == 0
     finally:
         subprocess.run(["umount", clusters], check=True)
-
-
-def topics_of(broker):
-    """The names of a broker's topics."""
-    client()
-    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
-    return list(admin.list_topics(timeout=30).topics)
 
 
 def some_input(seed):
