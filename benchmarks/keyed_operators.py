@@ -3,22 +3,29 @@
 A trial is a fresh process that makes its input, runs one query of operators O+ on the native core
 and compares the answer with NumPy's. `loop` is the limit: one pass of a compiled loop over the merged input
 that counts in an open-addressing hash table, on one thread, nothing around it.
+`numpy`, `polars` and `duckdb` (`make engine NAME=duckdb`) count tumbling windows of the same merged columns, on one
+thread; a table is loaded before the clock starts.
 
     python -m benchmarks.keyed_operators --cases count-1000 words --runs vsn-1-64 vsn-2-64 loop
+    python -m benchmarks.keyed_operators --cases count-1000 count-1000000 \
+        --runs vsn-1-1 vsn-1-64 vsn-1-4096 sn-2-64 loop numpy polars duckdb
 """
 
 import argparse
 import json
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 
 import numba
 import numpy as np
 
 from benchmarks.keyed_count import FIELDS, OUTPUT, count, forward, key
 from benchmarks.turns import Numbers, run_program, show
+from streamlab.engines.environment import activate
 from streamlab.engines.multicore.oplus.options import OplusOptions
 from streamlab.engines.multicore.oplus.run import OplusRun
 from streamlab.engines.multicore.run.settings import RunSettings
@@ -49,6 +56,9 @@ def each_pair(t, out):
     for i in range(len(t.words)):
         for j in range(i + 1, min(len(t.words), i + DISTANCE + 1)):
             out.add(t.words[i] * FIRST + t.words[j])
+
+
+LIBRARIES = ("numpy", "polars", "duckdb")
 
 
 @dataclass(frozen=True)
@@ -178,6 +188,58 @@ def loop_trial(case: Case) -> tuple[float, float]:
     return keys.size / wall, cpu / keys.size * 1e9
 
 
+Counting = Callable[[], tuple[np.ndarray, np.ndarray]]
+"""Returns the key and the count of each window's keys."""
+
+
+def counting_with(library: str, ts: np.ndarray, keys: np.ndarray) -> Counting:
+    """Return a function that counts keys in tumbling windows with a library, on one thread."""
+    if library == "numpy":
+        return lambda: _count_with_numpy(ts, keys)
+    activate(library)
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    module = import_module(library)  # in an environment of its own
+    if library == "polars":
+        frame = module.DataFrame({"ts": ts, "key": keys}).lazy()
+        groups = frame.group_by(module.col("ts") // SIZE, "key").len()
+
+        def count_with_polars() -> tuple[np.ndarray, np.ndarray]:
+            counted = groups.collect()
+            return counted["key"].to_numpy(), counted["len"].to_numpy()
+
+        return count_with_polars
+    connection = module.connect(config={"threads": 1})
+    connection.register("columns", {"ts": ts, "key": keys})
+    connection.execute("CREATE TABLE tuples AS SELECT * FROM columns")
+    query = f"SELECT key, count(*) AS n FROM tuples GROUP BY ts // {SIZE}, key"
+
+    def count_with_duckdb() -> tuple[np.ndarray, np.ndarray]:
+        counted = connection.execute(query).fetchnumpy()
+        return counted["key"], counted["n"]
+
+    return count_with_duckdb
+
+
+def _count_with_numpy(ts: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    bounds = np.searchsorted(ts, np.arange(SIZE, int(ts[-1]) + 1, SIZE))
+    windows = [np.bincount(part) for part in np.split(keys, bounds)]
+    present = [np.flatnonzero(window) for window in windows]
+    counts = [window[there] for window, there in zip(windows, present, strict=True)]
+    return np.concatenate(present), np.concatenate(counts)
+
+
+def library_trial(case: Case, library: str) -> tuple[float, float]:
+    """Return keys/s and CPU ns per key of a library's grouped count; tumbling windows only."""
+    ts, _, keys = columns_of(case)
+    count = counting_with(library, ts, keys[:, 0].copy())
+    start, cpu = time.perf_counter(), time.process_time()
+    counted, numbers = count()
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+    if int(numbers.sum()) != keys.size or int((counted * numbers).sum()) != keys.sum():
+        raise ArithmeticError(f"{library} counted wrong")
+    return keys.size / wall, cpu / keys.size * 1e9
+
+
 def run_trial(case: Case, variant: str, instances: int, batch: int) -> tuple[float, float]:
     """Return keys/s and CPU ns per key of one run of the core, all threads together."""
     query, data = query_of(case)
@@ -220,6 +282,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case, run = CASES[options.trial[0]], options.trial[1]
         if run == "loop":
             result = loop_trial(case)
+        elif run in LIBRARIES:
+            result = library_trial(case, run)
         else:
             variant, instances, batch = run.split("-")
             result = run_trial(case, variant, int(instances), int(batch))

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import keyed_operators
-from benchmarks.keyed_operators import Case, loop_trial, run_trial
+from benchmarks.keyed_operators import Case, library_trial, loop_trial, run_trial
 
 # The second has more entries than the caches hold, so their lines are asked for ahead of time.
 CASES = {
@@ -39,3 +39,9 @@ def test_the_bare_loop_counts_right():
     for case in ("few keys", "lists of keys"):
         rate, _ = loop_trial(CASES[case])
         assert rate > 0
+
+
+@pytest.mark.parametrize("library", ["numpy", "polars"])
+def test_the_libraries_count_right(library):
+    rate, _ = library_trial(CASES["few keys"], library)
+    assert rate > 0

@@ -6,11 +6,11 @@ Counters start with `int64(0)`: a plain 0 has a literal type, and Numba repeats 
 
 # Three passes over the tuples: find all keys, prefetch their cache lines, update. The last pass
 # visits only tuples with keys of this instance; a check there would be an unpredictable branch.
+# Lone keys are first found by stream, in a loop over adjacent rows that LLVM turns into vectors.
 PROCESS = """\
 @kernel
 def process(view, begin, end, out_address):
     keys_address = pointer_at(view, VIEW.keys)
-    expire_at = load(view, VIEW.expire_at, int64)
     stamp = load(view, VIEW.stamp, int64)
     instance = pointer_at(view, VIEW.instance)
     find = pointer_at(view, VIEW.find)
@@ -19,30 +19,66 @@ def process(view, begin, end, out_address):
     sources = pointer_at(view, VIEW.sources)
     own = pointer_at(view, VIEW.own)
     tables = pointer_at(view, VIEW.tables)
+    shifts = pointer_at(view, VIEW.shifts)
+    row_keys = pointer_at(pointer_at(view, VIEW.row_keys), KEY_SET.columns)
 {open_stored}
+    lone = load(view, VIEW.lone, int64) != 0
+    if lone:
+        firsts = pointer_at(view, VIEW.firsts)
+        counts = pointer_at(view, VIEW.counts)
+        lone_key = open_lone_key(row_keys, LONE_KEY)
+        others = int64(0)
+        key_count = int64(0)
+        for source in range(load(view, VIEW.streams_end, int64)):
+            row_count = load(counts, source, int64)
+            if row_count > 0:
+                columns = pointer_at(streams, source)
+{stream_pointers}
+                first = load(firsts, source, int64)
+                shift = key_count - first
+                store_word(shifts, source, shift)
+                for row in range(first, first + row_count):
+                    expect_key(lone_key, row + shift)
+                    user_keys({tuple}, lone_key)
+                    others |= count_keys(lone_key) ^ 1
+                key_count += row_count
+        if others != 0:
+            lone = False
+            store_word(view, VIEW.lone, 0)
+    direct = lone and load(view, VIEW.mine, int64) != 0
+    if direct:
+        keys_address = pointer_at(view, VIEW.row_keys)
     keys = open_keys(keys_address, KEYS)
     scan_end = begin
     tuples = int64(0)
+    if direct:
+        store_word(own, 0, begin)
+        store_word(own, 1, 1)
+        scan_end = end
     before = int64(0)
     while scan_end < end:
-        columns = pointer_at(streams, int64(load(sources, scan_end, uint8)))
+        source = int64(load(sources, scan_end, uint8))
         row = load(rows, scan_end, int64)
-{pointers}
-        if load(column_0, row, int64) >= expire_at:
-            break
-        user_keys({tuple}, keys)
-        if refused_keys(keys) > 0:
-            break
+        if lone:
+            append_key(keys, row_keys, row + load(shifts, source, int64))
+        else:
+            columns = pointer_at(streams, source)
+{scan_pointers}
+            user_keys({tuple}, keys)
+            if refused_keys(keys) > 0:
+                break
         store_word(own, 2 * tuples, scan_end)
         store_word(own, 2 * tuples + 1, count_keys(keys))
         tuples += int64(count_keys(keys) > before)
         before = count_keys(keys)
         scan_end += 1
-    if load(view, VIEW.prefetch, int64) != 0 and tuples > 0:
-        key_count = load(own, 2 * tuples - 1, int64)
-        for k in range(key_count):
+    if load(view, VIEW.prefetch, int64) != 0:
+        key_count = end - begin if direct else before
+        for n in range(key_count):
+            k = row_key(rows, sources, shifts, begin + n) if direct else n
             prefetch_slot(tables, bucket_at(keys, k), hash_at(keys, k))
-        for k in range(key_count):
+        for n in range(key_count):
+            k = row_key(rows, sources, shifts, begin + n) if direct else n
             prefetch_windows(tables, bucket_at(keys, k), hash_at(keys, k), STRIDE)
     out = open_emitter(out_address, OUTPUT)
     left = load(view, VIEW.left, int64)
@@ -50,7 +86,18 @@ def process(view, begin, end, out_address):
     new_entries = int64(0)
     k = int64(0)
     p = int64(0)
-    while p < tuples:
+    i = begin
+    while direct and i < end:
+        source = int64(load(sources, i, uint8))
+        columns = pointer_at(streams, source)
+        row = load(rows, i, int64)
+{pointers}
+        t = {tuple}
+        k = row + load(shifts, source, int64)
+        keys_end = k + 1
+{in_windows}
+        i += 1
+    while not direct and p < tuples:
         i = load(own, 2 * p, int64)
         columns = pointer_at(streams, int64(load(sources, i, uint8)))
         row = load(rows, i, int64)
@@ -63,7 +110,9 @@ def process(view, begin, end, out_address):
     close_emitter(out, out_address)
     close_keys(keys, keys_address)
     store_word(view, VIEW.made, new_entries)
-    if p < tuples:
+    if direct:
+        scan_end = i
+    elif p < tuples:
         scan_end = load(own, 2 * p, int64)
 {close_stored}
     return scan_end + 1
@@ -79,6 +128,7 @@ UPDATE = """\
                 key_at(keys, j),
                 hash_at(keys, j),
                 stamp + i - begin,
+                lone,
                 STRIDE,
             )
             if is_null(windows_at):

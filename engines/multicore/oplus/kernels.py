@@ -129,6 +129,7 @@ class OperatorKernels(KernelSet):
         name = f"{operator.buckets} {_name_of(operator.bucket)} {'checked' if bounds else ''}"
         to_bucket = keyset.bucket_function(operator.buckets, bucket)
         self._keys = keyset.KeySetType(name, to_bucket)
+        self._lone_key = keyset.LoneKeyType(name, to_bucket)
         self._owners = keyset.OwnersType(name, to_bucket)
         # The core does not store tuples with lists; a join over columns may read them.
         self._deque = None
@@ -138,10 +139,13 @@ class OperatorKernels(KernelSet):
     def process(self, layout: TupleLayout) -> int:
         """Return the address of the kernel that updates window instances with tuples."""
         operator = self._operator
+        pointers = self._pointers("columns", "", layout)
         source = operator_sources.PROCESS.format(
             open_stored=operator_sources.OPEN_STORED if operator.stores else "",
             close_stored=operator_sources.CLOSE_STORED if operator.stores else "",
-            pointers=textwrap.indent(self._pointers("columns", "", layout), "    "),
+            stream_pointers=textwrap.indent(pointers, " " * 12),
+            scan_pointers=textwrap.indent(pointers, " " * 8),
+            pointers=textwrap.indent(pointers, " " * 4),
             tuple=self._tuple_source("row", "", layout),
             in_windows=self._in_windows(layout),
         )
@@ -258,6 +262,7 @@ class OperatorKernels(KernelSet):
             "DEQUE": self._deque,
             "OUTPUT": emitter.EmitterType(operator.output, stamped=True),
             "KEYS": self._keys,
+            "LONE_KEY": self._lone_key,
             "OWNERS": self._owners,
             "HEAD": window_tables.HEAD_BYTES,
             "STRIDE": entry_bytes(operator),

@@ -2,6 +2,7 @@
 
 `KeySetType` collects the keys of tuples whose buckets belong to this instance; the C struct behind it is `KeySet`
 (core/oplus/kernel.h). During a kernel call its counters live on the stack.
+`LoneKeyType` collects the keys of tuples that have exactly one, of any instance.
 `OwnersType` collects the instances that own a tuple's keys, as a bit mask.
 """
 
@@ -21,7 +22,7 @@ from streamlab.engines.multicore.kernels.intrinsics import (
     intrinsic,
     named_type,
 )
-from streamlab.engines.multicore.kernels.memory import KEY_SET
+from streamlab.engines.multicore.kernels.memory import KEY_SET, load
 
 _COLUMNS = (("keys", types.int64), ("buckets", types.int32), ("hashes", types.uint64))
 _COUNTERS = (("count", KEY_SET.count), ("refused", KEY_SET.refused))
@@ -113,8 +114,7 @@ bucket_at = _reader("buckets", types.int32)
 hash_at = _reader("hashes", types.uint64, types.uint64)
 
 
-@intrinsic(lambda keys, *values: types.void(keys, types.int64, types.int64, types.uint64))
-def _append(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
+def _append_to(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
     builder = code.builder
     owner = builder.sext(builder.load(builder.gep(keys.owner, [bucket])), WORD)
     mine = builder.icmp_signed("==", owner, keys.me)
@@ -132,6 +132,11 @@ def _append(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
     code.add(keys.refused, builder.zext(builder.not_(fits), WORD))
 
 
+_append = intrinsic(lambda keys, *values: types.void(keys, types.int64, types.int64, types.uint64))(
+    _append_to
+)
+
+
 @overload_method_part(KeySetType, "add")
 def _add(out: Any, key: Any) -> Any:
     to_bucket = out.to_bucket
@@ -139,6 +144,73 @@ def _add(out: Any, key: Any) -> Any:
     def add(out: Any, key: Any) -> None:
         mixed = mix_key(np.int64(key))
         _append(out, np.int64(key), to_bucket(np.int64(key), mixed), mixed)
+
+    return add
+
+
+@intrinsic(lambda keys, columns, index: types.void(keys, types.voidptr, types.int64))
+def append_key(code: Code, keys: Any, columns: Any, index: Any) -> None:
+    """`append_key(keys, columns, index)`: add key `index` of the columns of another set."""
+    values = [
+        code.builder.load(
+            code.builder.gep(code.pointer(columns, i, types.CPointer(element)), [index])
+        )
+        for i, (_, element) in enumerate(_COLUMNS)
+    ]
+    _append_to(code, keys, values[0], code.builder.sext(values[1], WORD), values[2])
+
+
+@part
+def row_key(rows: Any, sources: Any, shifts: Any, place: Any) -> Any:
+    """Return the index of the lone key of the tuple at a place (core/oplus/kernel.h)."""
+    source = np.int64(load(sources, place, np.uint8))
+    return load(rows, place, np.int64) + load(shifts, source, np.int64)
+
+
+class LoneKeyType(StructType):
+    """Numba type of the keys of tuples with one key each; `to_bucket` is the compiled bucket function."""
+
+    def __init__(self, name: str, to_bucket: Callable[[Any, Any], Any]) -> None:
+        self.to_bucket = to_bucket
+        self.members = [(column, types.CPointer(kind)) for column, kind in _COLUMNS]
+        self.members += [(name, types.CPointer(types.int64)) for name in ("place", "count")]
+        super().__init__(name=f"LoneKey({name})")
+
+
+@intrinsic(lambda columns, like: named_type(like)(types.voidptr, like))
+def open_lone_key(code: Code, columns: Any, like: Any) -> Any:
+    """`open_lone_key(columns, LONE_KEY)`: a set that writes keys to the columns of a key set."""
+    keys = code.struct(code.result)
+    for i, (name, element) in enumerate(_COLUMNS):
+        setattr(keys, name, code.pointer(columns, i, types.CPointer(element)))
+    keys.place, keys.count = code.local(WORD(0)), code.local(WORD(0))
+    return keys._getvalue()
+
+
+@intrinsic(lambda keys, place: types.void(keys, types.int64))
+def expect_key(code: Code, keys: Any, place: Any) -> None:
+    """`expect_key(keys, place)`: the next key is that of a tuple and goes to a place of the columns."""
+    code.builder.store(place, keys.place)
+    code.builder.store(WORD(0), keys.count)
+
+
+@intrinsic(lambda keys, *values: types.void(keys, types.int64, types.int64, types.uint64))
+def _put(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
+    builder = code.builder
+    at = builder.load(keys.place)
+    builder.store(key, builder.gep(keys.keys, [at]))
+    builder.store(builder.trunc(bucket, HALF), builder.gep(keys.buckets, [at]))
+    builder.store(mixed, builder.gep(keys.hashes, [at]))
+    code.add(keys.count, WORD(1))
+
+
+@overload_method_part(LoneKeyType, "add")
+def _add_lone(out: Any, key: Any) -> Any:
+    to_bucket = out.to_bucket
+
+    def add(out: Any, key: Any) -> None:
+        mixed = mix_key(np.int64(key))
+        _put(out, np.int64(key), to_bucket(np.int64(key), mixed), mixed)
 
     return add
 

@@ -125,10 +125,13 @@ def prefetch_windows(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
 
 
 @part
-def find_or_make(tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, stride: Any) -> Any:
+def find_or_make(
+    tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, lone: Any, stride: Any
+) -> Any:
     """Return a key's entry; create it if the table is neither empty nor full.
 
     A new entry is zero except for its stamp, which is that of the tuple, and its first key.
+    A tuple with a `lone` key needs no stamp, as it updates the entry once.
 
     Returns:
         The entry, null if the core must create it; whether the entry is new; whether this tuple has
@@ -137,8 +140,10 @@ def find_or_make(tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, str
     table = offset(tables, number * TABLE_BYTES)
     entry, at = _search(table, key, mixed, stride)
     if not is_null(entry):
-        fresh = load(entry, STAMP, np.int64) != stamp
-        store_word(entry, STAMP, stamp)
+        fresh = True
+        if not lone:
+            fresh = load(entry, STAMP, np.int64) != stamp
+            store_word(entry, STAMP, stamp)
         return entry, False, fresh
     count = load(table, INDEX.count, np.int64)
     if count == 0 or count == load(table, INDEX.limit, np.int64):

@@ -11,7 +11,7 @@ import pytest
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.multicore.oplus.refusal import check_query
-from streamlab.workloads.model import ListColumn, Operator, Query, Window
+from streamlab.workloads.model import InputType, ListColumn, Operator, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
 from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
@@ -104,6 +104,57 @@ def test_what_the_core_cannot_run_is_refused_with_a_reason():
     stored = Query(name="stored", operators=(operator,))
     reason = check_query(stored, input_of(stored.kinds), fused=False)
     assert reason is not None and "stores tuples with the lists ['ids']" in reason
+
+
+LONE = InputType(name="lone", fields=np.dtype([("x", np.int64)]))
+
+
+def one_key(t, out):
+    out.add(t.x)
+
+
+def one_key_at_first(t, out):
+    if t.x < 0:
+        out.add(-t.x)
+        out.add(-t.x)
+        out.add(t.x)
+    elif t.x != 13:
+        out.add(t.x)
+
+
+def order_matters(w, t, out):
+    w[0].sum = (3 * w[0].sum + t.ts) % 1009
+    w[0].count += 1
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("streams", [1, 2, 5])
+@pytest.mark.parametrize("instances", [1, 2, 9])
+@pytest.mark.parametrize("variant", ["vsn", "sn", "sn-map"])
+@pytest.mark.parametrize("keys", [one_key, one_key_at_first])
+def test_tuples_with_one_key_are_processed_in_order(keys, variant, instances, streams, batch):
+    operator = Operator(
+        name="lone",
+        inputs=(LONE,),
+        window=Window(advance=700, size=700),
+        output=OUTPUT,
+        state=STATE,
+        keys=keys,
+        update=order_matters,
+        expire=emit_sums,
+        buckets=40,
+    )
+    rng = np.random.default_rng(streams)
+    parts = []
+    for _ in range(streams):
+        x = rng.integers(0, 30, 6_000)
+        if keys is one_key_at_first:
+            x[4_000::50] *= -1
+        parts.append((0, np.sort(rng.integers(0, 3_000, 6_000)), {"x": x}))
+    asked, data = Query(name="lone", operators=(operator,)), input_of(("lone",), *parts)
+    _, got = run_native(variant, asked, data, workers=instances, batch=batch, pin=False)
+    assert sorted_rows(got) == sorted_rows(answer_of(asked, data))
 
 
 # ---- Several operators in a row -------------------------------------------------------------------

@@ -70,7 +70,7 @@ std::int32_t DataflowRun::add_stream(StreamView stream, std::int32_t vertex) {
     throw std::invalid_argument("a stream has one column for each field of its source");
   }
   const StreamView& view = add_view(std::move(stream));
-  if (options_.load) add_feed(view, options_.measure);  // at full speed columns are read
+  if (options_.load) add_feed(view);  // at full speed columns are read
   vertex_of_.push_back(vertex);
   return view.index;
 }

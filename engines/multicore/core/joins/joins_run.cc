@@ -58,7 +58,7 @@ void JoinsRun::add_stream(StreamView stream) {
     throw std::invalid_argument("columns are ts, x, y and ts, a, b, c, d");
   const StreamView& view = add_view(std::move(stream));
   inputs_.view[index] = &view;
-  add_feed(view, options_.measure);
+  add_feed(view);
 }
 
 void JoinsRun::prepare() {

@@ -56,7 +56,7 @@ const StreamView& LayersRun::add(StreamView stream) {
     throw std::invalid_argument("a query graph has at most " + std::to_string(kMaxLogSources) + " injectors");
   }
   const StreamView& view = add_view(std::move(stream));
-  if (options_.load) add_feed(view, options_.measure);  // at full speed injectors read columns
+  if (options_.load) add_feed(view);  // at full speed injectors read columns
   return view;
 }
 

@@ -29,7 +29,7 @@ LayerOperator::LayerOperator(WorkMeter& meter, std::size_t stamps, std::int64_t 
     instance_ = std::make_unique<JoinInstance>(index, of.spec, streams, made_, recorder(), stop);
   } else {
     state_ = std::make_unique<WindowState>(of.spec);
-    instance_ = std::make_unique<KeyedInstance>(index, of.spec, streams, made_, recorder(), stop, *state_);
+    instance_ = std::make_unique<KeyedInstance>(index, of.spec, streams, made_, recorder(), stop, *state_, false);
   }
   instance_->adopt(of.owner.data());
   made_.limit_waiting(spill_);

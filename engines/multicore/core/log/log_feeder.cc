@@ -50,20 +50,24 @@ void LogFeeder::adapt(Feed& one, std::int64_t moved) {
 bool LogFeeder::feed_one(Feed& one, Recorder& recorder, RowMarker* marker) {
   const StreamView& view = one.source->stream();
   std::int64_t moved = 0;
+  std::int64_t room = 0;  // at least
+  std::int64_t frontier = 0;
   bool progress = false;
   while (moved < one.most && !one.closed) {
     const Block* block = one.block();
     if (block == nullptr) break;
     // The feeder may move blocks in parts: a log may have room for some rows, and report that until these have come.
-    const std::int64_t count = std::min(block->end - one.row, log_.room(view.index));
+    if (room < block->end - one.row) room = log_.room(view.index);
+    const std::int64_t count = std::min(block->end - one.row, room);
     if (count == 0 && one.row != block->end) break;
+    room -= count;
     if (marker != nullptr) marker->mark(static_cast<std::size_t>(view.index), one.row, one.row + count);
     one.row += count;
     const bool whole = one.row == block->end;
     const bool last = whole && block->bound_ts == kEndOfTime;
-    std::int64_t frontier = whole ? block->bound_ts : view.ts[static_cast<std::size_t>(one.row)];
+    frontier = whole ? block->bound_ts : view.ts[static_cast<std::size_t>(one.row)];
     if (last) frontier = view.size() == 0 ? std::numeric_limits<std::int64_t>::min() : view.ts.back();
-    if (count != 0 || !last) log_.publish(view.index, one.row, frontier);
+    if (count != 0 || !last) log_.publish(view.index, one.row, frontier, true);
     if (last) {
       log_.close(view.index);
       one.closed = true;
@@ -72,6 +76,7 @@ bool LogFeeder::feed_one(Feed& one, Recorder& recorder, RowMarker* marker) {
     moved += count;
     progress = true;
   }
+  if (progress && !one.closed) log_.publish(view.index, one.row, frontier);
   if (one.pumped) recorder.emitted(moved);
   adapt(one, moved);
   return progress;

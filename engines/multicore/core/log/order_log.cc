@@ -94,15 +94,20 @@ int OrderLog::add_source(const LogColumns& rows, std::int64_t from_ts) {
   throw std::length_error("a log has at most " + std::to_string(kMaxLogSources) + " sources at a time");
 }
 
-void OrderLog::publish(int source, std::int64_t end_row, std::int64_t frontier) {
+void OrderLog::publish(int source, std::int64_t end_row, std::int64_t frontier, bool more) {
   SourceLine& mine = line(source);
   assert(frontier < kEndOfTime);
   // relaxed: own stores
   assert(end_row >= mine.end.load(std::memory_order_relaxed));
   assert(frontier >= mine.frontier.load(std::memory_order_relaxed));
   mine.end.store(end_row, std::memory_order_release);  // publishes the rows; pairs with the acquire in `gather`
-  // Last, and seq_cst: a merger that sees it sees the rows. One that does not is seen asleep (run/parker.h).
-  mine.frontier.store(frontier, std::memory_order_seq_cst);
+  // Last, and seq_cst: a merger that sees it sees the rows. One that does not is seen asleep (run/parker.h). With
+  // `more`, a later store wakes it.
+  if (more) {
+    mine.frontier.store(frontier, std::memory_order_release);
+  } else {
+    mine.frontier.store(frontier, std::memory_order_seq_cst);
+  }
 }
 
 void OrderLog::close(int source) {

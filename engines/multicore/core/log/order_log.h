@@ -25,8 +25,9 @@ class OrderLog : public TupleBuffer {
   explicit OrderLog(const LogOptions& options);
 
   using TupleBuffer::add_source;
+  using TupleBuffer::publish;
   int add_source(const LogColumns& rows, std::int64_t from_ts) override;
-  void publish(int source, std::int64_t end_row, std::int64_t frontier) override;
+  void publish(int source, std::int64_t end_row, std::int64_t frontier, bool more) override;
   std::int64_t room(int source, std::int64_t least) override;
   void close(int source) override;
   void rejoin(int source, std::int64_t from_ts) override;
@@ -46,7 +47,7 @@ class OrderLog : public TupleBuffer {
  protected:
   static constexpr std::size_t kPiece = 256;                                   // runs appended before readers see them
   static constexpr std::int64_t kLeastPlaces = 1 << 6, kMostPlaces = 1 << 16;  // of interleaved rows
-  static constexpr std::int64_t kPlacesAtOnce = 1 << 10;  // places appended before readers see them
+  static constexpr std::int64_t kPlacesAtOnce = 1 << 10;  // places appended before readers see them, below 2^16
 
   // Appends the rows that the last gather found ready, until the log has no more room. Returns whether it appended any.
   virtual bool append_rows() noexcept;

@@ -49,8 +49,8 @@ class RunMerger {
   // the number of runs; 0: no more rows are ready (or no capacity). Call until 0 before the next `gather`.
   std::size_t merge(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
 
-  // As `merge`, but writes the source of each row, at most `capacity` of them, and returns their number. For short
-  // runs; the merger must be constructed as `interleaved`.
+  // As `merge`, but writes the source of each row, at most `capacity` (2^16 - 1) of them, and returns their number. For
+  // short runs; the merger must be constructed as `interleaved`.
   std::size_t interleave(std::uint8_t* out, std::size_t capacity) noexcept;
 
   // Returns whether the last runs were short and came from more than one source.

@@ -158,7 +158,7 @@ void ScaleGate::insert_acknowledged(int source) {
   mine.written.store(node, std::memory_order_seq_cst);  // pairs with the load in `walk` (run/parker.h)
 }
 
-void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier) {
+void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier, bool) {
   Writer& mine = writer(source);
   const LogColumns& rows = rows_[static_cast<std::size_t>(source)];
   assert(frontier < kEndOfTime && end_row >= mine.end);

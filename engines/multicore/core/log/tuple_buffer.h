@@ -103,8 +103,9 @@ class TupleBuffer {
 
   // Publishes the rows before `end_row` (at most `room` more than before). Every later row has ts >= frontier, which is
   // below kEndOfTime. The same `end_row` as before is a heartbeat, which is always allowed. Neither value may decrease.
-  // Owner only.
-  virtual void publish(int source, std::int64_t end_row, std::int64_t frontier) = 0;
+  // Owner only. `more`: the owner publishes again, without it, before it calls `advance`.
+  virtual void publish(int source, std::int64_t end_row, std::int64_t frontier, bool more) = 0;
+  void publish(int source, std::int64_t end_row, std::int64_t frontier) { publish(source, end_row, frontier, false); }
 
   // Returns how many rows past those published may be published now. The slowest reader bounds it. A result below
   // `least` is the current room; a result of at least `least` may be an older, smaller value. Owner only.

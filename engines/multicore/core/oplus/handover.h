@@ -48,7 +48,8 @@ class Handover {
   virtual bool call(std::int64_t number) = 0;
 
   // Returns whether a switch holds from one event time decreed for all instances, one switch at a time. Otherwise it
-  // holds from the watermark at which each instance reads the switch, which is the same for all.
+  // holds from the watermark at which each instance reads the switch, which is the same for all. With a decree, each
+  // row in an instance's log has a key of the instance.
   virtual bool by_decree() const noexcept = 0;
 
   // Sets that event time, for an instance that has read the switch. Returns false without a decree.

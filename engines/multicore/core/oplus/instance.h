@@ -260,9 +260,10 @@ class alignas(kCacheLine) OperatorInstance {
 // An instance of an operator with keyed windows.
 class KeyedInstance final : public OperatorInstance {
  public:
-  // `marks`: the marks of its input rows; null: no marks.
+  // `routed`: whether each of its input rows has a key of this instance. `marks`: the marks of these rows; null: no
+  // marks.
   KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
-                OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop, WindowState& state,
+                OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop, WindowState& state, bool routed,
                 const RowMarks* marks = nullptr);
 
   void process(std::span<const LogRun> runs, const LogOrder& order) override;
@@ -276,14 +277,17 @@ class KeyedInstance final : public OperatorInstance {
   std::int64_t in_window(std::int32_t input) const noexcept override;
 
  private:
-  static constexpr std::size_t kPlaces = 128;  // most places of the log in one kernel call
+  // Most rows of the log in one kernel call, of this instance or of others. With a million keys, the cache lines of so
+  // many tuples just fit the first-level cache.
+  static constexpr std::int64_t kPlaces = 256;
 
   static void* find(void* self, std::int64_t key, std::int64_t bucket, std::int64_t left, std::int64_t stamp);
   static void* reserve(void* self, void* windows);
-  void add_places(const std::uint8_t* sources, std::int64_t count);
-  bool add_own_places(const std::uint8_t* sources, std::int64_t count);
+  void add_places(const std::uint8_t* sources, std::int64_t count, bool run) noexcept;
+  bool add_own_places(const std::uint8_t* sources, std::int64_t count) noexcept;
   void run_places();
   void run(std::int64_t begin, std::int64_t end);
+  std::int64_t span_rows(std::int64_t begin, std::int64_t end) noexcept;
   std::int64_t ts_at(std::int64_t place) const noexcept {
     const auto i = static_cast<std::size_t>(place);
     return streams_[sources_[i]].view->ts[static_cast<std::size_t>(rows_[i])];
@@ -316,20 +320,30 @@ class KeyedInstance final : public OperatorInstance {
   // buckets.
   std::vector<std::uint64_t> filled_;
   KeyColumns keys_;
+  KeyColumns row_keys_;
   // The tuples at hand: for each place its row, as item of the columns, and its stream.
   std::array<std::int64_t, kPlaces> rows_;
   std::array<std::uint8_t, kPlaces> sources_;
   std::array<std::int64_t, 2 * kPlaces> own_keys_;
-  std::size_t places_ = 0;
-  // The place last added or skipped, and the number of places skipped since the last kernel call.
+  std::int64_t places_ = 0;
+  std::int64_t at_hand_ = 0;      // places that `run_places` runs
+  std::int64_t passed_over_ = 0;  // rows of other instances between them
+  bool foreign_ = false;          // whether a place may have no key of this instance
+  bool lone_ = true;              // whether each tuple seen by stream had one key
+  // Whether kernels evaluate f_MK by stream: then also of rows between the places, so these must be few.
+  bool by_stream_ = true;
+  std::vector<std::int64_t> begins_;                    // the rows read of each stream before these places
+  std::vector<std::int64_t> firsts_, counts_, shifts_;  // see InstanceView
+  // The row last added or passed over.
   std::uint8_t last_source_ = 0;
   std::int64_t last_row_ = 0;
-  std::int64_t passed_over_ = 0;
+  const bool routed_;
   const RowMarks* const marks_;
   std::vector<const void* const*> columns_;  // of each stream
   std::vector<std::uint64_t> masks_;         // likewise, as in OperatorStream
   bool one_layout_;                          // whether all streams have one layout
   InstanceView view_{};
+  std::int64_t expire_at_ = std::numeric_limits<std::int64_t>::max();  // a tuple from then on lets windows expire
   bool lazy_;              // windows expire without a trace, and without work
   std::int64_t left_ = 0;  // no window that began before it is alive
   std::int64_t live_ = 0;  // entries of own buckets

@@ -31,11 +31,13 @@ using FindWindows = void* (*)(void* instance, std::int64_t key, std::int64_t buc
 using ReserveStored = void* (*)(void* instance, void* windows);
 
 // The view through which a kernel processes the tuples at places [begin, end) of the log, in order. Place i is row
-// rows[i] of stream sources[i].
+// rows[i] of stream sources[i]. No window expires before the last of them.
+//
+// Where each tuple has exactly one key, a kernel evaluates f_MK stream by stream, which compiles to a vector loop, and
+// finds the key of row r of stream s at `row_keys[r + shifts[s]]`.
 struct InstanceView {
   KeySet* keys;
-  std::int64_t expire_at;  // a tuple at or after this time makes windows expire first
-  std::int64_t stamp;      // of place `begin`: its position in the log
+  std::int64_t stamp;  // of place `begin`: its position in the log
   void* instance;
   FindWindows find;
   const void* const* const* streams;  // the columns of each
@@ -52,19 +54,19 @@ struct InstanceView {
   std::int64_t output_demand;  // out: 0, or the output room that the next update of a join needs and lacks
   // Of all operators.
   mutable std::int64_t made;  // out: entries that kernels created, excluding those of `find`
+  // Of tuples with one key.
+  mutable std::int64_t lone;   // not 0: to be tried; a kernel that finds a tuple without exactly one key sets it to 0
+  std::int64_t mine;           // not 0: if a tuple has one key, that is of this instance
+  KeySet* row_keys;            // room for all rows below
+  std::int64_t streams_end;    // number of streams
+  const std::int64_t* firsts;  // of each: the first row that the places span,
+  const std::int64_t* counts;  // and their number; 0: no rows
+  std::int64_t* shifts;        // of each; written by the kernel
 };
-static_assert(offsetof(InstanceView, reserve) == 104 && offsetof(InstanceView, compared) == 112);
-static_assert(offsetof(InstanceView, output_demand) == 120);
-static_assert(offsetof(InstanceView, expire_at) == 8 && offsetof(InstanceView, stamp) == 16);
-static_assert(offsetof(InstanceView, instance) == 24 && offsetof(InstanceView, find) == 32);
-static_assert(offsetof(InstanceView, streams) == 40 && offsetof(InstanceView, rows) == 48);
-static_assert(offsetof(InstanceView, sources) == 56 && offsetof(InstanceView, own) == 64);
-static_assert(offsetof(InstanceView, tables) == 72 && offsetof(InstanceView, left) == 80);
-static_assert(offsetof(InstanceView, slot) == 88 && offsetof(InstanceView, prefetch) == 96);
-static_assert(offsetof(InstanceView, made) == 128);
+static_assert(sizeof(InstanceView) == 23 * 8);  // words, whose places compiled code reads from the bindings
 
 // Algorithm 2's handleInputTuple for places [begin, end), whose streams have one layout. Returns the first place not
-// processed: windows expire there, or there is no room for it.
+// processed, because there is no room for it.
 using ProcessKernel = std::int64_t (*)(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out);
 
 // Algorithm 1: computes, for rows [begin, end), one bit for each instance that is responsible for a key of the row.

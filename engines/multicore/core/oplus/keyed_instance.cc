@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstring>
 #include <limits>
+#include <ranges>
 #include <stdexcept>
 #include <utility>
 
@@ -13,7 +14,7 @@
 namespace lab {
 namespace {
 
-constexpr std::int64_t kFirstKeys = 256;
+constexpr std::int64_t kFirstKeys = 256;  // at least as many as tuples at once
 constexpr std::int64_t kKeysAtOnce = std::int64_t{1}
                                      << 16;     // of several tuples; one tuple may have KeyColumns::kMostKeys
 constexpr std::int64_t kCachedBytes = 1 << 19;  // of entries: more exceed the second-level cache
@@ -24,15 +25,22 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::span<const OperatorStream> streams,
                              OutputBuffer& out, Recorder& recorder, const std::atomic<bool>& stop, WindowState& state,
-                             const RowMarks* marks)
+                             bool routed, const RowMarks* marks)
     : OperatorInstance(index, spec, streams, out, recorder, stop),
       state_(state),
       keys_(kFirstKeys, index),
+      row_keys_(kPlaces, index),
+      begins_(streams.size()),
+      firsts_(streams.size()),
+      counts_(streams.size()),
+      shifts_(streams.size()),
+      routed_(routed),
       marks_(marks),
       one_layout_(std::all_of(streams.begin(), streams.end(),
                               [&](const OperatorStream& one) { return one.process == streams[0].process; })),
       lazy_(spec.expire == nullptr) {
   static_assert(kMaxLogSources <= 256, "a source is a byte");
+  static_assert(kFirstKeys >= kPlaces);
   for (const OperatorStream& stream : streams) {
     columns_.push_back(stream.view->columns.data());
     masks_.push_back(stream.mask);
@@ -41,12 +49,16 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
   view_.instance = this;
   view_.find = &KeyedInstance::find;
   view_.reserve = &KeyedInstance::reserve;
-  view_.expire_at = kNever;
   view_.streams = columns_.data();
   view_.rows = rows_.data();
   view_.sources = sources_.data();
   view_.own = own_keys_.data();
   view_.tables = state.tables();
+  view_.row_keys = &row_keys_.set;
+  view_.streams_end = std::ssize(streams);
+  view_.firsts = firsts_.data();
+  view_.counts = counts_.data();
+  view_.shifts = shifts_.data();
 }
 
 void KeyedInstance::adopt(const std::int32_t* owner) {
@@ -101,7 +113,7 @@ void KeyedInstance::set_expiry() noexcept {
   // Windows that leave no trace need not expire: a single one moves when it is touched. Several windows of a key must
   // leave their slots before others take them.
   const bool never = !started_ || (lazy_ && spec_.window.single);
-  view_.expire_at = !never ? left_ + spec_.window.size : started_ && spec_.matches_stored ? sweep_at_ : kNever;
+  expire_at_ = !never ? left_ + spec_.window.size : started_ && spec_.matches_stored ? sweep_at_ : kNever;
   view_.left = left_;
   view_.slot = spec_.window.place(left_);
 }
@@ -170,77 +182,116 @@ void KeyedInstance::fail_for_room(std::int64_t outputs) const {
 
 void KeyedInstance::process(std::span<const LogRun> runs, const LogOrder& order) {
   taken_ns_ = recorder_.now();
+  begins_ = seen_;
   std::array<std::uint8_t, kPlaces> same;
   for (const LogRun& part : runs) {
     if (part.source != kInterleavedEntry) {
-      seen_[static_cast<std::size_t>(part.source)] = part.begin;
-      same.fill(static_cast<std::uint8_t>(part.source));
+      std::int64_t& seen = seen_[static_cast<std::size_t>(part.source)];
+      if (seen != part.begin) {  // a new owner of the log's slot
+        run_places();
+        seen = begins_[static_cast<std::size_t>(part.source)] = part.begin;
+      }
+      std::memset(same.data(), part.source, static_cast<std::size_t>(std::min(part.end - part.begin, kPlaces)));
     }
     const bool marked = marks_ != nullptr && marks_->hold(seen_);
     std::int64_t count = 0;
     for (std::int64_t at = part.begin; at < part.end; at += count) {
-      // With marked rows, run the kernel once the places are half full: it is for many at once.
-      if (places_ == kPlaces || (marked && places_ > kPlaces / 2)) run_places();
-      count = std::min<std::int64_t>(part.end - at, kPlaces - places_);
-      const std::uint8_t* const sources = part.source == kInterleavedEntry ? order.of(at) : same.data();
-      if (!marked || !add_own_places(sources, count)) add_places(sources, count);
+      if (places_ + passed_over_ == kPlaces) run_places();
+      count = std::min(part.end - at, kPlaces - places_ - passed_over_);
+      const bool run = part.source != kInterleavedEntry;
+      const std::uint8_t* const sources = run ? same.data() : order.of(at);
+      if (!marked || !add_own_places(sources, count)) add_places(sources, count, run);
     }
   }
   run_places();
 }
 
-// Adds the next `count` rows, one of each of these sources.
-void KeyedInstance::add_places(const std::uint8_t* sources, std::int64_t count) {
+// Adds the next `count` rows, one of each of these sources. `run`: of one source.
+void KeyedInstance::add_places(const std::uint8_t* sources, std::int64_t count, bool run) noexcept {
   std::memcpy(sources_.data() + places_, sources, static_cast<std::size_t>(count));
-  for (const std::size_t end = places_ + static_cast<std::size_t>(count); places_ < end; ++places_) {
-    const std::size_t s = sources_[places_];
-    rows_[places_] = static_cast<std::int64_t>(static_cast<std::uint64_t>(seen_[s]++) & masks_[s]);
+  std::int64_t* const rows = rows_.data() + places_;
+  std::int64_t* const seen = seen_.data();
+  const std::uint64_t* const masks = masks_.data();
+  const auto item = [masks](std::int64_t row, std::size_t s) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(row) & masks[s]);
+  };
+  if (run) {
+    const std::size_t s = sources[0];
+    const std::int64_t first = seen[s];
+    for (std::int64_t i = 0; i < count; ++i) rows[i] = item(first + i, s);
+    seen[s] += count;
+  } else if (streams_.size() == 2) {
+    // The rows of the second stream are counted in a register; counters in memory take three times as long.
+    const std::int64_t first = seen[0], difference = seen[1] - first;
+    std::int64_t of_second = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::size_t s = sources[i];
+      const std::int64_t second = -static_cast<std::int64_t>(s);
+      rows[i] = item(first + ((i - of_second) & ~second) + ((difference + of_second) & second), s);
+      of_second -= second;
+    }
+    seen[0] += count - of_second;
+    seen[1] += of_second;
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) rows[i] = item(seen[sources[i]]++, sources[i]);
   }
-  last_source_ = sources_[places_ - 1];
-  last_row_ = rows_[places_ - 1];
+  last_source_ = sources[count - 1];
+  last_row_ = rows[count - 1];
+  places_ += count;
+  foreign_ |= !routed_ && own_.size() != static_cast<std::size_t>(spec_.buckets);
 }
 
 // Of the next `count` rows, adds those that may concern this instance by their marks. Returns false, and adds none, if
 // windows expire within them: any row may expire windows, also another instance's.
-bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t count) {
+bool KeyedInstance::add_own_places(const std::uint8_t* sources, std::int64_t count) noexcept {
   if (!started_) return false;
   const RowMarks::Reader marks = marks_->reader(index_);
-  std::size_t places = places_;
+  std::int64_t* const seen = seen_.data();
+  std::int64_t places = places_;
+  std::uint8_t all = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t s = sources[i];
-    const std::int64_t row = seen_[s]++;
-    rows_[places] = row;  // the row is its item, too: marked streams are not rings
-    sources_[places] = sources[i];
-    places += marks.concerns(s, row);  // no branch: it is unpredictable
+    const std::int64_t row = seen[s]++;
+    const auto at = static_cast<std::size_t>(places);
+    rows_[at] = row;  // the row is its item, too: marked streams are not rings
+    sources_[at] = sources[i];
+    const std::uint8_t mark = marks.of(s, row);
+    all |= mark;
+    places += marks.concerns(mark);  // no branch: it is unpredictable
   }
   const std::size_t last = sources[count - 1];
-  const std::int64_t row = seen_[last] - 1;
-  if (streams_[last].ts(row) >= view_.expire_at) {
-    for (std::int64_t i = 0; i < count; ++i) --seen_[sources[i]];
+  const std::int64_t row = seen[last] - 1;
+  if (streams_[last].ts(row) >= expire_at_) {
+    for (std::int64_t i = 0; i < count; ++i) --seen[sources[i]];
     return false;
   }
   last_source_ = static_cast<std::uint8_t>(last);
   last_row_ = row;
-  passed_over_ += count - static_cast<std::int64_t>(places - places_);
+  passed_over_ += count - (places - places_);
   places_ = places;
+  foreign_ |= !marks.certain(all);
   return true;
 }
 
 // Processes all places, in stretches of streams with one layout.
 void KeyedInstance::run_places() {
-  const std::size_t count = std::exchange(places_, 0);
+  const std::int64_t count = std::exchange(places_, 0);
   const std::int64_t passed_over = std::exchange(passed_over_, 0);
   if (count == 0 && passed_over == 0) return;
   go_on_unless(stop_);
-  for (std::size_t begin = 0; begin < count;) {
-    std::size_t end = count;
+  at_hand_ = count;
+  view_.mine = std::exchange(foreign_, false) ? 0 : 1;
+  by_stream_ = 2 * passed_over <= 3 * count;  // with two instances
+  for (std::int64_t begin = 0; begin < count;) {
+    std::int64_t end = count;
     if (!one_layout_) {
-      const ProcessKernel kernel = streams_[sources_[begin]].process;
-      for (end = begin + 1; end < count && streams_[sources_[end]].process == kernel;) ++end;
+      const auto kernel_of = [&](std::int64_t i) { return streams_[sources_[static_cast<std::size_t>(i)]].process; };
+      for (end = begin + 1; end < count && kernel_of(end) == kernel_of(begin);) ++end;
     }
-    run(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
+    run(begin, end);
     begin = end;
   }
+  begins_ = seen_;
   stamp_ += passed_over;
   const OperatorStream& last = streams_[last_source_];
   watermark_ = last.view->ts[static_cast<std::size_t>(last_row_)];
@@ -257,21 +308,31 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
   const ProcessKernel kernel = streams_[sources_[static_cast<std::size_t>(begin)]].process;
   std::int64_t room = spec_.max_outputs;
   while (begin < end) {
-    if (ts_at(begin) >= view_.expire_at) advance(ts_at(begin), due_at(begin));
+    if (ts_at(begin) >= expire_at_) advance(ts_at(begin), due_at(begin));
+    std::int64_t until = end;
+    if (ts_at(end - 1) >= expire_at_) {
+      until = *std::ranges::partition_point(std::views::iota(begin, end),
+                                            [&](std::int64_t place) { return ts_at(place) < expire_at_; });
+    }
+    const bool by_stream = lone_ && by_stream_;
+    if (by_stream) until = span_rows(begin, until);
+    view_.lone = by_stream ? 1 : 0;
     view_.stamp = stamp_;
     view_.prefetch = live_ * spec_.entry_bytes > kCachedBytes && spec_.window.places() <= kPrefetchedWindows ? 1 : 0;
     view_.compared = view_.output_demand = 0;
     own_keys_[0] = -1;
+    keys_.set.refused = 0;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
-    const std::int64_t next = kernel(&view_, begin, end, emit) - 1;
+    const std::int64_t next = kernel(&view_, begin, until, emit) - 1;
     ++kernel_calls_;
     live_ += std::exchange(view_.made, 0);
+    lone_ = lone_ && (!by_stream || view_.lone != 0);
     if (lacking_ >= 0 || lacking_stored_) fail_for_memory();
     compared_ += view_.compared;
     if (next < begin) throw std::runtime_error("keys or update raised an exception");
     account_each(begin, next, *emit, out_.close(index_, index_, 0, false));
     stamp_ += next - begin;
-    const bool stopped = next == begin && ts_at(begin) < view_.expire_at;
+    const bool stopped = next == begin;
     // The keys of this tuple are recorded; those of a later tuple may have been refused.
     const bool no_room = stopped && own_keys_[0] == begin && view_.output_demand == 0;
     if (view_.output_demand != 0) {  // some of the tuple's keys are done: their entries have its stamp
@@ -290,6 +351,27 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     }
     begin = next;
   }
+}
+
+// Sets the rows of each stream that places [begin, end) span. Returns the end of the places whose rows of each stream
+// are adjacent: a ring may begin anew among them.
+std::int64_t KeyedInstance::span_rows(std::int64_t begin, std::int64_t end) noexcept {
+  bool whole = one_layout_ && begin == 0 && end == at_hand_;
+  for (std::size_t s = 0; whole && s < streams_.size(); ++s) {
+    counts_[s] = seen_[s] - begins_[s];
+    firsts_[s] = static_cast<std::int64_t>(static_cast<std::uint64_t>(begins_[s]) & masks_[s]);
+    whole = static_cast<std::uint64_t>(firsts_[s] + counts_[s] - 1) <= masks_[s] || counts_[s] == 0;
+  }
+  if (whole) return end;
+  std::ranges::fill(counts_, 0);
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::size_t s = sources_[static_cast<std::size_t>(i)];
+    const std::int64_t row = rows_[static_cast<std::size_t>(i)];
+    if (counts_[s] == 0) firsts_[s] = row;
+    if (row < firsts_[s]) return i;
+    counts_[s] = row - firsts_[s] + 1;
+  }
+  return end;
 }
 
 void KeyedInstance::account_each(std::int64_t begin, std::int64_t end, const Emit& emit, std::int64_t added) {

@@ -1,9 +1,10 @@
 // Marks the rows of a shared log with the instances that they concern. The thread that hands a row over computes its
-// mark once; other instances then skip the row after one byte load instead of evaluating f_MK.
+// mark once; other instances then skip the row after one byte load instead of evaluating f_MK (except between rows of
+// theirs, where that is faster).
 //
 // A mark is one byte with a bit for each instance modulo 8. If the bit is not set, the instance has no key of that row;
-// if it is set, the instance may have some. Marks follow the mapping in force when the row was handed over. Marks of
-// rows from before a switch are meaningless.
+// if it is set, the instance may have some. With fewer than 8 instances it has some, unless all bits are set. Marks
+// follow the mapping in force when the row was handed over. Marks of rows from before a switch are meaningless.
 //
 // Layout: a ring for each source, row r at r mod its size. The holder of the feed's flag writes a mark before the row
 // is published; instances read it until the row is released. The log bounds the number of rows between the two.
@@ -45,21 +46,27 @@ class RowMarks {
   // The marks as one instance reads them.
   class Reader {
    public:
-    // 1 when the row may concern the instance, else 0.
-    std::size_t concerns(std::size_t source, std::int64_t row) const noexcept {
-      return rings_[source][static_cast<std::uint64_t>(row) & mask_] >> shift_ & 1U;
+    std::uint8_t of(std::size_t source, std::int64_t row) const noexcept {
+      return rings_[source][static_cast<std::uint64_t>(row) & mask_];
     }
+    // 1 when the row of this mark may concern the instance, else 0.
+    std::int64_t concerns(std::uint8_t mark) const noexcept { return mark >> shift_ & 1; }
+    // Whether rows concern the instances of their marks, of which `all` has all bits.
+    bool certain(std::uint8_t all) const noexcept { return (all & doubtful_) == 0; }
 
    private:
     friend class RowMarks;
-    Reader(const std::uint8_t* const* rings, std::uint64_t mask, std::int32_t instance)
-        : rings_(rings), mask_(mask), shift_(instance & 7) {}
+    Reader(const std::uint8_t* const* rings, std::uint64_t mask, std::int32_t instance, std::uint8_t doubtful)
+        : rings_(rings), mask_(mask), shift_(instance & 7), doubtful_(doubtful) {}
 
     const std::uint8_t* const* rings_;
     std::uint64_t mask_;
     int shift_;
+    std::uint8_t doubtful_;  // bits of marks that name no certain instance
   };
-  Reader reader(std::int32_t instance) const noexcept { return {rings_.data(), mask_, instance}; }
+  Reader reader(std::int32_t instance) const noexcept {
+    return {rings_.data(), mask_, instance, instances_ < 8 ? std::uint8_t{1 << 7} : kAll};
+  }
 
  private:
   static constexpr std::int64_t kAtOnce = 256;         // rows of one call of a kernel

@@ -71,7 +71,7 @@ std::int32_t OplusRun::add_stream(StreamView stream, std::int32_t input, Process
                                   std::vector<ColumnShape> shapes) {
   if (input < 0 || input >= stages_.front()->spec().inputs) throw std::invalid_argument("no such input");
   const StreamView& view = add_view(std::move(stream));
-  add_feed(view, options_.measure);
+  add_feed(view);
   streams_.push_back({&view, input, process, route});
   shapes_.push_back(std::move(shapes));
   if (view.size() != 0) {

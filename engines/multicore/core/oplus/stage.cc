@@ -68,8 +68,9 @@ void OperatorStage::begin(const InputTimes& input) {
       worker.instance =
           std::make_unique<JoinInstance>(i, spec_, handover_->streams(i), *worker.out, recorder, threads_.failure());
     } else {
-      worker.instance = std::make_unique<KeyedInstance>(i, spec_, handover_->streams(i), *worker.out, recorder,
-                                                        threads_.failure(), *handover_->state(i), handover_->marks());
+      worker.instance =
+          std::make_unique<KeyedInstance>(i, spec_, handover_->streams(i), *worker.out, recorder, threads_.failure(),
+                                          *handover_->state(i), handover_->by_decree(), handover_->marks());
     }
     worker.instance->adopt(epochs_.front().owner.data());
     worker.active.store(i < options_.workers, std::memory_order_relaxed);

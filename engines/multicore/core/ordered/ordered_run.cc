@@ -94,7 +94,7 @@ std::int32_t OrderedRun::add_stream(StreamView stream) {
     throw std::invalid_argument("a stream has one column for each field of the input");
   }
   const StreamView& view = add_view(std::move(stream));
-  add_feed(view, false);
+  add_feed(view);
   return view.index;
 }
 

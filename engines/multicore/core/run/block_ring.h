@@ -73,13 +73,18 @@ class BlockRing {
     return head - slowest_ <= mask_;
   }
 
-  // Publishes a block; `has_room` must have returned true. Producer only.
-  void publish(const Block& block) noexcept {
+  // Publishes a block; `has_room` must have returned true. Producer only. `relaxed`: a flag guards both ends of the
+  // ring, and orders all accesses.
+  void publish(const Block& block, bool relaxed = false) noexcept {
     const std::uint64_t head = published_.load(std::memory_order_relaxed);  // relaxed: own store
     assert(head - slowest_ <= mask_);
     slots_[head & mask_] = block;
     // release: publishes the slot; pairs with the load in `published`. seq_cst for a sleeping reader.
-    published_.store(head + 1, std::memory_order_seq_cst);
+    if (relaxed) {
+      published_.store(head + 1, std::memory_order_relaxed);
+    } else {
+      published_.store(head + 1, std::memory_order_seq_cst);
+    }
   }
 
   // Blocks published so far, as a reader sees them. Any reader.
@@ -90,10 +95,14 @@ class BlockRing {
   // Block `index`. It must be below a value that `published` returned to this reader, which has not released it.
   const Block& at(std::uint64_t index) const noexcept { return slots_[index & mask_]; }
 
-  // Releases all blocks below `next`. Only the thread of the reader.
-  void advance(std::size_t reader, std::uint64_t next) noexcept {
+  // Releases all blocks below `next`. Only the thread of the reader. `relaxed`: see `publish`.
+  void advance(std::size_t reader, std::uint64_t next, bool relaxed = false) noexcept {
     // release: orders the slot reads before it; pairs with the load in `has_room`. seq_cst for a sleeping producer.
-    cursors_[reader]->next.store(next, std::memory_order_seq_cst);
+    if (relaxed) {
+      cursors_[reader]->next.store(next, std::memory_order_relaxed);
+    } else {
+      cursors_[reader]->next.store(next, std::memory_order_seq_cst);
+    }
   }
 
  private:

@@ -15,7 +15,9 @@ struct alignas(kCacheLine) Feed {
 
   Source* source = nullptr;
   std::size_t reader = 0;
-  bool pumped = false;     // at full speed the mover makes the source publish; otherwise a generator does
+  // At full speed the mover makes the source publish, so the flag guards both ends of the ring; otherwise a generator
+  // does.
+  bool pumped = false;
   std::uint64_t next = 0;  // first block not yet moved
   std::int64_t row = 0;    // first row not yet moved
   bool closed = false;
@@ -25,12 +27,12 @@ struct alignas(kCacheLine) Feed {
 
   // Returns the block `behind` blocks after the next, or null. The caller must have called it for the blocks before.
   const Block* block(std::uint64_t behind = 0) noexcept {
-    if (source->ring.published() == next + behind && (!pumped || !source->pump())) return nullptr;
+    if (source->ring.published() == next + behind && (!pumped || !source->pump(true))) return nullptr;
     return &source->ring.at(next + behind);
   }
   void pass(std::uint64_t blocks = 1) noexcept {
     next += blocks;
-    source->ring.advance(reader, next);
+    source->ring.advance(reader, next, pumped);
   }
 };
 

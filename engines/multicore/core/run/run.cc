@@ -80,9 +80,9 @@ Source& Run::add_source(const StreamView& view, bool stamped) {
   return *sources_.back();
 }
 
-Feed& Run::add_feed(const StreamView& view, bool stamped) {
+Feed& Run::add_feed(const StreamView& view) {
   Feed& feed = feeds_.emplace_back();
-  feed.source = &add_source(view, stamped);
+  feed.source = &add_source(view, false);
   feed.reader = feed.source->ring.add_reader();
   feed.pumped = !settings().load;
   return feed;

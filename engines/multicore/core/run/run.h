@@ -129,9 +129,10 @@ class Run {
   // needs a due time for each of them, ascending from 0 to `kLatestDueNs`; other due times are invalid, too. With
   // arrival times (`LoadOptions::tick_ns`), the view's first column, `ts` and heartbeats are memory of the run.
   StreamView& add_view(StreamView stream);
-  // Creates the source that replays a stream, or a feed that reads it. `stamped`: see Source.
+  // Creates the source that replays a stream, or a feed that reads its blocks without their stamps. `stamped`: see
+  // Source.
   Source& add_source(const StreamView& view, bool stamped);
-  Feed& add_feed(const StreamView& view, bool stamped);
+  Feed& add_feed(const StreamView& view);
 
   // With a load, after `make_threads`: see Generator. Without a load, both functions do nothing.
   void make_generator_holdable() noexcept {

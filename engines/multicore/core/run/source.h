@@ -58,8 +58,8 @@ class Source {
         whole_blocks_(whole_blocks),
         stamped_(stamped) {}
 
-  // Publishes the next block if the ring has room. Returns whether it did. Owner only.
-  bool pump() noexcept {
+  // Publishes the next block if the ring has room. Returns whether it did. Owner only. `relaxed`: see BlockRing.
+  bool pump(bool relaxed = false) noexcept {
     if (exhausted_ || !ring.has_room()) return false;
     const std::int64_t n = stream_.size();
     Block block{};
@@ -81,7 +81,7 @@ class Source {
     }
     next_ = block.end;
     block.stamp_ns = stamped_ ? clock_.now() : 0;
-    ring.publish(block);
+    ring.publish(block, relaxed);
     return true;
   }
 

@@ -104,6 +104,7 @@ class Run {
         const std::size_t at = static_cast<std::size_t>(next) % feed.ring.size();
         feed.ring[at] = feed.ts[static_cast<std::size_t>(next)];
         feed.rows[at] = next;
+        if (random() % 8 == 0) log_->publish(source, next + 1, feed.ring[at], true);
       }
       const std::int64_t last = feed.ts[static_cast<std::size_t>(next) - 1];
       const std::int64_t following = next < std::ssize(feed.ts) ? feed.ts[static_cast<std::size_t>(next)] : last;

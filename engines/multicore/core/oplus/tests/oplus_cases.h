@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <set>
@@ -130,6 +131,16 @@ struct Tuple {
   std::int64_t ts, base, count, value;
 };
 
+// Checks what kernels of lone keys rely on (InstanceView).
+inline void check_lone_keys(const InstanceView* view, std::int64_t at, const Tuple& tuple, std::int64_t bucket) {
+  if (view->mine != 0 && tuple.count == 1) CHECK_EQ(view->keys->owner[bucket], view->keys->me);
+  if (view->lone == 0) return;
+  const std::size_t s = view->sources[at];
+  const std::int64_t from_first = view->rows[at] - view->firsts[s];
+  CHECK(from_first >= 0 && from_first < view->counts[s]);
+  CHECK(std::accumulate(view->counts, view->counts + view->streams_end, std::int64_t{0}) <= view->row_keys->capacity);
+}
+
 inline Tuple read_keyed(const Place& place) { return {place.of(0), place.of(1), place.of(2), place.of(3)}; }
 inline Tuple read_record(const Place& place) { return {place.of(0), place.of(1), 2, place.of(2)}; }
 
@@ -158,10 +169,10 @@ Outcome process_one(const Behaviour& op, std::size_t input, const InstanceView* 
                     std::int64_t i, const Tuple& tuple, Emit* out) {
   const WindowShape& window = op.window;
   KeySet& keys = *view->keys;
-  if (tuple.ts >= view->expire_at) return Outcome::kStopped;
   if ((op.modulus == 0 ? tuple.value : tuple.base) == op.raises_at) return Outcome::kFailed;
   if (op.modulus == 0) hold_at(tuple.value);
   evaluated.fetch_add(1, std::memory_order_relaxed);  // relaxed: read after the run
+  check_lone_keys(view, i, tuple, bucket_of(key_of(op, tuple.base, 0), op));
   keys.count = keys.refused = 0;
   for (std::int64_t k = 0; k < tuple.count; ++k) add_key(keys, key_of(op, tuple.base, k), op);
   if (tuple.count != 0) add_key(keys, key_of(op, tuple.base, 0), op);

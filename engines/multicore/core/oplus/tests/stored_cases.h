@@ -84,7 +84,6 @@ std::int64_t process_stored(const InstanceView* input_view, std::int64_t begin, 
   for (; i < end; ++i) {
     const Place place = place_of(view, i);
     const Tuple tuple{place.of(0), place.of(1), 0, place.of(3)};
-    if (tuple.ts >= view->expire_at) break;
     const std::int64_t left = behaviour.window.earliest(tuple.ts), stamp = view->stamp + i - begin;
     view->own[0] = i;
     keys.count = keys.refused = 0;

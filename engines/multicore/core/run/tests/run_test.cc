@@ -21,7 +21,7 @@ class Relay final : public lab::Run {
     make_threads(settings_.workers, "worker");
   }
 
-  void add_stream(lab::StreamView stream) { add_feed(add_view(std::move(stream)), settings_.measure); }
+  void add_stream(lab::StreamView stream) { add_feed(add_view(std::move(stream))); }
   std::int64_t events() const noexcept override { return events_; }
 
   bool fails = false;
