@@ -23,9 +23,13 @@ SO_FAR = ("items_viewed_together", "last_views_before_purchase")
 WINNERS = ("nexmark_q4", "nexmark_q6", "nexmark_q9")
 """Workloads whose query reads the view `winning_bids`."""
 
+STATISTICS = ("nexmark_q15", "nexmark_q16")
+"""Workloads whose query reads the macro `statistics`."""
+
 
 def _files(name: str) -> list[Path]:
     before = [HERE / "winning_bids.sql"] if name in WINNERS else []
+    before += [HERE / "bidding_statistics.sql"] if name in STATISTICS else []
     after = [HERE / "lists_so_far.sql"] if name in SO_FAR else []
     return [*before, QUERIES[name], *after]
 

@@ -61,9 +61,7 @@ def refusal(engine: Engine, task: Task) -> str | None:
         if name not in WORKLOADS:
             return f"spark has no query for {name}; it has {', '.join(WORKLOADS)}; {_ANY}"
         if name in BATCH_ONLY and task.variant == "streaming":
-            return (
-                f"spark has no streaming query for {name}, a join without a bound in time; {_ANY}"
-            )
+            return f"spark has no streaming query for {name}; {_ANY}"
         if task.variant not in FORMS:
             return (
                 f"spark has no variant {task.variant!r}; it has {', '.join((*FORMS, *ANY_PROGRAM))}"

@@ -71,6 +71,17 @@ def nexmark_q3(tables: Tables) -> pl.LazyFrame:
     )
 
 
+def _over(tables: Tables, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows that are not later than the last event."""
+    watermark = tables.events(0).select(pl.col("ts").max().alias("watermark"))
+    return rows.join(watermark, how="cross").filter(pl.col("ts") <= pl.col("watermark"))
+
+
+def _end(ts: str, every: int) -> pl.Expr:
+    """Return the end of the step in which a time is."""
+    return ((pl.col(ts) // every + 1) * every).alias("ts")
+
+
 def _winners(tables: Tables, steps: int) -> pl.LazyFrame:
     """Return closed auctions with their winning bids, by `expires`, then auction.
 
@@ -79,18 +90,15 @@ def _winners(tables: Tables, steps: int) -> pl.LazyFrame:
     bids = _bids(tables, "auction", "person", "price")
     bids = bids.select("auction", _BIDDER, "price", pl.col("ts").alias("bid_ts")).with_row_index()
     every = tables.number("every_ms")
-    watermark = tables.events(0).select(pl.col("ts").max().alias("watermark"))
-    return (
+    won = (
         bids.join(_auctions(tables), on="auction")
         .filter(pl.col("bid_ts").is_between(pl.col("opened"), pl.col("expires")))
         .sort(["price", "index"], descending=[True, False])
         .group_by("auction")
         .first()
         .with_columns(((pl.col("expires") // every + steps) * every).alias("ts"))
-        .join(watermark, how="cross")
-        .filter(pl.col("ts") <= pl.col("watermark"))
-        .sort("ts", "expires", "auction")
     )
+    return _over(tables, won).sort("ts", "expires", "auction")
 
 
 def nexmark_q4(tables: Tables) -> pl.LazyFrame:
@@ -107,6 +115,22 @@ def nexmark_q4(tables: Tables) -> pl.LazyFrame:
             average=pl.col("price") / pl.col("len"),
         )
     )
+
+
+def nexmark_q5(tables: Tables) -> pl.LazyFrame:
+    """Return (ts, auction, bids) of the auctions with the most bids of each window, a slide after its end."""
+    slide = tables.number("slide_ms")
+    later = pl.LazyFrame({"later": range(tables.number("slides"))}, schema={"later": pl.Int64})
+    windows = (
+        _bids(tables, "auction")
+        .group_by(_end("ts", slide), "auction")
+        .agg(pl.len())
+        .join(later, how="cross")
+        .group_by(pl.col("ts") + (pl.col("later") + 1) * slide, "auction")
+        .agg(pl.col("len").sum().cast(pl.Int64).alias("bids"))
+    )
+    most = pl.col("bids") == pl.col("bids").max().over("ts")
+    return _over(tables, windows).filter(most).select("ts", "auction", "bids").sort("ts")
 
 
 def nexmark_q6(tables: Tables) -> pl.LazyFrame:
@@ -126,6 +150,27 @@ def nexmark_q6(tables: Tables) -> pl.LazyFrame:
     )
 
 
+def nexmark_q7(tables: Tables) -> pl.LazyFrame:
+    """Return the bids with the highest price of each window, a window after its end."""
+    size = tables.number("size_ms")
+    bids = _bids(tables, "auction", "person", "price", "extra").with_columns(
+        _end("ts", size) + size, pl.col("ts").alias("bid_ts")
+    )
+    highest = bids.group_by("ts").agg(pl.col("price").max())
+    found = _over(tables, bids.join(highest, on=["ts", "price"]))
+    return found.select("ts", "auction", _BIDDER, "price", "bid_ts", "extra").sort("ts")
+
+
+def nexmark_q8(tables: Tables) -> pl.LazyFrame:
+    """Return (ts, person, name) of persons who opened an auction in the window of their registration."""
+    events = tables.events(0, "type", "person", "name")
+    events = events.with_columns(_end("ts", tables.number("size_ms")))
+    sellers = events.filter(pl.col("type") == AUCTION)
+    persons = events.filter(pl.col("type") == PERSON)
+    found = persons.join(sellers, on=["ts", "person"], how="semi")
+    return _over(tables, found).select("ts", "person", "name").sort("ts")
+
+
 def nexmark_q9(tables: Tables) -> pl.LazyFrame:
     """Return the winning bids, by the time of closing."""
     auction = (
@@ -139,6 +184,34 @@ def nexmark_q9(tables: Tables) -> pl.LazyFrame:
         "category",
     )
     return _winners(tables, 1).select("ts", *auction, "bidder", "price", "bid_ts")
+
+
+def nexmark_q11(tables: Tables) -> pl.LazyFrame:
+    """Return (ts, bidder, bids, first, last) of the sessions that are over, or that a later bid closed."""
+    gap = tables.number("gap_ms")
+    pause = pl.col("ts") - pl.col("ts").shift(1)
+    session = (pause > gap).fill_null(value=False).cum_sum().over("person").alias("session")
+    sessions = (
+        _bids(tables, "person")
+        .with_columns(session)
+        .group_by(_BIDDER, "session")
+        .agg(
+            pl.len().cast(pl.Int64).alias("bids"),
+            pl.col("ts").min().alias("first"),
+            pl.col("ts").max().alias("last"),
+        )
+        .with_columns(
+            _end("last", gap) + gap,
+            (pl.col("session") < pl.col("session").max().over("bidder")).alias("closed"),
+        )
+    )
+    watermark = tables.events(0).select(pl.col("ts").max().alias("watermark"))
+    return (
+        sessions.join(watermark, how="cross")
+        .filter(pl.col("closed") | (pl.col("ts") <= pl.col("watermark")))
+        .select("ts", "bidder", "bids", "first", "last")
+        .sort("ts")
+    )
 
 
 def nexmark_q13(tables: Tables) -> pl.LazyFrame:
@@ -173,6 +246,90 @@ def nexmark_q14(tables: Tables) -> pl.LazyFrame:
             pl.sum_horizontal((each == 2).cast(pl.Int32) for each in letter).alias("c_count"),
         )
     )
+
+
+_RANGES = {
+    "": pl.col("price").is_not_null(),
+    "_low": pl.col("price") < 10_000,
+    "_middle": pl.col("price").is_between(10_000, 999_999),
+    "_high": pl.col("price") >= 1_000_000,
+}
+"""Conditions on prices by the suffix of a column."""
+
+
+def _count_so_far(name: str, condition: pl.Expr, *groups: str) -> pl.Expr:
+    return condition.cast(pl.Int64).cum_sum().over(groups).alias(name)
+
+
+def _statistics(tables: Tables, *groups: str) -> pl.LazyFrame:
+    """Return bids, bidders and auctions of a day and `groups` so far, after each bid."""
+    day = (pl.col("ts") // tables.number("day_ms")).alias("day")
+    bids = _bids(tables, "auction", "person", "price", "channel").with_columns(day)
+    for suffix, condition in _RANGES.items():
+        bids = bids.with_columns(condition.alias(f"bids{suffix}"))
+        for name, field in (("bidders", "person"), ("auctions", "auction")):
+            first = pl.col(f"bids{suffix}").cast(pl.Int64).cum_sum().over(*groups, "day", field)
+            is_new = pl.col(f"bids{suffix}") & (first == 1)
+            bids = bids.with_columns(is_new.alias(f"{name}{suffix}"))
+    names = [f"{what}{part}" for what in ("bids", "bidders", "auctions") for part in _RANGES]
+    counts = [_count_so_far(name, pl.col(name), *groups, "day") for name in names]
+    return bids.select("ts", *groups, "day", *counts)
+
+
+def nexmark_q15(tables: Tables) -> pl.LazyFrame:
+    """Return the statistics of the day, after each bid."""
+    return _statistics(tables)
+
+
+def nexmark_q16(tables: Tables) -> pl.LazyFrame:
+    """Return the statistics of the channel and day, after each bid."""
+    return _statistics(tables, "channel")
+
+
+def nexmark_q17(tables: Tables) -> pl.LazyFrame:
+    """Return the statistics of the auction and day, after each bid."""
+    group = ("auction", "day")
+    price = pl.col("price")
+    counts = [_count_so_far(f"bids{part}", of, *group) for part, of in _RANGES.items()]
+    return (
+        _bids(tables, "auction", "price")
+        .with_columns((pl.col("ts") // tables.number("day_ms")).alias("day"))
+        .select(
+            "ts",
+            *group,
+            *counts,
+            price.cum_min().over(group).alias("lowest"),
+            price.cum_max().over(group).alias("highest"),
+            price.cum_sum().over(group).alias("sum"),
+        )
+        .with_columns((pl.col("sum") / pl.col("bids")).alias("average"))
+    )
+
+
+def nexmark_q18(tables: Tables) -> pl.LazyFrame:
+    """Return the last bid of each step, bidder and auction, at the end of the step."""
+    bids = _bids(tables, "auction", "person", "price", "channel", "extra").with_columns(
+        _end("ts", tables.number("every_ms")), pl.col("ts").alias("bid_ts")
+    )
+    last = bids.group_by("ts", "person", "auction").last()
+    columns = ("ts", "auction", _BIDDER, "price", "channel", "bid_ts", "extra")
+    return _over(tables, last).select(columns).sort("ts")
+
+
+def nexmark_q19(tables: Tables) -> pl.LazyFrame:
+    """Return the bids that enter the ten highest of their auction, with their rank.
+
+    Rank by rank, a price meets the highest so far; the lower one of both passes on to the next rank.
+    """
+    rank, passed = pl.lit(1, dtype=pl.Int32), pl.col("price")
+    for _ in range(10):
+        highest = passed.cum_max().shift(1)
+        rank = rank + (highest >= pl.col("price")).fill_null(value=False)
+        passed = pl.when(highest.is_not_null()).then(pl.min_horizontal(passed, highest))
+    bids = _bids(tables, "auction", "person", "price", "channel", "extra")
+    ranked = bids.with_columns(rank.over("auction").cast(pl.Int32).alias("rank"))
+    columns = ("ts", "auction", "rank", _BIDDER, "price", "channel", "extra")
+    return ranked.filter(pl.col("rank") <= 10).select(columns)
 
 
 def nexmark_q20(tables: Tables) -> pl.LazyFrame:

@@ -11,12 +11,17 @@ from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
 from streamlab.engines.protocol import IntArray
 from streamlab.engines.spark.files import bounds
-from streamlab.engines.spark.pipelines import linear_road, nexmark, retail
+from streamlab.engines.spark.pipelines import linear_road, nexmark, nexmark_windows, retail
 from streamlab.engines.spark.pipelines.relation import Relation
 from streamlab.engines.spark.query import ROCKS_DB, Part, SparkQuery
 from streamlab.workloads.datasets.dataset import Dataset
 
-RELATIONS = {**linear_road.RELATIONS, **nexmark.RELATIONS, **retail.RELATIONS}
+RELATIONS = {
+    **linear_road.RELATIONS,
+    **nexmark.RELATIONS,
+    **nexmark_windows.RELATIONS,
+    **retail.RELATIONS,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

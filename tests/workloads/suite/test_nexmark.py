@@ -4,13 +4,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamlab.workloads.model import Input, ModelError
+from streamlab.workloads.model.reference import answer_of
 from streamlab.workloads.registry import workload
 from tests.examples import examples
-from tests.workloads.suite.nexmark_inputs import nexmark_inputs
+from tests.workloads.suite.nexmark_inputs import auction, bid, nexmark_input, nexmark_inputs
 from tests.workloads.suite.streams import agreed, generated
 
-NUMBERS = (0, 1, 2, 3, 4, 6, 9, 13, 14, 20)
-SMALL = {"every_ms": st.integers(1, 6), "every": st.integers(1, 3), "rows": st.integers(1, 3)}
+NUMBERS = (*range(10), 11, *range(13, 21))
+SMALL = {
+    **dict.fromkeys(("day_ms", "every_ms", "gap_ms", "size_ms", "slide_ms"), st.integers(1, 6)),
+    **dict.fromkeys(("every", "rows", "slides"), st.integers(1, 3)),
+}
 ROWS = [f"nexmark_q{number}" for number in NUMBERS]
 
 
@@ -31,3 +36,15 @@ def test_a_program_gives_what_its_oracle_gives(name: str):
 def test_generated_events_have_answers(name: str):
     found = workload(name)
     assert agreed(found, generated(found, dict(found.small), 4000, seed=1))
+
+
+@pytest.mark.parametrize(("name", "most"), [("nexmark_q5", 256), ("nexmark_q7", 64)])
+def test_more_ties_than_a_state_holds_end_the_run(name: str, most: int):
+    def tied(bids: int) -> Input:
+        rows = [bid(0, number, 100) for number in range(bids)]
+        return nexmark_input([*rows, auction(100_000, 1)])
+
+    program = workload(name).program
+    assert len(answer_of(program, tied(most))["ts"]) == most * (5 if name == "nexmark_q5" else 1)
+    with pytest.raises(ModelError, match=f"more than {most}"):
+        answer_of(program, tied(most + 1))

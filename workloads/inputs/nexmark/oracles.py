@@ -63,3 +63,25 @@ def winners_of(data: Input, every_ms: int, *, steps: int) -> Columns:
     ts = total_order(data, fields()).ts
     won = won[won["ts"] <= final_watermark(data, ts)].sort_values(["ts", "expires", "auction"])
     return {name: won[name].to_numpy() for name in won.columns}
+
+
+def statistics_of(data: Input, day_ms: int, *groups: str) -> Columns:
+    """Return bids, different bidders and different auctions of a day and `groups` so far, after each bid.
+
+    Marks the first row of each bidder or auction, of all prices and of each range, and adds the marks.
+    """
+    import pandas as pd  # heavy
+
+    made = bids_of(data, "auction", "bidder", "price", "channel")
+    bids = pd.DataFrame({"ts": made.ts, **made.fields, "day": made.ts // day_ms})
+    of_day = [*groups, "day"]
+    ranges = {"low": (0, 9_999), "middle": (10_000, 999_999), "high": (1_000_000, 2**63 - 1)}
+    for what, field in (("bids", None), ("bidders", "bidder"), ("auctions", "auction")):
+        for suffix, bounds in {"": (0, 2**63 - 1), **ranges}.items():
+            within = bids[bids["price"].between(*bounds)]
+            new = within if field is None else within.drop_duplicates([*of_day, field])
+            bids[f"{what}_{suffix}".rstrip("_")] = bids.index.isin(new.index).astype(np.int64)
+    columns = [name for name in bids.columns if name not in ("ts", "price", *of_day, *made.fields)]
+    so_far = bids.groupby(of_day)[columns].cumsum()
+    kept = pd.concat([bids[["ts", *of_day]], so_far], axis=1)
+    return {name: kept[name].to_numpy() for name in kept.columns}

@@ -1,0 +1,137 @@
+"""Builds the pipelines of queries 15 and 16: bids, bidders and auctions of a day so far, after each bid.
+
+New bidders -> new auctions -> totals. A set of bits describes a bid: bit 0 for any price, bit 1 + r for price range r.
+The first two operators find the bits that are new on a day for the bidder, and for the auction. The third one adds the
+bits of all bids. All channels count as one, or each has its own statistics.
+
+Bidders and auctions of earlier days stay in the states, until they bid again.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.price_ranges import RANGES, price_range
+from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
+from streamlab.workloads.model import Pipeline, partitioned
+
+PARTS = 1 + RANGES
+"""Any price, and each range."""
+
+COUNTS = tuple(
+    f"{what}{part}"
+    for what in ("bids", "bidders", "auctions")
+    for part in ("", "_low", "_middle", "_high")
+)
+"""Columns of statistics, in this order."""
+
+_SEEN = np.dtype([("day", np.int64), ("bits", np.int32)])
+_TOTALS = np.dtype([("day", np.int64), ("counts", np.int64, (3 * PARTS,))])
+_BIDDER = np.dtype(
+    [
+        ("ts", np.int64),
+        ("channel", np.int32),
+        ("auction", np.int32),
+        ("bits", np.int32),
+        ("bidder_bits", np.int32),
+    ]
+)
+_AUCTION = np.dtype(
+    [
+        ("ts", np.int64),
+        ("channel", np.int32),
+        ("bits", np.int32),
+        ("bidder_bits", np.int32),
+        ("auction_bits", np.int32),
+    ]
+)
+
+
+def statistics_columns(*names: str) -> np.dtype[np.void]:
+    """Return the type of an output: these fields, `day` (days since 1970), and the statistics."""
+    return np.dtype(
+        [
+            ("ts", np.int64),
+            *((name, np.int32) for name in names),
+            *((name, np.int64) for name in ("day", *COUNTS)),
+        ]
+    )
+
+
+def bidding_statistics(
+    name: str,
+    day_ms: int,
+    *,
+    channel_of: Callable[[Any], int],
+    output: np.dtype[np.void],
+    emit: Callable[[Any, Any, Any], None],
+) -> Pipeline:
+    """Return the pipeline.
+
+    Args:
+        name: of the pipeline.
+        day_ms: length of a day.
+        channel_of: returns the channel of a bid, or 0 if there are no statistics by channel.
+        output: `statistics_columns`.
+        emit: `emit(s, t, out)` forwards `s.day` and `s.counts`, of the channel `t.channel`.
+    """
+
+    def by_bidder(t: Any) -> Any:
+        return (int(channel_of(t)) << 32) + t.person
+
+    def by_auction(t: Any) -> Any:
+        return (int(t.channel) << 32) + t.auction
+
+    def by_channel(t: Any) -> Any:
+        return t.channel
+
+    def new_bits(s: Any, ts: Any, bits: Any) -> Any:
+        """Return the bits that a bidder or an auction did not have on the day of a bid."""
+        day = ts // day_ms
+        if s.day != day:
+            s.day = day
+            s.bits = 0
+        new = bits & ~s.bits
+        s.bits |= bits
+        return new
+
+    def new_bidders(s: Any, t: Any, out: Any) -> None:
+        if t.type == BID:
+            bits = 1 | 2 << price_range(t.price)
+            out.emit(channel_of(t), t.auction, bits, new_bits(s, t.ts, bits))
+
+    def new_auctions(s: Any, t: Any, out: Any) -> None:
+        out.emit(t.channel, t.bits, t.bidder_bits, new_bits(s, t.ts, t.bits))
+
+    def add(s: Any, t: Any, out: Any) -> None:
+        day = t.ts // day_ms
+        if s.day != day:
+            s.day = day
+            for k in range(3 * PARTS):
+                s.counts[k] = 0
+        for part in range(PARTS):
+            s.counts[part] += t.bits >> part & 1
+            s.counts[PARTS + part] += t.bidder_bits >> part & 1
+            s.counts[2 * PARTS + part] += t.auction_bits >> part & 1
+        emit(s, t, out)
+
+    event = fields("type", "auction", "person", "price", "channel")
+    return Pipeline(
+        name=name,
+        record=EVENT,
+        event=event,
+        stages=(
+            partitioned(
+                name="new_bidders", output=_BIDDER, key=by_bidder, state=_SEEN, apply=new_bidders
+            ),
+            partitioned(
+                name="new_auctions",
+                output=_AUCTION,
+                key=by_auction,
+                state=_SEEN,
+                apply=new_auctions,
+            ),
+            partitioned(name="totals", output=output, key=by_channel, state=_TOTALS, apply=add),
+        ),
+    )

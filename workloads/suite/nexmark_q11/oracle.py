@@ -1,0 +1,32 @@
+"""Computes the expected sessions of query 11: sorts bids by bidder, and cuts where the pause is long."""
+
+import numpy as np
+
+from streamlab.workloads.datasets.total_order import final_watermark, total_order
+from streamlab.workloads.inputs.nexmark.oracles import bids_of
+from streamlab.workloads.inputs.nexmark.schema import fields
+from streamlab.workloads.model import Columns, Input
+
+
+def oracle(data: Input, gap_ms: int) -> Columns:
+    """Return (ts, bidder, bids, first, last) of the sessions that are over, or were closed by a later bid."""
+    bids = bids_of(data, "bidder")
+    order = np.lexsort((bids.ts, bids.fields["bidder"]))
+    ts, bidder = bids.ts[order], bids.fields["bidder"][order]
+    begins = np.r_[True, (np.diff(bidder) != 0) | (np.diff(ts) > gap_ms)][: len(ts)]
+    first = np.flatnonzero(begins)
+    count = np.diff(np.r_[first, len(ts)])
+    last = ts[first + count - 1]
+    ended = (last // gap_ms + 2) * gap_ms
+    closed = np.r_[bidder[first][1:] == bidder[first][:-1], False][: len(first)]
+    watermark = final_watermark(data, total_order(data, fields()).ts)
+    over = np.flatnonzero((ended <= watermark) | closed)
+    rows = over[np.argsort(ended[over], kind="stable")]
+    columns = {
+        "ts": ended,
+        "bidder": bidder[first],
+        "bids": count,
+        "first": ts[first],
+        "last": last,
+    }
+    return {name: values[rows] for name, values in columns.items()}

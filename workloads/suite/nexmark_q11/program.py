@@ -1,0 +1,70 @@
+"""Query 11 as an operator with a session of each bidder.
+
+A session leaves once, at the first multiple of the gap that is later than its last bid by more than the gap. A later
+bid of the bidder closes it as well, in a window that ends then.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
+from streamlab.workloads.model import InputType, Operator, Query, Window
+from streamlab.workloads.model.operators.program import SINGLE
+
+OUTPUT = np.dtype(
+    [
+        ("ts", np.int64),
+        ("bidder", np.int32),
+        ("bids", np.int64),
+        ("first", np.int64),
+        ("last", np.int64),
+    ]
+)
+
+_SESSION = np.dtype([("bids", np.int64), ("first", np.int64), ("last", np.int64)])
+
+
+def program(gap_ms: int) -> Query:
+    """Return the query for this longest pause of a session."""
+
+    def update(w: Any, t: Any, out: Any) -> None:
+        s = w[0]
+        if s.bids and t.ts - s.last > gap_ms:
+            out.emit(s.key, s.bids, s.first, s.last)
+            s.bids = 0
+        if s.bids == 0:
+            s.first = t.ts
+        s.last = t.ts
+        s.bids += 1
+
+    def expire(w: Any, out: Any) -> None:
+        s = w[0]
+        if s.last + gap_ms < s.left + 2 * gap_ms:
+            out.emit(s.key, s.bids, s.first, s.last)
+
+    def slide(w: Any) -> None:
+        s = w[0]
+        if s.last < s.left:  # `left` has advanced by a gap
+            s.bids = 0
+            s.first = 0
+            s.last = 0
+
+    operator = Operator(
+        name="sessions",
+        inputs=(InputType(name=EVENT, fields=fields("type", "person")),),
+        window=Window(advance=gap_ms, size=2 * gap_ms, type=SINGLE),
+        output=OUTPUT,
+        state=_SESSION,
+        keys=_bidder,
+        update=update,
+        expire=expire,
+        slide=slide,
+        emits_on_update=True,
+    )
+    return Query(name="nexmark_q11", operators=(operator,))
+
+
+def _bidder(t: Any, out: Any) -> None:
+    if t.type == BID:
+        out.add(t.person)

@@ -1,0 +1,9 @@
+"""Computes the expected statistics of query 16."""
+
+from streamlab.workloads.inputs.nexmark.oracles import statistics_of
+from streamlab.workloads.model import Columns, Input
+
+
+def oracle(data: Input, day_ms: int) -> Columns:
+    """Return the statistics of the day after each bid, in total order."""
+    return statistics_of(data, day_ms, "channel")

@@ -1,0 +1,27 @@
+"""Computes the expected ranks of query 19: the place of each price in a sorted list of its auction's earlier ones."""
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.oracles import bids_of
+from streamlab.workloads.model import Columns, Input
+
+RANKS = 10
+
+
+def oracle(data: Input) -> Columns:
+    """Return the bids that enter the ten highest of their auction, in total order."""
+    bids = bids_of(data, "auction", "bidder", "price", "channel", "extra")
+    earlier: defaultdict[int, list[int]] = defaultdict(list)
+    rank = np.empty(len(bids.ts), dtype=np.int32)
+    auctions: list[int] = bids.fields["auction"].tolist()
+    paid: list[int] = bids.fields["price"].tolist()
+    for row, (auction, price) in enumerate(zip(auctions, paid, strict=True)):
+        prices = earlier[auction]
+        rank[row] = len(prices) - bisect_left(prices, price) + 1
+        insort(prices, price)
+    rows = np.flatnonzero(rank <= RANKS)
+    columns: Columns = {"ts": bids.ts, "rank": rank, **bids.fields}
+    return {name: values[rows] for name, values in columns.items()}

@@ -1,0 +1,55 @@
+"""Query 19 as a pipeline with the ten highest prices of each auction.
+
+It forwards a bid that enters them, with its rank from 1. That moves the lower ones down by a rank, and the eleventh
+out. Of equal prices, the earlier bid ranks higher.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
+from streamlab.workloads.model import Pipeline, partitioned
+
+MOST = 10
+"""Number of ranks."""
+
+OUTPUT = np.dtype(
+    [
+        ("ts", np.int64),
+        ("auction", np.int32),
+        ("rank", np.int32),
+        ("bidder", np.int32),
+        ("price", np.int64),
+        ("channel", np.int32),
+        ("extra", np.int32),
+    ]
+)
+
+_STATE = np.dtype([("bids", np.int64), ("price", np.int64, (MOST,))])
+
+
+def program() -> Pipeline:
+    """Return the pipeline."""
+    return Pipeline(
+        name="nexmark_q19",
+        record=EVENT,
+        event=fields("type", "auction", "person", "price", "channel", "extra"),
+        stages=(partitioned(name="rank", output=OUTPUT, key=_auction, state=_STATE, apply=_rank),),
+    )
+
+
+def _auction(t: Any) -> int:
+    auction: int = t.auction
+    return auction
+
+
+def _rank(s: Any, t: Any, out: Any) -> None:
+    if t.type == BID and (s.bids < MOST or t.price > s.price[MOST - 1]):
+        at = min(s.bids, MOST - 1)
+        while at > 0 and t.price > s.price[at - 1]:
+            s.price[at] = s.price[at - 1]
+            at -= 1
+        s.price[at] = t.price
+        s.bids = min(s.bids + 1, MOST)
+        out.emit(t.auction, at + 1, t.person, t.price, t.channel, t.extra)

@@ -1,0 +1,91 @@
+"""Query 5: bids of each auction in sliding windows -> the auctions with the most.
+
+Hot items leave once, a slide after the end of their window: `highest` reads the counts of a window at its end.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
+from streamlab.workloads.model import InputType, Operator, Query, Window
+from streamlab.workloads.model.operators.program import SINGLE
+
+OUTPUT = np.dtype([("ts", np.int64), ("auction", np.int32), ("bids", np.int64)])
+
+MOST_TIES = 256
+"""Most hot items of a window; more end the run with an error."""
+
+_HOT = np.dtype([("bids", np.int64), ("ties", np.int64), ("auction", np.int32, (MOST_TIES,))])
+
+
+def program(slide_ms: int, slides: int) -> Query:
+    """Return the query for windows of `slides` slides."""
+
+    def add(w: Any, t: Any, out: Any) -> None:
+        w[0].bids[(t.ts - w[0].left) // slide_ms] += 1
+
+    def give(w: Any, out: Any) -> None:
+        bids = 0
+        for k in range(slides):
+            bids += w[0].bids[k]
+        out.emit(w[0].key, bids)
+
+    def slide(w: Any) -> None:
+        for k in range(slides - 1):
+            w[0].bids[k] = w[0].bids[k + 1]
+        w[0].bids[slides - 1] = 0
+
+    counts = Operator(
+        name="counts",
+        inputs=(InputType(name=EVENT, fields=fields("type", "auction")),),
+        window=Window(advance=slide_ms, size=slide_ms * slides, type=SINGLE),
+        output=OUTPUT,
+        state=np.dtype([("bids", np.int64, (slides,))]),
+        keys=_auction,
+        update=add,
+        expire=give,
+        slide=slide,
+    )
+    highest = Operator(
+        name="highest",
+        inputs=(InputType(name="count", fields=np.dtype(OUTPUT.descr[1:])),),
+        window=Window(advance=slide_ms, size=slide_ms),
+        output=OUTPUT,
+        state=_HOT,
+        keys=_all,
+        update=_keep_most,
+        expire=_give_most,
+        max_outputs=MOST_TIES,
+    )
+    return Query(name="nexmark_q5", operators=(counts, highest))
+
+
+def _auction(t: Any, out: Any) -> None:
+    if t.type == BID:
+        out.add(t.auction)
+
+
+def _all(t: Any, out: Any) -> None:
+    out.add(0)
+
+
+def _keep_most(w: Any, t: Any, out: Any) -> None:
+    s = w[0]
+    if t.bids > s.bids:
+        s.bids = t.bids
+        s.ties = 0
+    if t.bids == s.bids:
+        if s.ties < MOST_TIES:
+            s.auction[s.ties] = t.auction
+        s.ties += 1
+
+
+def _give_most(w: Any, out: Any) -> None:
+    s = w[0]
+    if s.ties > MOST_TIES:
+        raise ValueError(
+            "more than 256 auctions have the most bids of a window; make windows longer"
+        )
+    for k in range(s.ties):
+        out.emit(s.auction[k], s.bids)

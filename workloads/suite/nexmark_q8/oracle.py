@@ -1,0 +1,21 @@
+"""Computes the expected persons of query 8, by a join of persons and sellers."""
+
+from streamlab.workloads.datasets.total_order import final_watermark, total_order
+from streamlab.workloads.inputs.nexmark.oracles import events_of
+from streamlab.workloads.inputs.nexmark.schema import AUCTION, PERSON, fields
+from streamlab.workloads.model import Columns, Input
+
+
+def oracle(data: Input, size_ms: int) -> Columns:
+    """Return (ts, person, name) of persons who opened an auction in the window of their registration."""
+    import pandas as pd  # heavy
+
+    made = events_of(data, PERSON, "id", "name")
+    persons = pd.DataFrame({"person": made.fields["id"], "name": made.fields["name"]})
+    persons["ts"] = (made.ts // size_ms + 1) * size_ms
+    opened = events_of(data, AUCTION, "seller")
+    sellers = pd.DataFrame({"person": opened.fields["seller"]})
+    sellers["ts"] = (opened.ts // size_ms + 1) * size_ms
+    found = persons.merge(sellers.drop_duplicates(), on=["person", "ts"])
+    found = found[found["ts"] <= final_watermark(data, total_order(data, fields()).ts)]
+    return {name: found[name].to_numpy() for name in ("ts", "person", "name")}

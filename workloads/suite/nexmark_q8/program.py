@@ -1,0 +1,45 @@
+"""Query 8 as an operator with a tumbling window of each person, which gives a person once, at its end."""
+
+from typing import Any
+
+import numpy as np
+
+from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, PERSON, fields
+from streamlab.workloads.model import InputType, Operator, Query, Window
+
+OUTPUT = np.dtype([("ts", np.int64), ("person", np.int32), ("name", np.int32)])
+
+_STATE = np.dtype([("registered", np.int8), ("opened", np.int8), ("name", np.int32)])
+
+
+def program(size_ms: int) -> Query:
+    """Return the query for windows of this length."""
+    operator = Operator(
+        name="new_sellers",
+        inputs=(InputType(name=EVENT, fields=fields("type", "person", "name")),),
+        window=Window(advance=size_ms, size=size_ms),
+        output=OUTPUT,
+        state=_STATE,
+        keys=_person,
+        update=_note,
+        expire=_give,
+    )
+    return Query(name="nexmark_q8", operators=(operator,))
+
+
+def _person(t: Any, out: Any) -> None:
+    if t.type != BID:
+        out.add(t.person)
+
+
+def _note(w: Any, t: Any, out: Any) -> None:
+    if t.type == PERSON:
+        w[0].registered = 1
+        w[0].name = t.name
+    else:
+        w[0].opened = 1
+
+
+def _give(w: Any, out: Any) -> None:
+    if w[0].registered and w[0].opened:
+        out.emit(w[0].key, w[0].name)
