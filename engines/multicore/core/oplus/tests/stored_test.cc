@@ -100,7 +100,7 @@ void keys_without_new_tuples_are_removed() {
   lab::OutputBuffer out(std::make_shared<lab::OutputPool>(std::vector<std::int32_t>{8, 8, 8}, 1));
   lab::Recorder recorder;
   const std::atomic<bool> stop{false};
-  lab::KeyedInstance instance(0, spec, streams, out, recorder, stop, state);
+  lab::KeyedInstance instance(0, spec, streams, out, recorder, stop, state, false);
   const std::vector<std::int32_t> owner(4, 0);
   instance.adopt(owner.data());
   for (std::int64_t row = 0; row < 1000; ++row) {
