@@ -108,7 +108,7 @@ class NodeActor {
 
   const Flow& flow_of(std::int32_t tag) const noexcept;
   bool passed(std::int32_t tag, const Place& place) const noexcept;
-  void raise(std::int32_t flow, const Place& place) noexcept;
+  void raise(std::int32_t flow, const Place& place);
   void touch(std::int32_t tag);
   void queue(std::int32_t tag);
   void settle(ActorContext& at);
