@@ -169,8 +169,8 @@ void NodeActor::release(std::int32_t tag, ActorContext& at) {
     request.to = child;
     at.post.send(request);
   }
-  Place& told = flows_[at_place(node_->tags[at_place(tag)].flow)].told;
-  told = std::max(told, current_.place.next());
+  Place& relayed = flows_[at_place(node_->tags[at_place(tag)].flow)].relayed;
+  relayed = std::max(relayed, current_.place.next());
 }
 
 // The states of all children have arrived.
@@ -235,8 +235,8 @@ void NodeActor::relay(ActorContext& at) {
       const Fifo<Pending>& buffer = tags_[at_place(tag)].buffer;
       if (!buffer.empty()) bound = std::min(bound, buffer.front().place);
     }
-    if (bound <= its.told) continue;
-    its.told = bound;
+    if (bound <= its.relayed) continue;
+    its.relayed = bound;
     for (const std::int32_t child : children_) {
       at.post.send({.kind = Message::Kind::kHeartbeat, .to = child, .index = flow + node_->first_flow, .place = bound});
     }

@@ -97,8 +97,8 @@ class NodeActor {
     std::int64_t stamp_ns;
   };
   struct FlowState {
-    Place timer = kBeginning;  // later events are at or behind it
-    Place told = kBeginning;   // what the children know
+    Place timer = kBeginning;    // later events are at or behind it
+    Place relayed = kBeginning;  // what the children know
   };
   struct TagState {
     Fifo<Pending> buffer;
