@@ -33,6 +33,8 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, Stream
 
 CLOSE_GRACE_S = 5.0
+FLUSH_S = 60.0
+"""The broker acknowledges the last records within this time, or the load has failed."""
 SHORTEST_SLEEP_S = 200e-6
 """Rows that are due within this time go together: the broker stores a record for each stream and partition."""
 _LAG = "per event, from due to handed to the broker's client"
@@ -86,12 +88,21 @@ class LoadGenerator:
             stdout=subprocess.PIPE,
             encoding="utf-8",
         )
-        self._expect("ready")
+        try:
+            self._expect("ready")
+        except BaseException:
+            self.close()
+            raise
 
     def begin(self, start_ns: int) -> None:
         """Start the load; due times count from `start_ns` of the monotonic clock."""
         assert self._process is not None and self._process.stdin is not None
         print(start_ns, file=self._process.stdin, flush=True)
+
+    def is_sending(self) -> bool:
+        """Return whether the process has not ended."""
+        process = self._process
+        return process is not None and process.poll() is None
 
     def check(self) -> None:
         """Raise EngineCrashError if the process has failed."""
@@ -224,9 +235,9 @@ class _Offer:
                 topic = self._job.topics[index]
                 empty = np.empty(0, dtype=topic.row)
                 self._send(index, part.partition, topic.encode(empty, promise=last, end=True))
-        self._producer.flush(60)
-        if self._error is not None:
-            sys.exit(f"the broker took no more records: {self._error}")
+        left = self._producer.flush(FLUSH_S)
+        if self._error is not None or left:
+            sys.exit(f"the broker took no more records: {self._error or f'{left} are left'}")
         for index, times in enumerate(self._sent_ns):
             times.tofile(self._job.folder / f"{index}.sent_ns")
 

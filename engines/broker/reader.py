@@ -43,7 +43,7 @@ class TopicReader:
         receive: Receive,
         *,
         heartbeats: Sequence[IntArray],
-        silence_s: float = SILENCE_S,
+        is_sending: Callable[[], bool] = lambda: False,
         begin: Callable[[], object] = lambda: None,
     ) -> None:
         """Connect; reading begins with `start`.
@@ -54,12 +54,13 @@ class TopicReader:
             streams: the columns to fill, which `clear` has emptied.
             receive: called with a stream, and how many of its rows and heartbeats have arrived.
             heartbeats: of each stream.
-            silence_s: a broker that sends nothing for so long, and has not sent all rows, is taken for dead.
+            is_sending: whether a load still sends. If not, a broker that has not given all rows, and gives none for
+                `SILENCE_S`, is taken for dead.
             begin: called by the thread when it is about to read.
         """
         self._address = address
         self._receive = receive
-        self._silence_s = silence_s
+        self._is_sending = is_sending
         self._begin = begin
         self._lost: Any = None
         self._consumer = consumer(
@@ -127,7 +128,9 @@ class TopicReader:
             # `consume` waits until it has all; what has arrived is not to wait for more.
             first = self._consumer.poll(_WAIT_S)
             if first is None:
-                if time.monotonic() - heard > self._silence_s:
+                if self._is_sending():
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > SILENCE_S:
                     raise self._silent()
                 continue
             heard = time.monotonic()
@@ -148,7 +151,7 @@ class TopicReader:
         total = sum(len(state.stream) for state in self._states.values())
         because = f" ({self._lost.str()})" if self._lost is not None else ""
         return EngineCrashError(
-            f"the broker at {self._address} sent nothing for {self._silence_s:g} s{because} after {rows:,} of "
+            f"the broker at {self._address} sent nothing for {SILENCE_S:g} s{because} after {rows:,} of "
             f"{total:,} rows; see `lab broker status` and its log, and start it again"
         )
 

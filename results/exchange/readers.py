@@ -23,6 +23,7 @@ from streamlab.results.exchange.pytest_benchmark_file import TOOL as PYTEST_BENC
 from streamlab.results.exchange.pytest_benchmark_file import read_pytest_benchmark
 from streamlab.results.query import group_by
 from streamlab.results.row_conversion import escape_text
+from streamlab.results.schema import MEASURED, STATUSES
 
 EXPECTED = (
     "a file of pytest-benchmark, Google Benchmark, hyperfine, JMH or Criterion.rs (estimates.json), "
@@ -67,7 +68,7 @@ def read_external(path: Path) -> ExternalFile:
             return _READERS[kind](path, content)
         if kind is None and _is_bmf(content):
             return ExternalFile(tool="bmf", trials=_read_bmf(path, content))
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise ResultsError(
             f"{path}: {describe_kind(content)}, but not as this lab knows it ({error!r})"
         ) from error
@@ -223,37 +224,32 @@ def _read_csv(path: Path) -> Trials:
 
 
 def _csv_rows(path: Path, reader: "csv.DictReader[str]") -> Iterator[tuple[str, ExternalTrial]]:
-    for line, row in enumerate(reader, 2):
+    for row in reader:
         name = row["cell"]
-        if not row["duration_s"]:
-            status = row.get("reason") or row.get("status") or "no duration_s"
-            yield name, ExternalTrial(seconds=None, failure=status)
+        status = row.get("status")
+        if not row["duration_s"] or (status in STATUSES and status not in MEASURED):
+            failure = row.get("reason") or status or "no duration_s"
+            yield name, ExternalTrial(seconds=None, failure=failure)
             continue
         try:
             numbers = {column: float(text) for column in _NUMBERS if (text := row.get(column))}
-        except ValueError as error:
-            raise ResultsError(f"{path}: line {line}: {error}") from error
+            whole = {column: int(numbers[column]) for column in _WHOLE if column in numbers}
+            if whole.get("events", 1) < 1:
+                raise ValueError(f"events is {row['events']}; expected 1 or more")
+        except (ValueError, OverflowError) as error:
+            raise ResultsError(f"{path}: line {reader.line_num}: {error}") from error
         yield (
             name,
             ExternalTrial(
                 seconds=check_seconds(path, name, "time", numbers["duration_s"]),
-                events=int(numbers.get("events", 1)),
                 cpu_s=numbers.get("cpu_s"),
-                peak_rss_bytes=_whole(numbers.get("peak_rss_bytes")),
-                latency_p50_ns=_whole(numbers.get("latency_p50_ns")),
-                latency_p99_ns=_whole(numbers.get("latency_p99_ns")),
+                **whole,
             ),
         )
 
 
-def _whole(number: float | None) -> int | None:
-    return None if number is None else int(number)
-
-
-_NUMBERS = (
-    *("duration_s", "events", "cpu_s"),
-    *("peak_rss_bytes", "latency_p50_ns", "latency_p99_ns"),
-)
+_WHOLE = ("events", "peak_rss_bytes", "latency_p50_ns", "latency_p99_ns")
+_NUMBERS = ("duration_s", "cpu_s", *_WHOLE)
 _READERS: Mapping[str | None, Callable[[Path, Any], ExternalFile]] = {
     "Google Benchmark": _read_google,
     "hyperfine": _read_hyperfine,

@@ -7,7 +7,6 @@ thread reads the topics into these columns, and the core takes rows as they arri
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from streamlab.engines import environment
 from streamlab.engines.broker.broker import ENVIRONMENT, NAME
 from streamlab.engines.broker.generator import LoadGenerator
-from streamlab.engines.broker.reader import SILENCE_S, TopicReader, clear
+from streamlab.engines.broker.reader import TopicReader, clear
 from streamlab.engines.broker.records import list_column
 from streamlab.engines.broker.topics import write_topics
 from streamlab.engines.multicore.run.core_run import CoreRun
@@ -75,7 +74,7 @@ class BrokerRun:
             self._reader = TopicReader(
                 *(options.broker, topics, data.streams, self._run.receive),
                 heartbeats=load.heartbeat_ts,
-                silence_s=SILENCE_S if task.load is None else inf,
+                is_sending=self._is_sending,
                 begin=self._begin,
             )
         except BaseException:
@@ -125,6 +124,9 @@ class BrokerRun:
             if self._closed.wait(_LOOK_S):
                 return
         self._generator.begin(start_ns)
+
+    def _is_sending(self) -> bool:
+        return self._generator is not None and self._generator.is_sending()
 
     def _check(self) -> None:
         assert self._reader is not None

@@ -242,19 +242,31 @@ def test_a_topic_whose_writer_died_is_written_again(broker, tmp_path):
 
 
 @pytest.mark.full
-def test_a_broker_that_dies_in_the_middle_fails_the_run_and_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("events", "offered", "said"),
+    [
+        (20_000_000, False, r"sent nothing for .* of 20,.* rows"),
+        (20_000, True, r"took no more records"),
+    ],
+    ids=["at once", "under a load"],
+)
+def test_a_broker_that_dies_in_the_middle_fails_the_run_and_is_named(
+    events, offered, said, tmp_path, monkeypatch
+):
     monkeypatch.setenv("LAB_CLUSTERS", str(tmp_path / "clusters"))
     up = run_command(tmp_path, "broker", "up")
     assert up.returncode == 0, up.stderr
     try:
         address = up.stdout.strip()
         found = workload("event_window")
-        data = generate_input(found, found.params({}), 20_000_000, seed=1)
-        task = broker_task(address, tmp_path, data=data)
+        data = generate_input(found, found.params({}), events, seed=1)
+        due_ns = np.arange(data.events) * 50_000
+        load = small_load([stream.ts for stream in data.streams], due_ns) if offered else None
+        task = broker_task(address, tmp_path, data=data, load=load)
         with closing(MulticoreEngine().prepare(task)) as prepared:
             (daemon,) = read_record("kafka").daemons
             os.kill(daemon.pid, signal.SIGKILL)
-            with pytest.raises(EngineCrashError, match=r"sent nothing for .* of 20,.* rows"):
+            with pytest.raises(EngineCrashError, match=said):
                 prepared.run()
         assert not answers(address)
         status = run_command(tmp_path, "broker", "status").stdout

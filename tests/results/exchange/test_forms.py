@@ -177,6 +177,7 @@ JMH = [
         ("sample", 2.0, "ms/op", None),
     )
 ]
+IDLE = [{**JMH[0], "primaryMetric": {"score": 0.0, "scoreUnit": "ops/s", "rawData": [[0.0]]}}]
 CRITERION = {
     name: {"point_estimate": 250.0, "standard_error": 1.0} for name in ("mean", "median", "std_dev")
 }
@@ -245,7 +246,10 @@ def test_a_folder_of_criterion_has_a_benchmark_per_estimate(tmp_path):
         ("f.json", json.dumps({"results": HYPERFINE["results"] * 2}), "sort big occurs twice"),
         ("f.csv", "name,time\na,1\n", "no column cell"),
         ("f.csv", "cell,duration_s\na,soon\n", "line 2: could not convert"),
+        ("f.csv", "cell,duration_s,events\na,1,nan\n", "line 2: cannot convert float NaN"),
+        ("f.csv", "cell,duration_s,events\na,1,0\n", "line 2: events is 0; expected 1 or more"),
         ("f.csv", "cell,duration_s\n", "it has no benchmark"),
+        ("f.json", json.dumps(IDLE), "output of JMH, but not as"),
     ],
 )
 def test_a_file_that_cannot_be_imported_is_refused_by_name(tmp_path, name, content, said):
@@ -268,13 +272,15 @@ def test_files_of_two_tools_or_machines_make_no_run(tmp_path, exported):
         read_external_run([ours, other], now=NOW, name=None)
 
 
-def test_csv_without_a_time_is_a_failed_process(tmp_path):
+def test_csv_without_a_time_or_with_a_failed_status_is_a_failed_process(tmp_path):
     file = tmp_path / "times.csv"
-    file.write_text(f"cell,duration_s,events,status\na,0.5,10,\na,{LEAST_S},,\nb,,,crash\n")
+    text = "cell,duration_s,events,status\na,0.5,10,\n"
+    file.write_text(text + f"a,{LEAST_S},,fine\nb,,,crash\nc,1,,wrong_output\n")
     rows = read_external_run([file], now=NOW, name=None).rows
     columns = [columns_of(row) for row in rows]
     assert [(c["cell"], c["status"], c["events"]) for c in columns] == [
         ("a", "imported", 10),
         ("a", "imported", 1),
         ("b", "crash", None),
+        ("c", "crash", None),
     ]

@@ -59,17 +59,16 @@ void NodeActor::receive(const Message& message, ActorContext& at) {
   switch (message.kind) {
     case Message::Kind::kEvent:
     case Message::Kind::kJoinRequest: {
+      const std::int32_t flow = node_->tags[at_place(message.index)].flow;
       TagState& tag = tags_[at_place(message.index)];
       if (tag.buffer.empty()) queue(message.index);
       tag.buffer.push({message.place, message.stamp_ns});
       ++waiting_;
-      raise(node_->tags[at_place(message.index)].flow, message.place.next());
-      touch(message.index);
+      raise(flow, message.place.next());
       break;
     }
     case Message::Kind::kHeartbeat:
       raise(message.index, message.place);
-      for (const std::int32_t tag : node_->tags_of[at_place(message.index)]) touch(tag);
       break;
     case Message::Kind::kStateUp:
       latest_ns_ = std::max(latest_ns_, message.stamp_ns);
@@ -88,11 +87,13 @@ void NodeActor::receive(const Message& message, ActorContext& at) {
   }
 }
 
-void NodeActor::raise(std::int32_t flow, const Place& place) noexcept {
+// Moves the timer of a flow, which is that of all its tags.
+void NodeActor::raise(std::int32_t flow, const Place& place) {
   Place& timer = flows_[at_place(flow)].timer;
   if (place <= timer) return;
   timer = place;
   if (place == kEnd) ++ended_flows_;
+  for (const std::int32_t tag : node_->tags_of[at_place(flow)]) touch(tag);
 }
 
 // Tries the tags that wait for this one again: its timer or its first event is another.
@@ -103,7 +104,8 @@ void NodeActor::touch(std::int32_t tag) {
     its.blocker = -1;
     queue(other);
   }
-  if (!children_.empty()) changed_.push_back(node_->tags[at_place(tag)].flow);
+  const std::int32_t flow = node_->tags[at_place(tag)].flow;
+  if (!children_.empty() && (changed_.empty() || changed_.back() != flow)) changed_.push_back(flow);
 }
 
 void NodeActor::queue(std::int32_t tag) {
@@ -167,8 +169,8 @@ void NodeActor::release(std::int32_t tag, ActorContext& at) {
     request.to = child;
     at.post.send(request);
   }
-  Place& told = flows_[at_place(node_->tags[at_place(tag)].flow)].told;
-  told = std::max(told, current_.place.next());
+  Place& relayed = flows_[at_place(node_->tags[at_place(tag)].flow)].relayed;
+  relayed = std::max(relayed, current_.place.next());
 }
 
 // The states of all children have arrived.
@@ -233,8 +235,8 @@ void NodeActor::relay(ActorContext& at) {
       const Fifo<Pending>& buffer = tags_[at_place(tag)].buffer;
       if (!buffer.empty()) bound = std::min(bound, buffer.front().place);
     }
-    if (bound <= its.told) continue;
-    its.told = bound;
+    if (bound <= its.relayed) continue;
+    its.relayed = bound;
     for (const std::int32_t child : children_) {
       at.post.send({.kind = Message::Kind::kHeartbeat, .to = child, .index = flow + node_->first_flow, .place = bound});
     }

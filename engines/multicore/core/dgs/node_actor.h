@@ -97,8 +97,8 @@ class NodeActor {
     std::int64_t stamp_ns;
   };
   struct FlowState {
-    Place timer = kBeginning;  // later events are at or behind it
-    Place told = kBeginning;   // what the children know
+    Place timer = kBeginning;    // later events are at or behind it
+    Place relayed = kBeginning;  // what the children know
   };
   struct TagState {
     Fifo<Pending> buffer;
@@ -108,7 +108,7 @@ class NodeActor {
 
   const Flow& flow_of(std::int32_t tag) const noexcept;
   bool passed(std::int32_t tag, const Place& place) const noexcept;
-  void raise(std::int32_t flow, const Place& place) noexcept;
+  void raise(std::int32_t flow, const Place& place);
   void touch(std::int32_t tag);
   void queue(std::int32_t tag);
   void settle(ActorContext& at);

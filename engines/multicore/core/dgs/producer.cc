@@ -58,8 +58,8 @@ void Producer::close_block(ActorContext& at) {
 }
 
 bool Producer::send_own_heartbeat(ActorContext& at) {
-  if (!open_ || next_ == end_ || told_ == next_ || has_room(at)) return false;
-  told_ = next_;
+  if (!open_ || next_ == end_ || heartbeat_row_ == next_ || has_room(at)) return false;
+  heartbeat_row_ = next_;
   send_heartbeats(place_of(next_), at);
   return true;
 }

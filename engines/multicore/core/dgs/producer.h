@@ -70,7 +70,7 @@ class Producer {
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();  // of the latest event or heartbeat
   std::int64_t sent_ = 0;                                             // events to actors
   std::int64_t processed_ = 0;                                        // of them, as far as known
-  std::int64_t told_ = -1;                                            // the event of the latest own heartbeat
+  std::int64_t heartbeat_row_ = -1;                                   // the event of the latest own heartbeat
   std::int64_t ownerless_ = 0;
   std::int64_t sent_away_ = 0;
   bool ended_ = false;

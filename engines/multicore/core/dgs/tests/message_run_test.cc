@@ -3,6 +3,7 @@
 #include "dgs/message_run.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "check.h"
@@ -136,14 +137,14 @@ void bad_nodes_and_streams_are_refused() {
   CHECK_THROWS(run.add_trees(0, {node}, 1), std::invalid_argument);  // it waits for itself
 }
 
-// One leaf with three tags, each with a flow: 0 and 1 depend on each other, 2 on none.
+// One leaf with three tags: 0 and 1 depend on each other, 2 on none. Flow i is that of stream i.
 struct Mailbox {
-  Mailbox() {
+  explicit Mailbox(const std::array<std::int32_t, 3>& flow_of_tag = {0, 1, 2}) {
     node.flows = {{0, -1}, {1, -1}, {2, -1}};
     for (std::int32_t tag = 0; tag < 3; ++tag) {
       std::vector<std::int32_t> waits;
       if (tag != 2) waits.push_back(1 - tag);
-      node.tags.push_back({tag, std::move(waits), &note, nullptr});
+      node.tags.push_back({flow_of_tag[static_cast<std::size_t>(tag)], std::move(waits), &note, nullptr});
     }
     node.complete();
     forest.add_state_type(8);
@@ -167,10 +168,13 @@ struct Mailbox {
     return end;
   }
 
-  void send(Message::Kind kind, std::int32_t tag, std::int64_t ts, std::int64_t row) {
-    actor->receive({.kind = kind, .to = 0, .index = tag, .place = {{ts, tag}, row}}, at);
+  void event(std::int32_t tag, std::int64_t ts, std::int64_t row) {
+    const std::int32_t stream = node.tags[static_cast<std::size_t>(tag)].flow;
+    actor->receive({.kind = Message::Kind::kEvent, .to = 0, .index = tag, .place = {{ts, stream}, row}}, at);
   }
-  void event(std::int32_t tag, std::int64_t ts, std::int64_t row) { send(Message::Kind::kEvent, tag, ts, row); }
+  void heartbeat(std::int32_t flow, const Place& place) {
+    actor->receive({.kind = Message::Kind::kHeartbeat, .to = 0, .index = flow, .place = place}, at);
+  }
 
   static inline std::vector<std::pair<std::int64_t, std::int64_t>> processed;
   NodeActor::Node node;
@@ -207,17 +211,22 @@ void a_mailbox_orders_dependent_tags_and_no_others() {
 void a_heartbeat_moves_a_timer_and_the_last_one_ends_the_actor() {
   Mailbox mailbox;
   mailbox.event(0, 5, 0);
-  mailbox.send(Message::Kind::kHeartbeat, 1, 5, 0);  // later events may still be at 5 in stream 1, which is behind
+  mailbox.heartbeat(1, {{5, 1}, 0});  // later events may still be at 5 in stream 1, which is behind
   CHECK_EQ(mailbox.processed.size(), 1U);
   mailbox.event(0, 6, 1);
   CHECK_EQ(mailbox.processed.size(), 1U);
-  mailbox.send(Message::Kind::kHeartbeat, 1, 6, 0);
+  mailbox.heartbeat(1, {{6, 1}, 0});
   CHECK_EQ(mailbox.processed.size(), 2U);
   CHECK_EQ(mailbox.at.unfinished, 1);
-  for (std::int32_t flow = 0; flow < 3; ++flow) {
-    mailbox.actor->receive({.kind = Message::Kind::kHeartbeat, .to = 0, .index = flow, .place = lab::kEnd}, mailbox.at);
-  }
+  for (std::int32_t flow = 0; flow < 3; ++flow) mailbox.heartbeat(flow, lab::kEnd);
   CHECK_EQ(mailbox.at.unfinished, 0);
+}
+
+void an_event_moves_the_timer_of_all_tags_of_its_stream() {
+  Mailbox mailbox({0, 1, 1});
+  mailbox.event(0, 5, 0);  // waits for tag 1
+  mailbox.event(2, 6, 0);
+  CHECK_EQ(mailbox.processed.size(), 2U);
 }
 
 }  // namespace
@@ -225,6 +234,7 @@ void a_heartbeat_moves_a_timer_and_the_last_one_ends_the_actor() {
 int main() {
   a_mailbox_orders_dependent_tags_and_no_others();
   a_heartbeat_moves_a_timer_and_the_last_one_ends_the_actor();
+  an_event_moves_the_timer_of_all_tags_of_its_stream();
   every_plan_gives_the_sequential_answer_with_a_window_of_one_event();
   a_load_with_heartbeats_gives_it_too_and_counts_all();
   empty_streams_end();
