@@ -242,8 +242,11 @@ def _csv_rows(path: Path, reader: "csv.DictReader[str]") -> Iterator[tuple[str, 
             name,
             ExternalTrial(
                 seconds=check_seconds(path, name, "time", numbers["duration_s"]),
+                events=whole.get("events", 1),
                 cpu_s=numbers.get("cpu_s"),
-                **whole,
+                peak_rss_bytes=whole.get("peak_rss_bytes"),
+                latency_p50_ns=whole.get("latency_p50_ns"),
+                latency_p99_ns=whole.get("latency_p99_ns"),
             ),
         )
 
