@@ -242,15 +242,15 @@ def test_a_topic_whose_writer_died_is_written_again(broker, tmp_path):
 
 
 @pytest.mark.full
-def test_a_broker_that_dies_in_the_middle_fails_the_run_and_is_named(tmp_path, monkeypatch):
+def test_a_broker_that_dies_before_it_has_sent_all_rows_fails_the_run_and_is_named(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("LAB_CLUSTERS", str(tmp_path / "clusters"))
-    up = run_command(tmp_path, "broker", "up")
+    up = run_command(tmp_path, "broker", "up", "--memory-mb", "256")
     assert up.returncode == 0, up.stderr
     try:
         address = up.stdout.strip()
-        found = workload("event_window")
-        data = generate_input(found, found.params({}), 20_000_000, seed=1)
-        task = broker_task(address, tmp_path, data=data)
+        task = broker_task(address, tmp_path, data=some_input(6))
         with closing(MulticoreEngine().prepare(task)) as prepared:
             (daemon,) = read_record("kafka").daemons
             os.kill(daemon.pid, signal.SIGKILL)
