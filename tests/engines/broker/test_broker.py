@@ -19,9 +19,10 @@ from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.kafka_streams.adapter import KafkaStreamsEngine
 from streamlab.engines.multicore.adapter import MulticoreEngine
-from streamlab.engines.multicore.run.broker_run import at_once
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.cluster.record import read_record
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import LoadSpec
 from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.registry import workload
 from tests.engines.tasks import check_task, run_task, task_of
@@ -130,6 +131,41 @@ def test_flink_is_right_from_the_broker(name, broker, tmp_path):
     check_task(engine, task)
 
 
+def check_load(engine, variant, broker, tmp_path, **options):
+    """Offer half a second of events through the broker, and check answer and measurements."""
+    found = workload("keyed_counter")
+    data = generate_input(found, found.params({}), 10_000, seed=7)
+    dataset = write_dataset(data, found.name, tmp_path)
+    spec = LoadSpec(rate_eps=20_000, warm_up_s=0.1, window_s=0.3)
+    offered = offer(spec, dataset, program=found.program)
+    task = broker_task(
+        broker,
+        tmp_path,
+        found.name,
+        data=offered.dataset,
+        load=offered.load,
+        variant=variant,
+        options=options,
+        workers=2,
+    )
+    measured, _answer = check_task(engine, task)
+    assert measured.sent.lag.counts.sum() == offered.dataset.events
+    assert measured.latency.counts.sum() > 0
+    assert measured.latency.values_ns.min() > 0
+    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
+    assert not [name for name in admin.list_topics().topics if name.startswith("lab.load.")]
+
+
+def test_a_load_through_the_broker_is_right(broker, tmp_path):
+    check_load(MulticoreEngine(), "dgs", broker, tmp_path)
+
+
+def test_a_load_through_the_broker_is_right_on_kafka_streams(broker, tmp_path):
+    engine = KafkaStreamsEngine()
+    needs(engine)
+    check_load(engine, "processor", broker, tmp_path, heap_mb=256)
+
+
 def test_kafka_streams_without_a_broker_names_the_command(tmp_path):
     engine = KafkaStreamsEngine()
     needs(engine)
@@ -146,12 +182,9 @@ def test_edges_of_the_contract_are_right_from_the_broker(case, broker, tmp_path)
     assert found.problems == ()
 
 
-def test_lists_and_loads_are_refused(broker, tmp_path):
+def test_lists_and_adaptive_plans_are_refused(broker, tmp_path):
     task = broker_task(broker, tmp_path, "wordcount", variant="vsn")
     assert "holds lists" in MulticoreEngine().unsupported(task)
-    load = at_once(ordinary_input(workload("keyed_counter")))
-    task = broker_task(broker, tmp_path / "load", "keyed_counter", load=load)
-    assert "no load is offered through a broker" in MulticoreEngine().unsupported(task)
     with pytest.raises(ValueError, match="remove option broker"):
         MulticoreEngine.known_variants[0].options(broker=broker, adapt=True)
 
