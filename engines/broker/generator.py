@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from streamlab.engines.broker.broker import answers
+from streamlab.engines.broker.reader import SILENCE_S
 from streamlab.engines.broker.records import MOST_ROWS, NO_PROMISE, Rows, Topic, rows_of, topic_of
 from streamlab.engines.broker.topics import (
     check_answers,
@@ -35,8 +36,9 @@ from streamlab.workloads.model import Input, Stream
 CLOSE_GRACE_S = 5.0
 FLUSH_S = 60.0
 """The broker acknowledges the last records within this time, or the load has failed."""
-SHORTEST_SLEEP_S = 200e-6
-"""Rows that are due within this time go together: the broker stores a record for each stream and partition."""
+SHORTEST_SLEEP_S = 5e-3
+"""Rows that are due within this time share a record of each stream and partition: readers pay for each record. Kafka's
+own producers wait as long (linger.ms)."""
 _LAG = "per event, from due to handed to the broker's client"
 
 
@@ -191,6 +193,7 @@ class _Offer:
             {
                 **connection(job.address),
                 "linger.ms": 0,
+                "message.timeout.ms": int(SILENCE_S * 1000),
                 "queue.buffering.max.messages": 10_000_000,
                 "queue.buffering.max.kbytes": (1 << 31) - 1,
             }

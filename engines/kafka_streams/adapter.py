@@ -60,6 +60,7 @@ class KafkaStreamsEngine(BaseEngine):
             summary="a topology of the Processor API with a state store, fed by a broker",
             label="Kafka Streams",
             models=(DGSProgram,),
+            takes_load=True,
             conditions=Conditions(unit=BLOCK, origin=BROKER, also_timed=(READING, DECODING)),
             options=KafkaStreamsOptions,
         ),

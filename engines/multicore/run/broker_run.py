@@ -28,8 +28,6 @@ _LOOK_S = 0.0001
 
 def refusal(task: Task) -> str | None:
     """Return why a task's input cannot come from a broker, or None."""
-    if task.load is not None:
-        return "no load is offered through a broker; remove the option broker, or the load"
     if arrival_tick_ns(task.workload.program) is not None:
         return f"{task.workload.name} has windows of arrival time, which records of a broker do not carry"
     column = list_column(task.dataset)

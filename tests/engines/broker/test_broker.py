@@ -15,13 +15,15 @@ from streamlab.engines.broker.broker import ENVIRONMENT, NAME, answers
 from streamlab.engines.broker.records import PARTITIONS, partition_of, rows_of, topic_of
 from streamlab.engines.broker.topics import client, create_topics, delete_topics, write_topics
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
+from streamlab.engines.conformance_load import small_load
 from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.kafka_streams.adapter import KafkaStreamsEngine
 from streamlab.engines.multicore.adapter import MulticoreEngine
-from streamlab.engines.multicore.run.broker_run import at_once
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.cluster.record import read_record
+from streamlab.lab.load.schedule import offer
+from streamlab.lab.load.spec import LoadSpec
 from streamlab.workloads.datasets.builder import generate_input
 from streamlab.workloads.registry import workload
 from tests.engines.tasks import check_task, run_task, task_of
@@ -130,6 +132,41 @@ def test_flink_is_right_from_the_broker(name, broker, tmp_path):
     check_task(engine, task)
 
 
+def check_load(engine, variant, broker, tmp_path, **options):
+    """Offer half a second of events through the broker, and check answer and measurements."""
+    found = workload("keyed_counter")
+    data = generate_input(found, found.params({}), 10_000, seed=7)
+    dataset = write_dataset(data, found.name, tmp_path)
+    spec = LoadSpec(rate_eps=20_000, warm_up_s=0.1, window_s=0.3)
+    offered = offer(spec, dataset, program=found.program)
+    task = broker_task(
+        broker,
+        tmp_path,
+        found.name,
+        data=offered.dataset,
+        load=offered.load,
+        variant=variant,
+        options=options,
+        workers=2,
+    )
+    measured, _answer = check_task(engine, task)
+    assert measured.sent.lag.counts.sum() == offered.dataset.events
+    assert measured.latency.counts.sum() > 0
+    assert measured.latency.values_ns.min() > 0
+    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
+    assert not [name for name in admin.list_topics().topics if name.startswith("lab.load.")]
+
+
+def test_a_load_through_the_broker_is_right(broker, tmp_path):
+    check_load(MulticoreEngine(), "dgs", broker, tmp_path)
+
+
+def test_a_load_through_the_broker_is_right_on_kafka_streams(broker, tmp_path):
+    engine = KafkaStreamsEngine()
+    needs(engine)
+    check_load(engine, "processor", broker, tmp_path, heap_mb=256)
+
+
 def test_kafka_streams_without_a_broker_names_the_command(tmp_path):
     engine = KafkaStreamsEngine()
     needs(engine)
@@ -146,12 +183,9 @@ def test_edges_of_the_contract_are_right_from_the_broker(case, broker, tmp_path)
     assert found.problems == ()
 
 
-def test_lists_and_loads_are_refused(broker, tmp_path):
+def test_lists_and_adaptive_plans_are_refused(broker, tmp_path):
     task = broker_task(broker, tmp_path, "wordcount", variant="vsn")
     assert "holds lists" in MulticoreEngine().unsupported(task)
-    load = at_once(ordinary_input(workload("keyed_counter")))
-    task = broker_task(broker, tmp_path / "load", "keyed_counter", load=load)
-    assert "no load is offered through a broker" in MulticoreEngine().unsupported(task)
     with pytest.raises(ValueError, match="remove option broker"):
         MulticoreEngine.known_variants[0].options(broker=broker, adapt=True)
 
@@ -243,30 +277,26 @@ def test_a_topic_whose_writer_died_is_written_again(broker, tmp_path):
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("events", "offered", "said"),
-    [
-        (20_000_000, False, r"sent nothing for .* of 20,.* rows"),
-        (20_000, True, r"took no more records"),
-    ],
+    ("offered", "words"),
+    [(False, r"sent nothing for .* of 20,.* rows"), (True, "took no more records")],
     ids=["at once", "under a load"],
 )
-def test_a_broker_that_dies_in_the_middle_fails_the_run_and_is_named(
-    events, offered, said, tmp_path, monkeypatch
+def test_a_broker_that_dies_before_it_has_sent_all_rows_fails_the_run_and_is_named(
+    offered, words, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("LAB_CLUSTERS", str(tmp_path / "clusters"))
-    up = run_command(tmp_path, "broker", "up")
+    up = run_command(tmp_path, "broker", "up", "--memory-mb", "256")
     assert up.returncode == 0, up.stderr
     try:
         address = up.stdout.strip()
-        found = workload("event_window")
-        data = generate_input(found, found.params({}), events, seed=1)
+        data = some_input(6)
         due_ns = np.arange(data.events) * 50_000
         load = small_load([stream.ts for stream in data.streams], due_ns) if offered else None
         task = broker_task(address, tmp_path, data=data, load=load)
         with closing(MulticoreEngine().prepare(task)) as prepared:
             (daemon,) = read_record("kafka").daemons
             os.kill(daemon.pid, signal.SIGKILL)
-            with pytest.raises(EngineCrashError, match=said):
+            with pytest.raises(EngineCrashError, match=words):
                 prepared.run()
         assert not answers(address)
         status = run_command(tmp_path, "broker", "status").stdout
