@@ -15,6 +15,7 @@ from streamlab.engines.broker.generator import LoadGenerator
 from streamlab.engines.broker.records import Topic, topic_settings
 from streamlab.engines.broker.topics import write_topics
 from streamlab.engines.conditions import BLOCK, BROKER, DECODING, READING, Conditions
+from streamlab.engines.errors import EngineError
 from streamlab.engines.event_files import Rows, Shape
 from streamlab.engines.java_process import JavaProcess
 from streamlab.engines.kafka_streams.build import (
@@ -83,6 +84,10 @@ class KafkaStreamsEngine(BaseEngine):
         )
         sink = Property(holds=True, why="only the sink has side effects")
         return {"PIP1": threads, "PIP2": keys, "PIP3": sink}
+
+    def generator_ceiling_eps(self, variant: str, batch: int) -> float | None:
+        """Raise EngineError: the ceiling is that of a broker, which each run measures."""
+        raise EngineError("its loads pass a broker, whose ceiling `lab run` measures")
 
     def refused(self, task: Task) -> str | None:
         """Return why a task cannot run although all declarations allow it, or None."""
