@@ -118,7 +118,14 @@ class CommandEngine(BatchEngine):
             (data.stdin or Path(os.devnull)).open("rb") as stdin,
             (data.answer if data.prints else Path(os.devnull)).open("wb") as stdout,
         ):
-            code = subprocess.run(data.words, stdin=stdin, stdout=stdout, check=False).returncode
+            try:
+                run = subprocess.run(data.words, stdin=stdin, stdout=stdout, check=False)
+            except OSError as error:
+                raise EngineCrashError(
+                    f"{data.words[0]} cannot be started: {error.strerror}; a script begins with #! and "
+                    "its interpreter, or is an argument of it"
+                ) from error
+        code = run.returncode
         if code != 0:
             how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
             raise EngineCrashError(

@@ -166,3 +166,12 @@ def test_lists_are_separated_by_spaces():
     assert columns["words"] == ["", "9", "7 -8"]
     assert columns["kind"].to_pylist() == ["tick", "tweet", "tweet"]
     assert [*columns] == ["ts", "stream", "kind", "key", "words"]
+
+
+def test_a_script_without_an_interpreter_is_named(run, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("no interpreter")
+    script.chmod(0o755)
+    code, (row,) = run("./script {input}")
+    assert (code, row.status) == (EXIT_ENGINE_FAILURE, "crash")
+    assert "./script cannot be started: Exec format error; a script begins with #!" in row.reason

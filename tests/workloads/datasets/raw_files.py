@@ -25,6 +25,14 @@ def linear_road(times: list[int], some: Callable[[int], int]) -> list[str]:
     return [f"{ts} {some(40)} 30 0 1 0 {5280 * some(100)}" for ts in times]
 
 
+def bids(times: list[int], some: Callable[[int], int]) -> list[str]:
+    return [
+        f'{{"event_type": 2, "bid": {{"auction": {some(5)}, "bidder": {some(9)}, "price": {some(99)}, '
+        f'"channel": "c{some(3)}", "dateTime": {ts}}}}}'
+        for ts in times
+    ]
+
+
 def retail(times: list[int], some: Callable[[int], int]) -> list[str]:
     return [f"{ts},{some(90)},{some(50)},{some(999)},c{some(9)}" for ts in times]
 
@@ -97,6 +105,7 @@ RAW: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "kdd-cup": (connections, {"streams": 2, "settings": {"check-every": 100}}),
     "linear-road": (linear_road, {"streams": 2}),
+    "nexmark": (bids, {"streams": 2, "settings": MS}),
     "retail": (
         retail,
         {

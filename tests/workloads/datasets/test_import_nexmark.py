@@ -21,6 +21,7 @@ from streamlab.workloads.inputs.nexmark.schema import (
     person_name,
 )
 from streamlab.workloads.registry import workload
+from tests.workloads.datasets.cuts import cut_small
 from tests.workloads.datasets.files import imported, rows, rows_of, text_file, texts
 from tests.workloads.suite.streams import generated
 
@@ -93,6 +94,24 @@ def test_generated_events_come_back_from_the_public_format_in_the_order_of_readi
     assert max(row["late_by"] for row in found) > 0
 
 
+def test_rows_depend_on_all_lines_before_them_also_of_other_blocks_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    cut_small(monkeypatch)
+    person = {"id": 7, "name": "A B", "city": "Bend", "state": "OR", "dateTime": "0"}
+    lines = [json.dumps({"event_type": PERSON, "person": person})]
+    lines += [json.dumps(bid(dateTime=ms)) for ms in (9_000, 1_000, 2_000, 8_500)]
+    files = [
+        text_file(tmp_path / "first", *lines),
+        text_file(tmp_path / "second", json.dumps(bid(dateTime=3_000)), lines[0]),
+    ]
+    found, good = rows_of("nexmark", *files, max_bad=1, settings={"time": "ms"})
+    late_by = 1 + list(FIELDS.names or ()).index("late_by")
+    assert [row[late_by] for row in good] == [0, 0, 8_000, 7_000, 500, 6_000]
+    (bad_line,) = found.bad_lines
+    assert bad_line.startswith(f"{files[1]}:2: person 7 occurs twice")
+
+
 def bid(**fields: object) -> dict[str, Any]:
     whole = {"auction": 1, "bidder": 2, "price": 3, "dateTime": 1_436_918_400_000, "extra": "A,c"}
     return {"event_type": BID, "bid": whole | fields}
@@ -118,6 +137,7 @@ def test_an_id_that_occurs_twice_makes_a_bad_line(tmp_path: Path):
     ("event", "why"),
     [
         ({"event_type": 3}, "field event_type is 3; there are 0, 1 and 2"),
+        ({"event_type": []}, "field event_type is []; there are 0, 1 and 2"),
         ({"event_type": BID, "bid": None}, "field bid is None, not an object"),
         (
             bid(auction=2**31),

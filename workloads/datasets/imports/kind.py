@@ -2,7 +2,7 @@
 
 A kind's form splits files into parts and chunks of cells, like any table
 (`streamlab.workloads.datasets.tables`). Its transform makes columns of a chunk, from this chunk alone, as tasks read
-splits of a file in any order. Its dictionaries and streams define the dataset of these columns.
+splits in any order, unless the kind is `sequential`. Its dictionaries and streams define the dataset of these columns.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -296,6 +296,7 @@ class ImportKind:
         unit: the unit of event time since 1970; None: event time is not real time.
         sorts: whether its files may be in any order, and are always sorted.
         invents: kinds whose events are in no line of the files: the import invents them.
+        sequential: whether a row depends on rows before it; then one task reads all files in their order.
     """
 
     name: str
@@ -318,6 +319,7 @@ class ImportKind:
     unit: str | None = "ms"
     sorts: bool = False
     invents: tuple[str, ...] = ()
+    sequential: bool = False
 
     def complete(self, options: ImportOptions) -> ImportOptions:
         """Return options with absolute paths and every setting; raises `DatasetError` for invalid ones."""

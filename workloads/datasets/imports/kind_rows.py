@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,10 @@ def _check(reading: RowReport, options: ImportOptions) -> None:
         raise DatasetError("the input has no rows; there is nothing to import")
 
 
+def _add(at: Callable[[int], None], before: int, done: int) -> None:
+    at(before + done)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRows:
     """How raw files of a kind are read."""
@@ -75,15 +80,24 @@ class KindRows:
         return self.options.files
 
     def splits(self) -> tuple[Split, ...]:
-        """As `Splits.splits`."""
+        """As `Splits.splits`; of a sequential kind one, of all files."""
         form, options = self.kind.form, self.options
+        if self.kind.sequential:
+            return (Split(path=options.files[0]),)
         return tuple(split for path in options.files for split in form.splits(path, options))
 
     def parts(
         self, split: Split, start: Start = FIRST, at: Callable[[int], None] = ignore
     ) -> Iterator[Part]:
         """As `Splits.parts`."""
-        return self.kind.form.parts(split, self.options, start, at)
+        form, options = self.kind.form, self.options
+        if not self.kind.sequential:
+            yield from form.parts(split, options, start, at)
+            return
+        done = 0
+        for path in options.files:
+            yield from form.parts(Split(path=path), options, FIRST, partial(_add, at, done))
+            done += path.stat().st_size
 
     def reading(self, latest: int | None = None) -> RowReport:
         """As `Rows.reading`."""
@@ -104,7 +118,7 @@ class KindRows:
         )
 
     def holds(self, found: Found[RowReport], before: Before) -> bool:
-        """As `Rows.holds`: no row depends on those before."""
+        """As `Rows.holds`: no row of a split depends on those of other splits."""
         return True
 
     def refuse(self, reading: RowReport) -> None:

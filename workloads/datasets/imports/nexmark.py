@@ -80,7 +80,7 @@ def _event(ids: set[tuple[int, int]], line: str) -> tuple[Any, ...]:
     fields = object_of(line)
     kind = fields.get("event_type")
     readers = {PERSON: ("person", _person), AUCTION: ("auction", _auction), BID: ("bid", _bid)}
-    if isinstance(kind, bool) or kind not in readers:
+    if type(kind) is not int or kind not in readers:
         raise BadRowError(f"field event_type is {kind!r}; there are 0, 1 and 2")
     name, read = readers[kind]
     event = fields.get(name)
@@ -160,4 +160,5 @@ NEXMARK = ImportKind(
     ),
     settings=(TIME_SETTING,),
     sorts=True,
+    sequential=True,
 )
