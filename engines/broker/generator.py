@@ -112,7 +112,7 @@ class LoadGenerator:
             raise self._ended()
 
     def sent(self) -> Sent:
-        """Return what was sent, after the last row; the folder then has `STREAM.sent_ns`, per row."""
+        """Return what was sent, after the last row; the folder then has a file of times for each stream."""
         self._expect("done")
         files = (self._folder / f"{index}.sent_ns" for index in range(len(self.topics)))
         sent_ns = np.concatenate([np.fromfile(path, dtype="<i8") for path in files])
