@@ -321,15 +321,17 @@ def nexmark_q19(tables: Tables) -> pl.LazyFrame:
 
     Rank by rank, a price meets the highest so far; the lower one of both passes on to the next rank.
     """
-    rank, passed = pl.lit(1, dtype=pl.Int32), pl.col("price")
-    for _ in range(10):
-        highest = passed.cum_max().shift(1)
-        rank = rank + (highest >= pl.col("price")).fill_null(value=False)
-        passed = pl.when(highest.is_not_null()).then(pl.min_horizontal(passed, highest))
     bids = _bids(tables, "auction", "person", "price", "channel", "extra")
-    ranked = bids.with_columns(rank.over("auction").cast(pl.Int32).alias("rank"))
+    bids = bids.with_columns(pl.col("price").alias("passed"), pl.lit(1, pl.Int32).alias("rank"))
+    for _ in range(10):
+        highest = pl.col("passed").cum_max().shift(1).over("auction").alias("highest")
+        lower = pl.min_horizontal("passed", "highest")
+        bids = bids.with_columns(highest).with_columns(
+            pl.when(pl.col("highest").is_not_null()).then(lower).alias("passed"),
+            pl.col("rank") + (pl.col("highest") >= pl.col("price")).fill_null(value=False),
+        )
     columns = ("ts", "auction", "rank", _BIDDER, "price", "channel", "extra")
-    return ranked.filter(pl.col("rank") <= 10).select(columns)
+    return bids.filter(pl.col("rank") <= 10).select(columns)
 
 
 def nexmark_q20(tables: Tables) -> pl.LazyFrame:
