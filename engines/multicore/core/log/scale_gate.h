@@ -38,6 +38,7 @@ class ScaleGate final : public TupleBuffer {
   ~ScaleGate() override;
 
   using TupleBuffer::add_source;
+  using TupleBuffer::publish;
   int add_source(const LogColumns& rows, std::int64_t from_ts) override;
   using TupleBuffer::publish;
   void publish(int source, std::int64_t end_row, std::int64_t frontier, bool more) override;
