@@ -40,7 +40,6 @@ class ScaleGate final : public TupleBuffer {
   using TupleBuffer::add_source;
   using TupleBuffer::publish;
   int add_source(const LogColumns& rows, std::int64_t from_ts) override;
-  using TupleBuffer::publish;
   void publish(int source, std::int64_t end_row, std::int64_t frontier, bool more) override;
   std::int64_t room(int source, std::int64_t least) override;
   void close(int source) override;
