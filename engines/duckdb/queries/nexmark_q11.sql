@@ -1,4 +1,4 @@
--- Numbers the sessions of each bidder, and gives those that are over, or that a later bid closed.
+-- Numbers the sessions of each bidder, and gives those that are over.
 WITH bids AS (
     SELECT ts, person AS bidder,
         ts - lag(ts, 1, ts) OVER (PARTITION BY person ORDER BY ts) > number('gap_ms') AS begins
@@ -8,11 +8,11 @@ WITH bids AS (
     SELECT ts, bidder, count_if(begins) OVER (PARTITION BY bidder ORDER BY ts) AS session FROM bids
 ), sessions AS (
     SELECT (max(ts) // number('gap_ms') + 2) * number('gap_ms') AS ends, bidder, count(*) AS bids, min(ts) AS first,
-        max(ts) AS last, session < max(session) OVER (PARTITION BY bidder) AS closed
+        max(ts) AS last
     FROM numbered
     GROUP BY bidder, session
 )
 SELECT ends AS ts, bidder, bids, first, last
 FROM sessions
-WHERE ends <= (SELECT max(ts) FROM event_events) OR closed
+WHERE ends <= (SELECT max(ts) FROM event_events)
 ORDER BY ends

@@ -187,7 +187,7 @@ def nexmark_q9(tables: Tables) -> pl.LazyFrame:
 
 
 def nexmark_q11(tables: Tables) -> pl.LazyFrame:
-    """Return (ts, bidder, bids, first, last) of the sessions that are over, or that a later bid closed."""
+    """Return (ts, bidder, bids, first, last) of the sessions that are over."""
     gap = tables.number("gap_ms")
     pause = pl.col("ts") - pl.col("ts").shift(1)
     session = (pause > gap).fill_null(value=False).cum_sum().over("person").alias("session")
@@ -200,15 +200,12 @@ def nexmark_q11(tables: Tables) -> pl.LazyFrame:
             pl.col("ts").min().alias("first"),
             pl.col("ts").max().alias("last"),
         )
-        .with_columns(
-            _end("last", gap) + gap,
-            (pl.col("session") < pl.col("session").max().over("bidder")).alias("closed"),
-        )
+        .with_columns(_end("last", gap) + gap)
     )
     watermark = tables.events(0).select(pl.col("ts").max().alias("watermark"))
     return (
         sessions.join(watermark, how="cross")
-        .filter(pl.col("closed") | (pl.col("ts") <= pl.col("watermark")))
+        .filter(pl.col("ts") <= pl.col("watermark"))
         .select("ts", "bidder", "bids", "first", "last")
         .sort("ts")
     )

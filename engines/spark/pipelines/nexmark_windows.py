@@ -20,10 +20,10 @@ _RANGES = {
 """Conditions on prices by the suffix of a column."""
 
 
-def _over(rows: DataFrame, records: DataFrame, *, or_if: str = "false") -> DataFrame:
-    """Return the rows that are not later than the last record, or meet a condition."""
+def _over(rows: DataFrame, records: DataFrame) -> DataFrame:
+    """Return the rows that are not later than the last record."""
     last = records.selectExpr("max(ts) as last_ts")
-    return rows.crossJoin(F.broadcast(last)).where(f"ts <= last_ts or {or_if}")
+    return rows.crossJoin(F.broadcast(last)).where("ts <= last_ts")
 
 
 def _end(ts: str, every: object, steps: int = 1) -> str:
@@ -78,12 +78,7 @@ def _sessions(records: DataFrame, params: Params) -> DataFrame:
     sessions = numbered.groupBy("bidder", "session").agg(
         F.expr("count(*) as bids"), F.expr("min(bid_ts) as first"), F.expr("max(bid_ts) as last")
     )
-    ended = sessions.selectExpr(
-        f"{_end('last', gap, 2)} as ts",
-        "*",
-        "session < max(session) over (partition by bidder) as closed",
-    )
-    return _over(ended, records, or_if="closed")
+    return _over(sessions.selectExpr(f"{_end('last', gap, 2)} as ts", "*"), records)
 
 
 def _statistics(records: DataFrame, params: Params, *groups: str) -> DataFrame:

@@ -9,7 +9,7 @@ from streamlab.workloads.model import Columns, Input
 
 
 def oracle(data: Input, gap_ms: int) -> Columns:
-    """Return (ts, bidder, bids, first, last) of the sessions that are over, or were closed by a later bid."""
+    """Return (ts, bidder, bids, first, last) of the sessions that are over."""
     bids = bids_of(data, "bidder")
     order = np.lexsort((bids.ts, bids.fields["bidder"]))
     ts, bidder = bids.ts[order], bids.fields["bidder"][order]
@@ -18,9 +18,8 @@ def oracle(data: Input, gap_ms: int) -> Columns:
     count = np.diff(np.r_[first, len(ts)])
     last = ts[first + count - 1]
     ended = (last // gap_ms + 2) * gap_ms
-    closed = np.r_[bidder[first][1:] == bidder[first][:-1], False][: len(first)]
     watermark = final_watermark(data, total_order(data, fields()).ts)
-    over = np.flatnonzero((ended <= watermark) | closed)
+    over = np.flatnonzero(ended <= watermark)
     rows = over[np.argsort(ended[over], kind="stable")]
     columns = {
         "ts": ended,

@@ -1,7 +1,6 @@
 """Query 11 as an operator with a session of each bidder.
 
-A session leaves once, at the first multiple of the gap that is later than its last bid by more than the gap. A later
-bid of the bidder closes it as well, in a window that ends then.
+A session leaves once, at the first multiple of the gap that is later than its last bid by more than the gap.
 """
 
 from typing import Any
@@ -22,7 +21,17 @@ OUTPUT = np.dtype(
     ]
 )
 
-_SESSION = np.dtype([("bids", np.int64), ("first", np.int64), ("last", np.int64)])
+_SESSION = np.dtype(
+    [
+        ("bids", np.int64),
+        ("first", np.int64),
+        ("last", np.int64),
+        ("closed_bids", np.int64),
+        ("closed_first", np.int64),
+        ("closed_last", np.int64),
+    ]
+)
+"""The current session, and the one before it that a bid of this window closed: there is one at most."""
 
 
 def program(gap_ms: int) -> Query:
@@ -31,7 +40,9 @@ def program(gap_ms: int) -> Query:
     def update(w: Any, t: Any, out: Any) -> None:
         s = w[0]
         if s.bids and t.ts - s.last > gap_ms:
-            out.emit(s.key, s.bids, s.first, s.last)
+            s.closed_bids = s.bids
+            s.closed_first = s.first
+            s.closed_last = s.last
             s.bids = 0
         if s.bids == 0:
             s.first = t.ts
@@ -40,11 +51,16 @@ def program(gap_ms: int) -> Query:
 
     def expire(w: Any, out: Any) -> None:
         s = w[0]
-        if s.last + gap_ms < s.left + 2 * gap_ms:
+        if s.closed_bids:
+            out.emit(s.key, s.closed_bids, s.closed_first, s.closed_last)
+        elif s.last + gap_ms < s.left + 2 * gap_ms:
             out.emit(s.key, s.bids, s.first, s.last)
 
     def slide(w: Any) -> None:
         s = w[0]
+        s.closed_bids = 0
+        s.closed_first = 0
+        s.closed_last = 0
         if s.last < s.left:  # `left` has advanced by a gap
             s.bids = 0
             s.first = 0
@@ -60,7 +76,6 @@ def program(gap_ms: int) -> Query:
         update=update,
         expire=expire,
         slide=slide,
-        emits_on_update=True,
     )
     return Query(name="nexmark_q11", operators=(operator,))
 
