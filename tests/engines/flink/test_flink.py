@@ -54,7 +54,7 @@ def test_without_a_java_compiler_the_remedy_is_named(tmp_path, monkeypatch):
         ("automatic", {"state": "disk"}, "state is 'disk'; it must be one of heap, rocksdb"),
         ("automatic", {"heap_mb": -1}, "heap_mb is -1; it must be a whole number of at least 0"),
         ("automatic", {"warm_up_rounds": True}, "is True; it must be a whole number"),
-        ("automatic", {"nosuch": 1}, "no option 'nosuch'; there are state"),
+        ("automatic", {"nosuch": 1}, "no option 'nosuch'; there are broker, state"),
         ("automatic", {"service": "rmi"}, "variant automatic of flink has no option 'service'"),
         ("manual", {"state": "rocksdb"}, "manual of flink stores its state in fields"),
     ],
