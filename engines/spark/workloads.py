@@ -53,6 +53,7 @@ PIPELINES = dict.fromkeys(
 BATCH_ONLY = tuple(f"nexmark_q{number}" for number in (*range(3, 10), 11, *range(15, 21)))
 """Workloads with a batch query only."""
 LACKING: Mapping[str, str] = {
+    "high_mobility_fraud": "its speeds between the calls of a phone have no Spark SQL query yet",
     "linear_road_toll": (
         "it measures the cost of determinism in a graph of two keyed operators; its count of "
         "vehicles has no Spark SQL query"

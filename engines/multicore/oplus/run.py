@@ -289,7 +289,8 @@ def _unsupported_sn(task: Task, options: OplusOptions) -> str | None:
             f"{task.workload.name} is a join of all pairs over the columns of a shared log, which "
             'shared-nothing instances do not have; give join_form = "operator10"'
         )
-    return _unsupported(task, options)
+    single = check_single(query, "sn") if isinstance(query, Query) else None
+    return single or _unsupported(task, options)
 
 
 def _run_behind_maps(

@@ -22,8 +22,10 @@ def oracle(data: Input) -> Columns:
     texts = np.array([letters(text) for text in chosen["extra"].tolist()], dtype="U6")
     return {
         "ts": ts,
-        **chosen,
+        "auction": chosen["auction"],
+        "bidder": chosen["bidder"],
         "price": whole[rows] + (thousandths[rows] >= 500),
         "day_part": _OF_HOUR[hour.astype(np.int64)],
+        "extra": chosen["extra"],
         "c_count": np.char.count(texts, "c").astype(np.int32),
     }

@@ -23,5 +23,10 @@ def oracle(data: Input) -> Columns:
         rank[row] = len(prices) - bisect_left(prices, price) + 1
         insort(prices, price)
     rows = np.flatnonzero(rank <= RANKS)
-    columns: Columns = {"ts": bids.ts, "rank": rank, **bids.fields}
+    columns: Columns = {
+        "ts": bids.ts,
+        "auction": bids.fields["auction"],
+        "rank": rank,
+        **bids.fields,
+    }
     return {name: values[rows] for name, values in columns.items()}
