@@ -364,7 +364,7 @@ def test_rate_above_half_of_the_generators_ceiling_is_warned_of():
         ("engines", "batches, default for DGS programs, queries of operators O+ and ordered pipe"),
         (
             "engines",
-            "        runs DGS programs, queries of operators O+, ordered pipelines; not line",
+            "        runs DGS programs, queries of operators O+, ordered pipelines; not high_mobility_fraud",
         ),
         ("engines", "pipelines, takes a batch size, default for ordered pipelines\n"),
         ("engines", "answer, default for DGS programs, queries of operators O+, ordered pipe"),
