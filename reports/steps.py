@@ -28,7 +28,6 @@ from streamlab.results.stats.decision import (
 from streamlab.results.stats.intervals import median_interval
 from streamlab.results.store import Run
 
-
 Key = tuple[str, str]
 """A cell's id, and the fingerprint that distinguishes cells of one id whose input or settings changed."""
 

@@ -64,7 +64,7 @@
     const why = a && b && unlike(a, b, same);
     if (!values[0] || !values[1] || why) {
       add("num value", "B / A", "\u2013");
-      add("num value", "n", values.map((each) => each?.length ?? 0).join(", "));
+      add("num told", "n", values.map((each) => each?.length ?? 0).join(", "));
       add("whole", "", why || "");
       return line;
     }
@@ -75,7 +75,7 @@
       className: clear ? "" : "unclear", title: `${ratio} times`,
       textContent: (clear ? "" : "~ ") + times(metric, ratio),
     }));
-    add("num value", "n", values.map((each) => each.length).join(", "));
+    add("num told", "n", values.map((each) => each.length).join(", "));
     const colours = { better: "status ok", worse: "status bad" };
     add("whole", "", make("span", { className: colours[word] ?? "range", textContent: word }));
     return line;

@@ -111,7 +111,9 @@ def search_groups(searches: Sequence[Search]) -> list[tuple[Group, list[Search]]
     return [(group, [by_name[cell.name] for cell in members]) for group, members in groups]
 
 
-def energy_drawings(used: Sequence[EnergyUse], colours: Colours, directory: Path | None) -> list[str]:
+def energy_drawings(
+    used: Sequence[EnergyUse], colours: Colours, directory: Path | None
+) -> list[str]:
     """Draw the measured energy, one panel per workload and input."""
     drawings = []
     for workload, members in groupby(used, key=lambda use: use.workload):

@@ -101,7 +101,12 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
         pages += _update_cell(cell, parts, out / "cells" / page)
         listed.append(_listed(cell, parts, page))
     places = {run.name: place for place, group in enumerate(machines) for run in group}
-    before = {b.name: a.name for group in machines for a, b in zip(group, group[1:], strict=False)}
+    before = {
+        run.name: earlier.name
+        for group in machines
+        for place, run in enumerate(group)
+        if (earlier := _last_alike(run, group[:place])) is not None
+    }
     common: dict[str, Any] = {"colours": {}, "runs": runs[::-1]}
     known = [{"name": run.name, "machine": places[run.name]} for run in runs]
     write_whole(
@@ -183,6 +188,12 @@ def _by_machine(runs: Sequence[SiteRun]) -> list[list[SiteRun]]:
         rest = [run for run in rest if run not in same]
         machines.append(same)
     return machines
+
+
+def _last_alike(run: SiteRun, earlier: Sequence[SiteRun]) -> SiteRun | None:
+    """Return the last of the earlier runs that has a cell of this run."""
+    names = {cell.cell for cell in run.cells}
+    return next((r for r in reversed(earlier) if any(c.cell in names for c in r.cells)), None)
 
 
 def _parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_Part]]:

@@ -145,7 +145,12 @@ def render_tables(run: Run) -> str:
     """Return a page with the report's first screen and result tables only, without drawn figures."""
     cells = summarise(run.rows)
     searches = read_searches(run, cells)
-    return fill("report.html.j2", whole=False, slower=[], **_results(run, cells, searches, None, drawn=False))
+    return fill(
+        "report.html.j2",
+        whole=False,
+        slower=[],
+        **_results(run, cells, searches, None, drawn=False),
+    )
 
 
 def _downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]:
@@ -208,7 +213,12 @@ def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> di
 
 
 def _results(
-    run: Run, cells: Sequence[Cell], searches: Sequence[Search], figures: Path | None, *, drawn: bool
+    run: Run,
+    cells: Sequence[Cell],
+    searches: Sequence[Search],
+    figures: Path | None,
+    *,
+    drawn: bool,
 ) -> dict[str, Any]:
     """Return the variables of both pages, with figures if `drawn`."""
     colours = engine_colours(row.engine for row in run.rows)
