@@ -58,7 +58,7 @@ def inline(
     assert view is not None and size is not None, "matplotlib writes viewBox and width"
     opening = (
         f'<svg {view[0]} role="img" aria-label="{escape(alt)}"'
-        f' style="max-width:{float(size[1]) * 1.45:.0f}px">'
+        f' style="max-width:{float(size[1]) * 2:.0f}px">'
     )
     body = re.sub(r"<svg[^>]*>", lambda _: opening, body, count=1)
     return body.replace("</svg>", "".join(map(_spot, spots)) + "</svg>")

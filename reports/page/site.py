@@ -14,7 +14,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -284,7 +284,7 @@ def _drawn(part: _Part) -> list[tuple[str, str, str]]:
             draw_history(
                 track,
                 names,
-                write=lambda value, metric=metric: write_value(metric, value),
+                write=partial(write_value, metric),
                 alt=f"{metric} of {track.cell} over {len(names)} runs, "
                 f"{len(track.steps) or 'no'} steps",
             ),

@@ -110,14 +110,17 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
     return write_whole(run_dir / "report.html" if out is None else out, page)
 
 
-def render(run: Run, cells: Sequence[Cell], figures: Path | None, **frame: str) -> str:
+def render(
+    run: Run, cells: Sequence[Cell], figures: Path | None, *, home: str = "", made_from: str = ""
+) -> str:
     """Return the page's text.
 
     Args:
         run: the run.
         cells: its cells.
         figures: directory for the figures as files; None: they are only in the page.
-        frame: `home` and `made_from` of the page's frame.
+        home: as in `fill`.
+        made_from: as in `fill`.
     """
     searches = read_searches(run, cells)
     every = [*cells, *(search.place for search in searches)]
@@ -137,7 +140,8 @@ def render(run: Run, cells: Sequence[Cell], figures: Path | None, **frame: str) 
         slower=slower(cells, run.rows),
         **_results(run, cells, searches, figures, drawn=True),
         **_energy(run, cells, searches, colours, figures),
-        **frame,
+        home=home,
+        made_from=made_from,
     )
 
 
