@@ -18,17 +18,26 @@ from streamlab.results.compare import CELL, Metric, first_failure, values_of
 from streamlab.results.differences import by_cell
 from streamlab.results.errors import ResultsError
 from streamlab.results.machines import compare_machines
-from streamlab.results.schema import TrialRow
 from streamlab.results.stats.decision import (
     ONE_STAGE,
     Arms,
     GateVerdict,
-    Key,
     decide_once,
     values_needed,
 )
 from streamlab.results.stats.intervals import median_interval
 from streamlab.results.store import Run
+
+Key = tuple[str, str]
+"""A cell's id, and the fingerprint that distinguishes cells of one id whose input or settings changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A cell in a run: its values, one a process, or the status of a cell without a number."""
+
+    values: tuple[float, ...]
+    failure: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,23 +110,36 @@ def sort_by_time(runs: Sequence[Run]) -> list[Run]:
 
 
 def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
+    """Return each cell's track over runs of one machine, in order of time (`measure`, `follow`)."""
+    return follow([measure(run, metric) for run in runs], metric, seed=seed)
+
+
+def measure(run: Run, metric: Metric) -> dict[Key, Measured]:
+    """Return the values of a metric for each cell of a run, without trials of searches.
+
+    `metric` is not the bracket of a search.
+    """
+    measured = {}
+    for cell, rows in by_cell(run).items():
+        trials = [row for row in rows if row.purpose in (None, CELL)]
+        if trials:
+            failure = first_failure(trials)
+            values = () if failure else tuple(values_of(metric, trials))
+            measured[cell, trials[0].fingerprint or ""] = Measured(values=values, failure=failure)
+    return measured
+
+
+def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int) -> History:
     """Return each cell's track over runs of one machine, in order of time.
 
-    `metric` is not the bracket of a search; `seed` is that of the noise that determines the floor.
+    `seed` is that of the noise that determines the floor.
     """
-    cells: dict[tuple[str, str], dict[int, list[TrialRow]]] = {}
+    cells: dict[Key, dict[int, Measured]] = {}
     for place, run in enumerate(runs):
-        for cell, rows in by_cell(run).items():
-            trials = [row for row in rows if row.purpose in (None, CELL)]
-            if trials:
-                key = (cell, trials[0].fingerprint or "")
-                cells.setdefault(key, {})[place] = trials
+        for key, measured in run.items():
+            cells.setdefault(key, {})[place] = measured
     values = {
-        key: {
-            place: numbers
-            for place, rows in by_run.items()
-            if first_failure(rows) is None and (numbers := values_of(metric, rows))
-        }
+        key: {place: measured.values for place, measured in by_run.items() if measured.values}
         for key, by_run in cells.items()
     }
     steps, blind, most = _steps(values, metric, len(runs), seed)
@@ -129,9 +151,9 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
                 _point(place, numbers) for place, numbers in values[cell, fingerprint].items()
             ),
             failed=tuple(
-                (place, status)
-                for place, rows in by_run.items()
-                if (status := first_failure(rows)) is not None
+                (place, measured.failure)
+                for place, measured in by_run.items()
+                if measured.failure is not None
             ),
             steps=tuple(steps.get((cell, fingerprint), ())),
         )
@@ -183,23 +205,24 @@ def _ends(values: Sequence[float]) -> tuple[float, float, bool]:
 
 
 def _steps(
-    values: Mapping[tuple[str, str], Mapping[int, Sequence[float]]],
+    values: Mapping[Key, Mapping[int, Sequence[float]]],
     metric: Metric,
     runs: int,
     seed: int,
-) -> tuple[dict[tuple[str, str], list[Step]], int, int]:
+) -> tuple[dict[Key, list[Step]], int, int]:
     """Return the steps by cell, the number of blind comparisons, and the most cells of a run."""
-    steps: dict[tuple[str, str], list[Step]] = {}
+    steps: dict[Key, list[Step]] = {}
     blind = most = 0
     rng = np.random.default_rng(seed)
-    for after in range(1, runs):
+    latest: dict[Key, int] = {}
+    for after in range(runs):
         pairs: dict[Key, tuple[int, Arms]] = {}
         for key, by_run in values.items():
-            earlier = [place for place in by_run if place < after]
-            if after in by_run and earlier:
-                arms = _costs(by_run[earlier[-1]], by_run[after], metric)
-                if arms:
-                    pairs[key] = (earlier[-1], arms)
+            if after in by_run:
+                before = latest.get(key)
+                latest[key] = after
+                if before is not None and (arms := _costs(by_run[before], by_run[after], metric)):
+                    pairs[key] = (before, arms)
         if not pairs:
             continue
         most = max(most, len(pairs))

@@ -79,6 +79,7 @@ for _command in (
     results.answer,
     measure.figure,
     results.history,
+    results.site,
     results.compare,
     results.exchange_export,
     results.exchange_import,

@@ -1,4 +1,4 @@
-"""Declares the commands that show results: `lab report`, `history`, `compare` and `list`."""
+"""Declares the commands that show results: `lab report`, `history`, `site`, `compare` and `list`."""
 
 import click
 
@@ -75,6 +75,24 @@ def history() -> None:
     Without RUN, uses all runs of the machine of the newest run; the page lists the others. With RUN
     (a directory, or a name in the folder of runs), uses these runs, which must be of one machine.
     Prints the path of the page.
+    """
+
+
+@click.command("site", cls=LazyCommand, short_help="Write a static site of many runs.")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", **RUNS)
+@click.option(
+    "--out",
+    required=True,
+    type=AbsolutePath(file_okay=False),
+    help="Folder of the site; an existing site is updated.",
+)
+def site() -> None:
+    """Write a static site of RUN: reports, each cell over all runs, and comparisons of any two.
+
+    RUN is a run's directory, the name of a stored run or a part of it, `latest`, or a folder of runs;
+    without RUN, all stored runs. The site needs no network and no server. A run's page is written
+    again only if the run or the lab has changed. Runs that cannot be read are listed and left out.
+    Prints the path of the first page.
     """
 
 

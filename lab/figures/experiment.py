@@ -17,6 +17,7 @@ from streamlab.reports.figures.paper import (
     Point,
     draw,
 )
+from streamlab.reports.figures.shared_axes import share_axes
 from streamlab.reports.published import Fact
 from streamlab.results.query import Spread
 
@@ -139,7 +140,9 @@ def outcome(
     height_in: float = PANEL_HEIGHT_IN,
 ) -> Outcome:
     """Judge the claims of a figure, and prepare its drawing."""
-    layout = Layout(title=title, rows=rows, notes=notes, width_in=width_in, height_in=height_in)
+    layout = Layout(
+        title=title, rows=share_axes(rows), notes=notes, width_in=width_in, height_in=height_in
+    )
     return Outcome(claims=judge(posed), notes=notes, numbers=numbers, draw=lambda: draw(layout))
 
 

@@ -21,7 +21,7 @@ from streamlab.lab.figures.verdict import (
     Claim,
     FigureVerdict,
 )
-from streamlab.reports.figures.paper import add_notes, save_as, subtitle
+from streamlab.reports.figures.paper import add_notes, save_as, subtitle, watermark
 from streamlab.reports.numbers import number_of
 from streamlab.reports.published import Fact, Facts
 from streamlab.reports.run_warnings import warnings_of
@@ -108,6 +108,8 @@ def write(judged: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[P
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / judged.figure.slug
     canvas = judged.outcome.draw()
+    if judged.options.quick:
+        watermark(canvas, "QUICK RUN")
     subtitle(canvas, judged.text)
     add_notes(canvas, judged.systems)
     files = [*save_as(canvas, stem, [name for name in formats if name != PAGE])]

@@ -87,17 +87,21 @@ def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | 
 
 
 def binned(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[float, float]]:
-    """Return (start, mean) of at most MOST_BINS bins of equal length that have a value.
+    """Return (start, mean) of at most MOST_BINS bins of equal length, from the first to the last value.
 
-    `t_s` is the start of each row; `last` takes the last value of a bin instead, for counts.
+    A bin without a value between others is NaN, which a drawing shows as a gap. `t_s` is the start of
+    each row; `last` takes the last value of a bin instead, for counts.
     """
+    present = np.flatnonzero(~np.isnan(values))
+    if not len(present):
+        return []
     width = max(1, -(-len(t_s) // MOST_BINS))
     bins = []
-    for at in range(0, len(t_s), width):
+    for at in range(present[0] // width * width, present[-1] + 1, width):
         part = values[at : at + width]
         part = part[~np.isnan(part)]
-        if len(part):
-            bins.append((float(t_s[at]), float(part[-1] if last else part.mean())))
+        middle = np.nan if not len(part) else part[-1] if last else part.mean()
+        bins.append((float(t_s[at]), float(middle)))
     return bins
 
 

@@ -14,7 +14,9 @@ from streamlab.reports.steps import Point, Step, Track
 
 WIDTH, HEIGHT = 340, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 16, 22
-_ROOM = 0.12  # of the range of values, above and below
+_ROOM = 0.18  # of the range of values, above and below: a step's label fits there
+_LABEL = 30  # width of a step's label
+_DOT, _SPOT = 3.0, 7.0  # radii of a point, and of its reach for a pointer
 
 
 def draw_history(
@@ -41,10 +43,11 @@ def draw_history(
         return _TOP + (HEIGHT - _TOP - _BOTTOM) * (high - value) / (high - low)
 
     bottom = HEIGHT - _BOTTOM
-    parts = [_grid(low, high, y, write), *(_step(step, x, y, track) for step in track.steps)]
+    scale = min(1.0, max((WIDTH - _LEFT - _RIGHT) / len(runs) / (2 * _DOT), 0.25))
+    parts = [_grid(low, high, y, write), *_steps(track.steps, x)]
     line = " ".join(f"{x(point.run):.1f},{y(point.median):.1f}" for point in track.points)
     parts.append(f'<polyline points="{line}" stroke="var(--muted)" fill="none"/>')
-    parts += [_bar(point, x(point.run), y) for point in track.points]
+    parts += [_bar(point, x(point.run), y, scale) for point in track.points]
     parts += [
         f'<text x="{x(place):.1f}" y="{bottom - 3}" text-anchor="middle" fill="var(--bad)">'
         f"\N{MULTIPLICATION SIGN}<title>{escape(f'{runs[place]}: {status}')}</title></text>"
@@ -58,7 +61,7 @@ def draw_history(
         for place, side in ends.items()
     ]
     parts += [
-        f'<circle class="spot" cx="{x(point.run):.1f}" cy="{y(point.median):.1f}" r="7">'
+        f'<circle class="spot" cx="{x(point.run):.1f}" cy="{y(point.median):.1f}" r="{_SPOT * scale:.1f}">'
         f"<title>{escape(_words(point, runs, write, track.steps))}</title></circle>"
         for point in track.points
     ]
@@ -72,37 +75,46 @@ def _grid(
     low: float, high: float, y: Callable[[float], float], write: Callable[[float], Quantity]
 ) -> str:
     ticks = [t for t in MaxNLocator(nbins=4).tick_values(low, high) if low <= t <= high]
+    labelled = {short(write(tick).text): tick for tick in ticks}  # close ticks may have one text
     return "".join(
         f'<path d="M{_LEFT},{y(tick):.1f}H{WIDTH - _RIGHT}" stroke="var(--grid)"/>'
         f'<text x="{_LEFT - 4}" y="{y(tick) + 3.5:.1f}" text-anchor="end" fill="var(--muted)">'
-        f"{escape(short(write(tick).text))}</text>"
-        for tick in ticks
+        f"{escape(text)}</text>"
+        for text, tick in labelled.items()
     )
 
 
-def _bar(point: Point, x: float, y: Callable[[float], float]) -> str:
+def _bar(point: Point, x: float, y: Callable[[float], float], scale: float) -> str:
     """Draw an interval as a thick bar, a range as a thin bar, and the median as a dot."""
-    width = 4 if point.is_interval else 1.2
+    width = (4 if point.is_interval else 1.2) * scale
     return (
         f'<path d="M{x:.1f},{y(point.low):.1f}V{y(point.high):.1f}" stroke="var(--muted)" '
-        f'stroke-width="{width}" opacity=".55"/>'
-        f'<circle cx="{x:.1f}" cy="{y(point.median):.1f}" r="3" fill="var(--ink)"/>'
+        f'stroke-width="{width:.1f}" opacity=".55"/>'
+        f'<circle cx="{x:.1f}" cy="{y(point.median):.1f}" r="{_DOT * scale:.1f}" fill="var(--ink)"/>'
     )
 
 
-def _step(step: Step, x: Callable[[int], float], y: Callable[[float], float], track: Track) -> str:
-    after = next(point for point in track.points if point.run == step.after)
-    colour = "var(--good)" if step.better else "var(--bad)"
-    middle = (x(step.before) + x(step.after)) / 2
-    rises = step.ratio > 1
-    at = y(after.high) - 5 if rises else y(after.low) + 11
-    return (
-        f'<path d="M{middle:.1f},{_TOP}V{HEIGHT - _BOTTOM}" stroke="{colour}" '
-        f'stroke-dasharray="3 2"/>'
-        f'<text x="{x(step.after):.1f}" y="{min(max(at, _TOP - 4), HEIGHT - _BOTTOM - 3):.1f}" '
-        f'text-anchor="middle" font-weight="bold" fill="{colour}">'
-        f"{'+' if rises else chr(0x2212)}{abs(step.ratio - 1):.0%}</text>"
-    )
+def _steps(steps: Sequence[Step], x: Callable[[int], float]) -> list[str]:
+    """Draw steps as dashed lines, with changes above for rises and below for falls where there is room."""
+    parts = []
+    free = {True: 0.0, False: 0.0}
+    for step in steps:
+        colour = "var(--good)" if step.better else "var(--bad)"
+        middle = (x(step.before) + x(step.after)) / 2
+        parts.append(
+            f'<path d="M{middle:.1f},{_TOP}V{HEIGHT - _BOTTOM}" stroke="{colour}" '
+            f'stroke-dasharray="3 2"/>'
+        )
+        rises = step.ratio > 1
+        if middle - _LABEL / 2 >= free[rises]:
+            free[rises] = middle + _LABEL / 2
+            parts.append(
+                f'<text x="{middle:.1f}" y="{_TOP + 6 if rises else HEIGHT - _BOTTOM - 3}" '
+                f'text-anchor="middle" font-weight="bold" fill="{colour}" '
+                f'stroke="var(--paper)" stroke-width="3" paint-order="stroke">'
+                f"{'+' if rises else chr(0x2212)}{abs(step.ratio - 1):.0%}</text>"
+            )
+    return parts
 
 
 def _words(

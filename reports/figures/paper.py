@@ -101,6 +101,7 @@ class Panel:
         ticks: ticks of the horizontal axis; None: automatic, or one a name from 0.
         tick_names: labels of the ticks, for categories; None: their numbers.
         span: values that the vertical axis must include, so that panels are comparable.
+        x_span: values that the horizontal axis must include; panels without ticks only.
         boxed: values whose box plot stands at the right: median, quartiles, 5th and 95th percentile.
         empty: text of a panel without lines.
         whole: whether ticks are at whole numbers only, for small counts.
@@ -118,6 +119,7 @@ class Panel:
     ticks: Sequence[float] | None = None
     tick_names: Sequence[str] | None = None
     span: Sequence[float] = ()
+    x_span: Sequence[float] = ()
     boxed: Sequence[float] = ()
     empty: str = "no verified number"
     whole: bool = False
@@ -136,7 +138,10 @@ class Layout:
 
 
 def draw(layout: Layout) -> Figure:
-    """Draw the panels, a legend of measured lines and a legend of published numbers."""
+    """Draw the panels, a legend of measured lines and a legend of published numbers.
+
+    A line has a gap at each point that is not a number.
+    """
     columns = max(len(row) for row in layout.rows)
     margin_in = 0.25 + _BOX_IN * any(panel.boxed for row in layout.rows for panel in row)
     width = max(
@@ -177,6 +182,22 @@ def draw(layout: Layout) -> Figure:
     )  # fmt: skip
     _legends(figure, layout, note_in + 0.1)
     return figure
+
+
+def vertical_values(panel: Panel) -> list[float]:
+    """Return the values that the vertical axis of a panel must include."""
+    values = [y for line in panel.lines for point in line.points for y in (point.low, point.high)]
+    values += [y for mark in panel.marks for y in (mark.low, mark.high)]
+    return [value for value in [*values, *panel.span] if math.isfinite(value)]
+
+
+def watermark(figure: Figure, text: str) -> None:
+    """Write a text across the whole drawing, behind its lines."""
+    width, height = figure.get_size_inches()
+    figure.text(
+        0.5, 0.5, text, size=min(0.9 * width / len(text), height / 2) * _POINTS_PER_IN,
+        color=MUTED.light, alpha=0.14, weight="bold", ha="center", va="center", zorder=-1,
+    )  # fmt: skip
 
 
 def subtitle(figure: Figure, text: str) -> None:
@@ -274,9 +295,7 @@ def _panel(axes: Axes, panel: Panel, word_lines: int) -> None:
 
 
 def _scale(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: float) -> None:
-    values = [v for line in shown for p in line.points for v in (p.low, p.high) if math.isfinite(v)]
-    values += [v for m in panel.marks for v in (m.low, m.high) if math.isfinite(v)]
-    values += panel.span
+    values = vertical_values(panel)
     positive = [v for v in values if v > 0]
     if panel.log_y and positive:
         axes.set_yscale("log")
@@ -298,6 +317,9 @@ def _scale(axes: Axes, panel: Panel, shown: Sequence[Line], words_share: float) 
         axes.xaxis.set_major_locator(FixedLocator([float(tick) for tick in labelled]))
     else:
         axes.margins(x=0.06 if all(line.style == "marks" for line in shown) else 0.02)
+        if panel.x_span:
+            axes.update_datalim([(x, 0.0) for x in panel.x_span], updatey=False)
+            axes.autoscale_view(scaley=False)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
     if panel.tick_names:
         axes.xaxis.set_major_formatter(FixedFormatter(list(panel.tick_names)))
@@ -327,6 +349,11 @@ def _line(axes: Axes, line: Line) -> None:
     if line.style not in ("marks", "band"):
         width = 1.5 if line.style == "line" else 1.1
         axes.plot(x, mid, color=colour, linewidth=width, drawstyle=drawstyle, zorder=3)
+        lone = _between_gaps(line.points)
+        axes.plot(
+            [p.x for p in lone], [p.mid for p in lone], marker="o", markersize=width,
+            linestyle="none", color=colour, zorder=3,
+        )  # fmt: skip
     if line.style in ("line", "marks"):
         if not line.band:
             axes.vlines(x, low, high, color=colour, linewidth=1.0, zorder=3)
@@ -335,6 +362,16 @@ def _line(axes: Axes, line: Line) -> None:
                 [point.x], [point.mid], marker="o", markersize=4.6, zorder=4, linestyle="none",
                 markerfacecolor=PAPER.light if point.open else colour, markeredgecolor=colour,
             )  # fmt: skip
+
+
+def _between_gaps(points: Sequence[Point]) -> list[Point]:
+    """Return the points without a neighbour, which a line does not show."""
+    has_value = [False, *(math.isfinite(point.mid) for point in points), False]
+    return [
+        point
+        for at, point in enumerate(points, start=1)
+        if has_value[at] and not has_value[at - 1] and not has_value[at + 1]
+    ]
 
 
 def _box(axes: Axes, values: Sequence[float]) -> None:

@@ -66,7 +66,7 @@ class Kind:
 
 
 def cell_drawings(
-    kind: Kind, cells: Sequence[Cell], colours: Colours, directory: Path
+    kind: Kind, cells: Sequence[Cell], colours: Colours, directory: Path | None
 ) -> list[Drawing]:
     """Draw a kind of drawing, and write its files into a directory."""
     svgs = _draw(kind, in_groups(cells), kind.limits(cells), colours, directory)
@@ -77,7 +77,7 @@ def cell_drawings(
 
 
 def search_drawings(
-    kind: Kind, searches: Sequence[Search], colours: Colours, directory: Path
+    kind: Kind, searches: Sequence[Search], colours: Colours, directory: Path | None
 ) -> dict[Group, str]:
     """Draw a kind of drawing of searches; groups without a number have none."""
     return _draw(kind, search_groups(searches), kind.limits(searches), colours, directory)
@@ -88,7 +88,7 @@ def _draw(
     groups: Sequence[tuple[Group, Sequence[Any]]],
     limits: Any,
     colours: Colours,
-    directory: Path,
+    directory: Path | None,
 ) -> dict[Group, str]:
     svgs = {}
     for group, members in groups:
@@ -111,7 +111,9 @@ def search_groups(searches: Sequence[Search]) -> list[tuple[Group, list[Search]]
     return [(group, [by_name[cell.name] for cell in members]) for group, members in groups]
 
 
-def energy_drawings(used: Sequence[EnergyUse], colours: Colours, directory: Path) -> list[str]:
+def energy_drawings(
+    used: Sequence[EnergyUse], colours: Colours, directory: Path | None
+) -> list[str]:
     """Draw the measured energy, one panel per workload and input."""
     drawings = []
     for workload, members in groupby(used, key=lambda use: use.workload):

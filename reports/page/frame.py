@@ -4,7 +4,7 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,41 @@ from streamlab.reports.page.inline_svg import engine_variable, variables
 from streamlab.reports.palette import Colour
 
 _HERE = Path(__file__).parent
+_HEAD = 200
+"""Bytes of a page with its `made-from`."""
 _OTHER = re.compile(r"[^A-Za-z0-9_./@-]")
 
 
-def fill(template: str, *, name: str, colours: Mapping[str, Colour], **more: Any) -> str:
-    """Return the text of a page from a template in this folder; `name` is the end of the title."""
-    script = (_HERE / "page.js").read_text(encoding="utf-8")
+def fill(
+    template: str,
+    *,
+    name: str,
+    colours: Mapping[str, Colour],
+    home: str = "",
+    made_from: str = "",
+    scripts: Sequence[str] = ("page.js",),
+    **more: Any,
+) -> str:
+    """Return the text of a page from a template in this folder.
+
+    Args:
+        template: name of the template.
+        name: the end of the title.
+        colours: the colour of each engine on the page.
+        home: address of the site's first page; empty without a site.
+        made_from: digest of all that the page was made from (`is_current`).
+        scripts: names of the page's scripts in this folder; the last may load further ones.
+        more: further variables of the template.
+    """
+    texts = [(_HERE / script).read_text(encoding="utf-8") for script in scripts]
     page = _templates().get_template(template)
     return page.render(
         name=name,
+        home=home,
+        made_from=made_from,
         style=(_HERE / "style.css").read_text(encoding="utf-8"),
-        script=script,
-        policy=_policy(script),
+        scripts=texts,
+        policy=_policy(texts),
         variables=variables(colours),
         engine_variable={engine: engine_variable(engine, colours) for engine in colours},
         anchor=anchor,
@@ -54,6 +77,15 @@ def write_whole(target: Path, page: str) -> Path:
     return target
 
 
+def is_current(target: Path, made_from: str) -> bool:
+    """Return whether a page exists and was made from what this digest stands for."""
+    try:
+        with target.open("rb") as file:
+            return made_from.encode() in file.read(_HEAD)
+    except FileNotFoundError:
+        return False
+
+
 def anchor(cell: str) -> str:
     """Return the element id of a cell's row.
 
@@ -63,13 +95,18 @@ def anchor(cell: str) -> str:
     return "cell-" + _OTHER.sub(lambda match: f"~{ord(match[0]):x}~", cell)
 
 
-def _policy(script: str) -> str:
-    """Return the Content-Security-Policy: only this script, and no requests.
+def _policy(scripts: Sequence[str]) -> str:
+    """Return the Content-Security-Policy: only these scripts, and no requests.
 
+    A page with a second script may load what that script loads (`strict-dynamic`).
     Styles need `unsafe-inline`, since some are in attributes; they cannot send requests.
     """
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
+    ]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    loaded = " 'strict-dynamic'" if len(scripts) > 1 else ""
     return (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {allowed}{loaded}; style-src 'unsafe-inline'; "
         "base-uri 'none'; form-action 'none'"
     )

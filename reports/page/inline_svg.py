@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from streamlab.reports.figures.panel import Panel, Spot, save
+from streamlab.reports.figures.panel import Panel, Spot, as_svg, save
 from streamlab.reports.palette import GRID, INK, MUTED, PAPER, Colour
 
 _REACH = 5
@@ -15,10 +15,10 @@ _VARIABLES = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
 
 
 def save_inline(
-    panel: Panel, directory: Path, *, name: str, alt: str, engines: Mapping[str, Colour]
+    panel: Panel, directory: Path | None, *, name: str, alt: str, engines: Mapping[str, Colour]
 ) -> str:
-    """Write a panel into a directory as SVG and PNG, and return its SVG for the page (`inline`)."""
-    svg = save(panel.axes, directory / name)
+    """Return a panel's SVG for the page (`inline`), and write it as SVG and PNG if `directory` is set."""
+    svg = as_svg(panel.axes) if directory is None else save(panel.axes, directory / name)
     return inline(svg, name=name, alt=alt, engines=engines, spots=panel.spots)
 
 
@@ -58,7 +58,7 @@ def inline(
     assert view is not None and size is not None, "matplotlib writes viewBox and width"
     opening = (
         f'<svg {view[0]} role="img" aria-label="{escape(alt)}"'
-        f' style="max-width:{float(size[1]) * 1.45:.0f}px">'
+        f' style="max-width:{float(size[1]) * 2:.0f}px">'
     )
     body = re.sub(r"<svg[^>]*>", lambda _: opening, body, count=1)
     return body.replace("</svg>", "".join(map(_spot, spots)) + "</svg>")

@@ -1,10 +1,34 @@
 // Enhances a page that also works without it: sorts and filters tables, shows the values of charts'
-// points on pointer, touch and keyboard, and unfolds everything for print. It moves, hides and shows
-// existing elements; text becomes text (textContent), never markup.
+// points on pointer, touch and keyboard, and unfolds everything for print. The page's address keeps order
+// and filters. It moves, hides and shows existing elements; text becomes text (textContent), never markup.
 "use strict";
 (() => {
   const all = (selector, place = document) => [...place.querySelectorAll(selector)];
   const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+
+  // The address. `#results.sort=-2&results.filter=spark` is the table of the section `results` by its
+  // third column, descending; `#cell-...` leads to a row, which is unfolded and taken out of filters.
+  const address = () =>
+    new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+  const keep = (key, value) => {
+    const params = address();
+    if ((params.get(key) ?? "") === value) return;
+    if (value) params.set(key, value); else params.delete(key);
+    try { history.replaceState(null, "", `#${params}`); } catch { /* a frame of a notebook */ }
+  };
+  const unfold = (element) => {
+    for (let at = element.closest("details"); at; at = at.parentElement.closest("details"))
+      at.open = true;
+  };
+  const restored = new Map();
+  const restore = () => {
+    if (location.hash.includes("=")) return restored.forEach((one) => one());
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    unfold(target);
+    if (target.hidden) target.dispatchEvent(new Event("reveal", { bubbles: true }));
+    target.scrollIntoView();
+  };
 
   // Tables. A heading may span columns and lines, a row may have a cell over several columns.
   const columns = (head) => {
@@ -34,7 +58,7 @@
     const texts = [...exact, cell.textContent].map((text) => text.trim().replaceAll(",", ""));
     return texts.map((text) => parseFloat(text.replace("\u2212", "-"))).find(Number.isFinite) ?? null;
   };
-  const key = (row, column, numeric) => {
+  const valueOf = (row, column, numeric) => {
     const cell = cellAt(row, column);
     if (cell === null) return null;
     return numeric ? number(cell) : cell.textContent.trim();
@@ -54,10 +78,13 @@
     const rows = bodies.flatMap((part) => part.rows);
     if (rows.length < 2) return;
     one.classList.add("tools");
+    const section = one.closest("section[id]") ?? document.body;
+    const place = all("table.sortable", section).indexOf(one);
+    const key = `${section.id || "page"}${place > 0 ? place : ""}`;
     const heads = [...columns(one.tHead)].filter(([head]) => head.scope === "col");
     const order = (column, numeric, way) => {
       for (const { body, rows: own } of bodies) {
-        const known = own.map((unit) => ({ unit, value: key(unit[0], column, numeric) }));
+        const known = own.map((unit) => ({ unit, value: valueOf(unit[0], column, numeric) }));
         if (way)
           known.sort((a, b) =>
             a.value === null || b.value === null
@@ -66,20 +93,34 @@
         body.append(...known.flatMap(({ unit }) => unit));
       }
     };
+    const isNumeric = (head) => head.classList.contains("num");
+    const sort = ([head, column], way) => {
+      for (const [other] of heads) other.removeAttribute("aria-sort");
+      if (way) head.setAttribute("aria-sort", way);
+      order(column, isNumeric(head), { ascending: 1, descending: -1 }[way] ?? 0);
+    };
     for (const [head, column] of heads) {
-      const numeric = head.classList.contains("num");
       const button = make("button", { type: "button", className: "sort" });
       button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
-        const first = numeric ? "descending" : "ascending";
-        const second = numeric ? "ascending" : "descending";
+        const ways = ["ascending", "descending"];
+        const [first, second] = isNumeric(head) ? ways.reverse() : ways;
         const next = { [first]: second, [second]: "" }[head.ariaSort] ?? first;
-        for (const [other] of heads) other.removeAttribute("aria-sort");
-        if (next) head.setAttribute("aria-sort", next);
-        order(column, numeric, { ascending: 1, descending: -1 }[next] ?? 0);
+        sort([head, column], next);
+        keep(`${key}.sort`, next && `${next === "descending" ? "-" : ""}${column}`);
       });
     }
+    const restoreOrder = () => {
+      const wanted = address().get(`${key}.sort`) ?? "";
+      const chosen = heads.find(([, column]) => `${column}` === wanted.replace("-", ""));
+      if (chosen) {
+        unfold(one);
+        sort(chosen, wanted.startsWith("-") ? "descending" : "ascending");
+      } else if (heads.some(([head]) => head.ariaSort)) sort(heads[0], "");
+    };
+    restored.set(key, restoreOrder);
+    restoreOrder();
     if (rows.length < 6) return;
     const box = make("input", { type: "search", placeholder: "any column" });
     const clear = make("button", { type: "button", textContent: "Clear", hidden: true });
@@ -94,7 +135,7 @@
       box.focus();
     });
     box.setAttribute("aria-label", `Filter: ${one.caption?.textContent.trim() ?? "rows"}`);
-    box.addEventListener("input", () => {
+    const filter = () => {
       const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
       // All columns, the remark below, and the group's facts that the row does not show.
       const fits = (unit) => {
@@ -113,7 +154,16 @@
       }
       clear.hidden = !words.length;
       output.textContent = words.length ? `${left} of ${rows.length} rows` : "";
-    });
+    };
+    box.addEventListener("input", () => { filter(); keep(`${key}.filter`, box.value.trim()); });
+    one.addEventListener("reveal", () => { box.value = ""; filter(); });
+    const restoreFilter = () => {
+      box.value = address().get(`${key}.filter`) ?? "";
+      if (box.value) unfold(one);
+      filter();
+    };
+    restored.set(key, () => { restoreOrder(); restoreFilter(); });
+    restoreFilter();
   };
 
   // Charts. Each is a list of points with places and texts.
@@ -213,5 +263,8 @@
   all("table.sortable").forEach(table);
   all("figure > svg").forEach(chart);
   all(".scroll").forEach((box) => { markOverflow(box); wide.observe(box); });
+  document.addEventListener("table", ({ target }) => table(target)); // one that another script made
   document.body.append(tip);
+  addEventListener("hashchange", restore);
+  restore();
 })();

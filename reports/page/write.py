@@ -110,8 +110,18 @@ def write_report(run_dir: Path, out: Path | None = None) -> Path:
     return write_whole(run_dir / "report.html" if out is None else out, page)
 
 
-def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
-    """Draw the figures into the directory `figures`, and return the page's text."""
+def render(
+    run: Run, cells: Sequence[Cell], figures: Path | None, *, home: str = "", made_from: str = ""
+) -> str:
+    """Return the page's text.
+
+    Args:
+        run: the run.
+        cells: its cells.
+        figures: directory for the figures as files; None: they are only in the page.
+        home: as in `fill`.
+        made_from: as in `fill`.
+    """
     searches = read_searches(run, cells)
     every = [*cells, *(search.place for search in searches)]
     colours = engine_colours(row.engine for row in run.rows)
@@ -128,8 +138,10 @@ def render(run: Run, cells: Sequence[Cell], figures: Path) -> str:
         invented=invented(run.meta),
         timelines=timelines(run, colours),
         slower=slower(cells, run.rows),
-        **_results(run, cells, searches, figures),
+        **_results(run, cells, searches, figures, drawn=True),
         **_energy(run, cells, searches, colours, figures),
+        home=home,
+        made_from=made_from,
     )
 
 
@@ -137,7 +149,12 @@ def render_tables(run: Run) -> str:
     """Return a page with the report's first screen and result tables only, without drawn figures."""
     cells = summarise(run.rows)
     searches = read_searches(run, cells)
-    return fill("report.html.j2", whole=False, slower=[], **_results(run, cells, searches, None))
+    return fill(
+        "report.html.j2",
+        whole=False,
+        slower=[],
+        **_results(run, cells, searches, None, drawn=False),
+    )
 
 
 def _downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]:
@@ -200,18 +217,23 @@ def _overview(run: Run, cells: Sequence[Cell], searches: Sequence[Search]) -> di
 
 
 def _results(
-    run: Run, cells: Sequence[Cell], searches: Sequence[Search], figures: Path | None
+    run: Run,
+    cells: Sequence[Cell],
+    searches: Sequence[Search],
+    figures: Path | None,
+    *,
+    drawn: bool,
 ) -> dict[str, Any]:
-    """Return the variables of both pages; draws figures into the directory, None: draws none."""
+    """Return the variables of both pages, with figures if `drawn`."""
     colours = engine_colours(row.engine for row in run.rows)
     free = [cell for cell in cells if cell.load is None]
     loaded = [cell for cell in cells if cell.load is not None]
 
-    def draw(kind: Kind, drawn: Sequence[Cell]) -> list[Drawing]:
-        return [] if figures is None else cell_drawings(kind, drawn, colours, figures)
+    def draw(kind: Kind, members: Sequence[Cell]) -> list[Drawing]:
+        return cell_drawings(kind, members, colours, figures) if drawn else []
 
     def draw_searches(kind: Kind) -> dict[Group, str]:
-        return {} if figures is None else search_drawings(kind, searches, colours, figures)
+        return search_drawings(kind, searches, colours, figures) if drawn else {}
 
     blocks, scale = _blocks(free)
     rows = [row for block in blocks for _, part in block.classes for row in part]
@@ -255,7 +277,11 @@ def _results(
 
 
 def _energy(
-    run: Run, cells: Sequence[Cell], searches: Sequence[Search], colours: Colours, figures: Path
+    run: Run,
+    cells: Sequence[Cell],
+    searches: Sequence[Search],
+    colours: Colours,
+    figures: Path | None,
 ) -> dict[str, Any]:
     """Return the section of energy; hidden if no trial has energy or a reason for its absence."""
     used = energy(run.rows, cells, searches)

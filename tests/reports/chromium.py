@@ -32,15 +32,15 @@ NEEDS_CHROMIUM = [
 ]
 
 
-def browse(page: Path, profile: Path, width: int = 1400) -> str:
-    """Return the document as it is after the page's scripts have run."""
+def browse(page: Path, profile: Path, width: int = 1400, fragment: str = "") -> str:
+    """Return the document as it is after the page's scripts have run, at `#fragment` of its address."""
     command = [
         CHROMIUM,
         *FLAGS,
         f"--user-data-dir={profile}",
         f"--window-size={width},2000",
         "--dump-dom",
-        page.as_uri(),
+        page.as_uri() + (f"#{fragment}" if fragment else ""),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -1,5 +1,6 @@
 """Cells over the runs of a machine: what is a step, what is none, and the page that shows it."""
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -11,6 +12,8 @@ from msgspec.structs import replace
 
 from streamlab.lab.cli import call
 from streamlab.lab.cli.results import history as command
+from streamlab.reports.figures.history import draw_history
+from streamlab.reports.numbers import rate
 from streamlab.reports.steps import history
 from streamlab.results.compare import METRICS
 from streamlab.results.stats.decision import ONE_STAGE, Arms, GateVerdict, decide_once
@@ -103,6 +106,20 @@ def test_noise_alone_makes_hardly_a_step_and_a_real_one_is_seen():
     assert sum(map(len, same.values())) <= 1  # of 200 comparisons
     changed = steps(run("a"), run("b", factor=1.4))
     assert list(changed.values()) == [[(0, 1, True)]] * 10
+
+
+def test_labels_of_steps_and_marks_of_many_runs_do_not_cover_each_other():
+    runs = [made(str(n), {"c": around(100.0 if n // 3 % 2 else 150.0)}) for n in range(200)]
+    (track,) = history(runs, METRICS["throughput"], seed=SEED).tracks
+    assert len(track.steps) == 66
+    svg = draw_history(track, [str(n) for n in range(200)], write=rate, alt="")
+    labels = re.findall(r'<text x="([\d.]+)" y="(\d+)"[^>]*font-weight="bold"[^>]*>(.)', svg)
+    for sign in "+\N{MINUS SIGN}":
+        places = [(float(x), int(y)) for x, y, first in labels if first == sign]
+        assert len(places) > 3 and len({y for _, y in places}) == 1
+        assert all(b - a >= 30 for (a, _), (b, _) in itertools.pairwise(places))
+    dots = re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="([\d.]+)" fill', svg)
+    assert all(float(r) < 1 for _, r in dots) and len(dots) == 200
 
 
 @pytest.fixture

@@ -3,13 +3,16 @@
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from streamlab.lab.figures.timeline import MOST_BINS, binned
 from streamlab.reports.figures.labels import spread
 from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw, subtitle
+from streamlab.reports.figures.shared_axes import share_axes
 
 POSITIONS = st.lists(st.floats(0, 1, allow_nan=False), max_size=25)
 
@@ -90,3 +93,50 @@ def test_a_box_stands_beside_the_axes_and_leaves_their_range():
     (box,) = [line for line in boxed.lines if len(line.get_xdata()) == 5]
     assert min(box.get_xdata()) > boxed.get_xlim()[1]
     assert set(box.get_ydata()) == {3.25, 7.75}  # the quartiles of 1 to 10
+
+
+def test_a_time_without_samples_is_a_gap_and_a_sample_between_gaps_is_a_dot():
+    nan = float("nan")
+    values = np.array([nan, 1.0, 2.0, nan, 3.0, nan, nan, 4.0, 5.0, nan])
+    bins = binned(np.arange(10) / 10, values)
+    assert [t for t, _ in bins] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    assert np.isnan([bins[n][1] for n in (2, 4, 5)]).all()
+    line = Line(name="late", points=[Point(t, v, v, v) for t, v in bins], style="plain")
+    axes = draw(Layout(title="t", rows=[[Panel(title="p", y_label="y", lines=[line])]])).axes[0]
+    curve, dots = axes.lines
+    assert np.isnan(curve.get_ydata()).sum() == 3
+    assert list(dots.get_ydata()) == [3.0]
+    assert axes.get_ylim()[1] == pytest.approx(5.0 * 1.22)
+
+
+def test_bins_of_a_long_series_are_means_and_last_values():
+    t_s, values = np.arange(2 * MOST_BINS) / 10, np.arange(2.0 * MOST_BINS)
+    assert binned(t_s, values)[1] == (0.2, 2.5)
+    assert binned(t_s, values, last=True)[1] == (0.2, 3.0)
+    assert binned(t_s, np.full(2 * MOST_BINS, np.nan)) == []
+
+
+def test_panels_over_time_share_their_time_axis_and_the_range_of_each_quantity():
+    def column(begin, high):
+        return [
+            Panel(
+                title="p", y_label=label, x_label=x_label, lines=[Line(name=label, points=points)]
+            )
+            for label, x_label, points in (
+                ("rate", "", [Point(0.0, 1.0, 1.0, 1.0), Point(9.0, high, high, high)]),
+                ("latency", "seconds", [Point(begin, 5.0, 5.0, 5.0), Point(7.0, 6.0, 6.0, 6.0)]),
+            )
+        ]
+
+    rows = [list(row) for row in zip(column(4.0, 10.0), column(5.0, 20.0), strict=True)]
+    axes = draw(Layout(title="t", rows=share_axes(rows))).axes
+    assert len({one.get_xlim() for one in axes}) == 1
+    low, high = axes[0].get_xlim()
+    assert low < 0.0 and high > 9.0
+    assert axes[0].get_ylim() == axes[1].get_ylim() and axes[0].get_ylim()[1] > 20
+
+
+def test_panels_with_ticks_or_labels_of_their_own_keep_their_axes():
+    assert share_axes([[panel()], [panel()]]) == [[panel()], [panel()]]
+    ticked = [[replace(panel(), x_label="", ticks=[1])], [replace(panel(), ticks=[1])]]
+    assert share_axes(ticked) == ticked

@@ -1,5 +1,7 @@
 """What the page's script adds, in a real browser."""
 
+import re
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -111,6 +113,47 @@ def test_the_clear_button_of_a_filter_shows_all_rows_again(page_of_run, typical)
                 document.querySelector('#results input[type=search]').value];""",
     )
     assert seen == [True, False, 12, True, 39, ""]
+
+
+def test_the_address_keeps_order_and_filter(page_of_run, typical, tmp_path):
+    page = page_of_run(typical)
+    seen = ask(
+        page,
+        START
+        + """
+        const said = [];
+        type('spark page_view');
+        heading('Throughput').click();
+        said.push(location.hash, cells());
+        document.querySelector('#results .filter button').click();
+        said.push(location.hash);
+        heading('Throughput').click();
+        heading('Throughput').click();
+        return [...said, location.hash];""",
+    )
+    link, rows, sorted_only, nothing = seen
+    assert link == "#results.filter=spark+page_view&results.sort=-2"
+    assert sorted_only == "#results.sort=-2"
+    assert nothing in ("", "#")
+    opened = browse(page, tmp_path / "profile", fragment=link.removeprefix("#"))
+    visible = re.findall(r'<tr (?![^>]*hidden)[^>]*data-cell="([^"]+)"', opened)
+    assert [cell for cell in visible if cell in rows] == rows and len(visible) == len(rows)
+    assert 'aria-sort="descending"' in opened
+
+
+def test_a_link_to_a_row_shows_it_whatever_hides_it(page_of_run, typical):
+    seen = ask(
+        page_of_run(typical),
+        START
+        + """
+        type('no such');
+        document.querySelector('details.every').open = false;
+        const row = all('#results tr[data-cell]')[7];
+        location.hash = row.id;
+        dispatchEvent(new HashChangeEvent('hashchange'));
+        return [row.checkVisibility(), cells().length];""",
+    )
+    assert seen == [True, 39]
 
 
 def test_a_filter_looks_at_all_columns_and_at_remarks(page_of_run, trial):

@@ -198,3 +198,4 @@ def test_a_quick_figure_indicates_in_what_is_printed_recorded_and_drawn(
     assert (claim["outcome"], claim["indicates"], claim["low"]) == ("inconclusive", "met", None)
     assert "**No verdict; it indicates: reproduced (quick" in (out / "toy-1.md").read_text()
     assert ">indicates: reproduced (quick" in (out / "toy-1.svg").read_text()
+    assert ">QUICK RUN<" in (out / "toy-1.svg").read_text()

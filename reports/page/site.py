@@ -1,0 +1,318 @@
+"""Writes a site of runs: a list, a page a run, a page a cell over all runs, and a page that compares two.
+
+    index.html        the runs and the cells
+    runs/NAME.html    the report of a run
+    cells/*.html      a cell over the runs of each machine, with its steps
+    compare.html      any two runs; `#a=NAME&b=NAME` selects them
+    data/NAME.js      what the other pages need of a run
+
+The site works from disk and from any web server. Pages are written again only if what they are made
+from has changed: the files of a run, or the code of the pages.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from streamlab.reports.figures.history import draw_history
+from streamlab.reports.page.frame import fill, is_current, write_whole
+from streamlab.reports.page.site_run import SiteRun, as_script, extract, read_script
+from streamlab.reports.page.statement import not_run, statement
+from streamlab.reports.page.write import render
+from streamlab.reports.searches import read_searches
+from streamlab.reports.side_by_side import write_times, write_value
+from streamlab.reports.steps import Measured, Track, follow
+from streamlab.reports.summary import summarise
+from streamlab.results.compare import HIGHER_IS_BETTER, METRICS, SUSTAINABLE
+from streamlab.results.errors import ResultsError
+from streamlab.results.machines import compare_machines
+from streamlab.results.seal import SEALS
+from streamlab.results.stats.decision import ONE_STAGE
+from streamlab.results.store import read_run
+
+_METRICS = tuple(name for name in METRICS if name != SUSTAINABLE)
+_SOURCES = (".py", ".js", ".css", ".j2")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        index: the first page.
+        pages: number of pages of runs and cells that were written; current ones are left alone.
+        left_out: (path, reason) of the runs that cannot be read.
+    """
+
+    index: Path
+    pages: int
+    left_out: tuple[tuple[Path, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A cell on one machine: the runs that have it, in order of time, and its tracks by metric."""
+
+    machine: str
+    runs: tuple[SiteRun, ...]
+    tracks: tuple[tuple[str, Track], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ListedCell:
+    """A cell in the list: its page, its runs, its steps, and its newest rate as text and exactly."""
+
+    name: str
+    page: str
+    runs: int
+    latest: SiteRun
+    rate: tuple[str, str]
+    steps: int
+    worse: int
+
+
+def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
+    """Write the site of these runs into a folder.
+
+    Pages of runs that are not named stay, so addresses stay valid; no list has them.
+    """
+    runs, left_out, pages = [], [], 0
+    for run_dir in run_dirs:
+        try:
+            run, is_new = _update_run(run_dir, out)
+        except ResultsError as error:
+            left_out.append((run_dir, str(error)))
+            continue
+        runs.append(run)
+        pages += is_new
+    runs.sort(key=lambda run: (run.start_time, run.name))
+    machines = _by_machine(runs)
+    cells = _parts(machines, seed)
+    listed = []
+    for cell, parts in cells.items():
+        page = _cell_page(cell)
+        pages += _update_cell(cell, parts, out / "cells" / page)
+        listed.append(_listed(cell, parts, page))
+    places = {run.name: place for place, group in enumerate(machines) for run in group}
+    before = {
+        run.name: earlier.name
+        for group in machines
+        for place, run in enumerate(group)
+        if (earlier := _last_alike(run, group[:place])) is not None
+    }
+    common: dict[str, Any] = {"colours": {}, "runs": runs[::-1]}
+    known = [{"name": run.name, "machine": places[run.name]} for run in runs]
+    write_whole(
+        out / "compare.html",
+        fill(
+            "site_compare.html.j2",
+            name="comparison of two runs",
+            home="index.html",
+            scripts=("page.js", "compare.js"),
+            known={"runs": known, "higher": HIGHER_IS_BETTER},
+            **common,
+        ),
+    )
+    index = fill(
+        "site_index.html.j2",
+        name=f"{len(runs)} runs",
+        cells=listed,
+        before=before,
+        left_out=[(path.name, reason) for path, reason in left_out],
+        **common,
+    )
+    return Written(
+        index=write_whole(out / "index.html", index), pages=pages, left_out=tuple(left_out)
+    )
+
+
+def _update_run(run_dir: Path, out: Path) -> tuple[SiteRun, bool]:
+    """Return a run, and whether its page was written.
+
+    Raises:
+        ResultsError: the run is missing or damaged.
+    """
+    name = run_dir.resolve().name
+    page, data = out / "runs" / f"{name}.html", out / "data" / f"{name}.js"
+    made_from = _digest_of_run(run_dir)
+    stored = read_script(data) if is_current(page, made_from) else None
+    if stored is not None:
+        return stored, False
+    run = read_run(run_dir)
+    cells = summarise(run.rows)
+    searches = read_searches(run, cells)
+    missing = not_run(run.meta, cells, searches)
+    complete = run.meta.complete is not False
+    about = statement(cells, searches=searches, missing=missing, complete=complete)
+    extracted = extract(run, cells, searches, about.mark)
+    data.parent.mkdir(parents=True, exist_ok=True)
+    data.write_bytes(as_script(extracted))
+    write_whole(page, render(run, cells, None, home="../index.html", made_from=made_from))
+    return extracted, True
+
+
+def _digest_of_run(run_dir: Path) -> str:
+    """Return the digest of a run's files and of the pages' code; the seals stand for the files."""
+    digest = hashlib.sha256(_digest_of_code())
+    seals = run_dir / SEALS
+    paths = [seals] if seals.exists() else sorted(run_dir.glob("*/*"))
+    for path in [run_dir / "run.json", run_dir / "trials.parquet", *paths]:
+        if path.is_file():
+            digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:32]
+
+
+@cache
+def _digest_of_code() -> bytes:
+    digest = hashlib.sha256()
+    for package in ("reports", "results"):
+        folder = Path(str(files("streamlab") / package))
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in _SOURCES):
+            digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _by_machine(runs: Sequence[SiteRun]) -> list[list[SiteRun]]:
+    """Group runs, in order of time, by machine; the machine of the newest run is first."""
+    machines = []
+    rest = list(runs)
+    while rest:
+        same = [r for r in rest if not compare_machines(r.host, rest[-1].host).decisive]
+        rest = [run for run in rest if run not in same]
+        machines.append(same)
+    return machines
+
+
+def _last_alike(run: SiteRun, earlier: Sequence[SiteRun]) -> SiteRun | None:
+    """Return the last of the earlier runs that has a cell of this run."""
+    names = {cell.cell for cell in run.cells}
+    return next((r for r in reversed(earlier) if any(c.cell in names for c in r.cells)), None)
+
+
+def _parts(machines: Sequence[Sequence[SiteRun]], seed: int) -> dict[str, list[_Part]]:
+    """Return each cell by name, with a part for each machine."""
+    cells: dict[str, list[_Part]] = {}
+    for group in machines:
+        places: dict[str, list[int]] = {}
+        for place, run in enumerate(group):
+            for cell in run.cells:
+                places.setdefault(cell.cell, []).append(place)
+        tracks: dict[str, list[tuple[str, Track]]] = {name: [] for name in places}
+        for metric in _METRICS:
+            measured = [
+                {
+                    (cell.cell, cell.fingerprint): Measured(
+                        values=cell.values.get(metric, ()), failure=cell.failure
+                    )
+                    for cell in run.cells
+                }
+                for run in group
+            ]
+            for track in follow(measured, METRICS[metric], seed=seed).tracks:
+                local = {place: at for at, place in enumerate(places[track.cell])}
+                tracks[track.cell].append((metric, _renumbered(track, local)))
+        for name, own in places.items():
+            part = _Part(
+                machine=group[-1].machine,
+                runs=tuple(group[place] for place in own),
+                tracks=tuple(tracks[name]),
+            )
+            cells.setdefault(name, []).append(part)
+    return dict(sorted(cells.items()))
+
+
+def _renumbered(track: Track, places: Mapping[int, int]) -> Track:
+    """Return a track whose runs have other indices."""
+    return replace(
+        track,
+        points=tuple(replace(point, run=places[point.run]) for point in track.points),
+        failed=tuple((places[run], status) for run, status in track.failed),
+        steps=tuple(
+            replace(step, before=places[step.before], after=places[step.after])
+            for step in track.steps
+        ),
+    )
+
+
+def _cell_page(cell: str) -> str:
+    """Return the file name of a cell's page: readable, and unique by a digest of its id."""
+    digest = hashlib.sha256(cell.encode(errors="backslashreplace")).hexdigest()[:8]
+    return f"{re.sub(r'[^A-Za-z0-9]+', '-', cell).strip('-')[:80]}-{digest}.html"
+
+
+def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
+    """Write a cell's page unless it is current; return whether it was written."""
+    facts = [
+        (part.machine, part.tracks, [(run.name, run.commit, run.start_time) for run in part.runs])
+        for part in parts
+    ]
+    digest = hashlib.sha256(_digest_of_code() + msgspec.json.encode(facts))
+    made_from = digest.hexdigest()[:32]
+    if is_current(target, made_from):
+        return False
+    page = fill(
+        "site_cell.html.j2",
+        name=cell,
+        colours={},
+        home="../index.html",
+        made_from=made_from,
+        parts=[(part, _drawn(part), _table(cell, part)) for part in parts],
+        rule=ONE_STAGE,
+        metrics=METRICS,
+        write_times=write_times,
+    )
+    write_whole(target, page)
+    return True
+
+
+def _drawn(part: _Part) -> list[tuple[str, str, str]]:
+    """Return (metric, fingerprint if there are several, drawing) of each track with a number."""
+    names = [run.name for run in part.runs]
+    shown = [(metric, track) for metric, track in part.tracks if track.points]
+    several = len({track.fingerprint for _, track in shown}) > 1
+    return [
+        (
+            metric,
+            track.fingerprint if several else "",
+            draw_history(
+                track,
+                names,
+                write=partial(write_value, metric),
+                alt=f"{metric} of {track.cell} over {len(names)} runs, "
+                f"{len(track.steps) or 'no'} steps",
+            ),
+        )
+        for metric, track in shown
+    ]
+
+
+def _table(cell: str, part: _Part) -> tuple[list[str], list[tuple[SiteRun, str, list[Any]]]]:
+    """Return the metrics of a cell, and (run, failure, medians as texts) of each run."""
+    own = [next(each for each in run.cells if each.cell == cell) for run in part.runs]
+    metrics = [name for name in METRICS if any(name in each.texts for each in own)]
+    return metrics, [
+        (run, each.failure or "", [each.texts.get(metric) for metric in metrics])
+        for run, each in zip(part.runs, own, strict=True)
+    ]
+
+
+def _listed(cell: str, parts: Sequence[_Part], page: str) -> _ListedCell:
+    latest = max((part.runs[-1] for part in parts), key=lambda run: run.start_time)
+    steps = [step for part in parts for _, track in part.tracks for step in track.steps]
+    own = next(each for each in latest.cells if each.cell == cell)
+    return _ListedCell(
+        name=cell,
+        page=page,
+        runs=sum(len(part.runs) for part in parts),
+        latest=latest,
+        rate=own.texts.get("throughput") or own.texts.get("p50") or (own.failure or "", ""),
+        steps=len(steps),
+        worse=sum(not step.better for step in steps),
+    )

@@ -1,0 +1,132 @@
+"""Extracts from a run what the pages of a site need besides the run's own page.
+
+It is stored as a script that calls `addRun` with JSON: browsers load scripts also from `file://`, where
+they refuse to read JSON.
+"""
+
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from streamlab.reports.page.provenance import named_facts
+from streamlab.reports.searches import Search
+from streamlab.reports.side_by_side import recorded_facts, write_value
+from streamlab.reports.summary import Cell, code_of, conditions_of, start_time
+from streamlab.results.compare import METRICS, SUSTAINABLE, first_failure, sustainable, values_of
+from streamlab.results.differences import by_cell
+from streamlab.results.schema import IMPORTED, TrialRow
+from streamlab.results.store import Run
+
+_BEGIN, _END = b"addRun(", b");\n"
+
+
+class SiteCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell of a run.
+
+    Attributes:
+        cell: its id.
+        fingerprint: that of its first trial; cells of two runs are comparable if it is equal.
+        conditions: the conditions of its rate; empty if undeclared.
+        failure: the status of a cell without a number.
+        values: by metric, a value a process.
+        texts: by metric, the median as text and exactly.
+    """
+
+    cell: str
+    fingerprint: str
+    conditions: str
+    failure: str | None
+    values: dict[str, tuple[float, ...]]
+    texts: dict[str, tuple[str, str]]
+
+
+class SiteRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run.
+
+    Attributes:
+        name: the name of its directory.
+        start_time: UTC, ISO 8601.
+        commit: its commit, with changes.
+        host: properties of its machine, compared by `streamlab.results.machines`.
+        planned, verified: number of its cells, and of those with a verified number.
+        trials: number of its trials.
+        mark: colour of its verdict (`streamlab.reports.page.statement`).
+        cells: its cells with trials.
+        facts: recorded facts by section and key, as texts.
+    """
+
+    name: str
+    start_time: str
+    commit: str
+    host: dict[str, Any]
+    planned: int
+    verified: int
+    trials: int
+    mark: str
+    cells: tuple[SiteCell, ...]
+    facts: dict[str, str]
+
+    @property
+    def machine(self) -> str:
+        """The machine in words."""
+        cores = self.host.get("cores_usable")
+        model = self.host.get("cpu_model") or "unknown processor"
+        return f"{model}, {cores} cores" if cores else str(model)
+
+
+def extract(run: Run, cells: tuple[Cell, ...], searches: tuple[Search, ...], mark: str) -> SiteRun:
+    """Return what a site shows of a run; `mark` is the colour of its verdict."""
+    rated = sum(cell.has_numbers and cell.status != IMPORTED for cell in cells)
+    return SiteRun(
+        name=run.path.resolve().name,
+        start_time=start_time(run),
+        commit=code_of(run),
+        host=dict(run.meta.host),
+        planned=max(len(run.meta.cells), len(cells) + len(searches)),
+        verified=rated + sum(search.pass_eps is not None for search in searches),
+        trials=len(run.rows),
+        mark=mark,
+        cells=tuple(_cell(cell, rows) for cell, rows in by_cell(run).items()),
+        facts=named_facts(recorded_facts(run)),
+    )
+
+
+def _cell(cell: str, rows: list[TrialRow]) -> SiteCell:
+    failure = first_failure(rows)
+    values = {} if failure else _values(rows)
+    middles = {name: write_value(name, median(numbers)) for name, numbers in values.items()}
+    return SiteCell(
+        cell=cell,
+        fingerprint=rows[0].fingerprint or "",
+        conditions=str(conditions_of(rows[0]) or ""),
+        failure=failure,
+        values=values,
+        texts={name: (middle.text, middle.exact) for name, middle in middles.items()},
+    )
+
+
+def _values(rows: list[TrialRow]) -> dict[str, tuple[float, ...]]:
+    values = {
+        name: tuple(values_of(metric, rows))
+        for name, metric in METRICS.items()
+        if name != SUSTAINABLE
+    }
+    bracket = sustainable(rows)
+    values[SUSTAINABLE] = bracket[:1] if bracket else ()
+    return {name: numbers for name, numbers in values.items() if numbers}
+
+
+def as_script(run: SiteRun) -> bytes:
+    """Return the script that hands a run to the page which loads it."""
+    return _BEGIN + msgspec.json.encode(run) + _END
+
+
+def read_script(path: Path) -> SiteRun | None:
+    """Return the run in a script; None if there is none, or another version of the lab wrote it."""
+    try:
+        content = path.read_bytes()
+        return msgspec.json.decode(content[len(_BEGIN) : -len(_END)], type=SiteRun)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
