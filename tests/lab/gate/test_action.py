@@ -83,7 +83,7 @@ def test_a_planted_slow_down_fails_with_summary_comment_and_artifact(repo, forge
     done = forge.run(repo, comment="true")
     assert done.code == EXIT_GATE, done.log
     assert done.outputs == {"exit-code": str(EXIT_GATE)}
-    assert done.summary.startswith("### Gate FAILED: 1 of 1\n") and "REGRESSION" in done.summary
+    assert done.summary.startswith("### Gate FAILED: 1 of 2\n") and "REGRESSION" in done.summary
     assert forge.comments() == {"1": f"<!-- stream-lab gate -->\n{done.summary}"}
     assert [file.name for file in done.uploaded["lab-gate"]] == [
         *("comment.md", "gate.json", "gate.md", "gate.xml")
@@ -98,6 +98,7 @@ def test_a_clean_change_that_pip_builds_passes_and_replaces_the_comment(repo, fo
     done = forge.run(repo, build=PIP, install=".", against="main~1", comment="true")
     assert done.code == EXIT_OK, done.log
     assert "REGRESSION" not in done.summary and "| cpu " in done.summary
+    assert git(repo.folder, "status", "--porcelain", "--ignored") == ""
     assert forge.comments() == {"5": f"<!-- stream-lab gate -->\n{done.summary}"}
 
 
