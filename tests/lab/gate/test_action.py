@@ -77,6 +77,7 @@ def forge(tmp_path, repo):
     return Forge(tmp_path)
 
 
+@pytest.mark.full
 def test_a_planted_slow_down_fails_with_summary_comment_and_artifact(repo, forge):
     repo.works(10 * ROUNDS)
     repo.commit("Ten times the work")
