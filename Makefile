@@ -23,7 +23,6 @@ INSTALLED := $(CORE)/.stamp-installed
 NATIVE    := $(wildcard CMakeLists.txt CMakePresets.json cmake/*.cmake) \
              $(shell find engines/multicore -path '*/tests' -prune -o \
                  \( -name '*.cc' -o -name '*.h' -o -name CMakeLists.txt \) -print 2>/dev/null)
-DEMO_OUT  := build/demo
 BASELINE  := results/baselines/instructions.json
 # What `make test` runs. CI runs the first as a stage of its own and names only pytest here.
 TEST_STAGES ?= cpp-test pytest
@@ -76,7 +75,7 @@ engine: $(INSTALLED) ## install what one engine needs beside the lab (NAME=polar
 	@$(BIN)/lab environment "$(NAME)"
 
 demo: $(INSTALLED) ## run the demo matrix, verify it, print its table and the path of the HTML report
-	@tools/demo "$(REAL_DATA)" $(DEMO_OUT)
+	@$(BIN)/lab run --demo --report $(if $(wildcard $(REAL_DATA)),--real-data "$(REAL_DATA)")
 
 # stages NAMES: runs them all, also after one has failed, and ends with a summary; one alone has its own.
 stages = @failed=; \

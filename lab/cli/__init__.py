@@ -74,6 +74,7 @@ def cli(ctx: click.Context) -> None:
 
 
 for _command in (
+    measure.quickstart,
     measure.run,
     results.report,
     results.answer,

@@ -122,6 +122,19 @@ def run() -> None:
     """
 
 
+@click.command(
+    "quickstart",
+    cls=LazyCommand,
+    short_help="Run three workloads on engines without Java, in half a minute.",
+)
+@runs_option("--out", about="Folder of runs")
+def quickstart() -> None:
+    """Run three workloads on the multicore engine, NumPy and sequential Python, each answer verified.
+
+    Prints a table, writes a page, and names commands to go on with. Exit codes as of `lab run`.
+    """
+
+
 def _whole_numbers(_: Any, __: Any, text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None

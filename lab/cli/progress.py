@@ -2,9 +2,10 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from enum import Enum
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,8 +19,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from streamlab.lab.cli.table import print_results
 from streamlab.lab.matrix.cells import Trial
 from streamlab.lab.runner.execution import Audience
+from streamlab.lab.runner.time_left import TimeLeft
 from streamlab.reports.numbers import duration, memory, rate
 from streamlab.results.schema import UNSUPPORTED, VERIFIED, TrialRow
 from streamlab.workloads.datasets import progress as datasets
@@ -74,7 +77,7 @@ def announce(
                 return
             last = time.monotonic()
             share = f", {done / total:.0%}" if total else ""
-            left = _time_left(last - began, done, total)
+            left = _left_text((last - began) * (total - done) / done if done else 0.0)
             console.print(escape(f"{text}{share}{left}"), highlight=False, soft_wrap=True)
 
         yield show
@@ -90,33 +93,37 @@ def time_text(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"
 
 
-def _time_left(took_s: float, done: int, total: int) -> str:
-    """Return the time that the rest takes at the speed so far as text; empty if it is short or unknown."""
-    left_s = took_s * (total - done) / done if done else 0.0
+def _left_text(left_s: float) -> str:
+    """Return the time left as the end of a text; empty if it is short or unknown."""
     return f", about {time_text(left_s)} left" if left_s >= LINE_EVERY_S else ""
 
 
 class Terminal(Audience):
     """Shows a run on a terminal or in a log."""
 
-    def __init__(self, verbosity: Verbosity = Verbosity.USUAL) -> None:
+    def __init__(
+        self,
+        verbosity: Verbosity = Verbosity.USUAL,
+        write_page: Callable[[Path], Path] | None = None,
+    ) -> None:
+        """Prepare to show a run; `write_page` writes the page of a run after each part."""
         self._verbosity = verbosity
+        self._write_page = write_page
         self._console = Console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("ETA"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
             console=self._console,
             refresh_per_second=REFRESHES_PER_S,
             transient=True,
             disable=verbosity is Verbosity.QUIET or not self._console.is_terminal,
         )
-        self._task = self._bar.add_task("trials", total=None)
+        self._task = self._bar.add_task("trials", total=None, left="")
         self._total: int | None = None
-        self._measured = 0
+        self._time_left = TimeLeft(())
         self._began = time.monotonic()
 
     def step(self, what: str) -> AbstractContextManager[datasets.Progress]:
@@ -128,10 +135,11 @@ class Terminal(Audience):
         self._print(f"lab: {text}")
 
     @contextmanager
-    def trials(self, total: int | None) -> Iterator[None]:
-        """Show a bar; `total` is None if searches determine the number of trials."""
-        self._total, self._began = total, time.monotonic()
-        self._bar.reset(self._task, total=total)
+    def trials(self, trials: Sequence[Trial] | None) -> Iterator[None]:
+        """Show a bar; `trials` is None if searches determine their number."""
+        self._total = None if trials is None else len(trials)
+        self._time_left = TimeLeft(trials or ())
+        self._bar.reset(self._task, total=self._total)
         with self._bar:
             yield
 
@@ -141,24 +149,32 @@ class Terminal(Audience):
 
     def started(self, trial: Trial) -> None:
         """Show the trial as the current one."""
+        self._began = time.monotonic()
         self._bar.update(self._task, completed=trial.order_index, description=escape(_title(trial)))
 
     def finished(self, trial: Trial, row: TrialRow) -> None:
         """Print a line for the trial, with the difference if the answer is wrong."""
-        self._bar.update(self._task, completed=trial.order_index + 1)
-        self._measured += 1
+        self._time_left.measured(trial, time.monotonic() - self._began)
+        left = _left_text(self._time_left.after(trial))
+        self._bar.update(self._task, completed=trial.order_index + 1, left=left.removeprefix(", "))
         if self._verbosity is Verbosity.QUIET and row.status in (*VERIFIED, UNSUPPORTED):
             return
         number = trial.order_index + 1
         place = f"[{number}]" if self._total is None else f"[{number}/{self._total}]"
         if self._total is not None and not self._console.is_terminal:
-            took_s = time.monotonic() - self._began
-            left = _time_left(took_s, self._measured, self._measured + self._total - number)
             place = f"[{number}/{self._total}{left}]"
         self._print(f"{place} {_title(trial)}  {outcome_of(row)}")
         if self._verbosity is Verbosity.VERBOSE:
             for detail in details_of(row):
                 self._print(f"    {detail}")
+
+    def finished_part(self, run_dir: Path, rows: Sequence[TrialRow]) -> None:
+        """Print the table of a part, and write the page."""
+        if self._verbosity is Verbosity.QUIET:
+            return
+        print_results(rows, {}, self._console)
+        if self._write_page is not None:
+            self._print(f"report so far: {self._write_page(run_dir)}")
 
     def _print(self, text: str) -> None:
         self._console.print(escape(text), highlight=False, soft_wrap=True)

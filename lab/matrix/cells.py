@@ -47,6 +47,8 @@ class Cell:
         refusal: why the cell cannot run; None if it can.
         conditions: what the rate includes; None if the variant does not declare it.
         fault: of the cluster, in each trial; None: none.
+        part: a part of the run is measured before the next one.
+        trial_s: about how long a trial takes; None: unknown.
     """
 
     id: str
@@ -64,6 +66,8 @@ class Cell:
     refusal: str | None = None
     conditions: Conditions | None = None
     fault: str | None = None
+    part: int = 0
+    trial_s: float | None = None
 
     @property
     def query(self) -> Mapping[str, Any]:
@@ -147,7 +151,7 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
         if entry in matrix.workloads_of(engine)
         for variant in _variants(matrix, number, engine, entry, adapters[engine.name])
         for load in _loads(matrix, entry, engine, variant)
-        for cell in _cells(entry, engine, variant, load)
+        for cell in _cells(entry, engine, variant, load, _part(matrix, entry, engine))
     ]
     trials = sum(cell.repetitions for cell in cells)
     if trials > MOST_TRIALS:
@@ -170,15 +174,17 @@ def expand(matrix: Matrix, only: Sequence[str] = ()) -> tuple[Cell, ...]:
 
 
 def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
-    """Order all trials ABBA: repetition by repetition, every second one backwards.
+    """Order the trials of each part ABBA: repetition by repetition, every second one backwards.
 
     So a linear drift of the machine affects all cells alike; with AAABBB it would affect the later ones.
     """
     trials: list[Trial] = []
-    for repetition in range(1, max((cell.repetitions for cell in cells), default=0) + 1):
-        row = [cell for cell in cells if cell.repetitions >= repetition]
-        for cell in row if repetition % 2 else reversed(row):
-            trials.append(Trial(cell=cell, repetition=repetition, order_index=len(trials)))
+    for part in sorted({cell.part for cell in cells}):
+        members = [cell for cell in cells if cell.part == part]
+        for repetition in range(1, max(cell.repetitions for cell in members) + 1):
+            row = [cell for cell in members if cell.repetitions >= repetition]
+            for cell in row if repetition % 2 else reversed(row):
+                trials.append(Trial(cell=cell, repetition=repetition, order_index=len(trials)))
     return tuple(trials)
 
 
@@ -276,8 +282,15 @@ def _check_loads(matrix: Matrix, variants: Mapping[str, tuple[Variant, ...]]) ->
                     )
 
 
+def _part(matrix: Matrix, entry: WorkloadEntry, engine: EngineEntry) -> int:
+    """Return the part of the run that measures a workload on an engine."""
+    if engine.name in matrix.first:
+        return matrix.workloads.index(entry)
+    return len(matrix.workloads) if matrix.first else 0
+
+
 def _cells(
-    entry: WorkloadEntry, engine: EngineEntry, variant: Variant, load: LoadEntry
+    entry: WorkloadEntry, engine: EngineEntry, variant: Variant, load: LoadEntry, part: int
 ) -> Iterator[Cell]:
     batches: tuple[int | None, ...] = engine.batch if variant.uses_batch else (None,)
     for label, spec in load.offers:
@@ -313,4 +326,6 @@ def _cells(
                         options=engine.options,
                     ),
                     fault=engine.fault,
+                    part=part,
+                    trial_s=engine.trial_s,
                 )

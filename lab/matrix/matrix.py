@@ -85,7 +85,10 @@ class WorkloadEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEntry:
-    """One `[[engine]]` table; `variants` None: each workload's default; `workloads` None: all."""
+    """One `[[engine]]` table; `variants` None: each workload's default; `workloads` None: all.
+
+    `trial_s` is about how long a trial takes; None: unknown.
+    """
 
     name: str
     variants: tuple[str, ...] | None = None
@@ -97,6 +100,7 @@ class EngineEntry:
     timeout_s: float = DEFAULT_TIMEOUT_S
     label: str | None = None
     fault: str | None = None
+    trial_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +123,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A matrix; `source` names it in messages, `folder` is the base of relative paths."""
+    """A matrix; `source` names it in messages, `folder` is the base of relative paths.
+
+    Cells of the engines `first` are measured before all others, workload by workload.
+    """
 
     source: str
     folder: Path
@@ -128,6 +135,7 @@ class Matrix:
     engines: tuple[EngineEntry, ...]
     loads: tuple[LoadEntry, ...] = (LoadEntry(),)
     settings: Settings = field(default_factory=Settings)
+    first: tuple[str, ...] = ()
 
     def workloads_of(self, engine: EngineEntry) -> tuple[WorkloadEntry, ...]:
         """Return the workloads for an engine, in order."""
@@ -176,6 +184,7 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     timeout_s = float(run.number("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
     seed = run.seed("seed", 1)
     settings = _settings(run)
+    first = run.texts("first") or ()
     run.done()
     base = here() if folder is None else folder.absolute()
     matrix = Matrix(
@@ -193,6 +202,7 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
         ),
         loads=parse_loads(load, source),
         settings=settings,
+        first=first,
     )
     _check_keys(matrix)
     return matrix
@@ -271,6 +281,7 @@ def _engine(table: TomlTable, repetitions: int, timeout_s: float) -> EngineEntry
         timeout_s=float(table.number("timeout_s", timeout_s, maximum=LONGEST_S)),
         label=table.label("label"),
         fault=table.take("fault", EXPECTED, _is_fault, None),
+        trial_s=table.number("trial_s", maximum=LONGEST_S),
     )
     table.done()
     return entry
@@ -296,6 +307,13 @@ def _check_keys(matrix: Matrix) -> None:
             raise MatrixError(
                 f"{matrix.source}: {keys.count(key)} [[workload]] tables are called {key}; "
                 "give each a different label"
+            )
+    engines = [engine.name for engine in matrix.engines]
+    for name in matrix.first:
+        if name not in engines:
+            raise MatrixError(
+                f"{matrix.source}: [run], key first has {name!r}, which is none of "
+                f"{', '.join(dict.fromkeys(engines))}"
             )
     for number, engine in enumerate(matrix.engines, 1):
         for pattern in engine.workloads or ():

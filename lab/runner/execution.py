@@ -1,11 +1,13 @@
 """Executes a run: prepares its datasets, creates or reopens its directory, runs all cells."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from streamlab.lab.interrupt import check as check_interrupt
+from streamlab.lab.matrix.cells import Trial, interleave
 from streamlab.lab.runner.datasets import check_inputs, check_room_for, find_dataset
 from streamlab.lab.runner.run_directory import RunDirectory, hold, new_meta, record_dataset
 from streamlab.lab.runner.run_plan import RunPlan
@@ -22,8 +24,8 @@ class Audience(Watcher):
         """Show a step that may take long, while the context is open."""
         return nullcontext(lambda step, done, total: None)
 
-    def trials(self, total: int | None) -> AbstractContextManager[object]:
-        """Show trials, while the context is open; None: searches decide the number."""
+    def trials(self, trials: Sequence[Trial] | None) -> AbstractContextManager[object]:
+        """Show these trials, while the context is open; None: searches decide the number."""
         return nullcontext()
 
 
@@ -59,7 +61,6 @@ def execute(
             directory = RunDirectory.create(out, meta)
             held.enter_context(hold(directory.path))
         searched = any(cell.search is not None for cell in plan.cells)
-        total = None if searched else sum(cell.repetitions for cell in plan.cells)
-        with audience.trials(total):
+        with audience.trials(None if searched else interleave(plan.cells)):
             runner = Runner(directory, plan.cells, datasets, audience, settings)
             return directory.path, runner.run()

@@ -8,6 +8,7 @@ import errno
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -49,6 +50,9 @@ class Watcher:
 
     def finished(self, trial: Trial, row: TrialRow) -> None:
         """Note that a trial has ended and its row is stored."""
+
+    def finished_part(self, run_dir: Path, rows: Sequence[TrialRow]) -> None:
+        """Receive the rows of a part of the run; others follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +152,15 @@ class Runner:
 
     def _measure_all(self, session: Session) -> None:
         fixed = [cell for cell in self._cells if cell.search is None or cell.refusal is not None]
-        for trial in interleave(fixed):
-            if trial.name not in self._done:
+        last = max((cell.part for cell in fixed), default=0)
+        for part, trials in groupby(interleave(fixed), key=lambda trial: trial.cell.part):
+            missing = [trial for trial in trials if trial.name not in self._done]
+            for trial in missing:
                 self._measure(session, trial)
+            if missing and part < last:
+                names = {cell.id for cell in fixed if cell.part == part}
+                rows = [row for row in self._rows() if row.cell in names]
+                self._watcher.finished_part(self._directory.path, rows)
         searches = self._searches(self._directory.path)
         while (vote := searches.next()) is not None:
             pause(searches.pause_s(vote.cell))

@@ -15,15 +15,14 @@ from streamlab.results.store import read_run
 
 def report(runs: tuple[str, ...], out: Path | None) -> None:
     """Write the report of RUN as one HTML file and print its path."""
-    write_pages([find_run(run, runs_root()) for run in runs], out)
+    echo(write_pages([find_run(run, runs_root()) for run in runs], out))
 
 
-def write_pages(run_dirs: list[Path], out: Path | None = None) -> None:
-    """Write the report of one or several runs and print its path."""
+def write_pages(run_dirs: list[Path], out: Path | None = None) -> Path:
+    """Write the report of one or several runs and return its path."""
     check_file(out, "the report")
     with writing("the report or one of its figures", run_dirs[-1] if out is None else out):
-        written = _write(run_dirs, out)
-    echo(written)
+        return _write(run_dirs, out)
 
 
 def _write(run_dirs: list[Path], out: Path | None) -> Path:

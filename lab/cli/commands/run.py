@@ -93,9 +93,9 @@ def run(
         show_time(plan, out)
         return EXIT_OK
     verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.USUAL
-    outcome = measure(plan, resume=resumed, out=out, master=master, verbosity=verbosity)
-    if report and outcome.exit_code != EXIT_INTERRUPTED:
-        write_pages([outcome.run_dir])
+    outcome = measure(
+        plan, resume=resumed, out=out, master=master, verbosity=verbosity, report=report
+    )
     echo(str(outcome.run_dir))
     return outcome.exit_code
 
@@ -134,24 +134,36 @@ def measure(
     *,
     resume: Path | None,
     out: Path,
-    master: str,
+    master: str = "local[*]",
     verbosity: Verbosity = Verbosity.USUAL,
+    report: bool = False,
 ) -> RunOutcome:
     """Find or make the datasets, run all cells, and print the results.
 
+    With `report`, also write the page, after each part of the run and at its end.
     Arguments and errors are those of `streamlab.lab.runner.execution.execute`.
     """
     check_folder(resume or out, "the run")
     began = time.monotonic()
     run_dir, result = execute(
-        plan, resume=resume, out=out, master=master, audience=Terminal(verbosity)
+        plan,
+        resume=resume,
+        out=out,
+        master=master,
+        audience=Terminal(verbosity, _write_page if report else None),
     )
     if verbosity is not Verbosity.QUIET:
         print_results(result.rows, result.searches)
         echo(f"{number_of(len(result.rows), 'trial')}, {time.monotonic() - began:.1f} s")
     if result.interrupted:
         echo(f"lab: interrupted; resume with: lab run --resume {run_dir}", err=True)
+    if report and not result.interrupted:
+        echo(_write_page(run_dir))
     return RunOutcome(run_dir=run_dir, exit_code=_exit_code(result))
+
+
+def _write_page(run_dir: Path) -> Path:
+    return write_pages([run_dir])
 
 
 def _exit_code(result: RunResult) -> int:

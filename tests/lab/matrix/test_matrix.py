@@ -196,6 +196,24 @@ def test_trials_are_interleaved_with_every_second_repetition_backwards():
     ]
 
 
+def test_engines_that_are_first_run_workload_by_workload_before_all_others():
+    text = SMALL.replace("[run]", '[run]\nfirst = ["fake"]')
+    order = interleave(cells(text, ("*/w1",)))
+    assert [(t.cell.entry.name, t.cell.engine, t.repetition) for t in order] == [
+        *(("event_window", "fake", n) for n in (1, 1, 2, 2)),
+        *(("page_view_join", "fake", n) for n in (1, 1, 2, 2)),
+        ("event_window", "reference", 1),
+    ]
+    assert [t.order_index for t in order] == list(range(9))
+
+
+def test_an_engine_that_is_first_must_be_in_the_matrix():
+    with pytest.raises(
+        MatrixError, match=r"\[run\], key first has 'spark', which is none of refer"
+    ):
+        cells(SMALL.replace("[run]", '[run]\nfirst = ["fake", "spark"]'))
+
+
 @pytest.mark.parametrize(
     ("pattern", "inputs"),
     [
@@ -456,6 +474,8 @@ def test_demo_runs_each_engine_beside_its_like_and_real_input_beside_them(small_
         lines = ["dataframe/numpy/w1", "spark/cached/w2"]
         for rest in (*multicore, *lines, "spark/streaming/w2", "reference/sequential/w1"):
             assert f"{name}/{rest}" in ids
+    slow = {trial.cell.engine for trial in interleave(cells(text))[-6:]}
+    assert slow == {"spark"}
     for name in ("page_view_join@nasa", "keyed_counter@wikipedia"):
         assert [i.split("/")[1] for i in ids if i.startswith(name)] == ["multicore"] * 2 + [
             "reference"

@@ -1,0 +1,41 @@
+from streamlab.lab.matrix.cells import expand, interleave
+from streamlab.lab.matrix.matrix import parse_matrix
+from streamlab.lab.runner.time_left import TimeLeft
+
+MATRIX = """
+[run]
+first = ["fake"]
+[[workload]]
+name = "event_window"
+[[engine]]
+name = "fake"
+variants = ["correct"]
+workers = [1, 2]
+[[engine]]
+name = "reference"
+repetitions = 2
+"""
+
+
+def time_left(text=MATRIX):
+    trials = interleave(expand(parse_matrix(text, "m.toml")))
+    return trials, TimeLeft(trials)
+
+
+def test_a_trial_takes_as_long_as_the_others_of_its_cell_or_variant_or_else_as_all():
+    trials, left = time_left()
+    left.measured(trials[0], 2)
+    assert left.after(trials[0]) == 2 + 2 * 2
+    left.measured(trials[1], 4)
+    assert left.after(trials[1]) == 2 * 3
+    left.measured(trials[2], 9)
+    assert left.after(trials[2]) == 9
+    assert left.after(trials[3]) == 0
+
+
+def test_the_matrix_says_how_long_trials_of_an_engine_take_until_one_was_measured():
+    trials, left = time_left(MATRIX + "trial_s = 30\n")
+    left.measured(trials[0], 2)
+    assert left.after(trials[0]) == 2 + 2 * 30
+    left.measured(trials[2], 9)
+    assert left.after(trials[2]) == 9
