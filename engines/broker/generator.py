@@ -170,7 +170,8 @@ class LoadGenerator:
         assert process.stdin is not None and process.stdout is not None
         process.kill()
         process.wait()
-        process.stdin.close()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
         process.stdout.close()
         if not answers(self._address):
             return
