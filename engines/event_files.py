@@ -174,11 +174,12 @@ def measure_load(
     return measured(run, task.load, plan=plan, counters=counters)
 
 
-def shift_times(folder: Path, streams: int, name: str, by_ns: int) -> None:
-    """Add to the times in the files of all streams."""
+def count_from(start_ns: int, rows: Rows, folder: Path, streams: int) -> None:
+    """Let the times of rows, and of events in the files of all streams, count from the start of a load."""
+    rows["emit_ns"] -= start_ns
     for index in range(streams):
-        path = folder / f"{index}.{name}"
-        (np.fromfile(path, dtype=LONG) + by_ns).tofile(path)
+        path = folder / f"{index}.done_ns"
+        (np.fromfile(path, dtype=LONG) - start_ns).tofile(path)
 
 
 def _times(data: Input, folder: Path, name: str) -> IntArray:

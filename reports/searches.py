@@ -12,10 +12,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from streamlab.engines.conditions import BROKER
 from streamlab.reports.offered_loads import OfferedLoad
 from streamlab.reports.summary import Cell, summarise
 from streamlab.results.errors import ResultsError
-from streamlab.results.query import Spread, by_search, group_by
+from streamlab.results.query import Spread, by_search, group_by, spread_of
 from streamlab.results.schema import WRONG_OUTPUT, TrialRow
 from streamlab.results.seal import read_sealed, remedy
 from streamlab.results.store import Run
@@ -73,6 +74,7 @@ class Search:
         levels: latency at shares of `pass_eps`.
         at_rate: the trials that confirmed `pass_eps`; None without any.
         catch_up_eps: catch-up rate of the cell that differs only in its load; None without one.
+        broker_ceiling_eps: rate of rows through the broker without an engine; None if the load passes no broker.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Search:
     levels: tuple[Level, ...]
     at_rate: Cell | None
     catch_up_eps: Spread | None
+    broker_ceiling_eps: Spread | None
 
     @property
     def is_wide(self) -> bool:
@@ -163,6 +166,7 @@ def _search(
     assert place.load is not None, f"{name}: the trials of a search have a load"
     low = bracket.get("r_pass_eps")
     confirming = confirming_trials(rows, low)
+    through_broker = [row for row in rows if row.origin == BROKER]
     return Search(
         name=name,
         place=place,
@@ -181,6 +185,7 @@ def _search(
         levels=() if wrong else _levels(rows, settings.get("levels") or (), low),
         at_rate=as_cell(confirming) if confirming and not wrong else None,
         catch_up_eps=_catch_up(place, free),
+        broker_ceiling_eps=spread_of(through_broker, "generator_ceiling_eps"),
     )
 
 

@@ -1,66 +1,78 @@
 """Measures how many rows a second pass a broker, without work on them: the limit of every engine behind it."""
 
+import tempfile
 import time
-import uuid
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 
-from streamlab.engines.broker.records import MOST_ROWS, PARTITIONS, Topic
-from streamlab.engines.broker.topics import (
-    check_answers,
-    client,
-    connection,
-    consumer,
-    create_topics,
-    delete_topics,
-)
+from streamlab.engines.broker.generator import LoadGenerator, at_once
+from streamlab.engines.broker.reader import SETTINGS
+from streamlab.engines.broker.records import PARTITIONS, Topic
+from streamlab.engines.broker.topics import client, consumer
 from streamlab.engines.errors import EngineError
+from streamlab.workloads.model import Stream
 
 ROWS = 2_000_000
 TIMEOUT_S = 60.0
-_RECORDS_A_TURN = 64
+_KEYS = 4096
+_PLACE = [("row", "<i8"), ("due_ns", "<i8"), ("ts", "<i8"), ("tag", "<i4")]
+"""The columns that a row of any keyed stream has."""
 
 
-def broker_ceiling_eps(address: str) -> float:
-    """Return the rows/s that one process can write to a broker and read from it at the same time.
+def broker_ceiling_eps(address: str, row_bytes: int) -> float:
+    """Return the rows/s that the generator of a load sends through a broker to a reader that only counts them.
 
-    A row has 32 bytes, as that of a stream with a value.
+    A row has at least the 28 bytes of one with a key.
 
     Raises:
-        EngineError: the broker does not answer, or takes longer than a minute.
+        EngineError: the broker does not answer, fails, or takes longer than a minute.
     """
-    check_answers(address)
-    kafka = client()
-    columns = ("row", "due_ns", "ts", "value")
+    words, rest = divmod(max(row_bytes - np.dtype(_PLACE).itemsize, 0), 8)
+    more = [
+        *((f"word_{i}", "<i8") for i in range(words)),
+        *((f"byte_{i}", "i1") for i in range(rest)),
+    ]
     topic = Topic(
-        name=f"lab.ceiling.{uuid.uuid4().hex[:16]}",
+        name="",
         kinds=1,
         dataset=b"ceiling",
         stream=0,
         partitions=PARTITIONS,
-        row=np.dtype([(name, "<i8") for name in columns]),
+        row=np.dtype([*_PLACE, *more]),
     )
-    record = topic.encode(np.zeros(MOST_ROWS, dtype=topic.row))
-    create_topics(address, [topic])
-    reader = consumer(address)
-    producer = kafka.Producer({**connection(address), "linger.ms": 1})
-    try:
-        parts = [kafka.TopicPartition(topic.name, part, 0) for part in range(PARTITIONS)]
-        reader.assign(parts)
-        total, sent, read = ROWS // MOST_ROWS, 0, 0
-        begin = time.monotonic()
-        while read < total:
-            for _ in range(min(_RECORDS_A_TURN, total - sent)):
-                producer.produce(topic.name, record, partition=sent % PARTITIONS)
-                sent += 1
-            producer.poll(0)
-            read += len(reader.consume(1000, 0 if sent < total else 0.001))
-            if time.monotonic() - begin > TIMEOUT_S:
+    rows = np.arange(ROWS)
+    stream = Stream(
+        name="ceiling",
+        kinds=(0,),
+        ts=rows,
+        tag=(rows % _KEYS).astype(np.int32),
+        payload={name: np.zeros(ROWS, dtype=kind) for name, kind in more},
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="broker-ceiling-") as folder,
+        closing(
+            LoadGenerator(address, (topic,), (stream,), at_once((stream,)), Path(folder))
+        ) as load,
+        closing(consumer(address, **SETTINGS)) as reader,
+    ):
+        (sent,) = load.topics
+        kafka = client()
+        reader.assign([kafka.TopicPartition(sent.name, part, 0) for part in range(PARTITIONS)])
+        begin_ns = time.monotonic_ns()
+        load.begin(begin_ns)
+        left = ROWS
+        while left:
+            for message in reader.consume(1000, 0.1):
+                decoded = None if message.error() else sent.decode(message.value())
+                if decoded is None:
+                    raise EngineError(f"the broker at {address} gives no record: {message.error()}")
+                left -= len(decoded[1])
+            load.check()
+            took_s = (time.monotonic_ns() - begin_ns) / 1e9
+            if took_s > TIMEOUT_S:
                 raise EngineError(
                     f"the broker at {address} took more than {TIMEOUT_S:g} s for {ROWS:,} rows"
                 )
-        return ROWS / (time.monotonic() - begin)
-    finally:
-        producer.flush(TIMEOUT_S)
-        reader.close()
-        delete_topics(address, [topic.name])
+        return ROWS / took_s

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from streamlab.engines.broker.broker import answers
-from streamlab.engines.broker.reader import SILENCE_S
-from streamlab.engines.broker.records import MOST_ROWS, NO_PROMISE, Rows, Topic, rows_of, topic_of
+from streamlab.engines.broker.records import MOST_ROWS, NO_PROMISE, Rows, Topic, rows_of
 from streamlab.engines.broker.topics import (
+    TIMEOUT_S,
     check_answers,
     client,
     connection,
@@ -27,11 +28,11 @@ from streamlab.engines.broker.topics import (
     delete_topics,
     split,
 )
+from streamlab.engines.command_process import CommandProcess
 from streamlab.engines.errors import EngineCrashError, EngineError
 from streamlab.engines.protocol import OfferedLoad, Sent
 from streamlab.engines.recording import PUNCTUAL_NS, histogram
-from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.model import Input, Stream
+from streamlab.workloads.model import Stream
 
 CLOSE_GRACE_S = 5.0
 FLUSH_S = 60.0
@@ -51,13 +52,30 @@ class _Job:
     folder: Path
 
 
+def at_once(streams: Sequence[Stream]) -> OfferedLoad:
+    """Return a load whose events and heartbeats are all due at the start."""
+    beats = tuple(np.ascontiguousarray(stream.heartbeats, np.int64) for stream in streams)
+    return OfferedLoad(
+        due_ns=tuple(np.zeros(len(stream), np.int64) for stream in streams),
+        heartbeat_ts=beats,
+        heartbeat_due_ns=tuple(np.zeros(len(times), np.int64) for times in beats),
+        warm_up_ns=0,
+        end_ns=0,
+    )
+
+
 class LoadGenerator:
     """Controls the process of a load, and its topics, which exist until `close`."""
 
     def __init__(
-        self, address: str, dataset: Dataset, data: Input, load: OfferedLoad, folder: Path
+        self,
+        address: str,
+        topics: Sequence[Topic],
+        streams: Sequence[Stream],
+        load: OfferedLoad,
+        folder: Path,
     ) -> None:
-        """Create the topics and start the process, which waits for `begin`.
+        """Create topics like these and start the process, which waits for `begin`.
 
         Raises:
             EngineError: the broker does not answer, or refuses.
@@ -67,8 +85,7 @@ class LoadGenerator:
         self._load = load
         name = f"lab.load.{uuid.uuid4().hex[:16]}"
         self.topics = tuple(
-            replace(topic_of(dataset, index), name=f"{name}.{index}")
-            for index in range(len(data.streams))
+            replace(topic, name=f"{name}.{index}") for index, topic in enumerate(topics)
         )
         check_answers(address)
         kafka = client()
@@ -81,7 +98,7 @@ class LoadGenerator:
         self._folder = folder
         path = folder / "load.pickle"
         job = _Job(
-            address=address, topics=self.topics, streams=data.streams, load=load, folder=folder
+            address=address, topics=self.topics, streams=tuple(streams), load=load, folder=folder
         )
         path.write_bytes(pickle.dumps(job, pickle.HIGHEST_PROTOCOL))
         self._process: subprocess.Popen[str] | None = subprocess.Popen(
@@ -97,9 +114,34 @@ class LoadGenerator:
             raise
 
     def begin(self, start_ns: int) -> None:
-        """Start the load; due times count from `start_ns` of the monotonic clock."""
+        """Start the load; due times count from `start_ns` of the monotonic clock.
+
+        Raises:
+            EngineCrashError: the process has ended.
+        """
         assert self._process is not None and self._process.stdin is not None
-        print(start_ns, file=self._process.stdin, flush=True)
+        try:
+            print(start_ns, file=self._process.stdin, flush=True)
+        except BrokenPipeError:
+            raise self._ended() from None
+
+    def drive(self, reader: CommandProcess) -> tuple[int, tuple[int, ...], Sent]:
+        """Start the load and send `go` to a process that reads it.
+
+        Returns:
+            the start in ns of the monotonic clock, the process's reply, and what was sent.
+
+        Raises:
+            EngineCrashError: one of the two processes failed.
+        """
+        start_ns = time.monotonic_ns()
+        self.begin(start_ns)
+        try:
+            reply = reader.ask("go")
+        except EngineCrashError:
+            self.check()  # the reader misses what a dead generator did not send
+            raise
+        return start_ns, reply, self.sent()
 
     def is_sending(self) -> bool:
         """Return whether the process has not ended."""
@@ -128,7 +170,8 @@ class LoadGenerator:
         assert process.stdin is not None and process.stdout is not None
         process.kill()
         process.wait()
-        process.stdin.close()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
         process.stdout.close()
         if not answers(self._address):
             return
@@ -143,6 +186,11 @@ class LoadGenerator:
     def _ended(self) -> EngineCrashError:
         assert self._process is not None
         code = self._process.wait(CLOSE_GRACE_S)
+        if code < 0:
+            return EngineCrashError(
+                f"the load's generator was ended by signal {-code}; if the machine lacks memory, offer "
+                "fewer events"
+            )
         return EngineCrashError(
             f"the load's generator ended with code {code}: the broker at {self._address} took no more "
             "records; see the trial's log and `lab broker status`"
@@ -193,7 +241,11 @@ class _Offer:
             {
                 **connection(job.address),
                 "linger.ms": 0,
-                "message.timeout.ms": int(SILENCE_S * 1000),
+                "socket.nagle.disable": True,
+                # A record that is sent again is stored once, and none is stored after one that was lost.
+                "enable.idempotence": True,
+                "enable.gapless.guarantee": True,
+                "message.timeout.ms": int(TIMEOUT_S * 1000),
                 "queue.buffering.max.messages": 10_000_000,
                 "queue.buffering.max.kbytes": (1 << 31) - 1,
             }
@@ -248,7 +300,10 @@ class _Offer:
         if self._error is not None:
             sys.exit(f"the broker took no more records: {self._error}")
         name = self._job.topics[index].name
-        self._producer.produce(name, record, partition=partition, on_delivery=self._delivered)
+        try:
+            self._producer.produce(name, record, partition=partition, on_delivery=self._delivered)
+        except client().KafkaException as error:  # a lost record ends the producer
+            sys.exit(f"the broker took no more records: {error.args[0]}")
 
     def _delivered(self, error: object, message: object) -> None:
         self._error = self._error or error

@@ -5,12 +5,12 @@ A row goes to the place of its number. The run sees the rows before the first th
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from streamlab.engines.broker.records import NO_PROMISE, Topic, columns_of
+from streamlab.engines.broker.records import NO_PROMISE, SILENCE_S, Topic, columns_of
 from streamlab.engines.broker.topics import REMEDY, client, consumer
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.protocol import IntArray
@@ -18,7 +18,16 @@ from streamlab.workloads.model import Stream
 
 ABSENT = np.iinfo(np.int64).max
 """The time of a row that has not arrived; no event has it."""
-SILENCE_S = 10.0
+SETTINGS: Mapping[str, Any] = {
+    "enable.partition.eof": False,
+    "fetch.wait.max.ms": 10,
+    "queued.max.messages.kbytes": 1 << 16,
+    # A full queue is empty in less than the default of a second, during which nothing would be fetched.
+    "fetch.queue.backoff.ms": 10,
+    "socket.nagle.disable": True,
+    "socket.timeout.ms": 10_000,
+}
+"""Of Kafka's client."""
 _MESSAGES = 256
 _WAIT_S = 0.1
 
@@ -63,16 +72,7 @@ class TopicReader:
         self._is_sending = is_sending
         self._begin = begin
         self._lost: Any = None
-        self._consumer = consumer(
-            address,
-            **{
-                "error_cb": self._note,
-                "enable.partition.eof": False,
-                "fetch.wait.max.ms": 10,
-                "queued.max.messages.kbytes": 1 << 16,
-                "socket.timeout.ms": 10_000,
-            },
-        )
+        self._consumer = consumer(address, **SETTINGS, error_cb=self._note)
         self._states = {
             topic.name: _StreamState(topic, stream, beats)
             for topic, stream, beats in zip(topics, streams, heartbeats, strict=True)

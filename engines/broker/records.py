@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streamlab.engines.protocol import IntArray
+from streamlab.engines.protocol import IntArray, OfferedLoad
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.model import Input, ListColumn, Stream
 
@@ -29,6 +29,8 @@ HEADER = np.dtype(
 Later rows of the partition have event times above `promise`."""
 MAGIC = b"LAB1"
 MOST_ROWS = 1000
+SILENCE_S = 10.0
+"""A broker that owes records and sends none for this long is taken for dead."""
 PARTITIONS = 4
 """Of all topics of a dataset with keys; without, they have one."""
 NO_PROMISE = np.iinfo(np.int64).min
@@ -94,6 +96,17 @@ def topic_of(dataset: Dataset, index: int) -> Topic:
     )
 
 
+def topics_of(dataset: Dataset) -> tuple[Topic, ...]:
+    """Return the topics of all streams."""
+    return tuple(topic_of(dataset, index) for index in range(len(dataset.streams)))
+
+
+def row_bytes(dataset: Dataset) -> int:
+    """Return the size of a row in the topic of a dataset's longest stream."""
+    rows = [stream.rows for stream in dataset.streams]
+    return topic_of(dataset, rows.index(max(rows))).row.itemsize
+
+
 def rows_of(topic: Topic, stream: Stream, begin: int, end: int) -> Rows:
     """Return rows `begin` to `end` of a stream."""
     rows = np.zeros(end - begin, dtype=topic.row)
@@ -114,8 +127,20 @@ def columns_of(stream: Stream) -> dict[str, npt.NDArray[np.generic]]:
     return columns
 
 
+def longest_silence_s(load: OfferedLoad | None) -> float:
+    """Return for how long a broker may send nothing, with the longest pause of a load."""
+    if load is None:
+        return SILENCE_S
+    due_ns = np.sort(np.concatenate([[0], *load.due_ns, *load.heartbeat_due_ns]))
+    return SILENCE_S + float(np.diff(due_ns).max(initial=0)) / 1e9
+
+
 def topic_settings(
-    address: str, topics: Sequence[Topic], data: Input, values: Sequence[str | None]
+    address: str,
+    topics: Sequence[Topic],
+    data: Input,
+    values: Sequence[str | None],
+    load: OfferedLoad | None,
 ) -> dict[str, object]:
     """Return the topics and the layout of their rows as settings for Topics.java.
 
@@ -127,6 +152,7 @@ def topic_settings(
         "dataset": topics[0].dataset.decode() if topics else "",
         "kinds": len(data.alphabet.kinds),
         "first": min(firsts, default=0),
+        "silence_ns": int(longest_silence_s(load) * 1e9),
         "streams": len(topics),
     }
     for index, (topic, stream) in enumerate(zip(topics, data.streams, strict=True)):

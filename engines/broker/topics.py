@@ -1,7 +1,10 @@
 """Writes the topics of a dataset to a broker, once, and checks those that exist."""
 
+import fcntl
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -16,7 +19,7 @@ from streamlab.engines.broker.records import (
     Topic,
     partition_of,
     rows_of,
-    topic_of,
+    topics_of,
 )
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import IntArray
@@ -68,32 +71,50 @@ def consumer(address: str, **settings: object) -> Any:
 def write_topics(address: str, dataset: Dataset, data: Input) -> tuple[Topic, ...]:
     """Write the topics of a dataset unless they are complete, and return them.
 
+    Trials that share the dataset's files take turns, so that none deletes what another has begun to write.
+
     Raises:
         EngineError: the broker does not answer or refuses, or a topic has lost rows.
     """
     check_answers(address)
     kafka = client()
-    topics = tuple(topic_of(dataset, index) for index in range(len(data.streams)))
+    topics = topics_of(dataset)
     try:
-        admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
-        existing = admin.list_topics(timeout=TIMEOUT_S).topics
-        complete = {
-            topic.name
-            for topic in topics
-            if topic.name in existing and _is_complete(address, topic)
-        }
-        for topic, stream in zip(topics, data.streams, strict=True):
-            if topic.name in complete:
-                continue
-            if topic.name in existing:
-                delete_topics(address, [topic.name])
-            create_topics(address, [topic])
-            _Writer(kafka, address, topic).write(stream)
+        with _turn(dataset):
+            _write_incomplete(kafka, address, topics, data)
     except kafka.KafkaException as error:
         raise EngineError(
             f"the broker at {address} cannot store the dataset: {error.args[0]}; see its log"
         ) from error
     return topics
+
+
+@contextmanager
+def _turn(dataset: Dataset) -> Iterator[None]:
+    """Hold the lock of a dataset's folder, which ends with the process."""
+    folder = os.open(dataset.streams[0].path.parent, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _write_incomplete(kafka: Any, address: str, topics: Sequence[Topic], data: Input) -> None:
+    """Write the topics that are incomplete, whose writers have died; KafkaException: the broker refuses."""
+    admin = import_module("confluent_kafka.admin").AdminClient(connection(address))
+    existing = admin.list_topics(timeout=TIMEOUT_S).topics
+    complete = {
+        topic.name for topic in topics if topic.name in existing and _is_complete(address, topic)
+    }
+    for topic, stream in zip(topics, data.streams, strict=True):
+        if topic.name in complete:
+            continue
+        if topic.name in existing:
+            delete_topics(address, [topic.name])
+        create_topics(address, [topic])
+        _Writer(kafka, address, topic).write(stream)
 
 
 def create_topics(address: str, topics: Sequence[Topic]) -> None:

@@ -1,13 +1,15 @@
 """Adapts Flink to the engine protocol: one job on a cluster in a Java process of the trial."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import ClassVar
 
 from streamlab.engines import environment, event_files
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.broker import broker
-from streamlab.engines.broker.records import topic_settings
+from streamlab.engines.broker.generator import LoadGenerator
+from streamlab.engines.broker.records import topic_settings, topics_of
 from streamlab.engines.broker.topics import write_topics
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon, Placement
 from streamlab.engines.conditions import MEMORY, RECORD, Conditions
@@ -180,30 +182,42 @@ class FlinkEngine(BaseEngine):
             "slots": slots,
             **{f"warm_up_rows.{index}": count for index, count in enumerate(rows)},
         }
-        more_classes = ""
-        if options.broker:
-            topics = write_topics(options.broker, task.dataset, data)
-            values = SHAPES[task.workload.name].values
-            settings |= topic_settings(options.broker, topics, data, values)
-            more_classes = compile_broker_programs(task.scratch / "broker-classes")
-        files.write_task(task, data, settings, task.scratch)
-        query = self.query_text(task.workload, task.variant)
-        if query is not None:
-            (task.scratch / "query.sql").write_text(query, encoding="utf-8")
         on_cluster = options.jobmanager is not None
         heap_mb = CLIENT_HEAP_MB if on_cluster else options.heap_mb or 1024 + needed_mb
-        process = FlinkProcess(
-            task.scratch, heap_mb=heap_mb, workers=slots, more_classes=more_classes
-        )
-        try:
+        with ExitStack() as opened:
+            generator = None
+            more_classes = ""
+            if options.broker:
+                if task.load is None:
+                    topics = write_topics(options.broker, task.dataset, data)
+                else:
+                    generator = LoadGenerator(
+                        options.broker,
+                        topics_of(task.dataset),
+                        data.streams,
+                        task.load,
+                        task.scratch,
+                    )
+                    opened.callback(generator.close)
+                    topics = generator.topics
+                    settings["warm_up_rounds"] = 0  # the topics are empty before the load
+                values = SHAPES[task.workload.name].values
+                settings |= topic_settings(options.broker, topics, data, values, task.load)
+                more_classes = compile_broker_programs(task.scratch / "broker-classes")
+            files.write_task(task, data, settings, task.scratch)
+            query = self.query_text(task.workload, task.variant)
+            if query is not None:
+                (task.scratch / "query.sql").write_text(query, encoding="utf-8")
+            process = FlinkProcess(
+                task.scratch, heap_mb=heap_mb, workers=slots, more_classes=more_classes
+            )
+            opened.callback(process.close)
             job = process.ready()
             place = None
             if options.jobmanager is not None:
                 place = cluster.placement(options.jobmanager, job)
-        except BaseException:
-            process.close()
-            raise
-        return FlinkPrepared(task, data, process, place)
+            opened.pop_all()
+        return FlinkPrepared(task, data, process, place, generator)
 
     def cluster_daemons(self, plan: ClusterPlan) -> tuple[Daemon, ...]:
         """Return the job manager and the task managers of a session cluster."""
@@ -223,10 +237,10 @@ def _broker_refusal(task: Task, options: AutomaticOptions) -> str | None:
     shape = SHAPES.get(task.workload.name)
     if shape is None or shape.items is not None or shape.key is not None:
         return f"flink reads {task.workload.name} only from memory; remove the option broker"
-    if task.load is not None or options.jobmanager is not None or options.checkpoint_ms:
+    if options.jobmanager is not None or options.checkpoint_ms:
         return (
-            "flink reads from a broker at full speed, in the trial's process, without checkpoints; remove "
-            "the load and options jobmanager and checkpoint_ms, or option broker"
+            "flink reads from a broker in the trial's process, without checkpoints; remove options "
+            "jobmanager and checkpoint_ms, or option broker"
         )
     return environment.unusable_reason(broker.NAME, broker.ENVIRONMENT)
 
@@ -235,13 +249,19 @@ class FlinkPrepared:
     """Controls a deployed job that waits for the clock."""
 
     def __init__(
-        self, task: Task, data: Input, process: FlinkProcess, place: Placement | None
+        self,
+        task: Task,
+        data: Input,
+        process: FlinkProcess,
+        place: Placement | None,
+        generator: LoadGenerator | None,
     ) -> None:
         self._task = task
         self._data = data
         self._process = process
         self._folder = task.scratch
         self._place = place
+        self._generator = generator
         self._rows: event_files.Rows | None = None
 
     def placement(self) -> Placement | None:
@@ -250,7 +270,11 @@ class FlinkPrepared:
 
     def run(self) -> Measured:
         """Start the sources and wait until the sinks have all rows."""
-        took_ns, events = self._process.ask("go")
+        start_ns, sent = 0, None
+        if self._generator is None:
+            took_ns, events = self._process.ask("go")
+        else:
+            start_ns, (took_ns, events), sent = self._generator.drive(self._process)
         task, plan = self._task, self._plan()
         if task.variant == GENERATED:
             plan += f"; {generated_plan(task.workload.declaration, costs)}"
@@ -258,7 +282,11 @@ class FlinkPrepared:
         if self._task.load is None:
             return Measured(events=events, plan=plan, counters=counters)
         shape = SHAPES[task.workload.name]
-        return event_files.measure_load(task, self._data, shape, self._read(), plan, counters)
+        rows = self._read()
+        if sent is not None:  # Java reads the clock of the generator, which counts from its start
+            event_files.count_from(start_ns, rows, self._folder, len(self._data.streams))
+        measured = event_files.measure_load(task, self._data, shape, rows, plan, counters)
+        return measured if sent is None else replace(measured, sent=sent)
 
     def answer(self) -> Columns:
         """Return all rows, merged over sinks by the events that made them."""
@@ -269,8 +297,10 @@ class FlinkPrepared:
         return event_files.answer(self._task, shape, self._read())
 
     def close(self) -> None:
-        """End the Java process."""
+        """End the Java process and the load."""
         self._process.close()
+        if self._generator is not None:
+            self._generator.close()
 
     def _read(self) -> event_files.Rows:
         if self._rows is None:

@@ -1,6 +1,5 @@
 """Adapts Kafka Streams to the engine protocol: one topology in a Java process of the trial, fed by a broker."""
 
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from streamlab.engines import environment, event_files
 from streamlab.engines.base import BaseEngine
 from streamlab.engines.broker import broker
 from streamlab.engines.broker.generator import LoadGenerator
-from streamlab.engines.broker.records import Topic, topic_settings
+from streamlab.engines.broker.records import Topic, topic_settings, topics_of
 from streamlab.engines.broker.topics import write_topics
 from streamlab.engines.conditions import BLOCK, BROKER, DECODING, READING, Conditions
 from streamlab.engines.errors import EngineError
@@ -117,7 +116,7 @@ class KafkaStreamsPrepared:
                 topics = write_topics(options.broker, task.dataset, data)
             else:
                 self._generator = LoadGenerator(
-                    options.broker, task.dataset, data, task.load, task.scratch
+                    options.broker, topics_of(task.dataset), data.streams, task.load, task.scratch
                 )
                 topics = self._generator.topics
             self._tasks = max(topic.partitions for topic in topics)
@@ -144,16 +143,12 @@ class KafkaStreamsPrepared:
         """Resume the topology and wait until all records are processed."""
         assert self._process is not None
         task = self._task
-        start_ns = time.monotonic_ns()  # Java reads the same clock
-        if self._generator is not None:
-            self._generator.begin(start_ns)
-        took_ns, events = self._process.ask("go")
         plan = f"{task.workers} threads, {self._tasks} tasks; Java {self._process.java}"
+        if self._generator is None:
+            took_ns, events = self._process.ask("go")
+            return Measured(events=events, plan=plan, counters={"in_java_ns": float(took_ns)})
+        start_ns, (took_ns, _events), sent = self._generator.drive(self._process)
         counters = {"in_java_ns": float(took_ns)}
-        if task.load is None:
-            return Measured(events=events, plan=plan, counters=counters)
-        assert self._generator is not None
-        sent = self._generator.sent()
         self._rows = self._read(start_ns)
         shape = SHAPES[task.workload.name]
         measured = event_files.measure_load(task, self._data, shape, self._rows, plan, counters)
@@ -178,10 +173,7 @@ class KafkaStreamsPrepared:
         timed = self._task.load is not None
         rows = event_files.read_rows(self._task.scratch, parts, timed=timed)
         if timed:
-            rows["emit_ns"] -= start_ns
-            event_files.shift_times(
-                self._task.scratch, len(self._data.streams), "done_ns", -start_ns
-            )
+            event_files.count_from(start_ns, rows, self._task.scratch, len(self._data.streams))
         return rows
 
 
@@ -194,6 +186,8 @@ def _write_job(
         "workload": task.workload.name,
         "workers": task.workers,
         "warm_up_rounds": options.warm_up_rounds if task.load is None else 0,
-        **topic_settings(options.broker, topics, data, SHAPES[task.workload.name].values),
+        **topic_settings(
+            options.broker, topics, data, SHAPES[task.workload.name].values, task.load
+        ),
     }
     event_files.write_properties(lines, task.scratch)

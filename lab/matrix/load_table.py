@@ -130,9 +130,7 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
     arrival = table.take("arrival", f"one of {', '.join(ARRIVALS)}", _arrival, CONSTANT)
     if search and arrival == REPLAY:
         raise table.error("arrival", f"is {arrival!r}", "an arrival process with a rate")
-    if search:
-        _refuse(table, content, {"send_lag_ms"}, "rate_eps; a search has its own criteria")
-    else:
+    if not search:
         _refuse(table, content, set(_SEARCH_KEYS), f'search = "{SEARCH}"')
     rates: list[float] = []
     if search or arrival == REPLAY:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from streamlab.engines.broker.records import row_bytes
 from streamlab.engines.registry import engine as find_engine
 from streamlab.lab.interrupt import pause
 from streamlab.lab.isolate.check import check, check_contains
@@ -26,6 +27,7 @@ from streamlab.lab.trial.spec import CeilingJob
 from streamlab.results.meta import CeilingRecord, RunMeta
 from streamlab.results.schema import TrialRow
 from streamlab.results.store import write_trial
+from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.references import file_of
 from streamlab.workloads.registry import places
 
@@ -79,13 +81,22 @@ class Session:
         why = why_unconfined()
         return "mount namespace" if why is None else f"none: {why}"
 
-    def ceiling(self, cell: Cell) -> CeilingRecord:
+    def ceiling(self, cell: Cell, dataset: Dataset) -> CeilingRecord:
         """Return the ceiling of a cell's generator; the first call of a session measures it."""
         batch = cell.batch or 1
         broker = str(cell.options.get("broker", ""))
-        key = f"broker/{broker}" if broker else f"{cell.engine}/{cell.variant}/b{batch}"
+        size = row_bytes(dataset) if broker else 0
+        key = f"{cell.engine}/{cell.variant}/b{batch}"
+        if broker:
+            key = f"broker/{broker}/{size}-byte-rows"
         if key not in self._known:
-            job = CeilingJob(engine=cell.engine, variant=cell.variant, batch=batch, broker=broker)
+            job = CeilingJob(
+                engine=cell.engine,
+                variant=cell.variant,
+                batch=batch,
+                broker=broker,
+                row_bytes=size,
+            )
             log = self.run_dir / "logs" / f"generator-{key.replace('/', '__')}.log"
             self.ceilings[key] = measure_ceiling(job, log, self.settings.isolation)
             self._known.add(key)

@@ -53,7 +53,7 @@ def measure_trial(
     if refused_fault:
         refused = {"status": schema.UNSUPPORTED, "reason": refused_fault, "attempt": 1}
         return make_row(trial.name, request | refused)
-    ceiling = None if load is None else session.ceiling(cell)
+    ceiling = None if load is None else session.ceiling(cell, dataset)
     series = Path("series") / f"{trial.name}.parquet"
     histograms = Path("series") / f"{trial.name}.hlog"
     reconfigurations = Path("series") / f"{trial.name}.reconfigurations.parquet"

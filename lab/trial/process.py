@@ -179,7 +179,7 @@ def _measure_ceiling(job: CeilingJob, reporter: Reporter) -> float | None:
     reporter.phase("ceiling")
     collect_from_now_on()
     if job.broker:
-        return broker_ceiling_eps(job.broker)
+        return broker_ceiling_eps(job.broker, job.row_bytes)
     activate(job.engine)
     return find_engine(job.engine).generator_ceiling_eps(job.variant, job.batch)
 

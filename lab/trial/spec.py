@@ -73,13 +73,14 @@ class OracleJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
 class CeilingJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
     """A job that measures the highest rate of a variant's load generator, without running the engine.
 
-    With the address of a broker, that of the broker: the load of every engine passes it.
+    With the address of a broker, that of the broker for rows of `row_bytes`: the load of every engine passes it.
     """
 
     engine: str
     variant: str
     batch: int
     broker: str = ""
+    row_bytes: int = 0
 
 
 Job = EngineTrial | OracleJob | CeilingJob

@@ -27,6 +27,7 @@ def bracket_range(searches: Sequence[Search]) -> Range | None:
             search.pass_eps,
             search.fail_eps,
             search.catch_up_eps.median if search.catch_up_eps else None,
+            search.broker_ceiling_eps.median if search.broker_ceiling_eps else None,
         )
         if value
     ]
@@ -41,9 +42,12 @@ def bracket_panel(
 ) -> Panel:
     """Draw a panel with a row for each search; a search without a rate gets a note instead."""
     names = place_names(search.place for search in searches)
+    words = "sustained rate, events/s; bracket: pass to fail, diamond: catch-up"
+    if any(search.broker_ceiling_eps for search in searches):
+        words += ", dotted: the broker's ceiling"
     axes = log_row_panel(
         title,
-        "sustained rate, events/s; bracket: pass to fail, diamond: catch-up",
+        words,
         _MARGIN_IN + _ROW_IN * len(searches),
         limits,
         (len(searches), 0),
@@ -61,6 +65,11 @@ def bracket_panel(
                 (_AT, "highest rate that passed", search.pass_eps),
                 (_AT, "lowest rate that failed", search.fail_eps),
                 (_CATCH_UP_AT, "catch-up", search.catch_up_eps and search.catch_up_eps.median),
+                (
+                    _AT,
+                    "the broker without an engine",
+                    search.broker_ceiling_eps and search.broker_ceiling_eps.median,
+                ),
             )
             if eps
         ),
@@ -72,6 +81,13 @@ def _draw(axes: Axes, row: int, search: Search, name: str, colour: str, limits: 
     for words, x, side in ((label, 0.0, "left"), (_value(search), 1.0, "right")):
         row_label(axes, row + 0.17, words, x=x, ha=side, zorder=5)
     at = row + _AT
+    if search.broker_ceiling_eps:
+        axes.plot(
+            [search.broker_ceiling_eps.median] * 2,
+            [row + 0.3, row + 1],
+            color=MUTED.light,
+            linestyle=":",
+        )
     if search.catch_up_eps:
         axes.plot(
             [search.catch_up_eps.median],

@@ -176,7 +176,9 @@ def _bracket_words(search: Search) -> str:
     if search.pass_eps is None:
         return f"{label(search.place)}: none found"
     high = f", not {rate(search.fail_eps).text}" if search.fail_eps else ""
-    return f"{label(search.place)}: {rate(search.pass_eps).text}{high}"
+    ceiling = search.broker_ceiling_eps
+    limit = f", the broker alone {rate(ceiling.median).text}" if ceiling else ""
+    return f"{label(search.place)}: {rate(search.pass_eps).text}{high}{limit}"
 
 
 def _level_words(search: Search) -> str:

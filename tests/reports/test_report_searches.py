@@ -34,6 +34,20 @@ def test_catch_up_stands_beside_the_bracket_of_the_same_cell_only(make_run, tria
     assert search.catch_up_eps.values == (1.5e8,)
 
 
+def test_the_ceiling_of_a_broker_is_drawn_beside_the_brackets_of_its_loads(make_run, a_search):
+    rows, meta = a_search()
+    for row in rows:
+        row |= {"origin": "broker", "generator_ceiling_eps": 1.5e6}
+    run = read_run(make_run(rows, meta=meta))
+    (search,) = read_searches(run, ())
+    assert search.broker_ceiling_eps is not None
+    assert search.broker_ceiling_eps.median == 1.5e6
+    part = section(write_report(run.path).read_text(encoding="utf-8"), "sustainable")
+    assert "the broker alone 1.50 M/s" in part
+    rows, meta = a_search()
+    assert read_searches(read_run(make_run(rows, meta=meta)), ())[0].broker_ceiling_eps is None
+
+
 def test_confirmations_of_another_rate_are_not_those_of_the_bracket(make_run, searched, a_search):
     rows, meta = a_search()
     higher = searched(purpose="confirm", probe=9, rate_eps=30_600.0, status="unsustained")

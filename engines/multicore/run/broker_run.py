@@ -9,18 +9,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from streamlab.engines import environment
 from streamlab.engines.broker.broker import ENVIRONMENT, NAME
-from streamlab.engines.broker.generator import LoadGenerator
+from streamlab.engines.broker.generator import LoadGenerator, at_once
 from streamlab.engines.broker.reader import TopicReader, clear
-from streamlab.engines.broker.records import list_column
+from streamlab.engines.broker.records import list_column, topics_of
 from streamlab.engines.broker.topics import write_topics
 from streamlab.engines.multicore.run.core_run import CoreRun
 from streamlab.engines.multicore.run.settings import LOAD_RING_BLOCKS, CommonOptions
-from streamlab.engines.protocol import Measured, OfferedLoad, Task
-from streamlab.workloads.model import Columns, Input
+from streamlab.engines.protocol import Measured, Task
+from streamlab.workloads.model import Columns
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 
 _LOOK_S = 0.0001
@@ -51,7 +49,7 @@ class BrokerRun:
             EngineError: the broker does not answer, or has lost a part of the topics.
         """
         data = task.dataset.load()
-        load = task.load or at_once(data)
+        load = task.load or at_once(data.streams)
         settings = replace(
             options.settings(task), load=load, received=True, ring_blocks=LOAD_RING_BLOCKS
         )
@@ -64,7 +62,7 @@ class BrokerRun:
                 topics = write_topics(options.broker, task.dataset, data)
             else:
                 self._generator = LoadGenerator(
-                    options.broker, task.dataset, data, load, task.scratch
+                    options.broker, topics_of(task.dataset), data.streams, load, task.scratch
                 )
                 topics = self._generator.topics
             self._run = create(task.workload.program, data, settings, options)
@@ -128,18 +126,6 @@ class BrokerRun:
 
     def _check(self) -> None:
         assert self._reader is not None
-        self._reader.check()
         if self._generator is not None:
             self._generator.check()
-
-
-def at_once(data: Input) -> OfferedLoad:
-    """Return a load whose events and heartbeats are all due at the start."""
-    beats = tuple(np.ascontiguousarray(stream.heartbeats, np.int64) for stream in data.streams)
-    return OfferedLoad(
-        due_ns=tuple(np.zeros(len(stream), np.int64) for stream in data.streams),
-        heartbeat_ts=beats,
-        heartbeat_due_ns=tuple(np.zeros(len(times), np.int64) for times in beats),
-        warm_up_ns=0,
-        end_ns=0,
-    )
+        self._reader.check()

@@ -132,11 +132,12 @@ class Searches:
         if self._run_dir is None:
             return
         cell, state = self._cells[id_], self._states[id_]
-        assert cell.search is not None
+        assert cell.search is not None and cell.load is not None
+        lag_ns = round(cell.load.send_lag_ms * 1e6)
         content = {
             "cell": id_,
             "settings": asdict(cell.search),
-            "criteria": asdict(Criteria()),
+            "criteria": asdict(Criteria(most_send_lag_p99_ns=lag_ns)),
             "over": state.next is None,
             "bracket": asdict(state.bracket),
             "probes": [asdict(probe) for probe in state.probes],

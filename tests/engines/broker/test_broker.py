@@ -3,6 +3,8 @@
 import os
 import signal
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from importlib import import_module
 
@@ -12,7 +14,15 @@ import pytest
 
 from streamlab.engines import environment
 from streamlab.engines.broker.broker import ENVIRONMENT, NAME, answers
-from streamlab.engines.broker.records import PARTITIONS, partition_of, rows_of, topic_of
+from streamlab.engines.broker.ceiling import broker_ceiling_eps
+from streamlab.engines.broker.records import (
+    PARTITIONS,
+    SILENCE_S,
+    longest_silence_s,
+    partition_of,
+    rows_of,
+    topic_of,
+)
 from streamlab.engines.broker.topics import client, create_topics, delete_topics, write_topics
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
 from streamlab.engines.conformance_load import small_load
@@ -103,11 +113,21 @@ def test_programs_of_all_models_are_right_from_the_broker(name, variant, broker,
 
 def needs(engine):
     """Skip a test, loudly, where an engine's environment is not made."""
+    if engine.name == "multicore":
+        return
     lacking = environment.unusable_reason(engine.name, engine.environment)
     if lacking is not None:
         pytest.skip(f"{engine.name.upper()} IS NOT TESTED FROM A BROKER: {lacking}")
 
 
+EACH_ENGINE = pytest.mark.parametrize(
+    ("engine", "variant", "options"),
+    [
+        pytest.param(MulticoreEngine(), "dgs", {}, id="multicore"),
+        pytest.param(KafkaStreamsEngine(), "processor", {"warm_up_rounds": 0}, id="kafka-streams"),
+        pytest.param(FlinkEngine(), "automatic", {"warm_up_rounds": 0}, id="flink"),
+    ],
+)
 PROGRAMS = ("event_window", "keyed_counter", "page_view_join")
 
 
@@ -132,14 +152,21 @@ def test_flink_is_right_from_the_broker(name, broker, tmp_path):
     check_task(engine, task)
 
 
-def check_load(engine, variant, broker, tmp_path, **options):
-    """Offer half a second of events through the broker, and check answer and measurements."""
-    found = workload("keyed_counter")
-    data = generate_input(found, found.params({}), 10_000, seed=7)
+RATES_EPS = [20_000, 10_000_000]
+"""The second is too much for every reader: nothing is lost while it falls behind."""
+
+
+def load_task(broker, tmp_path, variant, rate_eps=20_000, name="keyed_counter", **options):
+    """A task whose load, of half a second at 20,000 events/s, passes the broker."""
+    found = workload(name)
+    events = 10_000 if rate_eps == 20_000 else 100_000
+    params = {"values_per_barrier": 500} if name == "event_window" else {}
+    data = generate_input(found, found.params(params), events, seed=7)
     dataset = write_dataset(data, found.name, tmp_path)
-    spec = LoadSpec(rate_eps=20_000, warm_up_s=0.1, window_s=0.3)
+    share = events / rate_eps
+    spec = LoadSpec(rate_eps=rate_eps, warm_up_s=share / 5, window_s=share * 0.6)
     offered = offer(spec, dataset, program=found.program)
-    task = broker_task(
+    return broker_task(
         broker,
         tmp_path,
         found.name,
@@ -149,22 +176,109 @@ def check_load(engine, variant, broker, tmp_path, **options):
         options=options,
         workers=2,
     )
+
+
+def topics_at(broker):
+    """The names of the topics of loads."""
+    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
+    return [name for name in admin.list_topics().topics if name.startswith("lab.load.")]
+
+
+def check_load(engine, broker, task):
+    """Offer events through the broker, and check answer and measurements."""
     measured, _answer = check_task(engine, task)
-    assert measured.sent.lag.counts.sum() == offered.dataset.events
+    assert measured.sent.lag.counts.sum() == task.dataset.events
     assert measured.latency.counts.sum() > 0
     assert measured.latency.values_ns.min() > 0
-    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
-    assert not [name for name in admin.list_topics().topics if name.startswith("lab.load.")]
+    assert topics_at(broker) == []
 
 
-def test_a_load_through_the_broker_is_right(broker, tmp_path):
-    check_load(MulticoreEngine(), "dgs", broker, tmp_path)
+@pytest.mark.parametrize("rate_eps", RATES_EPS)
+def test_a_load_through_the_broker_is_right(rate_eps, broker, tmp_path):
+    check_load(MulticoreEngine(), broker, load_task(broker, tmp_path, "dgs", rate_eps))
 
 
-def test_a_load_through_the_broker_is_right_on_kafka_streams(broker, tmp_path):
+@pytest.mark.parametrize("rate_eps", RATES_EPS)
+def test_a_load_through_the_broker_is_right_on_kafka_streams(rate_eps, broker, tmp_path):
     engine = KafkaStreamsEngine()
     needs(engine)
-    check_load(engine, "processor", broker, tmp_path, heap_mb=256)
+    check_load(engine, broker, load_task(broker, tmp_path, "processor", rate_eps, heap_mb=256))
+
+
+@pytest.mark.parametrize(
+    ("variant", "name", "rate_eps"),
+    [
+        ("automatic", "keyed_counter", 20_000),
+        ("automatic", "keyed_counter", 10_000_000),
+        ("automatic", "event_window", 20_000),
+        ("manual", "page_view_join", 20_000),
+        ("sequential", "event_window", 20_000),
+    ],
+)
+def test_a_load_through_the_broker_is_right_on_flink(variant, name, rate_eps, broker, tmp_path):
+    engine = FlinkEngine()
+    needs(engine)
+    check_load(engine, broker, load_task(broker, tmp_path, variant, rate_eps, name))
+
+
+def end_generators():
+    """End the processes of loads that this process has started, as a lack of memory would."""
+    for process in psutil.Process().children():
+        if "streamlab.engines.broker.generator" in process.cmdline():
+            process.kill()
+            # Their parent is to see the signal: the exit status stays.
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+
+
+@EACH_ENGINE
+def test_a_dead_generator_fails_the_run_and_is_named(engine, variant, options, broker, tmp_path):
+    needs(engine)
+    with closing(engine.prepare(load_task(broker, tmp_path, variant, **options))) as prepared:
+        end_generators()
+        with pytest.raises(EngineCrashError, match="generator was ended by signal 9"):
+            prepared.run()
+    assert topics_at(broker) == []
+
+
+@pytest.mark.full
+@EACH_ENGINE
+def test_a_load_may_pause_for_longer_than_a_broker_may_be_silent(
+    engine, variant, options, broker, tmp_path
+):
+    needs(engine)
+    data = ordinary_input(workload("event_window"))
+    due_ns = np.arange(data.events)
+    due_ns[data.events // 2 :] += int((SILENCE_S + 2) * 1e9)
+    load = small_load([stream.ts for stream in data.streams], due_ns)
+    check_load(engine, broker, broker_task(broker, tmp_path, data=data, load=load, variant=variant))
+
+
+def test_a_broker_may_be_silent_for_as_long_as_a_load_pauses():
+    times = [np.array([0, 1]), np.array([2])]
+    load = small_load(times, np.array([0, 5_000_000_000, 6_000_000_000]))
+    assert longest_silence_s(None) == SILENCE_S
+    assert longest_silence_s(load) == pytest.approx(SILENCE_S + 5, abs=0.01)
+
+
+def test_the_brokers_ceiling_is_measured_with_rows_of_a_size(broker):
+    assert broker_ceiling_eps(broker, 37) > 0
+    assert topics_at(broker) == []
+
+
+def test_trials_of_one_dataset_write_its_topics_once(broker, tmp_path):
+    found = workload("event_window")
+    dataset = write_dataset(some_input(8), found.name, tmp_path)
+    data = dataset.load()
+    begin = threading.Barrier(3)
+
+    def write():
+        begin.wait()
+        return write_topics(broker, dataset, data)
+
+    with ThreadPoolExecutor(3) as threads:
+        written = [done.result() for done in [threads.submit(write) for _ in range(3)]]
+    check_task(MulticoreEngine(), broker_task(broker, tmp_path, data=dataset))
+    delete_topics(broker, [topic.name for topic in written[0]])
 
 
 def test_kafka_streams_without_a_broker_names_the_command(tmp_path):
@@ -242,27 +356,55 @@ def test_rows_that_come_twice_fail_the_run_and_are_not_counted(broker, tmp_path)
     delete_topics(broker, [topic.name])
 
 
-def test_a_topic_that_lacks_rows_fails_the_run(broker, tmp_path):
-    task = broker_task(broker, tmp_path, data=some_input(3))
+@EACH_ENGINE
+def test_a_topic_that_lacks_rows_fails_the_run(engine, variant, options, broker, tmp_path):
+    needs(engine)
+    task = broker_task(
+        broker, tmp_path, data=some_input(3), variant=variant, options=options.copy()
+    )
     topic = topic_of(task.dataset, 1)
     write_topics(broker, task.dataset, task.dataset.load())
     delete_topics(broker, [topic.name])
     create_topics(broker, [topic])
     last_records(broker, topic)
-    with pytest.raises(EngineCrashError, match=r"ended after 0 of .* rows"):
-        run_task(MulticoreEngine(), task)
+    with pytest.raises(EngineCrashError, match=r"ended after 0 of .* rows|of .* rows came"):
+        run_task(engine, task)
     delete_topics(broker, [topic.name])
 
 
 def test_a_log_that_the_broker_has_cut_is_named(broker, tmp_path):
     task = broker_task(broker, tmp_path, data=some_input(4))
     topic = write_topics(broker, task.dataset, task.dataset.load())[0]
-    kafka = client()
-    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
-    for done in admin.delete_records([kafka.TopicPartition(topic.name, 0, 1)]).values():
-        done.result(30)
+    cut(broker, topic)
     with pytest.raises(EngineError, match=r"partition 0 .* begins at record 1"):
         MulticoreEngine().prepare(task)
+    delete_topics(broker, [topic.name])
+
+
+def test_a_log_that_the_broker_cuts_before_it_is_read_fails_the_run(broker, tmp_path):
+    task = broker_task(broker, tmp_path, data=some_input(9))
+    with closing(MulticoreEngine().prepare(task)) as prepared:
+        topic = topic_of(task.dataset, 0)
+        cut(broker, topic)
+        with pytest.raises(EngineCrashError, match=r"cannot give .* deleted records"):
+            prepared.run()
+    delete_topics(broker, [topic.name])
+
+
+@EACH_ENGINE
+def test_a_foreign_record_among_those_of_a_topic_fails_the_run_and_is_named(
+    engine, variant, options, broker, tmp_path
+):
+    needs(engine)
+    task = broker_task(
+        broker, tmp_path, data=some_input(10), variant=variant, options=options.copy()
+    )
+    topic = topic_of(task.dataset, 1)
+    write_topics(broker, task.dataset, task.dataset.load())
+    produce(broker, topic.name, b"from elsewhere")
+    last_records(broker, topic)
+    with pytest.raises(EngineCrashError, match="none that the lab wrote"):
+        run_task(engine, task)
     delete_topics(broker, [topic.name])
 
 
@@ -330,6 +472,14 @@ def some_input(seed):
     """An input of its own for each test, so that its topics are."""
     found = workload("event_window")
     return generate_input(found, found.params({}), 20_000, seed=seed)
+
+
+def cut(broker, topic):
+    """Delete the first record of a topic, as retention would."""
+    admin = import_module("confluent_kafka.admin").AdminClient({"bootstrap.servers": broker})
+    part = client().TopicPartition(topic.name, 0, 1)
+    for done in admin.delete_records([part]).values():
+        done.result(30)
 
 
 def last_records(broker, topic):

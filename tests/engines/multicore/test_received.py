@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from streamlab.engines.broker.generator import at_once
 from streamlab.engines.broker.reader import ABSENT, clear
 from streamlab.engines.broker.records import columns_of
 from streamlab.engines.conformance import ordinary_input
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.multicore.adapter import FAMILIES
-from streamlab.engines.multicore.run.broker_run import at_once
 from streamlab.workloads.model.operators.windows import flush_end
 from streamlab.workloads.registry import workload
 from tests.engines.multicore.native_runs import make_run
@@ -88,7 +88,7 @@ def test_rows_that_arrive_in_any_steps_give_the_answer_of_the_oracle(name, varia
     run = make_run(
         *(variant, found.program, mine),
         received=True,
-        load=at_once(mine),
+        load=at_once(mine.streams),
         workers=workers,
         batch=64,
     )
@@ -107,7 +107,7 @@ def test_rows_that_arrive_in_any_steps_give_the_answer_of_the_oracle(name, varia
 
 def test_a_failed_sender_ends_the_run_with_its_error():
     found, data = received_input("event_window")
-    run = make_run("dgs", found.program, data, received=True, load=at_once(data), workers=2)
+    run = make_run("dgs", found.program, data, received=True, load=at_once(data.streams), workers=2)
 
     class LostError(Exception):
         pass
@@ -134,7 +134,7 @@ def test_a_column_that_the_core_would_copy_is_refused():
         ),
     )
     with pytest.raises(UnsupportedError, match="in another type"):
-        make_run("ordered", found.program, wide, received=True, load=at_once(wide))
+        make_run("ordered", found.program, wide, received=True, load=at_once(wide.streams))
 
 
 def test_every_family_is_tested():

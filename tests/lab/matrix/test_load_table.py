@@ -147,10 +147,6 @@ def test_several_tables_are_several_entries():
             "key objective is 'p99 < 1ms'; expected `<one of",
         ),
         ("rate_eps = 5\nsend_lag_ms = 0", "key send_lag_ms is 0; expected a finite number above"),
-        (
-            'search = "sustainable"\nsend_lag_ms = 5',
-            r"key send_lag_ms \(= 5\) is out of place here; expected rate_eps; a search has its",
-        ),
         ('rate_eps = 5\nlabel = "a/b"', "key label is 'a/b'; expected letters"),
         ('rate_eps = 5\nengines = "fake"', "key engines is 'fake'; expected a list of"),
         (

@@ -3,6 +3,7 @@ package streamlab;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.TimeUnit;
 
 /** The topics of a dataset and the layout of their rows, from settings that Python wrote (`topic_settings`). */
 final class Topics {
@@ -15,6 +16,7 @@ final class Topics {
     /** Number of kinds in the alphabet: a tag is kind + kinds x key. */
     final int kinds;
     final long first;
+    private final long silenceNs;
     final Topic[] topics;
     private final Map<String, Topic> byName = new HashMap<>();
 
@@ -23,6 +25,7 @@ final class Topics {
         dataset = settings.getProperty("dataset");
         kinds = number(settings, "kinds");
         first = Long.parseLong(settings.getProperty("first"));
+        silenceNs = Long.parseLong(settings.getProperty("silence_ns"));
         topics = new Topic[number(settings, "streams")];
         for (int stream = 0; stream < topics.length; stream++) {
             int[] value = new int[kinds];
@@ -54,6 +57,23 @@ final class Topics {
             all += topic.rows;
         }
         return all;
+    }
+
+    /** Fails if the broker has sent nothing since a time of `System.nanoTime`, for longer than it may pause. */
+    void checkHeard(long heardNs, String soFar) {
+        if (System.nanoTime() - heardNs > silenceNs) {
+            throw new IllegalStateException(
+                    "the broker at " + broker + " sent nothing for " + TimeUnit.NANOSECONDS.toSeconds(silenceNs)
+                            + " s after " + soFar + "; see `lab broker status` and its log, and start it again");
+        }
+    }
+
+    /** Fails unless all rows have come. */
+    void checkRows(long came) {
+        if (came != rows()) {
+            throw new IllegalStateException(
+                    came + " of " + rows() + " rows came; delete the topics, and the next trial writes them again");
+        }
     }
 
     private static int number(Properties settings, String name) {

@@ -10,6 +10,7 @@ import org.apache.flink.api.common.eventtime.WatermarkOutput;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.connector.kafka.source.KafkaSource;
+import org.apache.flink.connector.kafka.source.enumerator.initializer.NoStoppingOffsetsInitializer;
 import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
 import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDeserializationSchema;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
@@ -17,7 +18,13 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.Collector;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
-/** Reads the events of a dataset's topics with Flink's connector for Kafka. */
+/**
+ * Reads the events of a dataset's topics with Flink's connector for Kafka.
+ *
+ * <p>Topics of a load grow during the run, and their number of records is open: the sources never end. Each record
+ * then ends with a mark, which carries the promise of the record and becomes a watermark; that of the last record
+ * is the end of time.
+ */
 final class KafkaEvents implements BrokerSource {
     /** A record has up to 1,000 rows; what is fetched before the clock starts stays little. */
     private static final String RECORDS_A_POLL = "64";
@@ -25,6 +32,8 @@ final class KafkaEvents implements BrokerSource {
     private static final long MOST_EVENTS = 1 << 20;
 
     private static final Duration COMPARE_EVERY = Duration.ofMillis(20);
+    /** The row of a mark. */
+    private static final int MARK = -1;
 
     @Override
     public SingleOutputStreamOperator<Event> add(
@@ -39,17 +48,25 @@ final class KafkaEvents implements BrokerSource {
                         .setBootstrapServers(job.topics.broker)
                         .setTopics(topics)
                         .setStartingOffsets(OffsetsInitializer.earliest())
-                        .setBounded(OffsetsInitializer.latest())
+                        // Bounded in any case: a task without partitions ends, and holds nothing up.
+                        .setBounded(
+                                job.offered
+                                        ? new NoStoppingOffsetsInitializer()
+                                        : OffsetsInitializer.latest())
                         .setProperty("max.poll.records", RECORDS_A_POLL)
                         .setDeserializer(new Events(run, kinds))
                         .build();
         WatermarkStrategy<Event> strategy =
                 WatermarkStrategy.<Event>forGenerator(context -> new Progress())
-                        .withTimestampAssigner((event, ts) -> event.ts)
-                        .withWatermarkAlignment(
-                                "events", Duration.ofMillis(job.timeOf(MOST_EVENTS)), COMPARE_EVERY);
-        return env.fromSource(source, strategy, name, TypeInformation.of(Event.class))
-                .setParallelism(tasks);
+                        .withTimestampAssigner((event, ts) -> event.ts);
+        if (!job.offered) {
+            Duration ahead = Duration.ofMillis(job.timeOf(MOST_EVENTS));
+            strategy = strategy.withWatermarkAlignment("events", ahead, COMPARE_EVERY);
+        }
+        SingleOutputStreamOperator<Event> events =
+                env.fromSource(source, strategy, name, TypeInformation.of(Event.class))
+                        .setParallelism(tasks);
+        return job.offered ? events.filter(event -> event.row != MARK).setParallelism(tasks) : events;
     }
 
     /** Turns a record into the events of some kinds; waits for the clock. */
@@ -76,10 +93,11 @@ final class KafkaEvents implements BrokerSource {
             String partition = "partition " + record.partition() + " of topic " + record.topic();
             String place = "record " + record.offset() + " in " + partition;
             Rows rows = new Rows(topics, topic, record.value(), place);
-            if (rows.isEmpty()) {
-                return;
+            long promise = rows.end ? Long.MAX_VALUE : rows.promise;
+            if (!rows.isEmpty()) {
+                lastRows.put(partition, rows.after(lastRows.getOrDefault(partition, -1), place));
+                promise = Math.max(promise, rows.lastTs() - 1);
             }
-            lastRows.put(partition, rows.after(lastRows.getOrDefault(partition, -1), place));
             int count = 0;
             for (; !rows.isEmpty(); rows.next()) {
                 int kind = rows.kind();
@@ -96,7 +114,14 @@ final class KafkaEvents implements BrokerSource {
                 out.collect(event);
                 count++;
             }
+            if (shared.paced && promise != Long.MIN_VALUE) {
+                Event mark = new Event();
+                mark.row = MARK;
+                mark.ts = promise;
+                out.collect(mark);
+            }
             shared.received.add(count);
+            shared.records.increment();
         }
 
         @Override
@@ -114,6 +139,10 @@ final class KafkaEvents implements BrokerSource {
 
         @Override
         public void onEvent(Event event, long ts, WatermarkOutput output) {
+            if (event.row == MARK) {
+                output.emitWatermark(new Watermark(event.ts));
+                return;
+            }
             last = event.ts;
             if (++events % EVENTS_A_MARK == 0) {
                 onPeriodicEmit(output);

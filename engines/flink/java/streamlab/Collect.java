@@ -5,6 +5,7 @@ import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.List;
+import org.apache.flink.api.common.eventtime.Watermark;
 import org.apache.flink.api.connector.sink2.Sink;
 import org.apache.flink.api.connector.sink2.StatefulSinkWriter;
 import org.apache.flink.api.connector.sink2.SupportsWriterState;
@@ -81,6 +82,14 @@ final class Collect<T> implements Sink<T>, SupportsWriterState<T, Collect.Stored
             layout.put(row, place);
             if (run.paced) {
                 place.putLong(run.nowNs());
+            }
+        }
+
+        /** No event follows, as the sources of an endless job have promised. */
+        @Override
+        public void writeWatermark(Watermark mark) throws IOException {
+            if (run.isEndless() && mark.getTimestamp() == Long.MAX_VALUE) {
+                run.partIsComplete(part.sink);
             }
         }
 

@@ -58,6 +58,24 @@ bool take_priority() noexcept {
 
 }  // namespace
 
+void Receipts::notify() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  arrived_.notify_one();
+}
+
+std::uint64_t Receipts::count() noexcept {
+  const std::lock_guard lock(mutex_);
+  return count_;
+}
+
+void Receipts::wait(std::uint64_t seen, std::int64_t longest_ns) noexcept {
+  std::unique_lock lock(mutex_);
+  arrived_.wait_for(lock, std::chrono::nanoseconds(longest_ns), [&] { return count_ != seen; });
+}
+
 void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std::atomic<bool>& stop) noexcept {
 #if defined(__linux__)
   prctl(PR_SET_TIMERSLACK, 1UL);  // the default would add 50 us to every sleep
@@ -73,6 +91,7 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
       std::this_thread::sleep_for(std::chrono::nanoseconds(kShortestSleepNs));
     }
     auto held = holdable_ ? std::unique_lock(sources_) : std::unique_lock<std::mutex>();
+    const std::uint64_t seen = receipts_ == nullptr ? 0 : receipts_->count();
     const std::int64_t now = now_ns();
     recorder.observe(now);
     const bool progress = take_turn(start_ns, now, parkers);
@@ -88,7 +107,11 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
     }
     if (done) return;
     if (held) held.unlock();
-    if (next != kEndOfTime) wait(start_ns + next);
+    if (receipts_ != nullptr && !behind()) {
+      receipts_->wait(seen, kLongestSleepNs);
+    } else if (next != kEndOfTime) {
+      wait(start_ns + next);
+    }
   }
 }
 

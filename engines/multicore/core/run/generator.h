@@ -6,6 +6,7 @@
 // that finds the ring full counts as published at that time: it waits for a reader, not for the generator.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -31,11 +32,27 @@ struct LoadOptions {
   bool received = false;        // rows arrive from outside during the run (`Run::receive`), whenever they are due
 };
 
+// Counts what arrives from outside, and wakes the generator. Any thread.
+class Receipts {
+ public:
+  void notify() noexcept;
+  std::uint64_t count() noexcept;
+  // Returns once the count differs from `seen`, or after `longest_ns`.
+  void wait(std::uint64_t seen, std::int64_t longest_ns) noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::uint64_t count_ = 0;  // guarded by `mutex_`
+};
+
 class alignas(kCacheLine) Generator {
  public:
   // `spin`: a core is free for the generator, so it spins during the last moments before a due time.
-  Generator(const LoadOptions& options, bool spin, bool on = true, std::int64_t steps = Recorder::kSteps)
-      : recorder(on, steps), options_(options), spin_(spin) {}
+  // `receipts`: with `LoadOptions::received`, what it waits for instead of due times; else null.
+  Generator(const LoadOptions& options, bool spin, bool on = true, std::int64_t steps = Recorder::kSteps,
+            Receipts* receipts = nullptr)
+      : recorder(on, steps), options_(options), spin_(spin), receipts_(receipts) {}
 
   // Adds a source. `readers` are the indices of the parkers of the threads that wait for it. Before `run`.
   void add(Source* source, std::vector<std::int32_t> readers) { fed_.push_back({source, std::move(readers)}); }
@@ -74,6 +91,7 @@ class alignas(kCacheLine) Generator {
 
   LoadOptions options_;
   bool spin_;
+  Receipts* receipts_;
   std::vector<Fed> fed_;
   bool holdable_ = false;
   std::atomic<bool> hold_requested_{false};  // written by the caller of `hold`, read by the generator

@@ -96,8 +96,10 @@ void Run::make_threads(std::int32_t count, const char* called) {
   called_ = called;
   if (!run_settings.load) return;
   // While it waits for rows from outside, the free core is for the thread that receives them.
-  const bool spin = count < cores && !run_settings.load->received;
-  generator_ = std::make_unique<Generator>(*run_settings.load, spin, run_settings.measure, run_settings.grid_steps);
+  const bool received = run_settings.load->received;
+  const bool spin = count < cores && !received;
+  generator_ = std::make_unique<Generator>(*run_settings.load, spin, run_settings.measure, run_settings.grid_steps,
+                                           received ? &receipts_ : nullptr);
 }
 
 std::vector<std::int32_t> Run::readers_of(std::size_t) const {
@@ -144,6 +146,7 @@ void Run::receive(std::size_t stream, std::int64_t rows, std::int64_t heartbeats
   // release: the columns, and the rows before the heartbeats; pairs with `Source::notice_received`.
   received.rows.store(rows, std::memory_order_release);
   received.heartbeats.store(heartbeats, std::memory_order_release);
+  receipts_.notify();
 }
 
 std::int64_t Run::rows() const {

@@ -153,6 +153,7 @@ class Run {
   std::vector<std::shared_ptr<const void>> borrowed_;  // first member: destroyed last
   std::deque<std::vector<std::int64_t>> arrivals_;     // of arrival times: rows and heartbeats of each stream
   std::deque<Received> received_;                      // of streams that arrive during the run
+  Receipts receipts_;                                  // calls of `receive`
   std::deque<StreamView> views_;                       // deques: sources and feeds hold references
   std::vector<std::unique_ptr<Source>> sources_;
   std::deque<Feed> feeds_;
