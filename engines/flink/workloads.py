@@ -76,10 +76,10 @@ def written_query(workload: Workload) -> str:
     text = SQL_QUERIES[workload.name].read_text(encoding="utf-8")
     for part in SQL_PARTS:
         text = text.replace(f"{{{part.stem}}}", part.read_text(encoding="utf-8").rstrip())
-    values = dict(workload.query_params)
-    lengths = {name: length for name, length in values.items() if name.endswith("_ms")}
+    values = workload.query_params
+    lengths = {name: int(value) for name, value in values.items() if name.endswith("_ms")}
     if "slides" in values:
-        lengths["size_ms"] = values["slides"] * values["slide_ms"]
+        lengths["size_ms"] = int(values["slides"]) * lengths["slide_ms"]
     intervals = {name.removesuffix("_ms"): interval(length) for name, length in lengths.items()}
     return text.format(**values, **intervals)
 

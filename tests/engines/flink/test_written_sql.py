@@ -10,39 +10,45 @@ from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.flink.workloads import SQL, SQL_QUERIES
 from streamlab.engines.protocol import default_variant
 from streamlab.workloads.registry import workload
-from tests.engines.flink.one_process import check_answers, prepared
+from tests.engines.flink.one_process import OPTIONS, WORKERS, check_answers, prepared
 from tests.engines.separate_environment import bound, requires_environment
+from tests.engines.tasks import check_task, task_of
 from tests.examples import examples
 from tests.workloads.suite.nexmark_inputs import nexmark_inputs
 from tests.workloads.suite.streams import generated
 
-GENERATED_EVENTS = 4000
 
-
-@requires_environment(FlinkEngine)
-@pytest.mark.some(1)
-@pytest.mark.parametrize(
-    "names", [("nexmark_q4", "nexmark_q19"), SQL_QUERIES], ids=["hardest", "all"]
-)
-def test_generated_events_with_ties_have_the_answer_of_the_oracle(names, tmp_path, monkeypatch):
+@pytest.fixture
+def quick_java(monkeypatch):
+    """Compile quickly: the programs run once."""
     monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
-    found = [workload(name) for name in names]
-    tasks = [
-        prepared(
-            each,
-            SQL,
-            ties(generated(each, dict(each.small), GENERATED_EVENTS, seed=1)),
-            tmp_path / each.name,
-        )
-        for each in found
-    ]
+
+
+def tied_events(found):
+    return ties(generated(found, dict(found.small), 4000, seed=1))
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("name", ["nexmark_q6", "nexmark_q19"])
+@requires_environment(FlinkEngine)
+def test_a_trial_gives_the_answer_of_the_oracle(name, tmp_path, quick_java):
+    found = workload(name)
+    task = task_of(found, tied_events(found), tmp_path, SQL, workers=WORKERS, options=OPTIONS)
+    _, answer = check_task(FlinkEngine(), task)
+    assert len(answer["ts"])
+
+
+@pytest.mark.full
+@requires_environment(FlinkEngine)
+def test_generated_events_with_ties_have_the_answer_of_the_oracle(tmp_path, quick_java):
+    found = map(workload, SQL_QUERIES)
+    tasks = [prepared(each, SQL, tied_events(each), tmp_path / each.name) for each in found]
     assert all(check_answers(tasks))
 
 
 @pytest.mark.full
 @requires_environment(FlinkEngine)
-def test_random_events_have_the_answer_of_the_oracle(tmp_path, monkeypatch):
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+def test_random_events_have_the_answer_of_the_oracle(tmp_path, quick_java):
     tasks = []
     for name in SQL_QUERIES:
 

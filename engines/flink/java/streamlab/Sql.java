@@ -63,17 +63,24 @@ final class Sql {
         List<LogicalType> columns = type.getLogicalType().getChildren();
         int bytes = columns.size() * Long.BYTES;
         if (job.text("updates").equals("yes")) {
-            DataStream<Row> changes = tables.toChangelogStream(answer).filter(new IsCurrent());
-            return collect(changes, job, new Collect<>(run, 0, bytes, Sql::put));
+            DataStream<Row> changes = tables.toChangelogStream(answer);
+            // As many tasks as before: the versions of a row stay in order.
+            DataStream<Row> current =
+                    changes.filter(new IsCurrent()).setParallelism(tasksOf(changes, job));
+            return collect(current, job, new Collect<>(run, 0, bytes, Sql::putRow));
         }
         DataStream<RowData> rows = tables.toDataStream(answer, type.bridgedTo(RowData.class));
         return collect(rows, job, new Collect<>(run, 0, bytes, new Numbers(columns)));
     }
 
     private static <T> Plans.Tasks collect(DataStream<T> rows, Job job, Collect<T> sink) {
-        int tasks = rows.getParallelism() > 0 ? rows.getParallelism() : job.workers;
+        int tasks = tasksOf(rows, job);
         rows.sinkTo(sink).setParallelism(tasks);
         return new Plans.Tasks(1, tasks);
+    }
+
+    private static int tasksOf(DataStream<?> rows, Job job) {
+        return rows.getParallelism() > 0 ? rows.getParallelism() : job.workers;
     }
 
     private static DataType type(String type) {
@@ -135,7 +142,7 @@ final class Sql {
         }
     }
 
-    /** Writes each column as eight bytes: a whole number, or a double; a Boolean is 0 or 1. */
+    /** Writes a value as eight bytes: a whole number, or a double; a Boolean is 0 or 1. */
     private static void put(Object value, ByteBuffer to) {
         if (value instanceof Double number) {
             to.putDouble(number);
@@ -146,7 +153,7 @@ final class Sql {
         }
     }
 
-    private static void put(Row row, ByteBuffer to) {
+    private static void putRow(Row row, ByteBuffer to) {
         for (int at = 0; at < row.getArity(); at++) {
             put(row.getField(at), to);
         }
