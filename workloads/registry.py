@@ -15,6 +15,7 @@ from importlib.metadata import Distribution, EntryPoint
 from streamlab.workloads import references
 from streamlab.workloads.default_folders import here
 from streamlab.workloads.entry_points import find_entry_points
+from streamlab.workloads.inputs.nexmark.schema import LEFT_OUT
 from streamlab.workloads.model import ModelError, Workload
 from streamlab.workloads.model.workload import OpenDeclaration, Outputs
 from streamlab.workloads.module_reload import load_current
@@ -166,6 +167,8 @@ def _check_name(loaded: Workload, where: str) -> None:
 
 
 def _remedy(name: str) -> str:
+    if name in LEFT_OUT:
+        return LEFT_OUT[name]
     registered = names()
     if not registered:
         return "none is announced: the lab is not installed here, run `make setup`"

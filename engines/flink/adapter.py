@@ -28,6 +28,7 @@ from streamlab.engines.flink.workloads import (
     SequentialOptions,
     flink_options,
     properties,
+    written_query,
 )
 from streamlab.engines.protocol import Measured, Property, Task, Variant
 from streamlab.workloads.declarative.declaration import Declaration
@@ -153,8 +154,7 @@ class FlinkEngine(BaseEngine):
     def query_text(self, workload: Workload, variant: str) -> str | None:
         """Return the SQL of a workload, written or generated."""
         if variant == SQL:
-            text = SQL_QUERIES[workload.name].read_text(encoding="utf-8")
-            return text.format(**workload.query_params)
+            return written_query(workload)
         return generate(workload.declaration) if variant == GENERATED else None
 
     def generated_plan(self, declaration: Declaration) -> str:

@@ -19,7 +19,7 @@ from streamlab.engines.event_files import (
     write_properties,
 )
 from streamlab.engines.flink.generated import KIND
-from streamlab.engines.flink.workloads import SHAPES, SQL
+from streamlab.engines.flink.workloads import SHAPES, SQL, UPDATED
 from streamlab.engines.protocol import IntArray, Task
 from streamlab.workloads.declarative.declaration import (
     LEFT,
@@ -54,6 +54,7 @@ def write_task(task: Task, data: Input, settings: Mapping[str, object], folder: 
         **settings,
     }
     read = _columns_read(task) if is_query else ()
+    lines["updates"] = "yes" if task.variant == SQL and task.workload.name in UPDATED else "no"
     lines["columns"] = ",".join(f"{column.name}:{_type(column)[0]}" for column in read)
     lines["time_per_event"] = _time_per_event(data)
     for index, stream in enumerate(data.streams):
@@ -172,6 +173,12 @@ def query_answer(task: Task, data: Input, folder: Path, parts: int) -> Columns:
     rows = rows[np.lexsort([rows[name] for name in reversed(order)])]
     if isinstance(declaration, Declaration):
         rows = rows[_closed(declaration, rows, until(data))]
+    elif on_rows:
+        # The versions of an updated row are in one part, and the sort is stable: the first one is first.
+        places = rows[["src_", "row_"]]
+        rows = rows[np.r_[True, places[1:] != places[:-1]][: len(rows)]]
+    else:
+        rows = rows[rows["ts"] <= until(data)]
     return {column.name: rows[column.name].astype(column.dtype) for column in output}
 
 

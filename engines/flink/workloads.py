@@ -9,8 +9,10 @@ from msgspec import Meta
 
 from streamlab.engines.declared_queries import GENERATED
 from streamlab.engines.event_files import Shape
+from streamlab.engines.flink.generated import interval
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Property, Task
+from streamlab.workloads.model import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,25 @@ SQL = "sql"
 SQL_QUERIES = {
     path.stem: path for path in sorted(Path(__file__).with_name("queries").glob("*.sql"))
 }
-"""Its queries by workload, with the query parameters in braces. Those of pipelines give the place of a row last."""
+"""Its queries by workload. Those of pipelines give the place of a row last."""
+UPDATED = frozenset({"nexmark_q19"})
+"""Workloads whose query changes its rows; the answer has the first version of each."""
+SQL_PARTS = tuple(sorted(Path(__file__).parent.glob("*.sql")))
+"""Statements that several queries contain, by the name of the file in braces."""
+
+
+def written_query(workload: Workload) -> str:
+    """Return the query of a workload, with its query parameters and their intervals (`size` of `size_ms`)."""
+    text = SQL_QUERIES[workload.name].read_text(encoding="utf-8")
+    for part in SQL_PARTS:
+        text = text.replace(f"{{{part.stem}}}", part.read_text(encoding="utf-8").rstrip())
+    values = workload.query_params
+    lengths = {name: int(value) for name, value in values.items() if name.endswith("_ms")}
+    if "slides" in values:
+        lengths["size_ms"] = int(values["slides"]) * lengths["slide_ms"]
+    intervals = {name.removesuffix("_ms"): interval(length) for name, length in lengths.items()}
+    return text.format(**values, **intervals)
+
 
 _SETTING = Property(holds=True, why="the parallelism is a setting of the job; no program names it")
 _ONE_TASK = Property(holds=True, why="one task has all events")

@@ -81,6 +81,10 @@ SMALL = {
     "lower": st.sampled_from([-3.0, -1.05, 0.0]),
     "upper": st.sampled_from([0.0, 2.0, 1e30]),
     "copies": st.integers(1, 3),
+    "day_ms": st.integers(1, 6),
+    "size_ms": st.integers(1, 6),
+    "slide_ms": st.integers(1, 6),
+    "slides": st.integers(1, 3),
     "every_ms": st.integers(1, 6),
     "every": st.integers(1, 3),
     "rows": st.integers(1, 3),
@@ -90,8 +94,14 @@ SMALL = {
 
 def bound(found: Workload) -> st.SearchStrategy[Workload]:
     """A workload with small query parameters."""
-    names = [name for name in found.query if name in SMALL]
-    return st.fixed_dictionaries({name: SMALL[name] for name in names}).map(found.bound)
+    least = {name: of.minimum for name, of in found.query.items() if name in SMALL}
+    values = {
+        name: SMALL[name]
+        if low is None
+        else SMALL[name].filter(lambda value, low=low: value >= low)
+        for name, low in least.items()
+    }
+    return st.fixed_dictionaries(values).map(found.bound)
 
 
 def main(engine_name: str, variant: str, examples: str, *names: str) -> None:

@@ -32,6 +32,7 @@ from streamlab.lab.runner.run_plan import RunPlan, plan_run, read_plan
 from streamlab.lab.runner.runner import RunResult
 from streamlab.reports.numbers import number_of
 from streamlab.results import schema
+from streamlab.workloads.inputs.nexmark.schema import LEFT_OUT
 from streamlab.workloads.name_suggestions import suggest_names
 from streamlab.workloads.registry import names
 
@@ -200,7 +201,8 @@ def _matrix_text(
     if matrix is None:
         raise click.UsageError("give a MATRIX file, a WORKLOAD, --demo, or --resume RUN_DIR")
     if not matrix.exists() and matrix.name == str(matrix) and matrix.suffix != ".toml":
-        remedy = suggest_names(str(matrix), names(), "lab list workloads")
+        known = suggest_names(str(matrix), names(), "lab list workloads")
+        remedy = LEFT_OUT.get(str(matrix), known)
         raise click.UsageError(f"{str(matrix)!r} is neither a matrix file nor a workload; {remedy}")
     return read_text(matrix, "the matrix"), str(matrix)
 

@@ -1,28 +1,23 @@
 """SQL that is generated from declared workloads for Flink: its answers, its text, and what has none."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
 import streamlab as lab
 from streamlab.engines.declared_queries import GENERATED
-from streamlab.engines.flink import files
 from streamlab.engines.flink.adapter import FlinkEngine
 from streamlab.engines.flink.generated import generate, interval
-from streamlab.engines.flink.process import FlinkProcess, network_mb
 from streamlab.engines.flink.translatable import refuse
-from streamlab.engines.flink.workloads import flink_options
 from streamlab.engines.protocol import default_variant
-from streamlab.lab.judge.verify import verify
 from streamlab.workloads.declarative.declaration import ASOF, JoinStep
 from streamlab.workloads.registry import workload
 from tests.engines import declared_workloads
 from tests.engines.declared_workloads import DECLARED, random_input, rows
+from tests.engines.flink.one_process import check_answers, prepared
 from tests.engines.separate_environment import requires_environment
 from tests.engines.tasks import task_of
 
-QUICK = {"warm_up_rounds": 0, "heap_mb": 512}
-WORKERS = 2
 SEED = 0
 """Of an input on which every form has an output."""
 
@@ -33,27 +28,15 @@ def beginning_at(ts, data):
     return replace(data, streams=tuple(replace(s, ts=s.ts + later) for s in data.streams))
 
 
-def prepared(made, seed, folder):
-    """Write a random input and the query for Java; return the task."""
-    options = {"options": QUICK, "workers": WORKERS}
-    data = random_input(made, seed)
+def input_of(made):
+    """Return a random input whose times an interval join takes."""
+    data = random_input(made, SEED)
     join = made.declaration.steps()[0].step
-    if isinstance(join, JoinStep) and join.how != ASOF:
-        data = beginning_at(1, data)
-    task = task_of(made, data, folder, GENERATED, **options)
-    data = task.dataset.load()
-    warm_up = {f"warm_up_rows.{index}": 0 for index in range(len(data.streams))}
-    own = {"network_mb": network_mb(WORKERS), "slots": WORKERS}
-    settings = {**asdict(flink_options(task)), **warm_up, **own}
-    files.write_task(task, data, settings, task.scratch)
-    query = FlinkEngine().query_text(made, GENERATED)
-    (task.scratch / "query.sql").write_text(query, encoding="utf-8")
-    return task
+    return beginning_at(1, data) if isinstance(join, JoinStep) and join.how != ASOF else data
 
 
 @requires_environment(FlinkEngine)
 def test_every_form_answers_as_the_reference_engine(tmp_path, monkeypatch):
-    """One Java process runs all forms: its start takes longer than a form."""
     monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
     names = [name for name, one in DECLARED.items() if refuse(one) is None]
     made = [workload(f"{declared_workloads.__file__}:{name}") for name in names]
@@ -61,25 +44,8 @@ def test_every_form_answers_as_the_reference_engine(tmp_path, monkeypatch):
     uneven = lab.window("7 ms", every="3 ms", input=rows, key="zone", result=counts, name="uneven")
     most = {"most": lab.max("n"), "last": lab.max("ts")}
     made += [uneven, lab.window("6 ms", every="3 ms", input=uneven, result=most, name="of_uneven")]
-    tasks = [prepared(one, SEED, tmp_path / one.name) for one in made]
-    folders = [task.scratch for task in tasks]
-    process = FlinkProcess(*folders, heap_mb=512, workers=WORKERS)
-    answered = 0
-    try:
-        process.ready()
-        for number, task in enumerate(tasks):
-            if number:
-                process.next()
-            process.ask("go")
-            (parts,) = process.ask("answer")
-            data = task.dataset.load()
-            answer = files.query_answer(task, data, task.scratch, parts)
-            found = verify(task.workload, task.dataset, answer, task.workload.oracle(data))
-            assert found.difference is None, f"{task.workload.name}: {found.difference}"
-            answered += len(answer["ts"]) > 0
-    finally:
-        process.close()
-    assert answered == len(made)
+    tasks = [prepared(one, GENERATED, input_of(one), tmp_path / one.name) for one in made]
+    assert all(check_answers(tasks))
 
 
 @pytest.mark.parametrize("name", ["window_of_first_rows", "alert_of_windows", "long_visits"])

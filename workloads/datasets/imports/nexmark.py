@@ -1,7 +1,8 @@
 """Imports Nexmark's events, JSON lines as nexmark-flink writes them, as the input `nexmark` (docs/nexmark.md).
 
 A line has `event_type` (0 person, 1 auction, 2 bid) and an object `person`, `auction` or `bid`. Files may be in any
-order of time; `late_by` of an event is how much earlier it is than the latest of the lines before it.
+order of time; `late_by` of an event is how much earlier it is than the latest of the lines before it. The ids of all
+persons and auctions, of generated events 8 %, are in memory until the end, some 150 bytes each.
 """
 
 from collections.abc import Mapping

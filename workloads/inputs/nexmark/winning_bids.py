@@ -1,4 +1,4 @@
-"""Builds the operator that finds the winning bid of each auction, for queries 4, 6 and 9.
+"""Builds the operator that finds the winning bid of each auction, for queries 4, 6 and 9, and averages of their prices.
 
 A bid is valid from the opening of its auction to `expires`, inclusive. The highest price wins, of equal
 prices the first bid. The winner leaves at the end of the step of `every_ms` in which the auction expires:
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.inputs.nexmark.schema import AUCTION, EVENT, PERSON, fields
-from streamlab.workloads.model import InputType, Operator, Parameter, Window
+from streamlab.workloads.model import InputType, Operator, Parameter, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
 
 EVERY = {
@@ -119,3 +119,50 @@ def winning_bids(
         expire=expire,
         slide=slide,
     )
+
+
+def averages_by_step(
+    name: str,
+    every_ms: int,
+    *,
+    won: np.dtype[np.void],
+    emit: Callable[[Any, Any], None],
+    keys: Callable[[Any, Any], None],
+    step: np.dtype[np.void],
+    step_state: np.dtype[np.void],
+    add: Callable[[Any, Any, Any], None],
+    give_step: Callable[[Any, Any], None],
+    output: np.dtype[np.void],
+    state: np.dtype[np.void],
+    give_average: Callable[[Any, Any, Any], None],
+    most: int = 1,
+) -> Query:
+    """Return the query winning bids -> results of each step -> averages so far, the latter two by the same `keys`.
+
+    `emit` forwards winners `won`, and `add` adds them in any order. At the end of a step `give_step` forwards `most`
+    records `step`, from which `give_average` makes the `output`.
+    """
+    step_results = Operator(
+        name="step_results",
+        inputs=(InputType(name="winner", fields=np.dtype(won.descr[1:])),),
+        window=Window(advance=every_ms, size=every_ms),
+        output=step,
+        state=step_state,
+        keys=keys,
+        update=add,
+        expire=give_step,
+        max_outputs=most,
+    )
+    averages = Operator(
+        name="averages",
+        inputs=(InputType(name="step_result", fields=np.dtype(step.descr[1:])),),
+        window=Window(advance=every_ms, size=every_ms, type=SINGLE),
+        output=output,
+        state=state,
+        keys=keys,
+        update=give_average,
+        emits_on_update=True,
+        keeps_time=True,
+    )
+    operators = (winning_bids(every_ms, won, emit), step_results, averages)
+    return Query(name=name, operators=operators)

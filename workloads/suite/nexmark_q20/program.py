@@ -1,22 +1,12 @@
-"""Query 20 as an operator with a state for each auction: an incremental join.
-
-A bid may precede its auction; it is then stored. A row has the time of the later event.
-"""
+"""Query 20 as an operator with a state for each auction: an incremental join with its bids."""
 
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.nexmark.schema import (
-    AUCTION,
-    EVENT,
-    FIRST_CATEGORY,
-    FOREVER_MS,
-    PERSON,
-    fields,
-)
-from streamlab.workloads.model import InputType, Operator, Query, Window
-from streamlab.workloads.model.operators.program import SINGLE, keep
+from streamlab.workloads.inputs.nexmark.incremental_join import incremental_join
+from streamlab.workloads.inputs.nexmark.schema import AUCTION, FIRST_CATEGORY, PERSON
+from streamlab.workloads.model import Query
 
 OUTPUT = np.dtype(
     [
@@ -37,7 +27,7 @@ OUTPUT = np.dtype(
 
 _AUCTION = np.dtype(
     [
-        ("category", np.int32),
+        ("joins", np.int8),
         ("item", np.int32),
         ("initial_bid", np.int64),
         ("reserve", np.int64),
@@ -46,39 +36,20 @@ _AUCTION = np.dtype(
         ("seller", np.int32),
     ]
 )
-"""An auction; category 0: it has not opened."""
 
 
 def program() -> Query:
     """Return the query."""
-    operator = Operator(
-        name="auctions",
-        inputs=(
-            InputType(
-                name=EVENT,
-                fields=fields(
-                    "type",
-                    "person",
-                    "auction",
-                    "price",
-                    "reserve",
-                    "expires",
-                    "category",
-                    "name",
-                    "channel",
-                ),
-            ),
-        ),
-        window=Window(advance=FOREVER_MS, size=FOREVER_MS, type=SINGLE),
+    columns = ("person", "auction", "price", "reserve", "expires", "category", "name", "channel")
+    operator = incremental_join(
+        "auctions",
+        kind=AUCTION,
+        columns=columns,
         output=OUTPUT,
         state=_AUCTION,
         keys=_auction,
-        update=_join,
-        slide=keep,
-        stores=True,
-        emits_on_update=True,
-        keeps_time=True,
-        max_outputs=64,
+        note=_note,
+        emit=_emit,
     )
     return Query(name="nexmark_q20", operators=(operator,))
 
@@ -88,24 +59,14 @@ def _auction(t: Any, out: Any) -> None:
         out.add(t.auction)
 
 
-def _join(w: Any, t: Any, out: Any) -> None:
-    s = w[0]
-    if t.type == AUCTION:
-        s.category = t.category
-        s.item = t.name
-        s.initial_bid = t.price
-        s.reserve = t.reserve
-        s.opened = t.ts
-        s.expires = t.expires
-        s.seller = t.person
-        while s.tuples:
-            if s.category == FIRST_CATEGORY:
-                _emit(s, s.tuples[0], out)
-            s.tuples.popleft()
-    elif s.category == 0:
-        s.tuples.append(t)
-    elif s.category == FIRST_CATEGORY:
-        _emit(s, t, out)
+def _note(s: Any, t: Any) -> None:
+    s.joins = 1 if t.category == FIRST_CATEGORY else -1
+    s.item = t.name
+    s.initial_bid = t.price
+    s.reserve = t.reserve
+    s.opened = t.ts
+    s.expires = t.expires
+    s.seller = t.person
 
 
 def _emit(s: Any, bid: Any, out: Any) -> None:

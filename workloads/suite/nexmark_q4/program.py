@@ -1,6 +1,6 @@
 """Query 4: winning bids -> sums of a step -> averages so far.
 
-- `step_sums` adds the prices of a category's auctions that closed at the same time, in any order.
+- `step_results` adds the prices of a category's auctions that closed at the same time, in any order.
 - `averages` adds these sums. A category has one a step, so the order of ties does not matter.
 """
 
@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.nexmark.winning_bids import winning_bids
-from streamlab.workloads.model import InputType, Operator, Query, Window
-from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.inputs.nexmark.winning_bids import averages_by_step
+from streamlab.workloads.model import Query
 
 WON = np.dtype([("ts", np.int64), ("category", np.int32), ("price", np.int64)])
 SUMS = np.dtype(
@@ -24,29 +23,20 @@ _SUM = np.dtype([("auctions", np.int64), ("sum", np.int64)])
 
 def program(every_ms: int) -> Query:
     """Return the query for steps of this length."""
-    step_sums = Operator(
-        name="step_sums",
-        inputs=(InputType(name="winner", fields=np.dtype(WON.descr[1:])),),
-        window=Window(advance=every_ms, size=every_ms),
-        output=SUMS,
-        state=_SUM,
+    return averages_by_step(
+        "nexmark_q4",
+        every_ms,
+        won=WON,
+        emit=_emit,
         keys=_category,
-        update=_add_price,
-        expire=_give_sum,
-    )
-    averages = Operator(
-        name="averages",
-        inputs=(InputType(name="sums", fields=np.dtype(SUMS.descr[1:])),),
-        window=Window(advance=every_ms, size=every_ms, type=SINGLE),
+        step=SUMS,
+        step_state=_SUM,
+        add=_add_price,
+        give_step=_give_sum,
         output=OUTPUT,
         state=_SUM,
-        keys=_category,
-        update=_give_average,
-        emits_on_update=True,
-        keeps_time=True,
+        give_average=_give_average,
     )
-    won = winning_bids(every_ms, WON, _emit)
-    return Query(name="nexmark_q4", operators=(won, step_sums, averages))
 
 
 def _emit(w: Any, out: Any) -> None:

@@ -1,6 +1,6 @@
 """Query 6: winning bids -> latest of a step -> averages of the latest.
 
-- `step_latest` ranks a seller's auctions that closed in the same step by `expires`, then by auction, and
+- `step_results` ranks a seller's auctions that closed in the same step by `expires`, then by auction, and
   forwards the last ten with their ranks.
 - `averages` puts each price at the place of its rank after the earlier ones. With the last price of a
   step, in any order, it forwards the average of the last ten.
@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.nexmark.winning_bids import winning_bids
-from streamlab.workloads.model import InputType, Operator, Query, Window
-from streamlab.workloads.model.operators.program import SINGLE
+from streamlab.workloads.inputs.nexmark.winning_bids import averages_by_step
+from streamlab.workloads.model import Query
 
 LATEST = 10
 """Number of auctions in an average."""
@@ -52,30 +51,21 @@ _SELLER = np.dtype([("before", np.int64), ("arrived", np.int32), ("price", np.in
 
 def program(every_ms: int) -> Query:
     """Return the query for steps of this length."""
-    step_latest = Operator(
-        name="step_latest",
-        inputs=(InputType(name="winner", fields=np.dtype(WON.descr[1:])),),
-        window=Window(advance=every_ms, size=every_ms),
-        output=RANKED,
-        state=_STEP,
+    return averages_by_step(
+        "nexmark_q6",
+        every_ms,
+        won=WON,
+        emit=_emit,
         keys=_seller,
-        update=_insert,
-        expire=_give_ranked,
-        max_outputs=LATEST,
-    )
-    averages = Operator(
-        name="averages",
-        inputs=(InputType(name="ranked", fields=np.dtype(RANKED.descr[1:])),),
-        window=Window(advance=every_ms, size=every_ms, type=SINGLE),
+        step=RANKED,
+        step_state=_STEP,
+        add=_insert,
+        give_step=_give_ranked,
         output=OUTPUT,
         state=_SELLER,
-        keys=_seller,
-        update=_give_average,
-        emits_on_update=True,
-        keeps_time=True,
+        give_average=_give_average,
+        most=LATEST,
     )
-    won = winning_bids(every_ms, WON, _emit)
-    return Query(name="nexmark_q6", operators=(won, step_latest, averages))
 
 
 def _emit(w: Any, out: Any) -> None:

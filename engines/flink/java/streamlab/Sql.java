@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.flink.api.common.functions.FilterFunction;
 import org.apache.flink.api.common.functions.MapFunction;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
@@ -18,6 +19,8 @@ import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
 import org.apache.flink.table.types.DataType;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.types.Row;
+import org.apache.flink.types.RowKind;
 
 /**
  * Runs a SQL query on the table `row_events`: `ts`, `src`, `row` (the place of an event in the total
@@ -57,11 +60,27 @@ final class Sql {
         }
         Table answer = tables.sqlQuery(statements[statements.length - 1]);
         DataType type = answer.getResolvedSchema().toPhysicalRowDataType();
+        List<LogicalType> columns = type.getLogicalType().getChildren();
+        int bytes = columns.size() * Long.BYTES;
+        if (job.text("updates").equals("yes")) {
+            DataStream<Row> changes = tables.toChangelogStream(answer);
+            // As many tasks as before: the versions of a row stay in order.
+            DataStream<Row> current =
+                    changes.filter(new IsCurrent()).setParallelism(tasksOf(changes, job));
+            return collect(current, job, new Collect<>(run, 0, bytes, Sql::putRow));
+        }
         DataStream<RowData> rows = tables.toDataStream(answer, type.bridgedTo(RowData.class));
-        int tasks = rows.getParallelism() > 0 ? rows.getParallelism() : job.workers;
-        Numbers layout = new Numbers(type.getLogicalType().getChildren());
-        rows.sinkTo(new Collect<>(run, 0, layout.bytes(), layout)).setParallelism(tasks);
+        return collect(rows, job, new Collect<>(run, 0, bytes, new Numbers(columns)));
+    }
+
+    private static <T> Plans.Tasks collect(DataStream<T> rows, Job job, Collect<T> sink) {
+        int tasks = tasksOf(rows, job);
+        rows.sinkTo(sink).setParallelism(tasks);
         return new Plans.Tasks(1, tasks);
+    }
+
+    private static int tasksOf(DataStream<?> rows, Job job) {
+        return rows.getParallelism() > 0 ? rows.getParallelism() : job.workers;
     }
 
     private static DataType type(String type) {
@@ -115,7 +134,31 @@ final class Sql {
         }
     }
 
-    /** Writes each column as eight bytes: a whole number, or a double; a Boolean is 0 or 1. */
+    /** Selects new rows and the new values of changed ones. */
+    private static final class IsCurrent implements FilterFunction<Row> {
+        @Override
+        public boolean filter(Row row) {
+            return row.getKind() == RowKind.INSERT || row.getKind() == RowKind.UPDATE_AFTER;
+        }
+    }
+
+    /** Writes a value as eight bytes: a whole number, or a double; a Boolean is 0 or 1. */
+    private static void put(Object value, ByteBuffer to) {
+        if (value instanceof Double number) {
+            to.putDouble(number);
+        } else if (value instanceof Boolean truth) {
+            to.putLong(truth ? 1 : 0);
+        } else {
+            to.putLong(((Number) value).longValue());
+        }
+    }
+
+    private static void putRow(Row row, ByteBuffer to) {
+        for (int at = 0; at < row.getArity(); at++) {
+            put(row.getField(at), to);
+        }
+    }
+
     private static final class Numbers implements Collect.Layout<RowData> {
         private final RowData.FieldGetter[] fields;
 
@@ -126,21 +169,10 @@ final class Sql {
             }
         }
 
-        int bytes() {
-            return fields.length * Long.BYTES;
-        }
-
         @Override
         public void put(RowData row, ByteBuffer to) {
             for (RowData.FieldGetter field : fields) {
-                Object value = field.getFieldOrNull(row);
-                if (value instanceof Double number) {
-                    to.putDouble(number);
-                } else if (value instanceof Boolean truth) {
-                    to.putLong(truth ? 1 : 0);
-                } else {
-                    to.putLong(((Number) value).longValue());
-                }
+                Sql.put(field.getFieldOrNull(row), to);
             }
         }
     }
