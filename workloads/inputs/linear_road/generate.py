@@ -227,6 +227,7 @@ declare_linear_road_workload = partial(
     keys=keys,
     streams=streams,
     generate=generate,
+    generator_version=2,
     input=INPUT,
     small={"vehicles": 40},
 )
