@@ -11,8 +11,10 @@ from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.recovery import identity
 from streamlab.workloads.datasets.total_order import total_order
 from streamlab.workloads.model import ProgramError
+from streamlab.workloads.model.dgs.optimizer import choose_plan
+from streamlab.workloads.model.dgs.stream_profile import profile
 from tests.across import PLUGS
-from tests.engines.multicore.native_runs import make_run
+from tests.engines.multicore.native_runs import ScriptDecider, make_run
 from tests.engines.multicore.recovery.small_runs import input_of, is_right, program_of
 
 EVENTS = 3_000
@@ -112,6 +114,20 @@ def test_a_predicate_reads_the_state_of_the_key_of_its_event(tmp_path, monkeypat
         return event.key == key and event.ts == ts and state.count == count
 
     check_one_checkpoint("keyed_counter", wanted, second, tmp_path, monkeypatch)
+
+
+def test_changes_of_the_plan_are_checkpoints_whatever_the_program_wants(tmp_path):
+    program = replace(program_of("event_window"), checkpoint=never)
+    data = input_of("event_window", EVENTS)
+    streams = profile(data)
+    plans = [choose_plan(program, data.alphabet, streams, workers=workers) for workers in (2, 1)]
+    script = ScriptDecider([(cut, plans[1 - cut % 2]) for cut in range(3)])
+    where = {"checkpoint_every": 1, "checkpoint_ms": 0, "checkpoint_folder": str(tmp_path)}
+    how = {"workers": 2, "plan": plans[0], "decider": script, "gather": False, "batch": 16}
+    with closing(make_run("dgs", program, data, **how, **where)) as run:
+        counters, answer = run.run().counters, run.answer()
+    assert is_right("event_window", EVENTS, answer)
+    assert counters["checkpoints"] == counters["plan_changes"] > 0
 
 
 def test_a_predicate_that_raises_ends_the_run_with_an_error(tmp_path):
