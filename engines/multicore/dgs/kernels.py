@@ -8,7 +8,6 @@ A kernel returns 0 if it raises, and another value otherwise.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import types
@@ -25,6 +24,7 @@ _RUN = types.int64(_POINTER, _POINTER, _POINTER, types.int64, types.int64, _POIN
 _FORK = types.int64(_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)
 _ACROSS = types.int64(_POINTER, _POINTER, _POINTER, types.int64, _POINTER, types.int64, _POINTER)
 _JOIN = types.int64(_POINTER, _POINTER, _POINTER)
+_DECISION = types.int64(_POINTER, _POINTER)
 
 LARGEST_COPIED_BYTES = 4096
 """Maximum size of a state that a kernel copies to the stack during a run of events.
@@ -92,6 +92,11 @@ def join(first, second, state):
     return 1
 """
 
+_CHECKPOINT_SOURCE = """\
+@kernel
+def checkpoint(state, event):
+    return 2 if user(record_at(state, STATE), record_at(event, EVENT)) else 1
+"""
 
 _ACROSS_SOURCE = """\
 @kernel
@@ -126,6 +131,15 @@ def layout_of(program: DGSProgram, stream: Stream) -> EventLayout:
         kind=stream.kinds[0] if len(stream.kinds) == 1 else None,
         fields=tuple(name for name in program.event.names or () if name in stream.payload),
     )
+
+
+def event_dtype(program: DGSProgram) -> np.dtype[np.void]:
+    """Return the dtype of the events that a program's functions get."""
+    fields = program.event
+    head = [("ts", np.int64), ("kind", np.int32), ("key", np.int32)]
+    payload = [(name, fields[name]) for name in fields.names or ()]
+    event: np.dtype[np.void] = np.dtype([*head, *payload], align=True)
+    return event
 
 
 def _run_source(program: DGSProgram, state: StateType, layout: EventLayout, *, keyed: bool) -> str:
@@ -206,13 +220,25 @@ class Kernels(KernelSet):
             ("join", pair), functions, _JOIN_SOURCE, _JOIN, self._state_types(pair)
         )
 
+    def checkpoint(self) -> int | None:
+        """Return the address of the kernel that decides about checkpoints; None without such a function.
+
+        It gets a state and an event of `event_dtype`, and returns 2 for true, 1 for false.
+        """
+        program = self._program
+        if program.checkpoint is None:
+            return None
+        names = {
+            "STATE": record_type(program.states[0].dtype),
+            "EVENT": record_type(event_dtype(program)),
+        }
+        functions = {"user": ("checkpoint", program.checkpoint)}
+        return self._address(("checkpoint",), functions, _CHECKPOINT_SOURCE, _DECISION, names)
+
     def _event_types(self, layout: EventLayout) -> dict[str, object]:
         fields = self._program.event
-        head = [("ts", np.int64), ("kind", np.int32), ("key", np.int32)]
-        payload = [(name, fields[name]) for name in fields.names or ()]
-        event: np.dtype[Any] = np.dtype([*head, *payload], align=True)
         return {
-            "EVENT": record_type(event),
+            "EVENT": record_type(event_dtype(self._program)),
             "OUTPUT": EmitterType(self._program.output),
             **{f"TYPE_{name}": fields[name].type for name in layout.fields},
         }

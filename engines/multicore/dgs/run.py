@@ -105,7 +105,7 @@ class DgsRun(CoreRun):
             settings = replace(settings, workers=self.plan.workers)
         super().__init__(program.output, settings)
         if options.checkpoint_every:
-            self._recovery = Recovery(program, data, options, settings.load)
+            self._recovery = Recovery(program, data, options, settings.load, kernels)
         try:
             if options.as_published:
                 self._set_up_actors(program, data, kernels)
@@ -175,6 +175,8 @@ class DgsRun(CoreRun):
         sync = histogram(self._core.sync(), "of a synchronization")
         if len(sync.counts):
             counters["sync_median_ns"] = quantile(sync, 0.5)
+        if self._recovery is not None:
+            counters["checkpoints"] -= self._recovery.declined
         notices = list(self._recovery.notices()) if self._recovery else []
         if not self._adapts and self.plan.workers < self._offered:
             notices.append(

@@ -34,7 +34,8 @@ from streamlab.workloads.model.pipeline.program import PARTITIONED, Stage
 
 PROCESSING = (
     "from when the first operator took a unit until all its outputs were out, including waiting "
-    "between operators, but not for the first; at full speed, sampled"
+    "between operators, but not for the first; at full speed a sample between the 20th and 80th "
+    "percentile of the input"
 )
 HOMED, HYBRID = _core.WORKLISTS[:2]
 BY_SOURCE, BY_OPERATOR = _core.SERIALS

@@ -325,7 +325,7 @@ def _outcome_10(options: Options, runs: Runs) -> Outcome:
             f"Partitions: {shares()} with the hybrid queue, as many as workers with the partitioned "
             f"queue. At most {WINDOW} tuples are in flight, which bounds the wait of a tuple.",
             "Latency: from when a worker takes a tuple until its output leaves in order; one in 64 "
-            "is timed, of the costliest some fifteen in a quick run. It is the median, the paper's "
+            "is timed, of the costliest some nine in a quick run. It is the median, the paper's "
             "is the mean: one interruption of a worker is longer than many tuples of 10 us.",
         ),
         {

@@ -149,6 +149,8 @@ class Energy:
     value: Value
 
 
+TUPLE_ENERGY = column("energy_j_per_1000")
+"""Joules per 1,000 tuples, which are millijoules a tuple."""
 POWER = Energy(measured=True, name="power", y_label="power (RAPL), W", value=column("power_w"))
 CPU_TIME = Energy(
     measured=False,
@@ -227,6 +229,11 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         ("power", energy.y_label, energies, False, plain),
         ("", "context switches per million tuples", switches, True, None),
     ]
+    tuple_energy: dict[str, Quantity] = {}
+    if energy.measured:
+        tuple_energy["energy_mj_per_tuple"] = quantity(TUPLE_ENERGY)
+        drawn = tuple_energy["energy_mj_per_tuple"]
+        quantities.insert(3, ("energy", "energy of a tuple (RAPL), mJ", drawn, False, plain))
     return outcome(
         _claims(question, options, runs, energy, rate, late, energies),
         _notes(options, runs, energy, threads),
@@ -235,6 +242,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
                 throughput_eps=rate[layer, injectors],
                 latency_ms=late[layer, injectors],
                 **{energy.y_label: energies[layer, injectors]},
+                **{name: of[layer, injectors] for name, of in tuple_energy.items()},
                 switches_per_mtuple=switches[layer, injectors],
                 threads=threads[layer, injectors],
             )

@@ -254,7 +254,7 @@ def test_dealing_in_turn_is_refused_where_an_answer_hangs_on_ties():
     toll = workload("linear_road_toll")
     assert check_ties(toll.program, toll.output, 4, TURN) is None
     assert check_ties(toll.program, toll.output, 4, TIME) is None
-    remembers = replace(toll.program.stages[2], ties_commute=False)
-    stages = (*toll.program.stages[:2], remembers, toll.program.stages[3])
+    remembers = replace(toll.program.stages[3], ties_commute=False)
+    stages = (*toll.program.stages[:3], remembers, toll.program.stages[4])
     reason = check_ties(replace(toll.program, stages=stages), toll.output, 2)
     assert reason is not None and "operator count has a state" in reason

@@ -46,6 +46,7 @@ def layered(row, make_run):
                             status=status,
                             latency_p50_ns=round(1e7 * (late if merged else 1.0)),
                             power_w=None if watts is None else watts * (used if merged else 1.0),
+                            energy_j_per_1000=None if watts is None else 0.25,
                             counters={
                                 "graph_cpu_s_per_mtuple": 0.2 * (used if merged else 1.0),
                                 "switches_per_mtuple": 500.0 if merged else 5000.0,
@@ -62,7 +63,10 @@ def layered(row, make_run):
 def test_the_published_quotients_reproduce_the_figure_where_power_is_measured(layered, number):
     outcome = find(f"viper:{number}").outcome(QUICK, layered(number, watts=120.0))
     assert conclude(outcome.claims).verdict == REPRODUCED, outcome.claims
-    assert outcome.draw().axes
+    labels = {text.get_text() for axes in outcome.draw().axes for text in axes.texts}
+    assert {"power (RAPL), W", "energy of a tuple (RAPL), mJ"} <= labels
+    measured = outcome.numbers["CL, 2 injectors"]["energy_mj_per_tuple"]
+    assert {spread["median"] for spreads in measured.values() for spread in spreads} == {0.25}
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -4,13 +4,16 @@ The benchmark's own input comes from a traffic simulation of three hours, which 
 sequence. Here the k-th record of a vehicle is a function of the seed, the vehicle and k, and the
 k-th records of all vehicles form round k. The generator keeps the benchmark's schema and ranges,
 the period, times in whole seconds, the lanes for entry and exit, and the selectivities
-of both workloads. It does not simulate traffic: a vehicle keeps its pace for a whole trip, and
-there are no jams or accidents.
+of the workloads.
 
 - A vehicle makes trips of `TRIP_REPORTS` records, one after another, beginning in the middle of a
-  trip. A trip has an expressway, a direction, a place of entry and a pace.
+  trip. A trip has an expressway, a direction, a place of entry and a pace on an empty road.
+- Vehicles slow down with the density of each segment (`_speed_percent`). This is the density that
+  `vehicles` cause on average; vehicles do not react to single others, nor queue behind accidents.
 - In each period a vehicle drives its pace, plus or minus up to 200 feet. The reported speed is that
   of the period before. In one period no vehicle passes more than one segment boundary.
+- Vehicles 2j and 2j + 1 are a pair. In some trips (`_ACCIDENT_SHARE`) both drive the trip of the first and
+  collide: they report one position at least `_STOPS[0]` times in a row.
 - A share of the records (`requests`) are requests instead of reports.
 - Vehicles are assigned to streams in turn. Records and times do not depend on the number of
   streams.
@@ -19,7 +22,7 @@ With pace p in miles a period, the share of records that are a vehicle's first r
 is about 1 / r + (1 - 1 / r) E[p], with r records of a trip, plus the vehicles' very first records.
 """
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +41,7 @@ from streamlab.workloads.inputs.linear_road.schema import (
     RECORD,
     REPORT,
     ROAD_FT,
+    SEGMENTS,
     TRAVEL_LANES,
     TYPES,
 )
@@ -49,6 +53,7 @@ IntArray = npt.NDArray[np.int64]
 
 _ALL = 0  # records of all streams draw as one stream
 (_PHASE, _XWAY, _DIRECTION, _PACE, _ENTRY, _JITTER, _LANE, _REQUEST, _KIND) = range(9)  # lanes
+_CAPACITY, _ACCIDENT, _CRASH, _STOPPED = range(9, 13)
 
 _JITTER_FT = 200
 _FT_PER_MPH = MILE_FT * PERIOD_MS // 3_600_000
@@ -69,9 +74,18 @@ PARAMETERS = {
 }
 TRIP_REPORTS = 40
 """Records of a trip."""
-_SLOWEST_FT, _FASTEST_FT = 18 * _FT_PER_MPH, 59 * _FT_PER_MPH
-"""Paces of trips, 18 to 59 mph: E[p] = (18 + 59) / 2 / 120, so 0.338 of the records are the first in their
-segment. With the vehicles' very first records it is 0.340 for a million records."""
+_SLOWEST_FT, _FASTEST_FT = 20 * _FT_PER_MPH, 61 * _FT_PER_MPH
+"""Paces of trips, 20 to 61 mph on an empty road. By default 0.34 of the records are the first in their segment."""
+_JAM_VEHICLES = 400
+"""Vehicles at which a mile of three lanes stands still, at 40 feet a vehicle."""
+_LEAST_CAPACITY = 40
+"""Percent of it that the narrowest segments hold."""
+_ACCIDENT_SHARE = 0.02
+"""Share of the trips of a pair that have an accident."""
+_CRASHES = (8, 25)
+"""Least and most number of the record of a trip with which the vehicles stop."""
+_STOPS = (6, 12)
+"""Least and most records at the place of an accident; the benchmark takes four for one."""
 _TICK_MS = 1000
 
 keys = one_key
@@ -124,35 +138,81 @@ def generate(
     }
 
 
+@lru_cache(maxsize=4)
+def _speed_percent(seed: int, vehicles: int, expressways: int) -> IntArray:
+    """Return the speed in each segment of each road, in the direction of travel, in percent of an empty road's.
+
+    A road has the mean density n. By Greenshields, speed falls linearly to 0 at the segment's density of a jam, and
+    slow vehicles are close together: f = 1 - (n / f) / jam. Above the segment's capacity f stays 1/2.
+    """
+    roads = 2 * expressways
+    place = np.arange(roads * SEGMENTS, dtype=np.int64)
+    spread = 101 - _LEAST_CAPACITY
+    capacity = _LEAST_CAPACITY + below(draw_at(seed, _ALL, _CAPACITY, place), spread)
+    mean = vehicles / (roads * SEGMENTS)
+    root = np.sqrt(np.maximum(1 - 4 * mean * 100 / (capacity * _JAM_VEHICLES), 0.0))
+    return (50 * (1 + root)).astype(np.int64).reshape(roads, SEGMENTS)
+
+
 def _driven(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict[str, IntArray]:
     """Return the positions and speeds of vehicles in their turns."""
-    vehicles = int(params["vehicles"])
-    record = turn * vehicles + vehicle
-    phase = below(draw_at(seed, _ALL, _PHASE, vehicle), TRIP_REPORTS)
+    vehicles, expressways = int(params["vehicles"]), int(params["expressways"])
+    leader = vehicle // 2 * 2
+    phase = below(draw_at(seed, _ALL, _PHASE, leader), TRIP_REPORTS)
     number, nth = np.divmod(turn + phase, TRIP_REPORTS)
-    trip = number * vehicles + vehicle
 
-    def of_trip(lane: int) -> Bits:
-        return draw_at(seed, _ALL, lane, trip)
+    def of_trip(lane: int, driver: IntArray) -> Bits:
+        return draw_at(seed, _ALL, lane, number * vehicles + driver)
 
-    def ahead(record: IntArray) -> IntArray:
-        return below(draw_at(seed, _ALL, _JITTER, record), _JITTER_FT + 1)
+    def ranged(lane: int, least_and_most: tuple[int, int]) -> IntArray:
+        least, most = least_and_most
+        return least + below(of_trip(lane, leader), most - least + 1)
 
-    pace = _SLOWEST_FT + below(of_trip(_PACE), _FASTEST_FT - _SLOWEST_FT + 1)
+    has_other = leader + 1 < vehicles
+    crashes = of_trip(_ACCIDENT, leader) >> np.uint64(32) < np.uint64(
+        round(_ACCIDENT_SHARE * 2**32)
+    )
+    crashes &= has_other
+    crash, stops = ranged(_CRASH, _CRASHES), ranged(_STOPPED, _STOPS)
+    driver = np.where(crashes, leader, vehicle)
+    xway = below(of_trip(_XWAY, driver), expressways)
+    direction = below(of_trip(_DIRECTION, driver), 2)
+    pace = _SLOWEST_FT + below(of_trip(_PACE, driver), _FASTEST_FT - _SLOWEST_FT + 1)
+
+    # Vehicles drive at their pace in feet of an empty road, of which a slow segment has more.
+    percent = _speed_percent(seed, vehicles, expressways)
+    road = xway * 2 + direction
+    ends = np.cumsum(MILE_FT * 100 // percent, axis=1)
+    begins = np.hstack([np.zeros((len(ends), 1), dtype=np.int64), ends[:, :-1]])
     longest = pace * (TRIP_REPORTS - 1) + _JITTER_FT + 1
-    entry = below_each(of_trip(_ENTRY), ROAD_FT - longest)
-    here = ahead(record)
-    driven = entry + pace * nth + here
-    direction = below(of_trip(_DIRECTION), 2)
+    entry = below_each(of_trip(_ENTRY, driver), ends[road, -1] - longest)
+    road_ft = int(ends.max()) + 1
+    all_begins = (begins + np.arange(len(begins))[:, None] * road_ft).ravel()
+
+    def drawn_by(nth: IntArray) -> IntArray:
+        """Return the records whose draws count: at an accident, that of the first vehicle's crash."""
+        stands = crashes & (nth >= crash) & (nth < crash + stops)
+        here = (turn + np.where(stands, crash, nth) - (turn + phase) % TRIP_REPORTS) * vehicles
+        return here + np.where(stands, leader, vehicle)
+
+    def driven_at(nth: IntArray) -> IntArray:
+        """Return the feet from the beginning of the road at the n-th record of the trip."""
+        stood = np.where(crashes, np.clip(nth - crash, 0, stops - 1), 0)
+        ahead = below(draw_at(seed, _ALL, _JITTER, drawn_by(nth)), _JITTER_FT + 1)
+        free = road * road_ft + entry + pace * (nth - stood) + ahead
+        at = np.searchsorted(all_begins, free, side="right") - 1
+        return at % SEGMENTS * MILE_FT + (free - all_begins[at]) * percent.ravel()[at] // 100
+
+    driven = driven_at(nth)
     position = np.where(direction == 0, driven, ROAD_FT - 1 - driven)
-    lane = TRAVEL_LANES[0] + below(draw_at(seed, _ALL, _LANE, record), len(TRAVEL_LANES))
+    lane = TRAVEL_LANES[0] + below(draw_at(seed, _ALL, _LANE, drawn_by(nth)), len(TRAVEL_LANES))
     lane[nth == 0] = ENTRY_LANE
     lane[nth == TRIP_REPORTS - 1] = EXIT_LANE
     # Before a vehicle enters its speed is unknown: report its pace.
-    since = np.where(nth == 0, pace, pace + here - ahead(record - vehicles))
+    since = np.where(nth == 0, pace, driven - driven_at(np.maximum(nth - 1, 0)))
     return {
         "speed": since // _FT_PER_MPH,
-        "xway": below(of_trip(_XWAY), int(params["expressways"])),
+        "xway": xway,
         "lane": lane,
         "dir": direction,
         "seg": position // MILE_FT,
@@ -167,6 +227,7 @@ declare_linear_road_workload = partial(
     keys=keys,
     streams=streams,
     generate=generate,
+    generator_version=2,
     input=INPUT,
     small={"vehicles": 40},
 )

@@ -36,6 +36,9 @@ ForkFn = Callable[[Record, Any, Any, Record, Record], None]
 JoinFn = Callable[[Record, Record, Record], None]
 """`join(first, second, state)`: fill `state`, which starts zeroed, from both parts."""
 
+CheckpointFn = Callable[[Record, Record], bool]
+"""`checkpoint(state, event)`: whether to write a checkpoint before `event`, with the state that it meets."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateType:
@@ -93,6 +96,8 @@ class DGSProgram:
         keyed: Whether the program is a product over keys.
         across: Kinds of a keyed program that concern many keys.
         max_outputs_per_event: Largest number of records that one update may emit.
+        checkpoint: At which synchronizing events an engine that writes checkpoints may write one (appendix D.2);
+            None means at all. It must not change its arguments. `state` is that of the event's key.
 
     Raises:
         ProgramError: A part is missing or inconsistent.
@@ -109,10 +114,18 @@ class DGSProgram:
     keyed: bool = False
     across: tuple[Across, ...] = ()
     max_outputs_per_event: int = 1
+    checkpoint: CheckpointFn | None = None
 
     def __post_init__(self) -> None:
         where = f"program {self.name}"
         require_plain(where, depends=self.depends, init=self.init)
+        if self.checkpoint is not None:
+            require_plain(where, checkpoint=self.checkpoint)
+            if self.across:
+                raise ProgramError(
+                    f"{where}: checkpoint reads the state of one key, but events of "
+                    f"{self.across[0].name} concern many; drop checkpoint"
+                )
         if not self.kinds or not self.states:
             raise ProgramError(f"{where} needs at least one kind and one state type")
         if self.states[0].kinds is not None:

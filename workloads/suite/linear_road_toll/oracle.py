@@ -1,53 +1,126 @@
-"""Computes the expected tolls, by sums over all earlier entries and exits of a segment."""
+"""Computes the expected tolls from sums by segment and minute, and from sets of stopped vehicles."""
+
+from collections import defaultdict
 
 import numpy as np
+import numpy.typing as npt
 
 from streamlab.workloads.datasets.total_order import total_order
-from streamlab.workloads.inputs.linear_road.schema import FIELDS, REPORT
+from streamlab.workloads.inputs.linear_road.schema import EXIT_LANE, FIELDS, REPORT, SEGMENTS
 from streamlab.workloads.model import Columns, Input
 
+Ints = npt.NDArray[np.int64]
+
 _PLACE = ("xway", "dir", "seg")
-_FREE = 50
+_FREE, _FAST, _STOPPED, _MINUTES, _AFTER = 50, 40, 4, 5, 4
+_PERIOD_MS, _MINUTE_MS = 30_000, 60_000
 
 
 def oracle(data: Input) -> Columns:
-    """Return a row for each vehicle that enters a segment; columns as `OUTPUT`."""
+    """Return a row for each vehicle that enters a segment, except by the exit lane; columns as `OUTPUT`."""
     records = total_order(data, FIELDS)
     reports = np.flatnonzero(np.equal(records.payload["type"], REPORT))
-    reports = reports[np.argsort(records.payload["vid"][reports], kind="stable")]
-    vid = records.payload["vid"][reports]
-    places = np.stack([records.payload[name][reports].astype(np.int64) for name in _PLACE])
-    has_previous = np.zeros(len(reports), dtype=np.bool_)
-    has_previous[1:] = vid[1:] == vid[:-1]
-    stays = has_previous.copy()
-    stays[1:] &= (places[:, 1:] == places[:, :-1]).all(axis=0)
-    enters = np.flatnonzero(~stays)
-    leaves = np.flatnonzero(has_previous & ~stays)  # leaves the previous report's segment
-
-    # Sorts all changes by segment and time; a running sum gives the count before each time.
-    changed = np.concatenate((enters, leaves - 1))
-    at = records.ts[reports[np.concatenate((enters, leaves))]]
-    change = np.repeat([1, -1], [len(enters), len(leaves)])
-    keys = (at, places[2, changed], places[1, changed], places[0, changed])
-    order = np.lexsort(keys)
-    sums = np.concatenate(([0], np.cumsum(change[order])))
-    sorted_keys = np.stack([key[order] for key in keys])
-    first_of_time = np.ones(len(order), dtype=np.bool_)
-    first_of_time[1:] = (sorted_keys[:, 1:] != sorted_keys[:, :-1]).any(axis=0)
-    first_of_place = np.ones(len(order), dtype=np.bool_)
-    first_of_place[1:] = (sorted_keys[1:, 1:] != sorted_keys[1:, :-1]).any(axis=0)
-    begin = np.maximum.accumulate(np.where(first_of_time, np.arange(len(order)), 0))
-    place = np.maximum.accumulate(np.where(first_of_place, np.arange(len(order)), 0))
-    before = np.empty(len(order), dtype=np.int64)
-    before[order] = sums[begin] - sums[place]
-
-    vehicles = before[: len(enters)]
-    out = np.argsort(reports[enters], kind="stable")  # back in total order
-    rows = reports[enters][out]
+    column = {name: records.payload[name][reports].astype(np.int64) for name in FIELDS.names or ()}
+    ts = records.ts[reports]
+    minute = ts // _MINUTE_MS
+    enters, first, stopped = _by_vehicle(column, minute)
+    accidents = _accidents(column, ts, stopped)
+    place = np.column_stack([column[name] for name in _PLACE])
+    table = _Table(place, minute, first, column["speed"])
+    rows = np.flatnonzero(enters & (column["lane"] != EXIT_LANE))
+    vehicles, _, _ = table.of(rows, 1)
+    spans = [table.of(rows, back)[1:] for back in range(1, _MINUTES + 1)]
+    count, speed = (sum(parts) for parts in zip(*spans, strict=True))
+    mean = np.asarray(speed) // np.maximum(count, 1)
+    where = zip(*(column[name][rows].tolist() for name in _PLACE), strict=True)
+    accident = np.array(
+        [
+            (*at, before - 1) in accidents
+            for at, before in zip(where, minute[rows].tolist(), strict=True)
+        ],
+        dtype=np.bool_,
+    )
+    charged = (vehicles > _FREE) & (mean < _FAST) & ~accident
     return {
-        "ts": records.ts[rows],
-        "vid": records.payload["vid"][rows],
-        **{name: records.payload[name][rows] for name in _PLACE},
-        "vehicles": vehicles[out].astype(np.int32),
-        "toll": 2 * np.maximum(vehicles[out] - _FREE, 0) ** 2,
+        "ts": ts[rows],
+        "vid": records.payload["vid"][reports][rows],
+        **{name: records.payload[name][reports][rows] for name in _PLACE},
+        "vehicles": vehicles.astype(np.int32),
+        "speed": mean.astype(np.int16),
+        "accident": accident.astype(np.int8),
+        "toll": np.where(charged, 2 * (vehicles - _FREE) ** 2, 0),
     }
+
+
+class _Table:
+    """Numbers of vehicles and reports, and sums of speeds, by segment and minute."""
+
+    def __init__(
+        self, place: Ints, minute: Ints, first: npt.NDArray[np.bool_], speed: Ints
+    ) -> None:
+        _, segment = np.unique(place, axis=0, return_inverse=True)
+        # Minutes before the first one of the input have a number of their own in each segment.
+        begin = int(minute.min(initial=0)) - _MINUTES
+        self._key = segment.reshape(-1) * (int(minute.max(initial=0)) - begin + 1) + minute - begin
+        self._keys, at = np.unique(self._key, return_inverse=True)
+        size = len(self._keys)
+        self._sums = tuple(
+            np.bincount(at.reshape(-1), weights, size).astype(np.int64)
+            for weights in (first.astype(np.float64), None, speed.astype(np.float64))
+        )
+
+    def of(self, rows: Ints, back: int) -> tuple[Ints, Ints, Ints]:
+        """Return the vehicles, reports and speeds of the segments of rows, some minutes back."""
+        if not len(rows):
+            return rows, rows, rows
+        wanted = self._key[rows] - back
+        at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        present = self._keys[at] == wanted
+        vehicles, reports, speed = (np.where(present, sums[at], 0) for sums in self._sums)
+        return vehicles, reports, speed
+
+
+def _by_vehicle(
+    column: dict[str, Ints], minute: Ints
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return which reports enter a segment, are the first there in their minute, and are of stopped vehicles."""
+    order = np.argsort(column["vid"], kind="stable")
+
+    def as_before(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+        equal = np.zeros(len(order), dtype=np.bool_)
+        sides = [values[order] for values in columns]
+        equal[1:] = np.logical_and.reduce([side[1:] == side[:-1] for side in sides])
+        return equal
+
+    road = column["vid"], column["xway"], column["dir"]
+    stays = as_before(*road, column["seg"])
+    first = ~(stays & as_before(column["vid"], minute))
+    stands = as_before(*road, column["pos"])
+    index = np.arange(len(order))
+    since = np.maximum.accumulate(np.where(stands, 0, index))
+    stopped = index - since + 1 >= _STOPPED
+    back = np.empty_like(order)
+    back[order] = index
+    return ~stays[back], first[back], stopped[back]
+
+
+def _accidents(
+    column: dict[str, Ints], ts: Ints, stopped: npt.NDArray[np.bool_]
+) -> set[tuple[int, int, int, int]]:
+    """Return the expressway, direction, segment and minute of all accidents and the segments before them."""
+    standing = defaultdict(set)
+    rows = np.flatnonzero(stopped).tolist()
+    spots = [tuple(int(column[name][row]) for name in ("xway", "dir", "pos")) for row in rows]
+    for row, spot in zip(rows, spots, strict=True):
+        standing[spot, int(ts[row]) // _PERIOD_MS].add(int(column["vid"][row]))
+    found = set()
+    for row, spot in zip(rows, spots, strict=True):
+        before = standing.get((spot, int(ts[row]) // _PERIOD_MS - 1), set())
+        if not before - {int(column["vid"][row])}:
+            continue
+        xway, direction, seg = (int(column[name][row]) for name in _PLACE)
+        for steps in range(_AFTER + 1):
+            at = seg + (-steps if direction == 0 else steps)
+            if steps == 0 or 0 <= at < SEGMENTS:
+                found.add((xway, direction, at, int(ts[row]) // _MINUTE_MS))
+    return found

@@ -1,58 +1,95 @@
 """Computes the toll of a vehicle that enters a segment: the query of Viper's figure 1.
 
-A1 adds the segment of the vehicle's previous report to a position report. F drops reports from the
-same segment; from others it makes two records, for the segments that the vehicle left and entered.
-A2 counts the vehicles in each segment. M computes the toll from the count and notifies the vehicle
-that entered.
+A1 adds to a position report what the vehicle's reports before it say: whether the vehicle enters the segment, whether
+this is its first report there in this minute, and whether it has stopped. B finds accidents, F hands each accident on
+to the segments before it, and A2 keeps the statistics of each segment by minute. M computes the toll and notifies the
+vehicle that entered.
 
-The paper leaves the rest open. Here a change of segment counts after its time, so reports of one
-time commute, and A2 may process them in any order. The toll is Linear Road's, 2 (n - 50)^2 above 50
-vehicles, without its conditions on speed and accidents. A segment is an expressway, a direction and
-a mile.
+The toll is Linear Road's (Arasu and others 2004, section 3.4). Vehicles that enter a segment in minute m pay
+2 (n - 50)^2 for the n vehicles that were there in minute m - 1. They pay nothing if n is at most 50, if the mean
+speed of the minutes m - 5 to m - 1 is at least 40 mph, or if minute m - 1 had an accident in the segment or in the four
+after it. Vehicles on the exit lane get no toll. A vehicle has stopped with the fourth report in a row at one position.
+
+Two choices let reports of one time commute, so that operators may process them in any order. The mean speed is that of
+all reports, and whole; the benchmark's is a mean of means. An accident is known from a report of a stopped vehicle if
+another vehicle was there, stopped, in the reporting period before. A segment is an expressway, a direction and a mile.
 """
 
 from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.inputs.linear_road.schema import FIELDS, RECORD, REPORT
+from streamlab.workloads.inputs.linear_road.schema import (
+    EXIT_LANE,
+    FIELDS,
+    PERIOD_MS,
+    RECORD,
+    REPORT,
+    SEGMENTS,
+)
 from streamlab.workloads.model import Pipeline, partitioned, stateless
 
 FREE = 50
 """Number of vehicles in a segment up to which the toll is 0."""
+FAST_MPH = 40
+"""Mean speed from which the toll is 0."""
+STOPPED = 4
+"""Reports in a row at one position of a vehicle that has stopped."""
+MINUTE_MS = 60_000
+MINUTES = 5
+"""Minutes of the mean speed."""
+REACH = 5
+"""Segments in which an accident makes the road free: its own and the four before it."""
+SLOTS = MINUTES + 1
 
-SEEN = np.dtype([("seen", np.int8), ("xway", np.int16), ("dir", np.int8), ("seg", np.int8)])
-COUNT = np.dtype([("ts", np.int64), ("before", np.int32), ("now", np.int32)])
-"""Vehicles in the segment before time `ts`, and including its changes so far."""
+SEEN = np.dtype(
+    [
+        *(("seen", np.int8), ("xway", np.int16), ("dir", np.int8), ("seg", np.int8)),
+        *(("pos", np.int32), ("reports", np.int32), ("minute", np.int64)),
+    ]
+)
+"""A vehicle's last report, and the number of reports in a row at its position."""
 
+STANDING = np.dtype(
+    [
+        *(("seen", np.int8), ("period", np.int64), ("low", np.int32), ("high", np.int32)),
+        *(("before", np.int8), ("low_before", np.int32), ("high_before", np.int32)),
+    ]
+)
+"""Vehicles, least and greatest, that stand at a position in the current period, and in the one before it."""
+
+PLACE = (("xway", np.int16), ("dir", np.int8), ("seg", np.int8))
 ENRICHED = np.dtype(
     [
-        ("ts", np.int64),
-        ("vid", np.int32),
-        ("xway", np.int16),
-        ("dir", np.int8),
-        ("seg", np.int8),
-        ("known", np.int8),
-        ("last_xway", np.int16),
-        ("last_dir", np.int8),
-        ("last_seg", np.int8),
+        *(("ts", np.int64), ("vid", np.int32), *PLACE, ("pos", np.int32), ("speed", np.int16)),
+        *(("exits", np.int8), ("enters", np.int8), ("first", np.int8), ("stopped", np.int8)),
     ]
 )
-"""A report, with the segment of the vehicle's previous report if there was one (`known`)."""
-
-CHANGE = np.dtype(
+CHECKED = np.dtype(
     [
-        ("ts", np.int64),
-        ("vid", np.int32),
-        ("xway", np.int16),
-        ("dir", np.int8),
-        ("seg", np.int8),
-        ("change", np.int8),
+        *(("ts", np.int64), ("vid", np.int32), *PLACE, ("speed", np.int16)),
+        *(("exits", np.int8), ("enters", np.int8), ("first", np.int8), ("accident", np.int8)),
     ]
 )
-"""A vehicle enters a segment (1) or leaves it (-1)."""
+"""A report of a vehicle, or, after F, news of an accident without a report (`news`)."""
+SENT = np.dtype([*CHECKED.descr, ("news", np.int8)])
 
-COUNTED = np.dtype([*CHANGE.descr[:5], ("vehicles", np.int32)])
+STATISTICS = np.dtype(
+    [
+        ("minute", np.int64, (SLOTS,)),
+        ("vehicles", np.int32, (SLOTS,)),
+        ("reports", np.int64, (SLOTS,)),
+        ("speed", np.int64, (SLOTS,)),
+        ("accident", np.int8, (SLOTS,)),
+    ]
+)
+"""Statistics of a segment in its last minutes, minute m at m modulo SLOTS."""
+COUNTED = np.dtype(
+    [
+        *(("ts", np.int64), ("vid", np.int32), *PLACE),
+        *(("vehicles", np.int32), ("speed", np.int16), ("accident", np.int8)),
+    ]
+)
 OUTPUT = np.dtype([*COUNTED.descr, ("toll", np.int64)])
 
 
@@ -66,42 +103,104 @@ def segment(t: Any) -> Any:
     return (np.int64(t.xway) * 512 + t.dir) * 512 + t.seg
 
 
+def spot(t: Any) -> Any:
+    """Return the position of a stopped vehicle as a number; any number spreads the others."""
+    if t.stopped == 0:
+        return np.int64(-1) - t.vid
+    return ((np.int64(t.xway) * 512 + t.dir) << 32) + t.pos
+
+
 def enrich(s: Any, t: Any, out: Any) -> None:
-    """A1: add the previous segment to a report, and remember the new one."""
+    """A1: compare a report with the vehicle's last one, and remember it."""
     if t.type != REPORT:
         return
-    out.emit(t.vid, t.xway, t.dir, t.seg, s.seen, s.xway, s.dir, s.seg)
+    minute = t.ts // MINUTE_MS
+    same_road = s.seen != 0 and s.xway == t.xway and s.dir == t.dir
+    enters = not (same_road and s.seg == t.seg)
+    s.reports = s.reports + 1 if same_road and s.pos == t.pos else 1
+    first = enters or s.minute != minute
+    stopped = s.reports >= STOPPED
+    out.emit(
+        t.vid, t.xway, t.dir, t.seg, t.pos, t.speed, t.lane == EXIT_LANE, enters, first, stopped
+    )
     s.seen = 1
     s.xway = t.xway
     s.dir = t.dir
     s.seg = t.seg
+    s.pos = t.pos
+    s.minute = minute
 
 
-def changed(t: Any, out: Any) -> None:
-    """F: drop reports from the same segment; emit both segments of the others."""
-    if t.known != 0:
-        if t.seg == t.last_seg and t.dir == t.last_dir and t.xway == t.last_xway:
-            return
-        out.emit(t.vid, t.last_xway, t.last_dir, t.last_seg, -1)
-    out.emit(t.vid, t.xway, t.dir, t.seg, 1)
+def find_accident(s: Any, t: Any, out: Any) -> None:
+    """B: tell whether another vehicle stood at a stopped vehicle's position in the period before."""
+    accident = False
+    if t.stopped != 0:
+        period = t.ts // PERIOD_MS
+        if s.seen == 0 or period != s.period:
+            s.before = s.seen != 0 and s.period == period - 1
+            s.seen = 1
+            s.low_before = s.low
+            s.high_before = s.high
+            s.period = period
+            s.low = t.vid
+            s.high = t.vid
+        s.low = min(s.low, t.vid)
+        s.high = max(s.high, t.vid)
+        accident = s.before != 0 and (s.low_before != t.vid or s.high_before != t.vid)
+    out.emit(t.vid, t.xway, t.dir, t.seg, t.speed, t.exits, t.enters, t.first, accident)
+
+
+def hand_on(t: Any, out: Any) -> None:
+    """F: forward a report, and the news of an accident to the segments before it."""
+    out.emit(t.vid, t.xway, t.dir, t.seg, t.speed, t.exits, t.enters, t.first, t.accident, 0)
+    if t.accident != 0:
+        back = -1 if t.dir == 0 else 1
+        for i in range(1, REACH):
+            seg = t.seg + back * i
+            if 0 <= seg < SEGMENTS:
+                out.emit(t.vid, t.xway, t.dir, seg, 0, 0, 0, 0, 1, 1)
 
 
 def count(s: Any, t: Any, out: Any) -> None:
-    """A2: count the segment's vehicles; emit the count when a vehicle enters."""
-    if t.ts != s.ts:
-        s.ts = t.ts
-        s.before = s.now
-    s.now += t.change
-    if t.change > 0:
-        out.emit(t.vid, t.xway, t.dir, t.seg, s.before)
+    """A2: keep the segment's statistics; emit those of the minutes before when a vehicle enters."""
+    minute = t.ts // MINUTE_MS
+    now = minute % SLOTS
+    if s.minute[now] != minute:
+        s.minute[now] = minute
+        s.vehicles[now] = 0
+        s.reports[now] = 0
+        s.speed[now] = 0
+        s.accident[now] = 0
+    if t.accident != 0:
+        s.accident[now] = 1
+    if t.news != 0:
+        return
+    s.vehicles[now] += t.first
+    s.reports[now] += 1
+    s.speed[now] += t.speed
+    if t.enters == 0 or t.exits != 0:
+        return
+    reports = np.int64(0)
+    speed = np.int64(0)
+    for back in range(1, SLOTS):
+        slot = (minute - back) % SLOTS
+        if s.minute[slot] == minute - back:
+            reports += s.reports[slot]
+            speed += s.speed[slot]
+    last = (minute - 1) % SLOTS
+    known = s.minute[last] == minute - 1
+    vehicles = s.vehicles[last] if known else 0
+    accident = s.accident[last] if known else 0
+    mean = speed // reports if reports > 0 else 0
+    out.emit(t.vid, t.xway, t.dir, t.seg, vehicles, mean, accident)
 
 
 def toll(t: Any, out: Any) -> None:
-    """M: compute the toll of the count."""
+    """M: compute the toll of the statistics."""
     beyond = np.int64(t.vehicles) - FREE
-    if beyond < 0:
+    if beyond < 0 or t.speed >= FAST_MPH or t.accident != 0:
         beyond = np.int64(0)
-    out.emit(t.vid, t.xway, t.dir, t.seg, t.vehicles, 2 * beyond * beyond)
+    out.emit(t.vid, t.xway, t.dir, t.seg, t.vehicles, t.speed, t.accident, 2 * beyond * beyond)
 
 
 PROGRAM = Pipeline(
@@ -110,9 +209,22 @@ PROGRAM = Pipeline(
     event=FIELDS,
     stages=(
         partitioned(name="enrich", output=ENRICHED, key=vehicle, state=SEEN, apply=enrich),
-        stateless(name="changed", output=CHANGE, apply=changed, max_outputs=2),
         partitioned(
-            name="count", output=COUNTED, key=segment, state=COUNT, apply=count, ties_commute=True
+            name="find_accident",
+            output=CHECKED,
+            key=spot,
+            state=STANDING,
+            apply=find_accident,
+            ties_commute=True,
+        ),
+        stateless(name="hand_on", output=SENT, apply=hand_on, max_outputs=REACH),
+        partitioned(
+            name="count",
+            output=COUNTED,
+            key=segment,
+            state=STATISTICS,
+            apply=count,
+            ties_commute=True,
         ),
         stateless(name="toll", output=OUTPUT, apply=toll),
     ),

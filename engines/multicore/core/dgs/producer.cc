@@ -52,9 +52,18 @@ void Producer::close_block(ActorContext& at) {
   open_ = false;
   source_.ring.advance(reader_, ++block_);
   ended_ = bound_ts == kEndOfTime;
-  if (bound_ts <= bound_ts_) return;
+  // The event's own message says the same to its owner only. So a heartbeat is sent even if an event of its block
+  // caught up with it.
+  if (!pass_heartbeats(bound_ts) && bound_ts <= bound_ts_) return;
   bound_ts_ = bound_ts;
   send_heartbeats(ended_ ? kEnd : Place{{bound_ts, stream().index}, next_}, at);
+}
+
+bool Producer::pass_heartbeats(std::int64_t bound_ts) noexcept {
+  const std::size_t before = heartbeat_;
+  const std::span<const std::int64_t> all = stream().heartbeats;
+  while (heartbeat_ < all.size() && all[heartbeat_] < bound_ts) ++heartbeat_;
+  return heartbeat_ != before;
 }
 
 bool Producer::send_own_heartbeat(ActorContext& at) {

@@ -4,6 +4,9 @@
 // Source: DGS paper, section 3.4. It reads blocks from the stream's ring, which it fills itself at full speed, and the
 // generator under a load. At most a window of its events are not yet processed. With a full window and no other work it
 // sends a heartbeat of its own: the place where it stands. docs/decisions/0029-messages.md says why.
+//
+// A heartbeat is a message to each actor, although those of a worker could share one: in the paper every actor has a
+// mailbox of its own, and the messages that this costs with many keys are what the form measures.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -49,6 +52,7 @@ class Producer {
   bool open_block(ActorContext& at);
   void send_event(ActorContext& at);
   void close_block(ActorContext& at);
+  bool pass_heartbeats(std::int64_t bound_ts) noexcept;  // whether the load has a heartbeat up to this bound
   void send_heartbeats(const Place& place, ActorContext& at);
   bool has_room(const ActorContext& at) noexcept;
   Place place_of(std::int64_t row) const noexcept {
@@ -68,6 +72,7 @@ class Producer {
   std::int64_t next_ = 0;                                             // first event not sent
   std::int64_t end_ = 0;                                              // of the block
   std::int64_t bound_ts_ = std::numeric_limits<std::int64_t>::min();  // of the latest event or heartbeat
+  std::size_t heartbeat_ = 0;                                         // of the load: the first not passed
   std::int64_t sent_ = 0;                                             // events to actors
   std::int64_t processed_ = 0;                                        // of them, as far as known
   std::int64_t heartbeat_row_ = -1;                                   // the event of the latest own heartbeat

@@ -55,7 +55,9 @@ std::int64_t OrderedEntry::pass(const std::atomic<std::int64_t>& out, std::int64
     unit.serial = serial_++;
     unit.origins = nullptr;
     unit.input_records = unit.records;
-    unit.timed = unit.serial % options_.timed_every == 0;
+    const std::int64_t before = std::exchange(records_, records_ + unit.records);
+    const bool in_range = records_ > options_.timed_begin && before < options_.timed_end;
+    unit.timed = in_range && in_range_++ % options_.timed_every == 0;
     unit.taken_ns.store(0, std::memory_order_relaxed);  // see Unit
     ++count;
     worker.admitted.push_back(&unit);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,7 +26,9 @@ class OrderedEntry {
   struct Options {
     std::int64_t batch = 1;               // records of a unit at most
     std::vector<std::int32_t> itemsizes;  // of the input columns, timestamp first
-    std::int64_t timed_every = 1;         // one of this many units is timed
+    std::int64_t timed_every = 1;         // one of this many units is timed, of those with records in the range
+    std::int64_t timed_begin = 0;         // of the range, in the order of entry
+    std::int64_t timed_end = std::numeric_limits<std::int64_t>::max();
   };
 
   // Units sent in one call.
@@ -65,6 +68,8 @@ class OrderedEntry {
   std::size_t at_ = 0;                  // number of these runs done
   std::int64_t skip_ = 0;               // rows already done of the next run
   std::int64_t serial_ = 0;             // serial number of the next unit
+  std::int64_t records_ = 0;            // admitted
+  std::int64_t in_range_ = 0;           // units with records in the timed range
 
   MergeFlag flag_;                                         // the holder admits
   alignas(kCacheLine) std::atomic<std::int64_t> end_{-1};  // written once, by the holder of the flag

@@ -108,10 +108,8 @@ class CheckpointFolder:
             EngineError: the write failed; earlier checkpoints and outputs are intact.
         """
         with self._io_errors("written to"):
-            _write_all(self._outputs, rows)
+            self.append(rows)
             os.fdatasync(self._outputs.fileno())
-            self._rows += len(rows) // self._row_bytes
-            self._crc = zlib.crc32(rows, self._crc)
             checkpoint = Checkpoint(
                 number=self._number,
                 positions=positions,
@@ -127,8 +125,19 @@ class CheckpointFolder:
             while len(self._checkpoint_paths) > CHECKPOINT_COUNT:
                 self._checkpoint_paths.pop(0).unlink(missing_ok=True)
 
+    def append(self, rows: bytes) -> None:
+        """Write outputs that the next checkpoint will make durable.
+
+        Raises:
+            EngineError: the write failed; earlier checkpoints and outputs are intact.
+        """
+        with self._io_errors("written to"):
+            _write_all(self._outputs, rows)
+        self._rows += len(rows) // self._row_bytes
+        self._crc = zlib.crc32(rows, self._crc)
+
     def rows(self) -> bytes:
-        """Return the bytes of all durable outputs."""
+        """Return the bytes of all outputs; they are durable up to the last checkpoint."""
         with self._io_errors("read"):
             return self._outputs_path.read_bytes()[: self._rows * self._row_bytes]
 

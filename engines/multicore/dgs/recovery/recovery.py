@@ -10,6 +10,7 @@ import numpy as np
 
 from streamlab.engines.errors import EngineError
 from streamlab.engines.multicore.dgs.adaptive.changer import PlanChanger
+from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.recovery.cuts import (
     cuts_after,
@@ -19,6 +20,7 @@ from streamlab.engines.multicore.dgs.recovery.cuts import (
 )
 from streamlab.engines.multicore.dgs.recovery.folder import CheckpointFolder
 from streamlab.engines.multicore.dgs.recovery.format import Identity
+from streamlab.engines.multicore.dgs.recovery.predicate import CheckpointPredicate
 from streamlab.engines.multicore.dgs.snapshots import JoinedStates, Layout, SnapshotThread
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.workloads.model import Columns, DGSProgram, Input, ListColumn
@@ -33,14 +35,22 @@ class Recovery:
         rest, cuts: the input after the checkpoint, and its cuts.
         dtype: dtype of the records in the file of outputs.
         pause_s: minimum time between two checkpoints.
+        declined: number of snapshots at which the program wanted no checkpoint.
 
     Raises:
         EngineError: the folder is not accessible, or belongs to another run.
     """
 
     def __init__(
-        self, program: DGSProgram, data: Input, options: DgsOptions, load: OfferedLoad | None
+        self,
+        program: DGSProgram,
+        data: Input,
+        options: DgsOptions,
+        load: OfferedLoad | None,
+        kernels: Kernels,
     ) -> None:
+        self._predicate = CheckpointPredicate(program, kernels)
+        self.declined = 0
         fields = program.output.names or ()
         self.dtype = np.dtype([(name, program.output[name]) for name in fields])
         self.pause_s = options.checkpoint_ms / 1e3
@@ -75,6 +85,10 @@ class Recovery:
     def states(self) -> JoinedStates | None:
         """Return the states to resume from; None at the beginning, and after a complete run."""
         return None if self.checkpoint is None else self.checkpoint.joined
+
+    def wants(self, joined: JoinedStates, stream: int, position: int) -> bool:
+        """Return whether the program wants a checkpoint before an event of the rest."""
+        return self._predicate.decide(joined, self.rest.streams[stream], position)
 
     def answer(self) -> Columns:
         """Return all outputs from the file, including those of earlier runs."""
@@ -114,23 +128,34 @@ class CheckpointWriter(SnapshotThread):
 
     def _write_snapshots(self, ending: threading.Event) -> None:
         while self._core.wait_snapshot():
-            key = self._recovery.cuts[self._core.snapshot_cut()].item()
+            ts, stream, position = self._recovery.cuts[self._core.snapshot_cut()].item()
             joined = self._layout.joined(self._core)
-            here = positions_at(self._recovery.rest, *key)
-            self._write(here, joined)
-            if self._changer is not None and self._core.snapshot_stops():
+            stops = self._core.snapshot_stops()
+            wanted = stops or self._recovery.wants(joined, stream, position)
+            if wanted:
+                self._write(positions_at(self._recovery.rest, ts, stream, position), joined)
+            else:
+                self._recovery.declined += 1
+                self._recovery.folder.append(self._rows())
+            if self._changer is not None and stops:
                 layout = self._changer.change()
                 if layout is None:  # The run was aborted; the written snapshot stays until `close`.
                     return
                 self._layout = layout
                 continue
-            ending.wait(self._recovery.pause_s)
+            if wanted:
+                ending.wait(self._recovery.pause_s)
             if self._changer is not None:
                 self._changer.ask()
             self._core.free_snapshot()
 
     def _write(self, here: Sequence[int], joined: JoinedStates | None) -> None:
-        """Write the outputs since the last checkpoint, and a checkpoint at positions of the rest."""
+        """Write the outputs since the last snapshot, and a checkpoint at positions of the rest."""
+        positions = tuple(map(sum, zip(here, self._recovery.offsets, strict=True)))
+        self._recovery.folder.write(self._rows(), positions, self._layout.plan, joined)
+
+    def _rows(self) -> bytes:
+        """Return the outputs since the last snapshot as records."""
         count = self._core.snapshot_rows()
         dtype = self._recovery.dtype
         columns = {name: np.empty(count, dtype=dtype[name]) for name in dtype.names or ()}
@@ -138,8 +163,7 @@ class CheckpointWriter(SnapshotThread):
         records = np.empty(count, dtype=dtype)
         for name, column in columns.items():
             records[name] = column
-        positions = tuple(map(sum, zip(here, self._recovery.offsets, strict=True)))
-        self._recovery.folder.write(records.tobytes(), positions, self._layout.plan, joined)
+        return records.tobytes()
 
 
 def identity(program: DGSProgram, data: Input) -> Identity:

@@ -69,6 +69,23 @@ void a_load_with_heartbeats_gives_it_too_and_counts_all() {
   }
 }
 
+void a_heartbeat_is_sent_even_if_an_event_of_its_block_caught_up() {
+  std::vector<Events> streams(1);
+  for (int ts = 1; ts <= 10; ++ts) streams[0].add(ts, 0, 1);
+  streams[0].due.assign(10, 0);
+  const auto heartbeats = [&] {
+    lab::MessageOptions how = options(1, 5, 4);
+    how.load = lab::LoadOptions{0, 0, false};
+    MessageSumRun run(streams, 3, how, {1, false});
+    run.run();
+    return lab::test::counter(run.runtime(), "heartbeat_messages");
+  };
+  const std::int64_t at_end = heartbeats();
+  streams[0].heartbeats = {4};  // later events have times from 5 on, which the first block's last event has
+  streams[0].heartbeat_due = {0};
+  CHECK_EQ(heartbeats(), 2 * at_end);
+}
+
 void empty_streams_end() {
   const std::vector<Events> streams(3);
   MessageSumRun run(streams, 2, options(3), {3, false}, 1);
@@ -237,6 +254,7 @@ int main() {
   an_event_moves_the_timer_of_all_tags_of_its_stream();
   every_plan_gives_the_sequential_answer_with_a_window_of_one_event();
   a_load_with_heartbeats_gives_it_too_and_counts_all();
+  a_heartbeat_is_sent_even_if_an_event_of_its_block_caught_up();
   empty_streams_end();
   a_run_that_never_runs_is_torn_down();
   a_synchronization_is_a_message_down_up_and_down_each_edge();

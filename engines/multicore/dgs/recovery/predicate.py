@@ -1,0 +1,53 @@
+"""Asks a program whether a checkpoint is to be written at a cut, with the joined state there.
+
+Source: DGS paper, appendix D.2, "depending on an arbitrary user defined predicate".
+"""
+
+import ctypes
+
+import numpy as np
+
+from streamlab.engines.errors import EngineError
+from streamlab.engines.multicore.dgs.kernels import Kernels, event_dtype
+from streamlab.engines.multicore.dgs.snapshots import JoinedStates
+from streamlab.engines.multicore.dgs.wiring import payload_of
+from streamlab.workloads.model import DGSProgram, Stream
+
+_TRUE = 2
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class CheckpointPredicate:
+    """Decides by the program's function `checkpoint`; always true for a program without one."""
+
+    def __init__(self, program: DGSProgram, kernels: Kernels) -> None:
+        address = kernels.checkpoint()
+        self._call = None if address is None else _FUNCTION(address)
+        self._kernels = kernels  # keeps the compiled code
+        self._program = program
+        self._event = np.zeros(1, dtype=event_dtype(program))
+
+    def decide(self, joined: JoinedStates, stream: Stream, position: int) -> bool:
+        """Return the decision about the cut before an event of a stream, with the states there.
+
+        Raises:
+            EngineError: the program's function raised.
+        """
+        if self._call is None:
+            return True
+        event, key, kind = self._event, 0, stream.kinds[0]
+        if stream.tag is not None:
+            key, kind = divmod(int(stream.tag[position]), len(self._program.kinds))
+        event["ts"], event["kind"], event["key"] = stream.ts[position], kind, key
+        columns = payload_of(stream, self._program)
+        for name, column in zip(self._program.event.names or (), columns, strict=True):
+            event[name] = 0 if column is None else column[position]
+        dtype = self._program.states[0].dtype
+        state = np.frombuffer(joined.states, dtype, count=1, offset=key * dtype.itemsize).copy()
+        result = self._call(state.ctypes.data, event.ctypes.data)
+        if not result:
+            raise EngineError(
+                f"program {self._program.name}: function checkpoint raised at event "
+                f"{position} of stream {stream.name}; call it in Python with that state to debug it"
+            )
+        return bool(result == _TRUE)
