@@ -103,10 +103,10 @@ def _compare(
         _too_short(more),
         "more workers than cores: they take turns" if more.oversubscribed else "",
         *_machine(rows),
-        _far(rows),
-        _switched(fewer, more),
+        _distant_cores(rows),
+        _lost_cores(fewer, more),
         _planned_for_fewer(more),
-        _gathered(more),
+        _gathered_work(more),
         _little_work(fewer, more),
         _kernel(trials[fewer.name], rows),
         _dearer(fewer, more),
@@ -142,7 +142,7 @@ def _machine(rows: Sequence[TrialRow]) -> list[str]:
     return sentences
 
 
-def _far(rows: Sequence[TrialRow]) -> str:
+def _distant_cores(rows: Sequence[TrialRow]) -> str:
     columns = ("core_to_core_before_ns", "core_to_core_after_ns")
     apart = [ns for row in rows for name in columns if (ns := getattr(row, name)) is not None]
     if not apart or median(apart) < FAR_NS:
@@ -153,7 +153,7 @@ def _far(rows: Sequence[TrialRow]) -> str:
     )
 
 
-def _switched(fewer: Cell, more: Cell) -> str:
+def _lost_cores(fewer: Cell, more: Cell) -> str:
     name = "involuntary_switches"
     after, before = more.counters.get(name), fewer.counters.get(name)
     if after is None or after.median < 1 or (before and after.median <= before.median):
@@ -169,7 +169,7 @@ def _planned_for_fewer(more: Cell) -> str:
     return f"its plan had work for {count(used.median).text} of {more.workers} workers"
 
 
-def _gathered(more: Cell) -> str:
+def _gathered_work(more: Cell) -> str:
     gatherings = more.counters.get("gatherings")
     if gatherings is None or gatherings.median < 1:
         return ""

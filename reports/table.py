@@ -135,7 +135,7 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         peak_rss=median(cell.peak_rss_bytes, memory),
         status=status_text(cell.statuses),
         reason="\n".join(cell.reasons or cell.notes),
-        untimed=_untimed(cell),
+        untimed=_untimed_time(cell),
     )
 
 
@@ -156,7 +156,7 @@ def _ratio(cell: Cell, eps: Spread, base: Baseline) -> Quantity | None:
     return times(eps.median / base.eps.median, base.name_for(cell))
 
 
-def _untimed(cell: Cell) -> Quantity | None:
+def _untimed_time(cell: Cell) -> Quantity | None:
     if cell.untimed_s is None or cell.duration_s is None:
         return None
     weighs = cell.untimed_s.median > LEAST_UNTIMED * cell.duration_s.median

@@ -37,7 +37,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages and the linked files of the repository."""
     for name, lines in _pages().items():
         files.append(File.generated(config, f"{name}.md", content="\n".join(lines) + "\n"))
-    linked = {path for document in _documents() for path in _linked(document)}
+    linked = {path for document in _documents() for path in _linked_files(document)}
     for path in sorted(path for path in linked if not path.is_relative_to("docs")):
         content = (ROOT / path).read_bytes()
         files.append(File.generated(config, str(_in_site(path)), content=content))
@@ -64,7 +64,7 @@ def _documents() -> Iterator[Path]:
     yield from (path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
 
 
-def _linked(document: Path) -> Iterator[Path]:
+def _linked_files(document: Path) -> Iterator[Path]:
     text = (ROOT / document).read_text(encoding="utf-8")
     paths = (_file(document.parent, target) for _, target, _ in _LINK.findall(text))
     yield from (path for path in paths if path is not None)

@@ -181,7 +181,7 @@ def catalogue(folder: Path | None = None) -> Place:
     shared = os.environ.get(SHARED_VARIABLE)
     if shared and not os.environ.get(ROOT_VARIABLE):
         return Place(path=Path(shared) / "data", why=f"${SHARED_VARIABLE}")
-    return _place(ROOT_VARIABLE, "data", "data", folder)
+    return _choose_folder(ROOT_VARIABLE, "data", "data", folder)
 
 
 def runs(folder: Path | None = None) -> Place:
@@ -189,15 +189,15 @@ def runs(folder: Path | None = None) -> Place:
 
     Inside a checkout the path is relative, because it is printed often.
     """
-    return _place(RUNS_VARIABLE, "results/runs", "runs", folder)
+    return _choose_folder(RUNS_VARIABLE, "results/runs", "runs", folder)
 
 
 def clusters() -> Path:
     """Return the folder of clusters that `lab cluster` starts."""
-    return _place(CLUSTERS_VARIABLE, "results/clusters", "clusters", None).path.absolute()
+    return _choose_folder(CLUSTERS_VARIABLE, "results/clusters", "clusters", None).path.absolute()
 
 
-def _place(variable: str, in_checkout: str, of_user: str, folder: Path | None) -> Place:
+def _choose_folder(variable: str, in_checkout: str, of_user: str, folder: Path | None) -> Place:
     setting = os.environ.get(variable)
     if setting:
         return Place(path=Path(setting), why=f"${variable}")

@@ -76,7 +76,7 @@ class JoinColumns:
         texts = made._default(keys) if select is None else dict(select)
         read = {(side, name) for side, names in keys.items() for name in names}
         for name, text in texts.items():
-            read |= {*made._places(name, text)}
+            read |= {*made._columns_of(name, text)}
         made._types = {
             side: dict(
                 made._header(
@@ -164,7 +164,7 @@ class JoinColumns:
             return None
         return (side, column) if column in self._names[side] or column.isidentifier() else None
 
-    def _places(self, name: str, text: object) -> Iterator[Place]:
+    def _columns_of(self, name: str, text: object) -> Iterator[Place]:
         """Yield the columns of a selected value."""
         where = f"lab.join: select has {name!r}: {text!r}"
         plain = self._plain(text) if isinstance(text, str) else None

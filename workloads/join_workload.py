@@ -172,10 +172,10 @@ def _fields_of(table: Table, side: str, columns: JoinColumns) -> Table:
     sources = {key.name: source for key, source in keys}
     sources |= {column.name: columns.sources[column.name] for column in own}
     ids = tuple(column.name for column in (*columns.keys, *own) if column.dictionary is not None)
-    return replace(_renamed(table, sources), ids=ids)
+    return replace(_rename_columns(table, sources), ids=ids)
 
 
-def _renamed(table: Table, columns: Mapping[str, str]) -> Table:
+def _rename_columns(table: Table, columns: Mapping[str, str]) -> Table:
     """Return a table whose settings by column are by field; those of unread columns stay, and are refused."""
     read = set(columns.values())
 

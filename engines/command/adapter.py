@@ -170,10 +170,10 @@ def event_columns(merged: Merged, kinds: Sequence[str]) -> dict[str, Any]:
     columns |= {
         name: values[order] for name, values in merged.columns.items() if name not in columns
     }
-    return columns | {name: _joined(part.take(order)) for name, part in merged.lists.items()}
+    return columns | {name: _join_lists(part.take(order)) for name, part in merged.lists.items()}
 
 
-def _joined(lists: ListColumn) -> list[str]:
+def _join_lists(lists: ListColumn) -> list[str]:
     return [" ".join(map(str, row)) for row in lists.rows()]
 
 

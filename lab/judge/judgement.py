@@ -64,7 +64,7 @@ def expected_size(job: Job) -> int | None:
         return None
     try:
         workload = workload_of(job)
-        return expected_rows(workload, _offered(job, workload)[0])
+        return expected_rows(workload, _offered_input(job, workload)[0])
     except (EditedError, LoadError, DatasetError, ModelError):
         return None  # the trial reports the same error
 
@@ -83,7 +83,7 @@ def _judge_trial(
         return False
     try:
         workload = workload_of(job)
-        dataset, load = _offered(job, workload)
+        dataset, load = _offered_input(job, workload)
         answer = _answer(timed, folder)
         case = Case(
             workload=workload,
@@ -110,7 +110,7 @@ def _judge_trial(
     return False
 
 
-def _offered(job: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
+def _offered_input(job: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
     """Return the input and its load, as specified by the lab."""
     if job.load is None:
         return job.dataset, None

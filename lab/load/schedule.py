@@ -63,9 +63,9 @@ def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = 
         raise LoadError(
             f"dataset {dataset.id[:16]} has no events, so no load can be offered; use another dataset"
         )
-    schedule = _replayed(spec, times) if spec.arrival == REPLAY else _rated(spec, times)
+    schedule = _replay_schedule(spec, times) if spec.arrival == REPLAY else _schedule_at_rate(spec, times)
     if grid > 1:
-        schedule = _aligned(schedule, grid)
+        schedule = _align(schedule, grid)
     due = schedule.due_ns
     last_ns = max(int(stream[-1]) for stream in due if len(stream))
     cut = truncate(dataset, times, schedule.until_ts)
@@ -92,7 +92,7 @@ class _Schedule:
     until_ts: int
 
 
-def _rated(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
+def _schedule_at_rate(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     """Return the schedule of a load with a rate."""
     events = sum(len(ts) for ts in times)
     end_ns = load_end_ns(spec)
@@ -119,7 +119,7 @@ def _rated(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     return _Schedule(ts=kept, due_ns=_spread(kept, due[:total]), until_ts=last_ts + 1)
 
 
-def _replayed(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
+def _replay_schedule(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     """Return the schedule of a recorded arrival process."""
     params = parameters(spec)
     first, last = _bounds(times)
@@ -143,7 +143,7 @@ def _replayed(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     )
 
 
-def _aligned(schedule: _Schedule, grid: int) -> _Schedule:
+def _align(schedule: _Schedule, grid: int) -> _Schedule:
     """Return the schedule without the events from the last multiple of `grid` on."""
     until_ts = schedule.until_ts // grid * grid
     kept = _until(schedule.ts, until_ts)

@@ -69,14 +69,14 @@ class ResourceSampler:
     def add_roots(self, pids: Sequence[int]) -> Usage:
         """Measure the process trees of `pids` as well, and return their usage so far."""
         self._roots = tuple(pids)
-        return usage_of(self._rooted())
+        return usage_of(self._processes_of_roots())
 
     def others(self) -> list[psutil.Process]:
         """Return the measured processes other than this one."""
         below = [process for process in descendants() if process.pid not in self._ignore]
-        return below + self._rooted()
+        return below + self._processes_of_roots()
 
-    def _rooted(self) -> list[psutil.Process]:
+    def _processes_of_roots(self) -> list[psutil.Process]:
         rooted = []
         for root in self._roots:
             with suppress(psutil.NoSuchProcess):

@@ -86,7 +86,7 @@ def measure_trial(
             fault=fault,
         )
 
-    before, result, after, warnings = _watched(once, session.settings)
+    before, result, after, warnings = _observe_trial(once, session.settings)
     if answer.exists():
         move_sealed(run_dir, answer, answer.with_name(f"{cell.slug}.parquet"))
     files = {
@@ -127,7 +127,7 @@ def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     return (place if alone else run,)
 
 
-def _watched(
+def _observe_trial(
     once: Callable[[], TrialResult], settings: Settings
 ) -> tuple[Look, TrialResult, Look, list[str]]:
     """Inspect the machine, run a trial, inspect again; return look, result, look and warnings.

@@ -41,7 +41,7 @@ def trial_folder() -> Iterator[Path]:
     A folder with a file that cannot be removed (immutable, or mounted by the engine) stays; the caller
     reports it.
     """
-    with temporary_folder(PREFIX, _place()) as folder:
+    with temporary_folder(PREFIX, _parent_folder()) as folder:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -52,7 +52,7 @@ def trial_folder() -> Iterator[Path]:
 
 def remove_orphaned_folders() -> None:
     """Remove the folders of killed labs: those without a lock."""
-    for path in _place().glob(f"{PREFIX}*"):
+    for path in _parent_folder().glob(f"{PREFIX}*"):
         with suppress(OSError):  # another user's, or just removed
             if time.time() - path.stat().st_mtime < _YOUNGEST_S:
                 continue
@@ -64,7 +64,7 @@ def remove_orphaned_folders() -> None:
                 os.close(lock)
 
 
-def _place() -> Path:
+def _parent_folder() -> Path:
     """Return the parent of trials' folders.
 
     Raises:

@@ -103,7 +103,7 @@ class Product:
         if half == 0:
             return self.value, self.value
         middle += math.log(self.factor)
-        return _around(self.value, _exp(middle - half), _exp(middle + half))
+        return _widen(self.value, _exp(middle - half), _exp(middle + half))
 
     def times(self, other: "Product", power: float) -> "Product":
         """Multiply by another product to a power; cells of both are merged.
@@ -140,7 +140,7 @@ class Level:
         if self.n < FEWEST:
             return UNKNOWN
         middle, half = _centre([(self.values, 1.0)], alpha, again)
-        return _around(self.value, middle - half, middle + half)
+        return _widen(self.value, middle - half, middle + half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ def _variance(values: Sequence[float]) -> float:
     return sum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
-def _around(value: float, low: float, high: float) -> Ends:
+def _widen(value: float, low: float, high: float) -> Ends:
     # The interval is centred on means, and the value is of medians; the value must lie within.
     return min(value, low), max(value, high)
 

@@ -187,12 +187,12 @@ def check_room(specs: Iterable[StreamSpec], folder: Path) -> None:
     if needed > free:
         events = sum(spec.events for spec in specs)
         raise DatasetError(
-            f"{events:,} events take at least {_shown(needed)} on disk ({_shown(in_memory)} in "
-            f"memory), and {place} has {_shown(free)} free; ask for fewer"
+            f"{events:,} events take at least {_format_size(needed)} on disk ({_format_size(in_memory)} in "
+            f"memory), and {place} has {_format_size(free)} free; ask for fewer"
         )
 
 
-def _shown(size_bytes: int) -> str:
+def _format_size(size_bytes: int) -> str:
     return f"{size_bytes / 1e9:,.1f} GB"
 
 

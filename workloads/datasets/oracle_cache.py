@@ -49,14 +49,14 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
         complete = expected(workload, dataset.complete())
         return truncate_answer(complete, dataset.until_ts, workload.output)
     if not dataset.streams:
-        return _computed(workload, dataset.load())
+        return _compute(workload, dataset.load())
     made_from = _hash(workload, dataset)
     path = _path(workload, dataset, made_from)
     cached = _read(path, workload, made_from)
     if cached is not None:
         return cached
     data = dataset.load()
-    answer = _computed(workload, data)
+    answer = _compute(workload, data)
     with suppress(OSError):
         _write(path, answer, made_from, outputs_at_end(workload.program, data))
     return answer
@@ -134,7 +134,7 @@ def _path(workload: Workload, dataset: Dataset, made_from: str) -> Path:
     return dataset.streams[0].path.parent / _FOLDER / name
 
 
-def _computed(workload: Workload, data: Input) -> Columns:
+def _compute(workload: Workload, data: Input) -> Columns:
     answer, output = workload.oracle(data), workload.program.output
     return {name: column(name, answer[name], output) for name in output.names or ()}
 

@@ -65,7 +65,7 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
             break
         rows = min(rows, stream.rows - row)
         for name, values in group.items():
-            ends[name] += _put(columns[name], row, ends[name], values[:rows])
+            ends[name] += _copy_rows(columns[name], row, ends[name], values[:rows])
         row += rows
         if stream.whole is not None and row == stream.rows:
             break
@@ -93,7 +93,7 @@ def _allocate(stream: DatasetStream, name: str, dtype: ColumnType) -> Column:
     return ListColumn(offsets, aligned(values, dtype.element))
 
 
-def _put(column: Column, row: int, end: int, part: Column) -> int:
+def _copy_rows(column: Column, row: int, end: int, part: Column) -> int:
     """Copy rows into a column at a row (and the end of its list elements); return the number of elements copied."""
     if not isinstance(column, ListColumn):
         assert not isinstance(part, ListColumn)

@@ -388,7 +388,7 @@ class Maker:
         if key_names is None:
             raise ModelError(f"{self.place}: key is None; give the name of a column, or a list")
         key, keep = self._key(key_names), self._filter(where)
-        columns = self._chosen(names, key)
+        columns = self._other_columns(names, key)
         output = self._output(key, [], columns)
         step = DeduplicateStep(within=within, columns=tuple(c.name for c in columns))
         declare = self._declare(
@@ -414,7 +414,7 @@ class Maker:
         holds = parse_expression(condition, self.columns.finder(place), place)
         if holds.dtype != BOOL:
             raise ModelError(f'{place} is {condition!r}, a number; compare it, such as "load > 80"')
-        columns = self._chosen(names, key)
+        columns = self._other_columns(names, key)
         since = Column(name="since", dtype=INT, is_time=True)
         output = self._output(key, [since], columns)
         step = AlertStep(
@@ -527,7 +527,7 @@ class Maker:
             raise ModelError(f"{self.place}: columns is {names!r:.60}; give a list of columns")
         return names
 
-    def _chosen(self, names: Sequence[str] | None, key: Key) -> list[Column]:
+    def _other_columns(self, names: Sequence[str] | None, key: Key) -> list[Column]:
         chosen = self.columns.names() if names is None else self._names(names)
         place = f"{self.place}: columns"
         return [self.columns.find(n, place) for n in chosen if n not in key.names]

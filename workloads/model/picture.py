@@ -90,7 +90,7 @@ def _rows(picture: Picture) -> Iterator[str]:
 
 def pictures_svg(pictures: Sequence[Picture], head: Sequence[str] = ()) -> str:
     """Return pictures side by side, below the lines of a head, as SVG text; equal pictures give equal texts."""
-    placed = [_Placed(picture) for picture in pictures]
+    placed = [_Placement(picture) for picture in pictures]
     top = LINE_IN * (len(head) + 0.5) if head else 0.0
     width = max([*(LETTER_IN * 1.3 * len(line) for line in head), sum(p.width for p in placed)])
     height = top + max(picture.height for picture in placed)
@@ -108,7 +108,7 @@ def pictures_svg(pictures: Sequence[Picture], head: Sequence[str] = ()) -> str:
     return _page(width, height, draw)
 
 
-class _Placed:
+class _Placement:
     """Places each box of a picture, in inches from its upper left corner."""
 
     def __init__(self, picture: Picture) -> None:

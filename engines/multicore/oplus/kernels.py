@@ -97,10 +97,10 @@ def window_dtype(operator: Operator) -> np.dtype[np.void]:
 
 def entry_bytes(operator: Operator) -> int:
     """Return the size in bytes of a window table's entry, which holds all windows of a key."""
-    return window_tables.HEAD_BYTES + _places(operator) * window_dtype(operator).itemsize
+    return window_tables.HEAD_BYTES + _windows_per_entry(operator) * window_dtype(operator).itemsize
 
 
-def _places(operator: Operator) -> int:
+def _windows_per_entry(operator: Operator) -> int:
     """Return the number of windows in an entry, of all inputs together."""
     return max_open_windows(operator) * len(operator.inputs)
 
@@ -333,7 +333,7 @@ class OperatorKernels(KernelSet):
             )
         update = operator_sources.UPDATE.format(
             unused="first" if slots == 1 else "NO_WINDOW",
-            places=_places(operator),
+            places=_windows_per_entry(operator),
             updates=updates,
             due="not is_null(windows_at)" if operator.bag else "fresh",
             after_keys=parts["after_keys"],

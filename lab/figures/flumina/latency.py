@@ -195,7 +195,7 @@ class _Latencies:
         }
 
 
-def _named(results: _Latencies) -> dict[str, Percentiles]:
+def _latencies_by_name(results: _Latencies) -> dict[str, Percentiles]:
     """Return all latencies of a form by a name of their settings."""
     by_workers = {
         f"{ratio} values a barrier, {n} workers": cell
@@ -370,7 +370,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     named = {
         f"{FORMS[form]}, {name}": cell
         for form, results in by_form.items()
-        for name, cell in _named(results).items()
+        for name, cell in _latencies_by_name(results).items()
     }
     return outcome(
         _claims(options, runs[0], by_form[PUBLISHED]),

@@ -110,7 +110,7 @@ def _forms(program: Program) -> dict[str, Fact]:
     return {fact.series: fact for fact in scales}
 
 
-def _drawn(program: Program) -> tuple[str, ...]:
+def _all_forms(program: Program) -> tuple[str, ...]:
     """Return a program's forms in table 1, and this lab's own."""
     return (*_forms(program), OWN)
 
@@ -167,12 +167,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     texts = {
         f"{p.panel}, {NAMES[form]}": {"properties": _properties_text(runs, p, form)}
         for p in PROGRAMS
-        for form in _drawn(p)
+        for form in _all_forms(p)
     }
     scales = {
         f"{p.panel}, {NAMES[form]}, scaling": numbers(throughput_eps=rate(runs, p, form))
         for p in PROGRAMS
-        for form in _drawn(p)
+        for form in _all_forms(p)
     }
     return outcome(
         [claim for p in PROGRAMS for claim in _claims(options, runs, p)],
@@ -183,7 +183,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             *missing_forms(runs, VARIANTS),
             *(
                 f"{p.panel}, PIP1 to PIP3: "
-                + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _drawn(p))
+                + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _all_forms(p))
                 + "."
                 for p in PROGRAMS
             ),
@@ -203,7 +203,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 
 def _panel(options: Options, runs: Runs, program: Program) -> Panel:
-    forms = _drawn(program)
+    forms = _all_forms(program)
     points = []
     for place, form in enumerate(forms):
         gain = rate(runs, program, form).growth(options.within)

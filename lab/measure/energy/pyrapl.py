@@ -43,7 +43,7 @@ class PyRapl:
 
     def open(self) -> "PyRaplCounters | Unusable":
         """Import pyRAPL and open its files."""
-        with _contained():
+        with _shielded_import():
             try:
                 import pyRAPL
             except ImportError as error:
@@ -127,7 +127,7 @@ def _files(sensor: Any) -> Iterator[tuple[int, Any]]:
 
 
 @contextmanager
-def _contained() -> Iterator[None]:
+def _shielded_import() -> Iterator[None]:
     """Keep pyRAPL from changing the root logger and from importing unneeded packages.
 
     Log messages of other threads are lost meanwhile (some milliseconds, once).

@@ -231,12 +231,12 @@ class NamedColumns:
         def text(raw: RawPart, head: Head | None) -> CsvText:
             return CsvText(raw, delimiter, quoted=quoted, header=header)
 
-        return text_parts(split, start, at, text, self._selected(path, options))
+        return text_parts(split, start, at, text, self._selected_parts(path, options))
 
     def _form(self, path: Path, options: ImportOptions) -> str:
         return "lines" if self.default_form and not options.columns else form_of(path)
 
-    def _selected(self, path: Path, options: ImportOptions) -> Iterator[RawPart]:
+    def _selected_parts(self, path: Path, options: ImportOptions) -> Iterator[RawPart]:
         others: list[str] | None = []
         for raw in parts(path):
             if self.selects is None or self.selects(raw.place, options):

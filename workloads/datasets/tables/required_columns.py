@@ -277,7 +277,7 @@ def _fixed_kind(
     if kind in required.kinds:
         return required.kinds.index(kind)
     raise DatasetError(
-        f"{place}: kind is {table.kind!r}, which is neither a column ({_listed(names)}) nor one of "
+        f"{place}: kind is {table.kind!r}, which is neither a column ({_list_names(names)}) nor one of "
         f"the kinds {', '.join(required.kinds)}"
     )
 
@@ -295,11 +295,11 @@ def _find(role: str, column: str, names: Sequence[str], place: str) -> int:
     else:
         wants = f"{role}; name its column ({role}=...)"
     raise DatasetError(
-        f"{place}: no column {column} for {wants}; there are {_listed(names)}"
+        f"{place}: no column {column} for {wants}; there are {_list_names(names)}"
         + ("; is the delimiter right?" if len(names) == 1 else "")
     )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:SHOWN_COLUMNS])
     return f"{shown}, and {len(names) - SHOWN_COLUMNS} more" if names[SHOWN_COLUMNS:] else shown

@@ -232,7 +232,7 @@ def dataset_of(
                 **_origin(required, list(parts.values()), readings),
             }
             if made is None
-            else _generated(made),
+            else _generated_origin(made),
             source=source or NOT_STATED,
             licence=licence or NOT_STATED,
             dictionaries={entry: f"{entry}.parquet" for entry in keys.numberings},
@@ -291,7 +291,7 @@ def _origin(
     return {**total, **common, "tables": by_kind}
 
 
-def _generated(made: Recipe) -> dict[str, Any]:
+def _generated_origin(made: Recipe) -> dict[str, Any]:
     """Return the origin of a table that a function generated."""
     params = {name: value for name, value in made.params.items() if name != "wanted"}
     return {

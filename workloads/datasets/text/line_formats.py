@@ -93,7 +93,7 @@ class JsonText:
                     cells, bad = _parse_lines(records)
                 good = records.without(bad)
                 empty = pa.nulls(len(good.row))
-                yield chunk_of([_whole(cells.get(name, empty)) for name in names], good)
+                yield chunk_of([_combine_chunks(cells.get(name, empty)) for name in names], good)
 
 
 class LogText:
@@ -219,7 +219,7 @@ def _column(values: Sequence[Any]) -> "pa.Array":
         return pa.array([shown(value) for value in values], pa.string())
 
 
-def _whole(column: Any) -> "pa.Array":
+def _combine_chunks(column: Any) -> "pa.Array":
     if isinstance(column, pa.ChunkedArray):
         return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0)
     return column

@@ -198,7 +198,7 @@ class RecordScanner:
     def _joined_blanks(self, data: bytes) -> bytes:
         """Return lines with each run of blanks replaced by one, and without blanks at line ends."""
         if self._quoted and b'"' in data:
-            return _BLANKS.sub(_joined, data)
+            return _BLANKS.sub(_shorten_blanks, data)
         return _AT_ENDS.sub(b"", _EACH_RUN.sub(b" ", data))
 
     def _scan(self, data: bytes, row: int, line: int) -> tuple[Records, int]:
@@ -285,7 +285,7 @@ class RecordScanner:
         )
 
 
-def _joined(blanks: re.Match[bytes]) -> bytes:
+def _shorten_blanks(blanks: re.Match[bytes]) -> bytes:
     if blanks["quoted"] is not None:
         return blanks[0]
     return b"" if blanks["outer"] is not None else b" "

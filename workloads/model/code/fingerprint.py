@@ -72,7 +72,7 @@ def fingerprint(function: Callable[..., Any], *, places: bool = False) -> str:
     Raises:
         UnstableError: It reads a global or closure variable of a kind that cannot be fingerprinted.
     """
-    walk = _Placed() if places else _Exact()
+    walk = _WithPlaces() if places else _Exact()
     _plain(function)  # raises if it is no Python function
     return _digest(walk.value("function", function, ""))
 
@@ -84,7 +84,7 @@ def code_of(*values: object) -> str:
     the same and the source of all functions is available. It may differ between two runs if a
     function reads an object without a stable content.
     """
-    walk = _Whole()
+    walk = _AnyValue()
     return _digest(piece for value in values for piece in walk.value("", value, ""))
 
 
@@ -181,7 +181,7 @@ class _Exact:
         raise UnstableError(f"{name} is a {type(value).__name__}")
 
 
-class _Placed(_Exact):
+class _WithPlaces(_Exact):
     """Includes the place of functions, so that equal functions in other places differ."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
@@ -190,7 +190,7 @@ class _Placed(_Exact):
         yield code.co_linetable
 
 
-class _Whole(_Exact):
+class _AnyValue(_Exact):
     """Walks over any value; hashes more than is read where it cannot tell what is read."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
@@ -390,14 +390,14 @@ def _reference(value: object, module: str) -> bytes:
     name = getattr(value, "__qualname__", None)
     if top in sys.stdlib_module_names:  # private modules differ between Python versions
         return repr((top, [part for part in below if not part.startswith("_")], name)).encode()
-    files = "" if top in STABLE_MODULES or top == _OURS else _installed(top)
+    files = "" if top in STABLE_MODULES or top == _OURS else _installed_digest(top)
     # A package's __version__ is available only after loading it; its files are there before.
     version = None if files else getattr(sys.modules.get(top), "__version__", None)
     return repr((module, name, str(version), files)).encode()
 
 
 @functools.cache
-def _installed(package: str) -> str:
+def _installed_digest(package: str) -> str:
     """Return a digest of a package's files from its RECORD; empty without one."""
     lines = [
         line

@@ -184,7 +184,7 @@ def column(
         return np.asarray(values, dtype=kind)
     raw = np.asarray(values)
     if raw.dtype.kind in "fO" and not isinstance(values, np.ndarray):
-        raw = np.array([_whole(value) for value in values], dtype=object)
+        raw = np.array([_shorten(value) for value in values], dtype=object)
     with np.errstate(invalid="ignore"), suppress(OverflowError, TypeError, ValueError):
         converted = raw.astype(kind, copy=False)
         if np.array_equal(converted, raw):
@@ -193,7 +193,7 @@ def column(
     wrong = next(
         value
         for value in raw.tolist()
-        if not (isinstance(whole := _whole(value), int | np.integer) and low <= whole <= high)
+        if not (isinstance(whole := _shorten(value), int | np.integer) and low <= whole <= high)
     )
     raise ProgramError(
         f"output field {name} is of type {kind} and was given {wrong!r}; round it, or give the "
@@ -201,7 +201,7 @@ def column(
     )
 
 
-def _whole(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     """Return a float without a fraction as an integer, and other values unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -238,20 +238,20 @@ def record_type(names: tuple[str, ...]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _cached(name: str, dtype: np.dtype[np.void]) -> RecordType:
+def _record_type(name: str, dtype: np.dtype[np.void]) -> RecordType:
     return RecordType(name, dtype)
 
 
 def state_records(program: DGSProgram) -> dict[str, RecordType]:
     """Return the record type of every state type and `across`, by name."""
-    records = {state.name: _cached(state.name, state.dtype) for state in program.states}
-    return records | {across.name: _cached(across.name, across.dtype) for across in program.across}
+    records = {state.name: _record_type(state.name, state.dtype) for state in program.states}
+    return records | {across.name: _record_type(across.name, across.dtype) for across in program.across}
 
 
 def initial_state(program: DGSProgram) -> Record:
     """Return a new initial state."""
     first = program.states[0]
-    state = _cached(first.name, first.dtype).zeroed()
+    state = _record_type(first.name, first.dtype).zeroed()
     program.init(state)
     return state
 
