@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.multicore.dataflow.run import DataflowOptions, DataflowRun, FlowStates
-from streamlab.engines.multicore.dgs import resumed as dgs_resumed
+from streamlab.engines.multicore.dgs import resumption as dgs_resumption
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.partial_states import PartialStates, separation_of
@@ -130,7 +130,7 @@ class _SingleShare(WorkSplit):
             return self.resume_flow(data, state, None)
         assert isinstance(program, DGSProgram)
         assert self.kernels is not None
-        return dgs_resumed.resume(
+        return dgs_resumption.resume(
             program, data, state, keys=keys, kernels=self.kernels, settings=_SETTINGS
         )
 
@@ -206,7 +206,9 @@ class _ByKey(_Shares):
 
     def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         mapped = self.tuples.map(rows)
-        return _rows_by_share(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
+        return _rows_by_share(
+            mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares
+        )
 
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
@@ -287,6 +289,8 @@ def _narrow(shares: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
     return shares.astype(np.min_scalar_type(shares.max(initial=0)))
 
 
-def _rows_by_share(rows: Stream, share: npt.NDArray[np.unsignedinteger[Any]], shares: int) -> list[Stream]:
+def _rows_by_share(
+    rows: Stream, share: npt.NDArray[np.unsignedinteger[Any]], shares: int
+) -> list[Stream]:
     """Return the rows of each share, in their order."""
     return [take(rows, np.flatnonzero(share == index)) for index in range(shares)]

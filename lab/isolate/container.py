@@ -27,7 +27,7 @@ from streamlab.lab.isolate.engine import (
     remove,
 )
 from streamlab.lab.isolate.isolation import Isolation
-from streamlab.lab.isolate.process import Outcome, oom_kills, supervised
+from streamlab.lab.isolate.process import Outcome, oom_kills, supervise
 from streamlab.workloads.default_folders import cache_folder
 
 # Stops a fork bomb, but not an engine: a Java virtual machine has some hundred threads.
@@ -85,7 +85,7 @@ def run_contained(
     oom_before = oom_kills()
     client = connect()
     try:
-        with supervised(
+        with supervise(
             folder=folder,
             on_death=[sys.executable, "-m", "streamlab.lab.isolate.container", name],
             env={"PYTHONPATH": os.pathsep.join([str(IMPORT_ROOT), *sys.path])},

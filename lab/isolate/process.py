@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.git import environment
-from streamlab.lab.interrupt import LOOK_S, check, deferred
+from streamlab.lab.interrupt import LOOK_S, check, defer_signals
 from streamlab.lab.isolate import confine, supervisor
 from streamlab.workloads.default_folders import here
 
@@ -108,7 +108,7 @@ def run_isolated(
         }
         command = [sys.executable, "-I", "-S", confine.__file__, json.dumps(places), *command]
     with log.open("ab") as output:
-        with supervised(
+        with supervise(
             log=output, env=env, folder=folder, command=command, timeout_s=timeout_s
         ) as report:
             content = _read_to_end(report, timeout_s + supervisor.SETTLE_S + PATIENCE_S)
@@ -130,7 +130,7 @@ def last_lines(log: Path, count: int) -> list[str]:
 
 
 @contextmanager
-def supervised(
+def supervise(
     *,
     log: BinaryIO | None = None,
     env: Mapping[str, str] | None = None,
@@ -146,7 +146,7 @@ def supervised(
     """
     words = [str(timeout_s), str(folder or ""), str(len(on_death)), *on_death, *command]
     check()
-    with deferred(), ExitStack() as held:
+    with defer_signals(), ExitStack() as held:
         before = _children()
         held.callback(supervisor.set_subreaper, supervisor.set_subreaper(True))
         (command_end, tell), (report, report_end) = os.pipe(), os.pipe()

@@ -47,7 +47,7 @@ class Rows:
     group: IntArray
 
 
-def violated(
+def violated_invariant(
     step: WindowStep, keys: tuple[str, ...], answer: Columns, totals: Columns, arrivals: Arrivals
 ) -> str | None:
     """Return the first invariant that an answer violates, with the values; None: all hold.

@@ -39,14 +39,16 @@ _ROUNDING = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class OfferedInput:
     """A dataset truncated to the length of a load, and the load."""
 
     dataset: Dataset
     load: OfferedLoad
 
 
-def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None) -> Offered:
+def offer(
+    spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None
+) -> OfferedInput:
     """Return the load of a specification on a dataset; equal on every machine.
 
     Reads only the timestamps of the complete dataset, unless the load has heartbeats per barrier.
@@ -63,14 +65,16 @@ def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = 
         raise LoadError(
             f"dataset {dataset.id[:16]} has no events, so no load can be offered; use another dataset"
         )
-    schedule = _replay_schedule(spec, times) if spec.arrival == REPLAY else _schedule_at_rate(spec, times)
+    schedule = (
+        _replay_schedule(spec, times) if spec.arrival == REPLAY else _schedule_at_rate(spec, times)
+    )
     if grid > 1:
         schedule = _align(schedule, grid)
     due = schedule.due_ns
     last_ns = max(int(stream[-1]) for stream in due if len(stream))
     cut = truncate(dataset, times, schedule.until_ts)
     beats = _heartbeats(schedule.ts, due, last_ns, _period_ns(spec, cut, program, last_ns))
-    return Offered(
+    return OfferedInput(
         dataset=cut,
         load=OfferedLoad(
             due_ns=due,

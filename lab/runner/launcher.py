@@ -151,7 +151,7 @@ def run_and_judge(
             outcome = start(job, folder)
         judgement: Judgement | None = None
         if (folder / EVIDENCE).exists() and not outcome.timed_out:
-            judgement = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
+            judgement = judge.judge(job, folder, witness.phase_reports, log=log, environ=environ)
     columns = None if judgement is None else judgement.columns
     row = classify(outcome, columns, _text(log, begin), phase=witness.phase, timeout_s=timeout_s)
     if folder.exists():

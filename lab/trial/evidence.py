@@ -41,7 +41,7 @@ class AnswerColumn(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
 
 
-class Timed(msgspec.Struct, frozen=True, kw_only=True):
+class TimedPart(msgspec.Struct, frozen=True, kw_only=True):
     """Readings of a timed part that ended normally.
 
     Attributes:
@@ -80,7 +80,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     lacked_space: bool = False
     columns: dict[str, Any] = {}
     warnings: tuple[str, ...] = ()
-    timed: Timed | None = None
+    timed: TimedPart | None = None
 
 
 READINGS = frozenset(

@@ -106,7 +106,9 @@ class InputColumns:
         if self.declaration is not None:
             return [column.name for column in self.declaration.output[1:]]
         return [
-            name for name in self._sample_rows() if name not in _OTHER_USES and not self._is_ts(name)
+            name
+            for name in self._sample_rows()
+            if name not in _OTHER_USES and not self._is_ts(name)
         ]
 
     def not_missing(self, place: str) -> list[Column]:

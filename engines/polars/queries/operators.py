@@ -48,7 +48,8 @@ def nyse_hedge(tables: Tables) -> pl.DataFrame:
     """
     window = tables.number("ws_ms")
     left, right = (
-        _candidates(tables.events(kind, "id", "price", "average"), kind).collect() for kind in (0, 1)
+        _candidates(tables.events(kind, "id", "price", "average"), kind).collect()
+        for kind in (0, 1)
     )
     bounds = [float(tables.params[name]) for name in ("lower", "upper")]
     ends = [pl.col("l_distance") * bound for bound in bounds]

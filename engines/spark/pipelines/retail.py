@@ -200,7 +200,9 @@ def _declining(sales: DataFrame, params: Params) -> DataFrame:
 
 
 def _declining_stream(sales: DataFrame, params: Params, groups: int) -> DataFrame:
-    return by_key(_sales_by_day(sales, params), "category", groups, steps.declining(int(params["days"])))
+    return by_key(
+        _sales_by_day(sales, params), "category", groups, steps.declining(int(params["days"]))
+    )
 
 
 RELATIONS: Mapping[str, Relation] = {

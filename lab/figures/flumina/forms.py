@@ -10,7 +10,7 @@ from typing import Any
 
 from streamlab.lab.figures.experiment import events, run_table
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.paper_setup import (
     DGS,
     FORMS,
     JOIN,

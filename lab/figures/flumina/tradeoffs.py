@@ -25,7 +25,7 @@ from streamlab.lab.figures.flumina.forms import (
     rows_of,
     tree,
 )
-from streamlab.lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.paper_setup import (
     FORM_NOTE,
     NODES,
     OWN,
@@ -37,7 +37,7 @@ from streamlab.lab.figures.flumina.shared import (
     lines_note,
     notes,
 )
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need, outputs, sweep_points
 from streamlab.reports.figures.paper import Line, Mark, Panel, Point
@@ -115,8 +115,8 @@ def _all_forms(program: Program) -> tuple[str, ...]:
     return (*_forms(program), OWN)
 
 
-def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
-    posed: list[Posed] = []
+def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClaim]:
+    posed: list[MeasuredClaim] = []
     for form, scales in _forms(program).items():
         words = {"panel": program.panel, "series": form, "name": NAMES[form]}
         place = {"panel": program.panel, "series": form}

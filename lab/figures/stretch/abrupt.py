@@ -12,7 +12,7 @@ import numpy as np
 
 from streamlab.lab.figures.experiment import outcome
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import (
@@ -21,6 +21,7 @@ from streamlab.lab.figures.preconditions import (
     several_workers,
     sweep_points,
 )
+from streamlab.lab.figures.stretch.paper_setup import PAPER, VSN, notes
 from streamlab.lab.figures.stretch.phases import (
     SEEDS_11,
     SEEDS_16,
@@ -34,7 +35,6 @@ from streamlab.lab.figures.stretch.phases import (
     stages,
     top_eps,
 )
-from streamlab.lab.figures.stretch.shared import PAPER, VSN, notes
 from streamlab.lab.figures.stretch.steps import highest_eps, window_ms
 from streamlab.lab.figures.stretch.timelines import (
     each,
@@ -64,7 +64,7 @@ def _claims(
     options: Options,
     seed: int,
     runs: Runs,
-) -> list[Posed]:
+) -> list[MeasuredClaim]:
     """Pose the paper's claims on an execution with phases, with a number for each trial.
 
     The claim that instances follow the rate needs a rate that requires it. Claims on the cost of

@@ -21,7 +21,7 @@ from streamlab.lab.figures.preconditions import (
     sweep_points,
     trials,
 )
-from streamlab.lab.figures.stretch.shared import (
+from streamlab.lab.figures.stretch.paper_setup import (
     ALGORITHM_1,
     DOWNSTREAM,
     FLINK,
@@ -37,7 +37,7 @@ from streamlab.lab.figures.stretch.shared import (
     facts,
     flink,
     notes,
-    published,
+    paper_engine,
     static_stages,
 )
 from streamlab.reports.figures.paper import Mark
@@ -82,7 +82,7 @@ def _tree(options: Options) -> Tree:
 
 def _engines(options: Options, workers: list[int], **more: Any) -> list[dict[str, Any]]:
     return [
-        published("VSN", options, workers=workers, label=GATE, **more),
+        paper_engine("VSN", options, workers=workers, label=GATE, **more),
         engine(VSN, options, workers=workers, label=ORDER, options=DOWNSTREAM, **more),
         engine(SN, options, workers=workers, options=DOWNSTREAM, **more),
         flink(workers, "SN of forward", **more),

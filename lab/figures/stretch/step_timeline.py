@@ -7,11 +7,11 @@ import numpy as np
 
 from streamlab.lab.figures.experiment import outcome, plain
 from streamlab.lab.figures.figure import Outcome, Runs
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import quotient
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import cores, sweep_points
-from streamlab.lab.figures.stretch.shared import PAPER
+from streamlab.lab.figures.stretch.paper_setup import PAPER
 from streamlab.lab.figures.stretch.steps import (
     DIRECTIONS,
     Step,
@@ -29,7 +29,7 @@ from streamlab.results.stats.estimates import Product, cell_median
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     trials = steps(options, runs)
-    posed: list[Posed] = []
+    posed: list[MeasuredClaim] = []
     columns: list[list[Panel]] = []
     for direction in DIRECTIONS:
         pair = _pair(trials, direction)
@@ -73,7 +73,7 @@ def _numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, Any]]]:
 
 def _claims(
     direction: str, elastic: Sequence[Step], static: Sequence[Step], options: Options
-) -> list[Posed]:
+) -> list[MeasuredClaim]:
     """Pose the claims on throughput and latency after the step, elastic by static."""
     most = max(max(step.start, step.after or 0) for step in elastic)
     needs = (cores(options, most), rate_steps(elastic), step_reconfigurations(elastic))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamlab.lab.errors import SearchError
 from streamlab.lab.matrix.cells import Cell, Trial
-from streamlab.lab.measure.sustained import Criteria
+from streamlab.lab.measure.sustained_rate import Criteria
 from streamlab.lab.runner.search.bisection import INVALID_VOTES, replay
 from streamlab.lab.runner.search.state import (
     CRASH,

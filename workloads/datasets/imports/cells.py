@@ -201,7 +201,11 @@ class Cells:
         chunk = self.chunk
         line = range(len(self)) if chunk.line is None else chunk.line.tolist()
         bad = [
-            (line[row], f"{self.place(row)}: {why}: {self._describe_row(row)}", int(chunk.further[row]))
+            (
+                line[row],
+                f"{self.place(row)}: {why}: {self._describe_row(row)}",
+                int(chunk.further[row]),
+            )
             for row, why in self.bad.items()
         ]
         for record in chunk.bad:

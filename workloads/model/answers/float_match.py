@@ -182,9 +182,7 @@ class _Matcher:
             result &= within
         return result
 
-    def _compare(
-        self, name: str, left: IntArray, right: IntArray
-    ) -> tuple[Floats, Floats, Floats]:
+    def _compare(self, name: str, left: IntArray, right: IntArray) -> tuple[Floats, Floats, Floats]:
         """Return difference, scale and allowed difference of a field for pairs of rows."""
         expected = self._expected[name][left].astype(np.float64)
         actual = self._actual[name][right].astype(np.float64)

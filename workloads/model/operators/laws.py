@@ -253,7 +253,9 @@ def _counting(operator: Operator) -> Operator:
         emit = join.emit
         counted = replace(
             join,
-            emit=lambda first, second, out: emit(first, second, _CountingOut(operator, "emit", out)),
+            emit=lambda first, second, out: emit(
+                first, second, _CountingOut(operator, "emit", out)
+            ),
         )
         return replace(operator, join=counted)
     return replace(

@@ -245,7 +245,9 @@ def _record_type(name: str, dtype: np.dtype[np.void]) -> RecordType:
 def state_records(program: DGSProgram) -> dict[str, RecordType]:
     """Return the record type of every state type and `across`, by name."""
     records = {state.name: _record_type(state.name, state.dtype) for state in program.states}
-    return records | {across.name: _record_type(across.name, across.dtype) for across in program.across}
+    return records | {
+        across.name: _record_type(across.name, across.dtype) for across in program.across
+    }
 
 
 def initial_state(program: DGSProgram) -> Record:

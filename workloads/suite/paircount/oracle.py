@@ -40,7 +40,10 @@ def pairs(words: ListColumn, distance: int) -> ListColumn:
     if distance:
         farthest = min(farthest, distance)
     offsets = np.zeros(len(words) + 1, dtype=np.int64)
-    np.cumsum(sum((_pairs_at_distance(count, d) for d in range(1, farthest + 1)), 0 * count), out=offsets[1:])
+    np.cumsum(
+        sum((_pairs_at_distance(count, d) for d in range(1, farthest + 1)), 0 * count),
+        out=offsets[1:],
+    )
     values = np.empty(offsets[-1], dtype=np.int64)
     place = np.arange(len(words.values)) - np.repeat(words.offsets[:-1], count)
     length, to = np.repeat(count, count), np.repeat(offsets[:-1], count)

@@ -1,4 +1,4 @@
-"""Provides the parts that the figures of DGS share: programs, published scaling, claims, notes.
+"""Provides the paper's set-up for the figures of DGS: programs, published scaling, claims and notes.
 
 The paper hands over single events, and measures rates at 12 nodes of a core each. So claims here are
 about single events. Growth is judged by the published share of linear growth: fewer nodes must keep the
@@ -11,7 +11,7 @@ from typing import Any
 
 from streamlab.lab.figures import experiment
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.lines import parts_of
 from streamlab.lab.figures.measurements import Series, column, quotient
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS
@@ -103,7 +103,7 @@ def streams(options: Options) -> int:
     return max(options.instances)
 
 
-def crowded(options: Options) -> tuple[int, ...]:
+def oversubscribed_workers(options: Options) -> tuple[int, ...]:
     """Return the numbers of workers: the chosen ones, or up to twice the cores."""
     return options.instances_and(2 * options.cores)
 
@@ -141,7 +141,7 @@ def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Nee
     return outputs(rows), engine_counts(rows, "synchronizations", "synchronizations of every trial")
 
 
-def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Posed]:
+def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[MeasuredClaim]:
     """Pose the claims on growth: the published share of linear, and the value at as many nodes."""
     nodes = int(fact.x)
     within = rate.workers(options.within)

@@ -1,4 +1,4 @@
-"""Provides what the figures of STRETCH share: systems, variants, stages and notes."""
+"""Provides the paper's set-up for the figures of STRETCH: systems, variants, stages and notes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -46,7 +46,7 @@ def static_stages(tree: Callable[[Options], Tree]) -> tuple[FigureStage, ...]:
     )
 
 
-def published(system: str, options: Options, /, **more: Any) -> dict[str, Any]:
+def paper_engine(system: str, options: Options, /, **more: Any) -> dict[str, Any]:
     """Return the `[[engine]]` table of a system as the paper runs it: a tuple at a time, VSN with TB_out.
 
     `more` are further keys; its `options` are options in addition to the system's.
