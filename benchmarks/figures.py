@@ -104,7 +104,7 @@ def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
 def _expand(table: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield a table for each value of `for_each`, with {each} replaced in its texts."""
     if not isinstance(table.get("for_each", []), list):
-        raise ValueError(f"target {table.get('name')!r}: for_each is no list of values")
+        raise ValueError(f"target {table.get('name')!r}: for_each is not a list of values")
     texts = {key: value for key, value in table.items() if key != "for_each"}
     for each in table.get("for_each", [""]):
         yield {

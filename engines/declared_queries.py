@@ -45,7 +45,7 @@ GENERATED = "generated"
 """The variant that runs a query generated from the declaration of a workload."""
 
 INTERNAL = frozenset({"src", "row", "tag"})
-"""Names of columns that tables of an input have, beside names that end with `_`, which queries add."""
+"""Names of columns that tables of an input have, besides names that end with `_`, which queries add."""
 
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
     ast.Add: "+",

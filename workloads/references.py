@@ -77,11 +77,11 @@ def load(reference: str) -> object:
         name, _, attribute = reference.partition(":")
         module, shown = load_current(lambda: _module(name)), repr(name)
     outputs = {id(o): o for o in vars(module).values() if isinstance(o, Outputs)}.values()
-    found = [each.workloads[attribute] for each in outputs if attribute in each.workloads]
-    if len(found) > 1:
-        raise ModelError(f"{shown} has {len(found)} outputs {attribute}; give each another name")
-    if found:
-        return found[0]
+    matches = [each.workloads[attribute] for each in outputs if attribute in each.workloads]
+    if len(matches) > 1:
+        raise ModelError(f"{shown} has {len(matches)} outputs {attribute}; give each another name")
+    if matches:
+        return matches[0]
     try:
         return getattr(module, attribute)
     except AttributeError as error:
@@ -156,7 +156,7 @@ def _file(path: Path) -> ModuleType:
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(
-            f"{path} cannot be read: {error.strerror or error}; a workload is given by the path of "
+            f"{path} cannot be read: {error.strerror or error}; name a workload by the path of "
             "its Python file, by package.module:ATTRIBUTE, or by a name of `lab list workloads`"
         ) from error
     digest = hashlib.sha256(b"\0".join((os.fsencode(path), content))).hexdigest()

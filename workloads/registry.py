@@ -134,7 +134,7 @@ def _loaded(point: EntryPoint, where: str) -> object:
 
 def _as_workload(loaded: object, where: str) -> Workload:
     if isinstance(loaded, OpenDeclaration):
-        raise ModelError(f"{where} is no workload: {loaded.error}")
+        raise ModelError(f"{where} is not a workload: {loaded.error}")
     if isinstance(loaded, Outputs):
         raise ModelError(
             f"{where} has several outputs; name one of them: {', '.join(_of_outputs(loaded, where))}"

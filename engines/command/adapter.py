@@ -83,7 +83,7 @@ class CommandEngine(BatchEngine):
         return () if folder == folder.parent else (folder,)
 
     def refused(self, task: Task) -> str | None:
-        """Refuse a command that is not found, workers that it cannot know, and outputs that are no numbers."""
+        """Refuse a command that is not found, workers that it cannot know, and outputs that are not numbers."""
         command = options_of(task, CommandOptions).command
         program = shlex.split(command)[0]
         if shutil.which(program) is None:
@@ -181,7 +181,7 @@ def read_answer(path: Path, output: np.dtype[Any]) -> Columns:
     """Read the columns of an output from CSV.
 
     Raises:
-        EngineCrashError: the file is no such CSV.
+        EngineCrashError: the file is not such a CSV.
     """
     names = output.names or ()
     types = {name: pa.from_numpy_dtype(output[name]) for name in names}
@@ -192,7 +192,7 @@ def read_answer(path: Path, output: np.dtype[Any]) -> Columns:
         )
     except (pa.ArrowException, ValueError, KeyError) as error:
         raise EngineCrashError(
-            f"the answer is no CSV with the header {','.join(names)} and numbers: {error}"
+            f"the answer is not a CSV with the header {','.join(names)} and numbers: {error}"
         ) from error
     return {name: table[name].to_numpy() for name in names}
 

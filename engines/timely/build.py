@@ -42,7 +42,7 @@ def compile_program(place: Path) -> None:
     """
     cargo = find_cargo()
     target = place / "target"
-    # rustup's programs lie beside each other; cargo starts rustc by its name.
+    # rustup's programs lie next to each other; cargo starts rustc by its name.
     path = os.pathsep.join([str(Path(cargo).parent), os.environ.get("PATH", "")])
     variables = {**os.environ, "PATH": path}
     for name in _CHANGE_THE_PROGRAM:

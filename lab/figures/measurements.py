@@ -187,4 +187,4 @@ def _extreme(spreads: Sequence[Spread], *, is_highest: bool) -> Measured | None:
 
 def _first(reason: str | None) -> str:
     """Return the first line of a reason, shortened for a figure's note."""
-    return shorten((reason or "no reason given").splitlines()[0], _MAX_REASON, placeholder=" ...")
+    return shorten((reason or "no reason stated").splitlines()[0], _MAX_REASON, placeholder=" ...")

@@ -116,11 +116,11 @@ def _schedule_at_rate(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
             f"{spec.rate_eps:g} events/s; raise rate_eps or window_s"
         )
     last_ts = _time_of(times, needed - 1)
-    kept = _until(times, last_ts + 1)
-    total = sum(len(ts) for ts in kept)
+    scheduled = _until(times, last_ts + 1)
+    total = sum(len(ts) for ts in scheduled)
     if total > count:
         due = due_times(spec, total)
-    return _Schedule(ts=kept, due_ns=_spread(kept, due[:total]), until_ts=last_ts + 1)
+    return _Schedule(ts=scheduled, due_ns=_spread(scheduled, due[:total]), until_ts=last_ts + 1)
 
 
 def _replay_schedule(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
@@ -140,24 +140,24 @@ def _replay_schedule(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
         )
     # Exclude an event exactly at the end.
     last_ts = min(last, first + int(np.ceil(end_ns / ns_per_tick)) - 1)
-    kept = _until(times, last_ts + 1)
-    merged = np.sort(np.concatenate(kept), kind="stable")
+    scheduled = _until(times, last_ts + 1)
+    merged = np.sort(np.concatenate(scheduled), kind="stable")
     return _Schedule(
-        ts=kept, due_ns=_spread(kept, replay_times(spec, merged)), until_ts=last_ts + 1
+        ts=scheduled, due_ns=_spread(scheduled, replay_times(spec, merged)), until_ts=last_ts + 1
     )
 
 
 def _align(schedule: _Schedule, grid: int) -> _Schedule:
     """Return the schedule without the events from the last multiple of `grid` on."""
     until_ts = schedule.until_ts // grid * grid
-    kept = _until(schedule.ts, until_ts)
-    if not any(map(len, kept)):
+    scheduled = _until(schedule.ts, until_ts)
+    if not any(map(len, scheduled)):
         raise LoadError(
             f"the load has no events before the last multiple of {grid} in event time, where this "
             "workload's answer requires its end; make the load longer, or raise its rate"
         )
-    due = tuple(due[: len(ts)] for due, ts in zip(schedule.due_ns, kept, strict=True))
-    return _Schedule(ts=kept, due_ns=due, until_ts=until_ts)
+    due = tuple(due[: len(ts)] for due, ts in zip(schedule.due_ns, scheduled, strict=True))
+    return _Schedule(ts=scheduled, due_ns=due, until_ts=until_ts)
 
 
 def _too_short(spec: LoadSpec, events: int) -> LoadError:

@@ -42,7 +42,7 @@ LAST_LINES = 5
 LONGEST_REASON = 2000
 SPEC = "spec.json"
 ATTEMPTS = ".attempts"
-"""File beside the logs: the name of a job's log, one line an attempt. A log is the engine's to write in."""
+"""File next to the logs: the name of a job's log, one line an attempt. A log is the engine's to write in."""
 # Python, Java and Arrow print this when a disk is full; `full_disk` verifies the claim.
 _NO_SPACE = os.strerror(errno.ENOSPC)
 LEAST_FREE_BYTES = 16 << 20
@@ -188,7 +188,7 @@ def run_with_fault(fault: Fault, engine: str, judge_trial: Callable[..., Judgeme
 
 
 def _count_attempt(log: Path) -> int:
-    """Record an attempt at a job beside its log, and return its number, from 1."""
+    """Record an attempt at a job next to its log, and return its number, from 1."""
     with (log.parent / ATTEMPTS).open("a+", encoding="utf-8", errors="surrogateescape") as file:
         file.write(f"{log.name}\n")
         file.seek(0)
@@ -351,9 +351,9 @@ def full_disk(*folders: Path) -> str | None:
     return None
 
 
-def _disk_full(log: Path, said: str) -> DiskFullError:
+def _disk_full(log: Path, message: str) -> DiskFullError:
     return DiskFullError(
-        f"no space left on a disk that a trial writes to ({log}): {said}; the trial is not "
+        f"no space left on a disk that a trial writes to ({log}): {message}; the trial is not "
         "recorded: free space in the run directory and TMPDIR, then lab run --resume RUN_DIR"
     )
 

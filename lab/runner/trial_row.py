@@ -213,8 +213,10 @@ def _forget(*paths: Path) -> None:
 
 def _warnings(before: Look, after: Look) -> list[str]:
     """Return the distinct warnings of both looks; warnings that differ only in numbers count once."""
-    found = {re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)}
-    return list(found.values())
+    by_pattern = {
+        re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)
+    }
+    return list(by_pattern.values())
 
 
 def _finite(value: float | None) -> float | None:

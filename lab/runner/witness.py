@@ -85,18 +85,18 @@ class Witness:
             trial: socket.socket | None = None
             pid = 0
             while True:
-                found = [key.fileobj for key, _ in ready.select()]
-                if self._listening in found:  # the trial's process connects first
+                ready_files = [key.fileobj for key, _ in ready.select()]
+                if self._listening in ready_files:  # the trial's process connects first
                     trial, _ = self._listening.accept()
                     pid = _peer(trial)
                     ready.unregister(self._listening)
                     ready.register(trial, selectors.EVENT_READ)
-                elif trial is not None and trial in found:
+                elif trial is not None and trial in ready_files:
                     if not self._note(trial, pid):
                         ready.unregister(trial)
                         trial.close()
                         trial = None
-                elif self._ended in found:
+                elif self._ended in ready_files:
                     break
             if trial is not None:
                 trial.close()

@@ -68,13 +68,13 @@ def _parent_folder() -> Path:
     """Return the parent of trials' folders.
 
     Raises:
-        LabError: LAB_SHARED is no folder.
+        LabError: LAB_SHARED is not a folder.
     """
     shared = os.environ.get(SHARED_VARIABLE)
     if not shared:
         return Path(tempfile.gettempdir())
     if not Path(shared).is_dir():
         raise LabError(
-            f"{SHARED_VARIABLE} is {shared}, which is no folder here; create or mount it"
+            f"{SHARED_VARIABLE} is {shared}, which is not a folder here; create or mount it"
         )
     return Path(shared).absolute()

@@ -32,8 +32,8 @@ def write_form(run: Run, form: str) -> tuple[bytes, list[str]]:
         return csv_of(run.rows), []
     makes, needs_time = FORMS[form]
     left_out = {cell.cell: reason for cell in cells if (reason := _missing(cell, needs_time))}
-    kept = [cell for cell in cells if cell.cell not in left_out]
-    content = json.dumps(makes(run, kept), indent=1) + "\n"
+    exported = [cell for cell in cells if cell.cell not in left_out]
+    content = json.dumps(makes(run, exported), indent=1) + "\n"
     return content.encode(), [f"{cell}: {reason}" for cell, reason in left_out.items()]
 
 

@@ -271,10 +271,10 @@ def _centre(
     for values, weight in cells:
         ordered = sorted(values)
         cut = len(ordered) // TRIMMED
-        kept = ordered[cut : len(ordered) - cut]
-        middle += weight * fmean(kept)
+        inner = ordered[cut : len(ordered) - cut]
+        middle += weight * fmean(inner)
         # Winsorized: each trimmed value counts as the nearest kept one.
-        spread = _variance([kept[0]] * cut + kept + [kept[-1]] * cut)
+        spread = _variance([inner[0]] * cut + inner + [inner[-1]] * cut)
         n = len(ordered) if again is None else again
         left = n - 2 * (n // TRIMMED)
         part = weight**2 * spread * (n - 1) / (left * (left - 1))

@@ -134,7 +134,7 @@ def write_file(
     """Write blocks of columns to a file of a stream, then read them back for the record.
 
     A column of a `ListType` comes as `ListColumn`s, any other as arrays. Memory is bounded by one row group
-    and one block. Reports finished rows to a file beside it that ends in `.done`.
+    and one block. Reports finished rows to a file next to it that ends in `.done`.
 
     Args:
         folder: of all files of the dataset.

@@ -74,14 +74,14 @@ def parse_expression(text: object, columns: Columns, place: str) -> Expression:
     """Return a checked expression.
 
     Raises:
-        ModelError: it is no expression of the language, or reads a column of texts as a number.
+        ModelError: it is not an expression of the language, or reads a column of texts as a number.
     """
     if not isinstance(text, str) or not text.strip():
         raise ModelError(f"{place} is {text!r:.60}; give a text; {_LANGUAGE}")
     try:
         tree = parse_paths(text.strip())
     except SyntaxError as error:
-        raise ModelError(f"{place} is {text!r}, which is no expression: {error.msg}") from None
+        raise ModelError(f"{place} is {text!r}, which is not an expression: {error.msg}") from None
     read = {name: columns.find(name) for name in _names(tree) if name != TS}
     part = _Reader(read, columns, f"{place}, {text!r}").of(tree)
     plain = ast.unparse(part.tree)

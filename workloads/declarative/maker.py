@@ -351,7 +351,7 @@ class Maker:
         key, keep = self._key(key_names), self._filter(where)
         column = self.columns.find(by, f"{self.place}: by")
         if column.dictionary is not None or column.dtype == BOOL:
-            raise ModelError(f"{self.place}: by is {by}, which is no column of numbers")
+            raise ModelError(f"{self.place}: by is {by}, which is not a column of numbers")
         if names is None:
             names = self.columns.names() if before is not None else ()
         others = [n for n in self._names(names) if n != by and n not in key.names]

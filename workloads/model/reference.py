@@ -78,7 +78,7 @@ MOST_UPDATES = 100_000
 def outputs_at_end(program: Program, data: Input) -> int | None:
     """Return the number of records that a flush of the input's end emits: those of windows that are open.
 
-    Returns None for programs that are no queries, for arrival times, for cut inputs, which have not ended, and if
+    Returns None for programs that are not queries, for arrival times, for cut inputs, which have not ended, and if
     the open windows depend on more than MOST_UPDATES updates. Multi windows depend on the tuples of their reach,
     single windows on all tuples.
     """

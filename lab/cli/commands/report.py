@@ -36,7 +36,7 @@ def _write(run_dirs: list[Path], out: Path | None) -> Path:
     places = [path.resolve() for path in run_dirs]
     twice = [path.name for place, path in enumerate(places) if path in places[:place]]
     if twice:
-        raise click.UsageError(f"run {twice[0]} is given twice; a comparison needs different runs")
+        raise click.UsageError(f"run {twice[0]} is named twice; a comparison needs different runs")
     if len(run_dirs) > len(LETTERS):
         raise click.UsageError(
             f"{len(run_dirs)} runs are too many for one page (at most {len(LETTERS)}); use "

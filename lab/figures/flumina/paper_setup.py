@@ -36,7 +36,7 @@ UNITS = {SINGLE: "event by event", BLOCK: f"in blocks of {BLOCK:,}"}
 PUBLISHED, OWN = "as-published", "own"
 FORMS = {PUBLISHED: "DGS as published", OWN: "own form"}
 """Forms of synchronization plans, by the labels of their engine tables. Claims are judged on single
-messages between actors (docs/decisions/0029-messages.md). This lab's own form is drawn beside them."""
+messages between actors (docs/decisions/0029-messages.md). This lab's own form is drawn next to them."""
 SERIES = ((PUBLISHED, SINGLE), (OWN, SINGLE), (OWN, BLOCK))
 """Form and batch of each line of figures 8 and A1."""
 FORM_NOTE = (
@@ -116,7 +116,7 @@ def load_lengths_s(options: Options) -> tuple[float, float]:
 
 
 def form_engine(form: str, options: Options, /, label: str = "", **more: Any) -> dict[str, Any]:
-    """Return the `[[engine]]` table of a form; its label is the form, unless given."""
+    """Return the `[[engine]]` table of a form; its label is the form, unless `label` is set."""
     chosen = dict(PAPER.systems["DGS"].options) if form == PUBLISHED else {}
     chosen |= more.pop("options", {})
     return experiment.engine(DGS, options, label=label or form, options=chosen, **more)

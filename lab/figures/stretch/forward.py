@@ -93,10 +93,10 @@ def _by_copies(run: Run, value: Value, options: Options) -> tuple[Series, ...]:
     """Return a quantity of VSN, Flink, this lab's VSN and this lab's SN."""
 
     def joined(variant: str, part: str = "") -> Series:
-        found: dict[int, tuple[Spread, ...]] = {}
+        spreads: dict[int, tuple[Spread, ...]] = {}
         for n in options.instances:
-            found |= series(run, f"forward@n{n}", variant, value, options=part).by_workers
-        return Series(found)
+            spreads |= series(run, f"forward@n{n}", variant, value, options=part).by_workers
+        return Series(spreads)
 
     return joined(VSN, f"/{GATE}"), joined(FLINK), joined(VSN, f"/{ORDER}"), joined(SN)
 

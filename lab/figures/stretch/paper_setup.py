@@ -51,11 +51,11 @@ def paper_engine(system: str, options: Options, /, **more: Any) -> dict[str, Any
 
     `more` are further keys; its `options` are options in addition to the system's.
     """
-    found = PAPER.systems[system]
-    settings = {**found.options, **more.pop("options", {})}
-    if found.variant == VSN:
+    setup = PAPER.systems[system]
+    settings = {**setup.options, **more.pop("options", {})}
+    if setup.variant == VSN:
         settings |= DOWNSTREAM
-    return engine(found.variant, options, **{"batch": [1], "options": settings} | more)
+    return engine(setup.variant, options, **{"batch": [1], "options": settings} | more)
 
 
 def flink(workers: Sequence[int], system: str, /, **more: Any) -> dict[str, Any]:

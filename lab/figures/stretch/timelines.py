@@ -92,7 +92,7 @@ def panels(
 
     `per_instance` is the highest comparisons a second of one instance; None: no band. `marks_ms` are
     published latencies, `phases` the planned rates, and `baseline` the instances that these need.
-    The box beside the latency is over the means of seconds.
+    The box next to the latency is over the means of seconds.
     """
     throughput = [line(timeline, timeline.comparisons_per_s)]
     if per_instance is not None:

@@ -137,7 +137,7 @@ def test_a_key_that_has_another_name_is_asked_for():
     with pytest.raises(ModelError, match=r"\(ts, sensor, count\) has no field key: .*key_field="):
         inferred_output(subject)
     assert inferred_output(subject, "sensor").key_field == "sensor"
-    with pytest.raises(ModelError, match="key_field is 'page', which is no field"):
+    with pytest.raises(ModelError, match="key_field is 'page', which is not a field"):
         inferred_output(subject, "page")
 
 

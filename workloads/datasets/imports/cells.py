@@ -55,7 +55,7 @@ class Cells:
         self._columns[role] = column
 
     def texts(self, role: str) -> "pa.Array":
-        """Return a column as texts, missing ones empty; raises `DatasetError` for types that are no text."""
+        """Return a column as texts, missing ones empty; raises `DatasetError` for types that are not text."""
         column = self._columns[role]
         kind = column.type
         if pa.types.is_nested(kind) or pa.types.is_binary(kind):

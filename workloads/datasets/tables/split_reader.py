@@ -230,7 +230,7 @@ class SplitRows(Generic[Report]):
         return min((int(run.sample[0]) for run in runs), default=None)
 
     def of_kind(self, kind: int, ts: int | None = None) -> SortedRuns:
-        """Return the rows of a kind, all of time `ts` if given."""
+        """Return the rows of a kind, all with time `ts` if it is set."""
         runs, before = [], 0
         for index, result in enumerate(self.results):
             for number, by_kind in enumerate(result.runs):

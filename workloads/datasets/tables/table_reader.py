@@ -294,7 +294,7 @@ class BlockReader:
         codes = pc.index_in(texts, pa.array(names, texts.type)).fill_null(-1)
         kinds = np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int8)
         for row in np.flatnonzero(kinds < 0):
-            why = f"{shown(texts[int(row)].as_py())} is none of the kinds {', '.join(names)}"
+            why = f"{shown(texts[int(row)].as_py())} is not one of the kinds {', '.join(names)}"
             self._note(KIND, {int(row): why})
         return np.maximum(kinds, 0)
 

@@ -77,7 +77,7 @@ class JsonText:
         raise DatasetError(f"{place} is empty; there is nothing to import")
 
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
-        """Yield the chosen of the named columns of all lines; a line that is no object is bad."""
+        """Yield the chosen of the named columns of all lines; a line that is not an object is bad."""
         names = [columns[index] for index in chosen]
         tops = {name if name in self.types else name.partition(".")[0] for name in names}
         schema = {name: kind for name, kind in self.types.items() if name in tops}
@@ -198,7 +198,7 @@ def _parse_lines(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
 
 
 def _refuse(text: str) -> None:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _leaves(prefix: str, value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""Finds CSV records in blocks of lines: their begins and ends, and lines that are no record.
+"""Finds CSV records in blocks of lines: their begins and ends, and lines that are not a record.
 
 A cell is quoted if its first character is a quote. It ends at the next quote that is not doubled, and a
 delimiter or the line's end must follow; until then, delimiters and line ends are content. Any other quote is a
@@ -38,7 +38,7 @@ _BLANKS = re.compile(
 
 
 class BadRecord(NamedTuple):
-    """Lines that are no record.
+    """Lines that are not a record.
 
     Attributes:
         row: its number among all records of the text, from 1.
@@ -55,7 +55,7 @@ class BadRecord(NamedTuple):
     start: bytes
 
     def words(self) -> str:
-        """Return why the lines are no record, and their beginning."""
+        """Return why the lines are not a record, and their beginning."""
         start = self.start[:_SHOWN_BYTES].decode("utf-8", errors="replace")
         return f"{self.reason}: {start!r}" if start else self.reason
 

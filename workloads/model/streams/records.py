@@ -149,7 +149,7 @@ class Emitter:
         """Return the rows as columns of the output dtype.
 
         Raises:
-            ProgramError: A row has a wrong number of fields, or a value is no integer of its field's
+            ProgramError: A row has a wrong number of fields, or a value is not an integer of its field's
                 type.
         """
         for row in self.rows:
@@ -164,7 +164,7 @@ def rows_to_columns(rows: Sequence[tuple[Any, ...]], dtype: np.dtype[np.void]) -
     """Return tuples as columns of a structured dtype; exact for integers up to 64 bits.
 
     Raises:
-        ProgramError: A value is no integer of its field's type.
+        ProgramError: A value is not an integer of its field's type.
     """
     names = dtype.names or ()
     parts: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
@@ -177,7 +177,7 @@ def column(
     """Return values as a column of a field's type; integer fields accept floats without a fraction.
 
     Raises:
-        ProgramError: The field is of integers, and a value is no integer of its type.
+        ProgramError: The field is of integers, and a value is not an integer of its type.
     """
     kind = dtype[name]
     if kind.kind not in "iu":
@@ -196,7 +196,7 @@ def column(
         if not (isinstance(whole := _shorten(value), int | np.integer) and low <= whole <= high)
     )
     raise ProgramError(
-        f"output field {name} is of type {kind} and was given {wrong!r}; round it, or give the "
+        f"output field {name} is of type {kind} and got {wrong!r}; round it, or give the "
         "field a type that has it"
     )
 

@@ -92,7 +92,7 @@ class TestKeysAndKinds:
         table = arrays(
             {"t": [1, 2], "k": [0, 0], "w": ["increment", "reset"]}, ts="t", key="k", kind="w"
         )
-        match = r"row 2, column w: 'reset' is none of the kinds increment, read_reset"
+        match = r"row 2, column w: 'reset' is not one of the kinds increment, read_reset"
         with pytest.raises(DatasetError, match=match):
             made(table, COUNTER, catalog)
 
