@@ -14,7 +14,7 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.workload import OpenDeclaration, Outputs, Workload
 from streamlab.workloads.module_reload import load_current
@@ -139,8 +139,8 @@ def place(error: BaseException) -> str:
 def _module(name: str) -> ModuleType:
     where = "among the installed packages"
     if not sys.flags.safe_path:
-        _search(here())
-        where = f"in {here()} and {where}"
+        _search(start_folder())
+        where = f"in {start_folder()} and {where}"
     try:
         return import_module(name)
     except (Exception, SystemExit) as error:  # a module can raise anything when imported
@@ -151,7 +151,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _file(path: Path) -> ModuleType:
-    path = Path(here(), path)
+    path = Path(start_folder(), path)
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -24,7 +24,7 @@ from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Task, Variant
 from streamlab.workloads.datasets import pa, pa_csv
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 from streamlab.workloads.model import Columns
 from streamlab.workloads.model.streams.lists import ListColumn
 from streamlab.workloads.model.streams.total_order import Merged, merge
@@ -79,7 +79,7 @@ class CommandEngine(BatchEngine):
 
     def kept_folders(self) -> Sequence[Path]:
         """Return the current folder, where the command starts: build tools such as cargo write there."""
-        folder = here()
+        folder = start_folder()
         return () if folder == folder.parent else (folder,)
 
     def refused(self, task: Task) -> str | None:

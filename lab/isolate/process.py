@@ -23,7 +23,7 @@ from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.git import environment
 from streamlab.lab.interrupt import LOOK_S, check, defer_signals
 from streamlab.lab.isolate import confine, supervisor
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 
 PATIENCE_S = 30.0
 """Time limit for a supervisor to end its processes; after it, even SIGKILL does not help."""
@@ -160,7 +160,7 @@ def supervise(
                 # Without this, a signal to the lab's process group would kill the supervisor.
                 start_new_session=True,
                 env=environment() | dict(env or {}),
-                cwd=here(),
+                cwd=start_folder(),
             )
         except BaseException:
             os.close(tell)

@@ -20,7 +20,7 @@ from streamlab.lab.interrupt import LOOK_S, check
 from streamlab.lab.judge.lab_readings import PhaseReport
 from streamlab.lab.trial.spec import Job, fields_of
 from streamlab.results import schema
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 
 LACKED_SPACE = "lab_lacked_space"
 """Key of `Judgement.lacked_space` between the processes."""
@@ -210,7 +210,7 @@ def _context(job: Job, log: Path, environ: Mapping[str, str]) -> dict[str, Any]:
         "job": fields_of(job),
         "log": str(log.absolute()),
         "environ": dict(environ),
-        "cwd": str(here()),
+        "cwd": str(start_folder()),
     }
 
 

@@ -27,7 +27,7 @@ from streamlab.lab.measure.energy.choose import AUTO, NAMES
 from streamlab.workloads import references
 from streamlab.workloads.control_group import usable_cores_here
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 from streamlab.workloads.model import ModelError, Workload
 from streamlab.workloads.registry import outputs, short_name
 from streamlab.workloads.registry import workload as find_workload
@@ -177,7 +177,7 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     seed = run.seed("seed", 1)
     settings = _settings(run)
     run.done()
-    base = here() if folder is None else folder.absolute()
+    base = start_folder() if folder is None else folder.absolute()
     matrix = Matrix(
         source=source,
         folder=base,

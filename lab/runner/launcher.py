@@ -34,7 +34,7 @@ from streamlab.lab.trial.scratch import trial_folder
 from streamlab.lab.trial.spec import CeilingJob, EngineTrial, Job, OracleJob, write_job
 from streamlab.results import schema
 from streamlab.workloads.datasets.oracle_cache import answers_folder
-from streamlab.workloads.default_folders import cache_folder, here
+from streamlab.workloads.default_folders import cache_folder, start_folder
 
 Result = dict[str, Any]
 # The part of a log that a row quotes; the complete log is stored.
@@ -255,11 +255,11 @@ def own_places(folder: Path) -> dict[str, str]:
 def _files(job: Job) -> tuple[Path, ...]:
     """Return the files that a job reads, the lab's source, and the folder that the job starts in."""
     if isinstance(job, CeilingJob):
-        return (SOURCE, here())
+        return (SOURCE, start_folder())
     whole = job.dataset.complete()
     files = [path for stream in whole.streams for path in stream.paths]
     files += [file.path for file in whole.dictionaries]
-    return (SOURCE, here(), *(path.absolute() for path in files))
+    return (SOURCE, start_folder(), *(path.absolute() for path in files))
 
 
 def answers_of(job: Job) -> tuple[Path, ...]:

@@ -144,7 +144,7 @@ def _observe_trial(
         after = look(before)
         warnings = _warnings(before, after)
         # Check `before` as well: the cores may have moved since the wait.
-        near = within_ns is None or (before.near(within_ns) and after.near(within_ns))
+        near = within_ns is None or (before.is_within(within_ns) and after.is_within(within_ns))
         if far is None and near:
             if attempt > 1:
                 warnings.append(f"ran {attempt} times until the cores stayed {near_words}")

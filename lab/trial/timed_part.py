@@ -52,7 +52,7 @@ def drive(
         threads_before |= set(threading.enumerate())
         processes_before = frozenset(process.pid for process in descendants())
         collect_from_now_on()
-        unprepared = own_usage() + usage_of(sampler.others())
+        unprepared = own_usage() + usage_of(sampler.other_processes())
         reporter.phase("prepare")
         begin_ns = time.monotonic_ns()
         reason = engine.unsupported(task)
@@ -62,7 +62,7 @@ def drive(
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             # The lab's own slow work stays outside: it took a tenth of a run of 5 ms.
-            prepared_usage = usage_of(sampler.others()) + own_usage()
+            prepared_usage = usage_of(sampler.other_processes()) + own_usage()
             placement = prepared.placement() if isinstance(prepared, ClusterPrepared) else None
             if placement is not None:
                 prepared_usage += sampler.add_roots(placement.processes)
@@ -70,7 +70,7 @@ def drive(
             result["prepare_cpu_s"] = prepared_usage.cpu_s_since(unprepared)
             planted = ballast(spec.planted_memory, sampler)
             reporter.phase("run")
-            before = usage_of(sampler.others())
+            before = usage_of(sampler.other_processes())
             recorder.mark()
             before += own_usage()
             # Each reading of the clock lies between two stamps.
@@ -85,7 +85,7 @@ def drive(
             reporter.stamp(AFTER_END)
             after = own_usage()
             recorder.mark()
-            after += usage_of(sampler.others())
+            after += usage_of(sampler.other_processes())
             reporter.phase("ran")
             result |= after.columns_since(before)
             sampler.stop()
@@ -98,7 +98,7 @@ def drive(
             begin_ns = time.monotonic_ns()
             answer = _arrays(prepared.answer())
             result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            answered = own_usage() + usage_of(sampler.others())
+            answered = own_usage() + usage_of(sampler.other_processes())
             # From the end of the run, so that no work of a background thread escapes both columns.
             result["answer_cpu_s"] = answered.cpu_s_since(after)
             if placement is not None and not placement.processes:

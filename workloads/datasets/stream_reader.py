@@ -85,12 +85,12 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
 def _allocate(stream: DatasetStream, name: str, dtype: ColumnType) -> Column:
     """Return a column for all rows; of lists, both arrays are aligned."""
     if not isinstance(dtype, ListType):
-        return aligned(stream.rows, dtype)
-    offsets = aligned(stream.rows + 1, np.dtype(np.int64))
+        return aligned_array(stream.rows, dtype)
+    offsets = aligned_array(stream.rows + 1, np.dtype(np.int64))
     offsets[:] = 0
     # Unused pages of the values are never touched and take no memory.
     values = sum(most_values(path, name) for path in stream.paths)
-    return ListColumn(offsets, aligned(values, dtype.element))
+    return ListColumn(offsets, aligned_array(values, dtype.element))
 
 
 def _copy_rows(column: Column, row: int, end: int, part: Column) -> int:
@@ -106,7 +106,7 @@ def _copy_rows(column: Column, row: int, end: int, part: Column) -> int:
     return len(packed.values)
 
 
-def aligned(rows: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def aligned_array(rows: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return an uninitialised array whose first element is 64-byte aligned."""
     raw = np.empty(rows * dtype.itemsize + ALIGNMENT_BYTES, dtype=np.uint8)
     begin = -raw.ctypes.data % ALIGNMENT_BYTES

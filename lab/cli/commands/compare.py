@@ -10,7 +10,7 @@ from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.results import COMPARE_METRICS
 from streamlab.lab.cli.write_errors import writing
-from streamlab.lab.gate.render import aligned
+from streamlab.lab.gate.render import align_rows
 from streamlab.lab.gate.stored_baseline import planted_work_notes
 from streamlab.reports.numbers import UNCLEAR, number_of
 from streamlab.reports.side_by_side import write_ratio, write_value
@@ -77,7 +77,7 @@ def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
         lines.append("")
     lines += [*_rate_conditions(old, {ratio.cell for ratio in comparison.ratios}), ""]
     head = ("cell", "metric", "A", "B", "B / A", "95 %", "n", "p", "verdict")
-    lines += aligned([head, *(_row(ratio) for ratio in comparison.ratios)])
+    lines += align_rows([head, *(_row(ratio) for ratio in comparison.ratios)])
     if not all(ratio.is_clear for ratio in comparison.ratios):
         lines += ["", f"{UNCLEAR}: no difference is shown, or there are too few processes for one"]
     if comparison.differences:

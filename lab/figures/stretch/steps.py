@@ -244,7 +244,7 @@ class Step:
     duration_ms: float | None
 
     @property
-    def stepped(self) -> bool:
+    def has_stepped(self) -> bool:
         """Whether the offered rate stepped by at least `_STEPPED` of the planned change."""
         before, after = (
             mean(self.timeline.offered_eps, self.timeline.between(begin, end))
@@ -343,7 +343,7 @@ def rate_steps(trials: Sequence[Step]) -> Need:
     """Return the need for trials whose offered rate stepped as planned."""
     return Need(
         what="trials whose offered rate stepped",
-        count=sum(step.stepped for step in trials),
+        count=sum(step.has_stepped for step in trials),
         least=max(1, len(trials)),
     )
 

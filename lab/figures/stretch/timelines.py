@@ -30,7 +30,7 @@ def timelines(runs: Runs, labels: Sequence[str]) -> dict[str, list[ElasticTimeli
     return {label: [timeline for _, timeline in pairs] for label, pairs in groups.items()}
 
 
-def each(
+def estimate_over(
     trials: Iterable[ElasticTimeline],
     value: Callable[[ElasticTimeline], float | None],
     kind: Callable[[tuple[float, ...]], Estimate],

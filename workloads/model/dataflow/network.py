@@ -55,7 +55,7 @@ class Node:
     wires: tuple[Wire, ...] = ()
 
 
-def place(key: int, instances: int) -> int:
+def instance_of_key(key: int, instances: int) -> int:
     """Return the index of the instance that owns a key."""
     return hash_key(key) % instances
 
@@ -174,7 +174,7 @@ class _Network:
 def _splitter(route: Route, channels: list[_Channel]) -> Take:
     n = len(channels)
     if route is Route.HASH:
-        return lambda key, value: channels[place(key, n)].waiting.append((key, value))
+        return lambda key, value: channels[instance_of_key(key, n)].waiting.append((key, value))
     if route is Route.ROUND_ROBIN:
         turns = count()
         return lambda key, value: channels[next(turns) % n].waiting.append((key, value))

@@ -115,7 +115,7 @@ class CheckpointWriter(SnapshotThread):
     def _write_snapshots(self, ending: threading.Event) -> None:
         while self._core.wait_snapshot():
             key = self._recovery.cuts[self._core.snapshot_cut()].item()
-            joined = self._layout.joined(self._core)
+            joined = self._layout.joined_states(self._core)
             here = positions_at(self._recovery.rest, *key)
             self._write(here, joined)
             if self._changer is not None and self._core.snapshot_stops():
