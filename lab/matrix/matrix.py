@@ -174,7 +174,7 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     name = run.label("name", _name_of(source))
     repetitions = run.integer("repetitions", 1, maximum=MOST_REPETITIONS)
     timeout_s = float(run.number("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
-    seed = run.seed("seed", 1)
+    seed = run.seed(1)
     settings = _settings(run)
     run.done()
     base = start_folder() if folder is None else folder.absolute()
@@ -245,7 +245,7 @@ def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry
         entry |= {
             "events": table.integer("events", DEFAULT_EVENTS, minimum=0),
             "params": table.free_table("params"),
-            "seed": table.seed("seed", seed),
+            "seed": table.seed(seed),
             "label": table.label("label"),
         }
     table.done()

@@ -91,18 +91,6 @@ def answers_folder(dataset: Dataset) -> Path | None:
     return streams[0].path.parent / _FOLDER if streams else None
 
 
-def move_old_answers(dataset: Dataset) -> None:
-    """Move the answers of older versions, which lay next to the input, where engines could read them.
-
-    Gates do not call this: old revisions expect their answers there.
-    """
-    answers = answers_folder(dataset)
-    for path in () if answers is None else answers.parent.glob(f"{_FOLDER}-*.parquet"):
-        with suppress(OSError):
-            path.parent.joinpath(_FOLDER).mkdir(exist_ok=True)
-            path.replace(path.parent / _FOLDER / path.name.removeprefix(f"{_FOLDER}-"))
-
-
 def is_intact(path: Path) -> bool:
     """Return whether a cached answer matches its checksum, whichever workload it is of."""
     content = _table(path)

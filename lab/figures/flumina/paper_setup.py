@@ -19,7 +19,7 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.paper import Paper
 from streamlab.lab.figures.preconditions import (
     Need,
-    engine_counts,
+    counted_synchronizations,
     outputs,
     sweep_points,
     trials,
@@ -138,7 +138,7 @@ def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Nee
     `parts` select cells as in `trials`; a single worker does not synchronize.
     """
     rows = trials(run, f"/{DGS}/", *parts, workers=[n for n in workers if n > 1])
-    return outputs(rows), engine_counts(rows, "synchronizations", "synchronizations of every trial")
+    return outputs(rows), counted_synchronizations(rows)
 
 
 def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[MeasuredClaim]:

@@ -47,9 +47,9 @@ def product_columns(text: str) -> dict[str, str]:
     return pairs
 
 
-def _text_or_unknown(cells: Cells, role: str) -> "pa.Array":
+def _categories(cells: Cells) -> "pa.Array":
     """Return a column of categories, with empty ones as unknown."""
-    texts = cells.stripped(role)
+    texts = cells.stripped("category")
     return pc.if_else(pc.equal(texts, ""), UNKNOWN, texts)
 
 
@@ -62,7 +62,7 @@ def _known_categories(options: ImportOptions) -> dict[int, str]:
     known: dict[int, str] = {}
     for cells in lookup_cells(form, path, options):
         items = cells.integers("item", 2**31 - 1).tolist()
-        categories = _text_or_unknown(cells, "category").to_pylist()
+        categories = _categories(cells).to_pylist()
         cells.check()
         for row, (item, category) in enumerate(zip(items, categories, strict=True)):
             if known.setdefault(item, category) != category:
@@ -100,7 +100,7 @@ def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
     ts = cells.times("ts")
     item = cells.integers("item", INT32_MAX)
     if "category" in cells:
-        category = _text_or_unknown(cells, "category")
+        category = _categories(cells)
     else:
         category = pa.array([known.get(id_, UNKNOWN) for id_ in item.tolist()], pa.string())
     store, quantity = np.zeros(rows, np.int64), np.ones(rows, np.int64)
