@@ -39,7 +39,7 @@ class Slower:
         place: workload and input.
         fewer, more: the fastest cell with fewer workers, and this cell.
         ratio: ratio of their median rates, below 1.
-        apart: whether this cell's fastest process was slower than the other's slowest.
+        is_apart: whether this cell's fastest process was slower than the other's slowest.
         reasons: possible reasons from the stored numbers; may be empty.
     """
 
@@ -47,7 +47,7 @@ class Slower:
     fewer: Cell
     more: Cell
     ratio: float
-    apart: bool
+    is_apart: bool
     reasons: tuple[str, ...]
 
     @property
@@ -61,7 +61,7 @@ class Slower:
         n = (self.fewer.throughput_eps.n, self.more.throughput_eps.n)
         if smallest_p(*n) > _LEVEL:
             return f"{min(n)} process{'' if min(n) == 1 else 'es'}, so it may be chance"
-        return "" if self.apart else "the ranges overlap, so it may be chance"
+        return "" if self.is_apart else "the ranges overlap, so it may be chance"
 
 
 def slower(cells: Sequence[Cell], rows: Iterable[TrialRow]) -> list[Slower]:
@@ -113,7 +113,7 @@ def _compare(
         _idle(more),
     )
     reasons = tuple(text for text in candidates if text)
-    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, apart=apart, reasons=reasons)
+    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, is_apart=apart, reasons=reasons)
 
 
 def _too_short(more: Cell) -> str:

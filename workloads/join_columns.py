@@ -39,7 +39,7 @@ class JoinColumns:
         columns: the other fields.
         sources: the column of each of them.
         values: the columns of the output after `ts` and the keys.
-        texts: texts of expressions, which are the first of the dictionaries `named`.
+        texts: texts of expressions, which are the first of the `text_dictionaries`.
     """
 
     sides: Mapping[str, Table]
@@ -49,7 +49,7 @@ class JoinColumns:
     sources: dict[str, str] = field(default_factory=dict)
     values: list[JoinValue] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    named: set[str] = field(default_factory=set)
+    text_dictionaries: set[str] = field(default_factory=set)
     _names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _types: Mapping[str, dict[str, np.dtype[Any] | None]] = field(default_factory=dict)
     _read: dict[Place, Column] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class JoinColumns:
     def number_of(self, column: Column, text: str) -> int:
         """Return the number of a text in a column's dictionary, which begins with the texts of expressions."""
         assert column.dictionary is not None, "callers check that it holds texts"
-        self.named.add(column.dictionary)
+        self.text_dictionaries.add(column.dictionary)
         if text not in self.texts:
             self.texts.append(text)
         return self.texts.index(text)

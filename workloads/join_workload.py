@@ -164,7 +164,7 @@ def join(
     return replace(
         program_workload(
             program,
-            tables.with_first_texts(columns.named, columns.texts),
+            tables.with_first_texts(columns.text_dictionaries, columns.texts),
             name=name or name_of_file(file) or program.name,
             output=output,
             declaration=declaration,

@@ -70,13 +70,13 @@ class Outcome:
     Attributes:
         returncode: exit code, or minus the signal that killed the command.
         oom_kills: processes of this machine that the kernel killed for lack of memory meanwhile.
-        left: command lines of descendants that outlived the command and were killed.
+        leftovers: command lines of descendants that outlived the command and were killed.
     """
 
     returncode: int
     timed_out: bool
     oom_kills: int
-    left: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
 
 
 def run_isolated(
@@ -119,7 +119,7 @@ def run_isolated(
         returncode=int(code),
         timed_out=bool(late),
         oom_kills=oom_kills() - oom_before,
-        left=tuple(left),
+        leftovers=tuple(left),
     )
 
 

@@ -316,8 +316,8 @@ def classify(
         row["reason"] = f"the process {_how(outcome.returncode)} in phase {phase}: {_last(log)}"
     if row.get("status") == schema.CRASH and _lacked_memory(outcome, row["reason"]):
         row["status"] = schema.OOM
-    if outcome.left:
-        found = f"left processes behind: {'; '.join(outcome.left)}"
+    if outcome.leftovers:
+        found = f"left processes behind: {'; '.join(outcome.leftovers)}"
         row["reason"] = f"{row['reason']}; {found}" if row.get("reason") else found
     if row.get("reason"):
         row["reason"] = row["reason"][:LONGEST_REASON]

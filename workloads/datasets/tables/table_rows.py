@@ -78,7 +78,7 @@ class _Rows:
         reading.times |= lateness.facts(table.out_of_order)
         if lateness.rows and table.late == ERROR:
             raise DatasetError(
-                f"{lateness.named[0]}; {lateness.rows:,} of {lateness.rows + reading.rows:,} rows are later than "
+                f"{lateness.examples[0]}; {lateness.rows:,} of {lateness.rows + reading.rows:,} rows are later than "
                 f"out_of_order={table.out_of_order!r}, at most by {lateness.largest:,} {table.unit}; give a longer "
                 'out_of_order, or leave late rows out with late="drop" (--late drop)'
             )
