@@ -170,8 +170,8 @@ def _measure(quantity: Quantity, evidence: Evidence) -> Product | None:
 def _of_cell(quantity: Quantity, evidence: Evidence) -> list[float | None]:
     """Return the value of each process; of a search, at the levels of the rate that it found.
 
-    One answer that was not verified leaves none. A level's invalid probe is left out: its events
-    did not come when due, and the search asked for another one.
+    A wrong answer invalidates all values. Invalid probes of a level are left out: their events were
+    late, and the search repeated them.
     """
     rows = [
         row

@@ -38,7 +38,7 @@ def compile_program(place: Path) -> None:
     """Compile the program into an environment; crates that cargo has need no network.
 
     Raises:
-        EngineError: no cargo was found, a crate cannot be had, or the compiler rejects the program.
+        EngineError: no cargo was found, a crate is not available, or the compiler rejects the program.
     """
     cargo = find_cargo()
     target = place / "target"

@@ -69,7 +69,7 @@ def _meaning(
     """Return a column with the dictionary or the time that all its values have.
 
     Raises:
-        ModelError: some values are texts, and others numbers or texts that are numbered apart.
+        ModelError: some values are texts, and others numbers, or texts of separate dictionaries.
     """
     values = [
         value
@@ -89,8 +89,8 @@ def _meaning(
         )
     if len(texts) > 1 and not columns.share(texts):
         raise ModelError(
-            f"{user.place(values[0])}: {column.name} is a text of {', '.join(texts)}, which the input, a "
-            "workload, has numbered apart; make this the first step, which reads the table"
+            f"{user.place(values[0])}: {column.name} is a text of {', '.join(texts)}, whose texts the "
+            "input workload numbers separately; make this the first step, which reads the table"
         )
     return replace(column, dtype=TEXT_ID, dictionary=texts[0])
 

@@ -23,7 +23,7 @@ from streamlab.workloads.datasets.times.zones import Ints, utc_times
 _MOST_CACHED = 1 << 20
 """The most texts with cached times; times in minutes and days repeat."""
 _MOST_EXACT = 2.0**24
-"""Whole numbers of a float of 32 bits are exact up to here."""
+"""32-bit floats represent all whole numbers up to this one exactly."""
 
 _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"[0-5]\d"}
 """Fields of patterns with a fixed number of digits."""
