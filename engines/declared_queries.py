@@ -216,10 +216,10 @@ class Translated:
         if not self.text.startswith("("):
             return self.text
         depth = 0
-        for place, sign in enumerate(self.text):
+        for index, sign in enumerate(self.text):
             depth += (sign == "(") - (sign == ")")
             if depth == 0:
-                return self.text[1:-1] if place == len(self.text) - 1 else self.text
+                return self.text[1:-1] if index == len(self.text) - 1 else self.text
         return self.text
 
 

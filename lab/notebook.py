@@ -261,8 +261,8 @@ def run(
         text, source, folder = read_text(path, "the matrix"), str(path), path.parent
     plan = plan_run(text, source, folder, only=tuple(only))
     set_cache_variables()
-    place = runs().path if out is None else Path(out)
-    run_dir, result = execute(plan, resume=None, out=place, master=master, audience=audience)
+    folder = runs().path if out is None else Path(out)
+    run_dir, result = execute(plan, resume=None, out=folder, master=master, audience=audience)
     if result.interrupted:
         raise KeyboardInterrupt(f"interrupted; resume with: lab run --resume {run_dir}")
     return MeasuredRun(path=run_dir.absolute())

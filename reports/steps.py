@@ -106,16 +106,16 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
     `metric` is not the bracket of a search; `seed` is that of the noise that determines the floor.
     """
     cells: dict[tuple[str, str], dict[int, list[TrialRow]]] = {}
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         for cell, rows in by_cell(run).items():
             trials = [row for row in rows if row.purpose in (None, CELL)]
             if trials:
                 key = (cell, trials[0].fingerprint or "")
-                cells.setdefault(key, {})[place] = trials
+                cells.setdefault(key, {})[index] = trials
     values = {
         key: {
-            place: numbers
-            for place, rows in by_run.items()
+            index: numbers
+            for index, rows in by_run.items()
             if first_failure(rows) is None and (numbers := values_of(metric, rows))
         }
         for key, by_run in cells.items()
@@ -126,11 +126,11 @@ def history(runs: Sequence[Run], metric: Metric, *, seed: int) -> History:
             cell=cell,
             fingerprint=fingerprint,
             points=tuple(
-                _point(place, numbers) for place, numbers in values[cell, fingerprint].items()
+                _point(index, numbers) for index, numbers in values[cell, fingerprint].items()
             ),
             failed=tuple(
-                (place, status)
-                for place, rows in by_run.items()
+                (index, status)
+                for index, rows in by_run.items()
                 if (status := first_failure(rows)) is not None
             ),
             steps=tuple(steps.get((cell, fingerprint), ())),
@@ -170,10 +170,10 @@ def refuse_other_machines(runs: Sequence[Run]) -> None:
         )
 
 
-def _point(place: int, values: Sequence[float]) -> Point:
+def _point(index: int, values: Sequence[float]) -> Point:
     low, high, exact = _ends(values)
     return Point(
-        run=place, median=median(values), n=len(values), low=low, high=high, is_interval=exact
+        run=index, median=median(values), n=len(values), low=low, high=high, is_interval=exact
     )
 
 
@@ -195,7 +195,7 @@ def _steps(
     for after in range(1, runs):
         pairs: dict[Key, tuple[int, Arms]] = {}
         for key, by_run in values.items():
-            earlier = [place for place in by_run if place < after]
+            earlier = [index for index in by_run if index < after]
             if after in by_run and earlier:
                 arms = _costs(by_run[earlier[-1]], by_run[after], metric)
                 if arms:

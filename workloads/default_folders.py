@@ -160,17 +160,17 @@ def _new_cache() -> Path:
     return Path(tempfile.mkdtemp(prefix="lab-cache-"))
 
 
-def check_text(place: Path) -> None:
+def check_text(path: Path) -> None:
     """Check that a folder's path is valid text, as Parquet libraries require.
 
     Raises:
         DatasetError: the path has bytes that are not UTF-8 or not text in this locale.
     """
     try:
-        str(place).encode()
+        str(path).encode()
     except UnicodeEncodeError as error:
         raise DatasetError(
-            f"{place}: this path has bytes that are not text in {sys.getfilesystemencoding()}, so "
+            f"{path}: this path has bytes that are not text in {sys.getfilesystemencoding()}, so "
             f"Parquet files cannot be written there; name another folder with {ROOT_VARIABLE} "
             f"(datasets) or {RUNS_VARIABLE} (runs), or set LC_ALL=C.UTF-8 if the bytes are UTF-8"
         ) from error

@@ -209,7 +209,7 @@ def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
 def _executors(context: SparkContext) -> list[tuple[str, int]]:
     """Return the host and the cores of each executor."""
     summaries = context._jsc.sc().statusStore().executorList(True)
-    executors = (summaries.apply(place) for place in range(summaries.size()))
+    executors = (summaries.apply(index) for index in range(summaries.size()))
     # The address has a port only once the executor's storage is known.
     return [
         (each.hostPort().rsplit(":", 1)[0], each.totalCores())

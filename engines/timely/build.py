@@ -34,14 +34,14 @@ def find_cargo() -> str:
     return cargo
 
 
-def compile_program(place: Path) -> None:
+def compile_program(folder: Path) -> None:
     """Compile the program into an environment; crates that cargo has need no network.
 
     Raises:
         EngineError: no cargo was found, a crate is not available, or the compiler rejects the program.
     """
     cargo = find_cargo()
-    target = place / "target"
+    target = folder / "target"
     # rustup's programs lie next to each other; cargo starts rustc by its name.
     path = os.pathsep.join([str(Path(cargo).parent), os.environ.get("PATH", "")])
     variables = {**os.environ, "PATH": path}
@@ -58,12 +58,12 @@ def compile_program(place: Path) -> None:
             "registry is reachable and that Rust is as new as engines/timely/rust/Cargo.toml says "
             "(rustup update)"
         )
-    (target / "release" / PROGRAM).rename(place / PROGRAM)
+    (target / "release" / PROGRAM).rename(folder / PROGRAM)
     shutil.rmtree(target)
     version = subprocess.run(
         ["rustc", "--version"], capture_output=True, text=True, check=True, env=variables
     )
-    (place / COMPILER).write_text(" ".join(version.stdout.split()[:2]), encoding="utf-8")
+    (folder / COMPILER).write_text(" ".join(version.stdout.split()[:2]), encoding="utf-8")
 
 
 def version() -> str:

@@ -18,12 +18,12 @@ _YOUNGEST_S = 60.0
 
 
 @contextmanager
-def temporary_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
-    """Create a folder below `place` (None: TMPDIR), and remove it after the block as far as possible.
+def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
+    """Create a folder below `parent` (None: TMPDIR), and remove it after the block as far as possible.
 
     Files that cannot be removed (immutable, or mounted by an engine) stay, with their folders.
     """
-    folder = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
+    folder = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
     try:
         yield Path(folder.name)
     finally:

@@ -71,7 +71,7 @@ def _google_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
     benchmarks = [
         {
             "name": cell.cell,
-            "family_index": place,
+            "family_index": position,
             "per_family_instance_index": 0,
             "run_name": cell.cell,
             "run_type": "iteration",
@@ -85,7 +85,7 @@ def _google_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
             "fresh_process": 1.0,
             **({"items_per_second": row.throughput_eps} if row.throughput_eps else {}),
         }
-        for place, cell in enumerate(cells)
+        for position, cell in enumerate(cells)
         for index, row in enumerate(cell.rows)
     ]
     host = run.meta.host

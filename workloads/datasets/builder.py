@@ -182,13 +182,13 @@ def check_room(specs: Iterable[StreamSpec], folder: Path) -> None:
     in_memory = sum(spec.events * (_TS_BYTES + spec.fields.itemsize) for spec in specs)
     needed = sum(spec.events * spec.fields.itemsize for spec in specs) // SMALLEST_SHARE
     folder = folder.absolute()
-    place = next(part for part in (folder, *folder.parents) if part.exists())
-    free = shutil.disk_usage(place).free
+    existing = next(part for part in (folder, *folder.parents) if part.exists())
+    free = shutil.disk_usage(existing).free
     if needed > free:
         events = sum(spec.events for spec in specs)
         raise DatasetError(
             f"{events:,} events take at least {_format_size(needed)} on disk ({_format_size(in_memory)} in "
-            f"memory), and {place} has {_format_size(free)} free; ask for fewer"
+            f"memory), and {existing} has {_format_size(free)} free; ask for fewer"
         )
 
 

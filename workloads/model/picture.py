@@ -128,8 +128,8 @@ class _Placement:
             boxes = [index for index, at in enumerate(levels) if at == level]
             # Place boxes below the middle of their inputs, so that few arrows cross.
             boxes.sort(key=self._middle_above)
-            for place, index in enumerate(boxes):
-                x = self.width / 2 + slot * (place - (len(boxes) - 1) / 2)
+            for position, index in enumerate(boxes):
+                x = self.width / 2 + slot * (position - (len(boxes) - 1) / 2)
                 self.spots[index] = (x, TITLE_IN + self._half + level * self._step)
 
     def _middle_above(self, box: int) -> float:

@@ -35,8 +35,8 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
 
 
 def _runs_by_name(names: tuple[str, ...], root: Path) -> tuple[list[Run], list[str]]:
-    places = {path.resolve(): path for path in (find_run(name, root) for name in names)}
-    return [read_run(path) for path in places.values()], []
+    paths = {path.resolve(): path for path in (find_run(name, root) for name in names)}
+    return [read_run(path) for path in paths.values()], []
 
 
 def _stored_runs(root: Path) -> tuple[list[Run], list[str]]:

@@ -34,7 +34,7 @@ def _write(run_dirs: list[Path], out: Path | None) -> Path:
     if len(run_dirs) == 1:
         return write_report(run_dirs[0], out)
     places = [path.resolve() for path in run_dirs]
-    twice = [path.name for place, path in enumerate(places) if path in places[:place]]
+    twice = [path.name for index, path in enumerate(places) if path in places[:index]]
     if twice:
         raise click.UsageError(f"run {twice[0]} is named twice; a comparison needs different runs")
     if len(run_dirs) > len(LETTERS):

@@ -205,10 +205,10 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 def _panel(options: Options, runs: Runs, program: Program) -> Panel:
     forms = _all_forms(program)
     points = []
-    for place, form in enumerate(forms):
+    for index, form in enumerate(forms):
         gain = rate(runs, program, form).growth(options.within)
         if gain is not None:
-            points.append(Point(place, gain.value, gain.value, gain.value))
+            points.append(Point(index, gain.value, gain.value, gain.value))
     return Panel(
         title=program.panel,
         y_label="throughput by that of one worker",
@@ -220,8 +220,8 @@ def _panel(options: Options, runs: Runs, program: Program) -> Panel:
             )
         ],
         marks=[
-            Mark(name=f"published, {NODES} nodes", low=fact.low, high=fact.low, x=float(place))
-            for place, fact in enumerate(_forms(program).values())
+            Mark(name=f"published, {NODES} nodes", low=fact.low, high=fact.low, x=float(index))
+            for index, fact in enumerate(_forms(program).values())
         ],
         tick_names=[f"{form}\n{_ticks(runs, program, form)}" for form in forms],
     )

@@ -136,7 +136,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 def _shift_lines(drawn: Sequence[Line]) -> list[Line]:
     """Shift lines sideways, so that equal points of other heuristics stay visible."""
-    shifts = [_SHIFT * (place - (len(drawn) - 1) / 2) for place in range(len(drawn))]
+    shifts = [_SHIFT * (index - (len(drawn) - 1) / 2) for index in range(len(drawn))]
     return [
         replace(line, points=[replace(point, x=point.x + shift) for point in line.points])
         for line, shift in zip(drawn, shifts, strict=True)

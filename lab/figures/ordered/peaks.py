@@ -119,15 +119,15 @@ def _panel(
     """Return the panel of all queries' peaks; `quantity` is `rate` or `late`."""
     series = drawn_forms(names, BATCHES)
     lines = []
-    for place, (label, scheme, batch) in enumerate(series):
+    for index, (label, scheme, batch) in enumerate(series):
         spots: list[Point] = []
         for x, number in enumerate(NUMBERS):
             peak = peaks[label, batch, number]
             spread = None if peak is None else peak.rate if quantity == "rate" else peak.late
-            at = x + (place - (len(series) - 1) / 2) * _SHIFT
+            at = x + (index - (len(series) - 1) / 2) * _SHIFT
             spots += spot(at, spread, is_open=peak is not None and peak.is_open)
         name = form_name(names[scheme], is_paper=label == scheme, batch=batch)
-        lines.append(Line(name=name, points=spots, colour=place, style="marks"))
+        lines.append(Line(name=name, points=spots, colour=index, style="marks"))
     return Panel(
         title=title,
         y_label=y_label,

@@ -128,7 +128,7 @@ def _bid(fields: Row) -> Row:
         "auction": _integer(fields, "auction"),
         "price": _integer(fields, "price", 2**63),
         "channel": text_of(fields, "channel") if "channel" in fields else "",
-        "extra": sum(letter * ALPHABET**place for place, letter in enumerate(letters)),
+        "extra": sum(letter * ALPHABET**index for index, letter in enumerate(letters)),
     }
 
 

@@ -92,12 +92,12 @@ def keys_are_apart(pipeline: Pipeline, index: int, draw: Draw) -> None:
     data = _records_of(pipeline, index, draw)
     alone = _single_operator(pipeline, index)
     together = _by_record(alone, data)
-    places: dict[int, list[int]] = defaultdict(list)
+    indices: dict[int, list[int]] = defaultdict(list)
     for place, t in enumerate(data):
-        places[int(stage.key(t))].append(place)
-    for key in draw(st.permutations(sorted(places))):
-        separate = _by_record(alone, [data[place] for place in places[key]])
-        for place, rows in zip(places[key], separate, strict=True):
+        indices[int(stage.key(t))].append(place)
+    for key in draw(st.permutations(sorted(indices))):
+        separate = _by_record(alone, [data[place] for place in indices[key]])
+        for place, rows in zip(indices[key], separate, strict=True):
             if rows != together[place]:
                 lines = [
                     *(_words(pipeline, index, t) for t in data),
