@@ -32,7 +32,7 @@ from streamlab.results.query import Spread
 from streamlab.results.store import Run, read_run
 from streamlab.results.table import as_table
 from streamlab.workloads.argument_errors import check_arguments
-from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.default_folders import runs, set_cache_variables
 from streamlab.workloads.model import Workload
 from streamlab.workloads.model.workload import OpenDeclaration, Outputs

@@ -27,7 +27,7 @@ from streamlab.workloads.datasets import pa, pa_csv
 from streamlab.workloads.default_folders import start_folder
 from streamlab.workloads.model import Columns
 from streamlab.workloads.model.streams.lists import ListColumn
-from streamlab.workloads.model.streams.total_order import Merged, merge
+from streamlab.workloads.model.streams.total_order import MergedInput, merge
 
 INPUT, OUTPUT, WORKERS = "{input}", "{output}", "{workers}"
 
@@ -161,7 +161,7 @@ def write_events(task: Task, path: Path) -> None:
         )
 
 
-def event_columns(merged: Merged, kinds: Sequence[str]) -> dict[str, Any]:
+def event_columns(merged: MergedInput, kinds: Sequence[str]) -> dict[str, Any]:
     """Return the columns of the events' file, in total order."""
     order = merged.order
     columns: dict[str, Any] = {"ts": merged.columns["ts"][order], "stream": merged.stream[order]}

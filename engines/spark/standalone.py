@@ -10,7 +10,7 @@ from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
 from streamlab.engines.errors import EngineError
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.java import find_java
-from streamlab.workloads.datasets.session import spark_refusal
+from streamlab.workloads.datasets.spark_session import spark_refusal
 
 DAEMON_MEMORY = "256m"
 _STATE_TIMEOUT_S = 2.0

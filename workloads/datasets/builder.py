@@ -19,7 +19,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import AUTO, executor
 from streamlab.workloads.datasets.manifest import Content, WrittenStream
 from streamlab.workloads.datasets.progress import Progress, watch
-from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_file import (
     ROWS_PER_FILE,
     FilePart,

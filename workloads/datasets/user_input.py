@@ -18,7 +18,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import AUTO
 from streamlab.workloads.datasets.progress import Progress
-from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.tables import Table, TableSet, arrays, dataset_of, rows
 from streamlab.workloads.datasets.tables.required_columns import required_columns
 from streamlab.workloads.model import ModelError, Parameter, Params, Program, Workload

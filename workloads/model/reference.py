@@ -115,7 +115,7 @@ def apply(
     until_ts: int | None,
     keys: int,
 ) -> None:
-    """Process `count` events of `Merged.events`; outputs go to `out`.
+    """Process `count` events of `MergedInput.events`; outputs go to `out`.
 
     Only queries and dataflow graphs use `until_ts`, see `Input.until_ts`.
     """

@@ -23,8 +23,8 @@ from streamlab.workloads.datasets.imports.kind_rows import read
 from streamlab.workloads.datasets.imports.raw_files import state_of
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, file_sha256
 from streamlab.workloads.datasets.progress import Progress, watch
-from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.sorted_runs import select_rows
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_table import write_streams
 from streamlab.workloads.datasets.tables.split_reader import FORMAT, SplitRows
 from streamlab.workloads.datasets.text.report import RowReport

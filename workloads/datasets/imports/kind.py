@@ -17,7 +17,7 @@ from streamlab.workloads.datasets.imports.cells import Cells, Transform
 from streamlab.workloads.datasets.imports.raw_files import At, check_readable, parts
 from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
 from streamlab.workloads.datasets.remedy import workload_of_input
-from streamlab.workloads.datasets.split import check_streams
+from streamlab.workloads.datasets.stream_split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.tables.files import (
     arrow_parts,

@@ -22,7 +22,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class MergedInput:
     """Holds all events of an input as one sequence.
 
     Attributes:
@@ -62,7 +62,7 @@ class Merged:
             yield from map(make, zip(*columns, strict=True))
 
 
-def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> Merged:
+def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> MergedInput:
     """Return all events of an input in total order.
 
     Raises:
@@ -86,7 +86,7 @@ def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> Mer
             parts = [_lists(stream, name, dtype) for stream in data.streams]
             lists[name] = ListColumn.concatenate(parts, dtype)
     lengths = [len(stream) for stream in data.streams]
-    return Merged(
+    return MergedInput(
         columns=columns,
         lists=lists,
         stream=np.repeat(np.arange(len(lengths)), lengths),

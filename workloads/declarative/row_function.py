@@ -19,7 +19,7 @@ from streamlab.workloads.model.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowsForm:
+class RowFunction:
     """What a function that yields rows declares.
 
     Attributes:
@@ -34,7 +34,7 @@ class RowsForm:
     output: tuple[Column, ...]
 
 
-def read_rows(function: object, most: int, columns: InputColumns) -> RowsForm:
+def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction:
     """Return what a function of a row that yields at most `most` rows declares.
 
     Raises:
@@ -55,7 +55,7 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowsForm:
         _meaning(user, known, Column(name=name, dtype=dtype), columns)
         for name, dtype in types.items()
     ]
-    return RowsForm(
+    return RowFunction(
         name=user.function.__name__,
         give=emitting(user, (), {}, (), most=most),
         reads=reads,
