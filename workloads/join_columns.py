@@ -98,8 +98,8 @@ class JoinColumns:
     def find(self, name: str) -> Column:
         """Return a column by its path."""
         side, _, column = name.partition(".")
-        known = self._field((side, column), f"{side}_{column}")
-        return Column(name=name, dtype=known.dtype, dictionary=known.dictionary)
+        source = self._field((side, column), f"{side}_{column}")
+        return Column(name=name, dtype=source.dtype, dictionary=source.dictionary)
 
     def number_of(self, column: Column, text: str) -> int:
         """Return the number of a text in a column's dictionary, which begins with the texts of expressions."""
@@ -122,15 +122,15 @@ class JoinColumns:
 
     def _declare(self, types: Mapping[str, type]) -> None:
         """Give columns their declared types."""
-        read = {name for known in self._types.values() for name in known}
+        read = {name for types_of_side in self._types.values() for name in types_of_side}
         for name, kind in types.items():
             if name not in read or kind not in DTYPES:
                 raise ModelError(
                     f"lab.join: types has {kind!r} for {name}; give int, float, bool or str for one of "
                     f"{', '.join(sorted(read))}"
                 )
-            for known in self._types.values():
-                known.update({name: DTYPES[kind]} if name in known else {})
+            for types_of_side in self._types.values():
+                types_of_side.update({name: DTYPES[kind]} if name in types_of_side else {})
 
     def _key(self, pair: tuple[str, str]) -> Column:
         types = [self._types[side][column] for side, column in zip(self.sides, pair, strict=True)]

@@ -49,10 +49,10 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction
     (row,) = user.parameters
     reads = tuple(row_columns(user, row, columns))
     types = result_types(user, types_of_row(reads))
-    known = {f"{row}.{column.name}": column for column in reads}
-    known[f"{row}.ts"] = Column(name="ts", dtype=types_of_row(())["ts"], is_time=True)
+    columns_by_code = {f"{row}.{column.name}": column for column in reads}
+    columns_by_code[f"{row}.ts"] = Column(name="ts", dtype=types_of_row(())["ts"], is_time=True)
     output = [
-        _meaning(user, known, Column(name=name, dtype=dtype), columns)
+        _meaning(user, columns_by_code, Column(name=name, dtype=dtype), columns)
         for name, dtype in types.items()
     ]
     return RowFunction(
@@ -64,7 +64,7 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction
 
 
 def _meaning(
-    user: UserFunction, known: dict[str, Column], column: Column, columns: InputColumns
+    user: UserFunction, columns_by_code: dict[str, Column], column: Column, columns: InputColumns
 ) -> Column:
     """Return a column with the dictionary or the time that all its values have.
 
@@ -78,7 +78,7 @@ def _meaning(
         for key, value in zip(node.value.keys, node.value.values, strict=True)
         if isinstance(key, ast.Constant) and key.value == column.name
     ]
-    parts = [known.get(ast.unparse(value)) for value in _parts(values)]
+    parts = [columns_by_code.get(ast.unparse(value)) for value in _parts(values)]
     texts = sorted({part.dictionary for part in parts if part is not None and part.dictionary})
     if not texts:
         return replace(column, is_time=all(part is not None and part.is_time for part in parts))

@@ -193,11 +193,11 @@ def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
         except BrokenPipeError:
             raise
         except Exception as error:
-            known = code_of(error)
-            if known is None:
+            exit_code = code_of(error)
+            if exit_code is None:
                 traceback.print_exc()
-            code = EXIT_BUG if known is None else known
-            reason = f"failed: {repr(error) if known is None else message_of(error)}"
+            code = EXIT_BUG if exit_code is None else exit_code
+            reason = f"failed: {repr(error) if exit_code is None else message_of(error)}"
     if not request.dry_run:
         write_failure(target, request.choices, reason, request.folder)
     return code, reason

@@ -151,8 +151,8 @@ def _looked_up(
 
     def looked_up() -> Iterator[Block]:
         for block in blocks:
-            known = select_rows(block, np.asarray(block[lookup.column]) >= 0)
-            yield {**known, lookup.name: values[np.asarray(known[lookup.column])]}
+            matched = select_rows(block, np.asarray(block[lookup.column]) >= 0)
+            yield {**matched, lookup.name: values[np.asarray(matched[lookup.column])]}
 
     return blocks_of(looked_up())
 

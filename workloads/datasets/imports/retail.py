@@ -59,20 +59,20 @@ def _known_categories(options: ImportOptions) -> dict[int, str]:
         return {}
     path = Path(options.settings["products"])
     form = NamedColumns(role_columns=product_columns(options.settings["product-columns"]))
-    known: dict[int, str] = {}
+    category_of: dict[int, str] = {}
     for cells in lookup_cells(form, path, options):
         items = cells.integers("item", 2**31 - 1).tolist()
         categories = _categories(cells).to_pylist()
         cells.check()
         for row, (item, category) in enumerate(zip(items, categories, strict=True)):
-            if known.setdefault(item, category) != category:
+            if category_of.setdefault(item, category) != category:
                 raise DatasetError(
                     f"{cells.place(row)}: item {item} is in category {category!r}, and in "
-                    f"{known[item]!r} above"
+                    f"{category_of[item]!r} above"
                 )
-    if not known:
+    if not category_of:
         raise DatasetError(f"{path} has no products")
-    return known
+    return category_of
 
 
 NEEDED = ("ts", "ticket", "item", "net_paid")

@@ -409,8 +409,8 @@ def _load(path: Path, split: Split) -> SplitResult[Any] | None:
         version, result = pickle.loads(path.read_bytes())
     except (AttributeError, EOFError, ImportError, TypeError, ValueError, pickle.UnpicklingError):
         return None  # another version of the lab wrote it
-    known = version == FORMAT and isinstance(result, SplitResult) and result.split == split
-    return result if known else None
+    is_current = version == FORMAT and isinstance(result, SplitResult) and result.split == split
+    return result if is_current else None
 
 
 def _result_path(folder: Path, split: int) -> Path:

@@ -159,9 +159,9 @@ class TableRows:
         name = column.removeprefix(".")
         dictionary = KEYS if column == KEY else name
         group = next((each for each in self.table.shared if dictionary in each), (dictionary,))
-        known = [numberings[each] for each in group if each in numberings]
+        shared = [numberings[each] for each in group if each in numberings]
         first = Numbering(() if column == KEY else self.table.first_texts.get(name, ()))
-        return numberings.setdefault(dictionary, known[0] if known else first)
+        return numberings.setdefault(dictionary, shared[0] if shared else first)
 
 
 def read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:
