@@ -22,19 +22,19 @@ _SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 class _Flag:
     """Handles the signals and remembers them.
 
-    `signals` counts them; `defer_signals` counts the open blocks in which nothing is raised.
+    `signals` counts them; `open_blocks` counts the open blocks in which nothing is raised.
     """
 
     def __init__(self) -> None:
         self.signals = 0
         self.raised = False
-        self.defer_signals = 0
+        self.open_blocks = 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         self.signals += 1
         # A second signal must not disturb the clean-up after the first. A third one raises again:
         # foreign code (Spark, a user's function) may have swallowed the exception.
-        if not self.defer_signals and (not self.raised or self.signals >= _INSISTENT_SIGNALS):
+        if not self.open_blocks and (not self.raised or self.signals >= _INSISTENT_SIGNALS):
             self.throw()
 
     def throw(self) -> None:
@@ -68,11 +68,11 @@ def defer_signals() -> Iterator[None]:
     if flag is None:
         yield
         return
-    flag.defer_signals += 1
+    flag.open_blocks += 1
     try:
         yield
     finally:
-        flag.defer_signals -= 1
+        flag.open_blocks -= 1
 
 
 @contextmanager
@@ -82,12 +82,12 @@ def interruptible() -> Iterator[None]:
     if flag is None:
         yield
         return
-    blocks, flag.defer_signals = flag.defer_signals, 0
+    blocks, flag.open_blocks = flag.open_blocks, 0
     try:
         check()  # for a signal received before the block
         yield
     finally:
-        flag.defer_signals = blocks
+        flag.open_blocks = blocks
 
 
 def check() -> None:

@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapValues:
-    """GapValues-in values by plug, then second: columns of equal length.
+    """Filled-in values by plug, then second: columns of equal length.
 
     Attributes:
         plug: the plug.
