@@ -87,7 +87,7 @@ def test_the_laws_of_the_model_hold(tmp_path: Path, how: str):
     [
         ({}, "within is missing"),
         ({"within": "10 parsecs"}, "within is '10 parsecs'; give a duration"),
-        ({"within": "1 us"}, "no multiple of 1 ms"),
+        ({"within": "1 us"}, "not a multiple of 1 ms"),
         ({"within": ("1 s",)}, "give one duration, or for inner and left a pair"),
         ({"within": 1, "how": "outer"}, "give 'inner', 'left' or 'asof'"),
         (

@@ -76,7 +76,7 @@ def file_of(folder: Path, text: str) -> str:
             "15 fortnights",
             r"size of the window is '15 fortnights'; give a duration such as",
         ),
-        ("15 min", "0.5 ms", r"no multiple of 1 ms, .* unit='us'"),
+        ("15 min", "0.5 ms", r"not a multiple of 1 ms, .* unit='us'"),
         (
             '"station"',
             '"staton"',
@@ -288,7 +288,7 @@ def test_infinity_is_the_largest_value_of_a_histogram():
         ),
         (lambda: lab.count_window(0, input=RIDES), "rows is 0; give a whole number"),
         (lambda: lab.top(3, by="price", input=RIDES), "give the size of the window"),
-        (lambda: lab.top(3, by="station", size="1 h", input=RIDES), "no column of numbers"),
+        (lambda: lab.top(3, by="station", size="1 h", input=RIDES), "not a column of numbers"),
         (lambda: lab.alert("price", lasting="1 min", input=RIDES), "compare it, such as"),
         (lambda: lab.flat_map(lambda ride: 3, most=2, input=RIDES), "write def, with yield for"),
         (lambda: lab.flat_map(len, most=0, input=RIDES), "most is 0; give a whole number"),

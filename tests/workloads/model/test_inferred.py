@@ -277,5 +277,5 @@ def test_a_query_that_emits_early_says_how_much_later_its_outputs_are_timed():
     early = replace(
         query.operators[0], window=replace(query.operators[0].window, advance=3, size=7)
     )
-    with pytest.raises(ModelError, match=r"no multiple of their advance.*output=OutputType"):
+    with pytest.raises(ModelError, match=r"not a multiple of their advance.*output=OutputType"):
         inferred_output(replace(query, operators=(early,)))
