@@ -2,7 +2,7 @@
 
     python -m benchmarks.clusters
 
-Clusters of Spark and Flink run beside each other; trials take turns. A worker has one core.
+Clusters of Spark and Flink run next to each other; trials take turns. A worker has one core.
 Prints tables in Markdown: median rates of short and long inputs, and the lengths of runs with and without a fault.
 """
 
@@ -108,15 +108,15 @@ def rates(
             for engine, variant in variants
         ]
         rows = run(f"clusters-{workers}", events, engines, REPETITIONS)
-    found: dict[tuple[str, str], float | str] = {}
+    medians: dict[tuple[str, str], float | str] = {}
     for workload in events:
         for engine, variant in variants:
             own = [r for r in rows if (r.workload, r.engine) == (workload, engine)]
             own = [r for r in own if not variant or r.variant == variant]
             measured = [r.throughput_eps for r in own if r.throughput_eps is not None]
             name = f"{engine}/{variant}".rstrip("/")
-            found[workload, name] = median(measured) if measured else own[0].status
-    return found
+            medians[workload, name] = median(measured) if measured else own[0].status
+    return medians
 
 
 def print_rates(events: Mapping[str, int], variants: Variants) -> None:

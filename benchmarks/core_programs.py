@@ -113,7 +113,7 @@ def build(name: str) -> None:
                 stdout=sys.stderr,
             )
         except FileNotFoundError:
-            sys.exit(f"no cmake beside {sys.executable} or on PATH; remedy: make dependencies")
+            sys.exit(f"no cmake next to {sys.executable} or on PATH; remedy: make dependencies")
         except subprocess.CalledProcessError as error:
             sys.exit(f"{executable} does not build: {error}")
 

@@ -120,13 +120,13 @@ def processes(root: psutil.Process, folder: Path) -> list[psutil.Process]:
     for process in psutil.process_iter(["cmdline"]):
         if str(folder) in " ".join(process.info["cmdline"] or ()):
             roots.append(process)
-    found = {process.pid: process for process in roots}
+    processes_by_pid = {process.pid: process for process in roots}
     for process in roots:
         try:
-            found |= {child.pid: child for child in process.children(recursive=True)}
+            processes_by_pid |= {child.pid: child for child in process.children(recursive=True)}
         except psutil.NoSuchProcess:
             continue
-    return list(found.values())
+    return list(processes_by_pid.values())
 
 
 def measure(command: list[str], folder: Path) -> tuple[str, Usage]:
@@ -154,10 +154,10 @@ def measure(command: list[str], folder: Path) -> tuple[str, Usage]:
     return started.stdout.read().strip(), usage
 
 
-def sample(found: list[psutil.Process]) -> tuple[dict[int, float], int]:
+def sample(measured: list[psutil.Process]) -> tuple[dict[int, float], int]:
     """Return the CPU seconds of each process, and the memory of all."""
     cpu_s, memory_bytes = {}, 0
-    for process in found:
+    for process in measured:
         try:
             times, memory = process.cpu_times(), process.memory_info()
         except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""Measures what declared workloads cost beside programs written for the model: CPU time per event.
+"""Measures what declared workloads cost, compared with programs written for the model: CPU time per event.
 
 A trial is a fresh process that runs one program on the engine multicore, with one worker. The forms of a case compute
 the same answer, which is compared.

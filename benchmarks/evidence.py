@@ -54,7 +54,7 @@ class RunFailedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What a figure may name beside cells."""
+    """Programs that a figure may name besides cells."""
 
     run: Callable[..., Numbers]
     processes: int

@@ -19,7 +19,7 @@ from streamlab.lab.figures.verdict import Claim
 from streamlab.lab.matrix.cells import CELL
 from streamlab.reports.searches import LEVEL
 from streamlab.results.schema import INVALID, NAMES, VERIFIED, TrialRow
-from streamlab.results.stats.estimates import Combined, Estimate, Product, cell_median
+from streamlab.results.stats.estimates import Estimate, MonotonicFunction, Product, cell_median
 
 LISTS = "lists."
 """Before the name of a list column, whose values of the input are counted."""
@@ -104,7 +104,7 @@ def read_targets(path: Path, only: Sequence[str] = ()) -> tuple[Target, ...]:
 def _expand(table: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield a table for each value of `for_each`, with {each} replaced in its texts."""
     if not isinstance(table.get("for_each", []), list):
-        raise ValueError(f"target {table.get('name')!r}: for_each is no list of values")
+        raise ValueError(f"target {table.get('name')!r}: for_each is not a list of values")
     texts = {key: value for key, value in table.items() if key != "for_each"}
     for each in table.get("for_each", [""]):
         yield {
@@ -153,7 +153,7 @@ def estimate(target: Target, evidence: Evidence) -> Estimate | None:
     none = _measure(target.beyond, evidence)
     if none is None:
         return None
-    return Combined(lambda both: (both[0] - both[1]) / target.per, (mine,), (none,))
+    return MonotonicFunction(lambda both: (both[0] - both[1]) / target.per, (mine,), (none,))
 
 
 def _measure(quantity: Quantity, evidence: Evidence) -> Product | None:
@@ -170,8 +170,8 @@ def _measure(quantity: Quantity, evidence: Evidence) -> Product | None:
 def _of_cell(quantity: Quantity, evidence: Evidence) -> list[float | None]:
     """Return the value of each process; of a search, at the levels of the rate that it found.
 
-    One answer that was not verified leaves none. A level's invalid probe is left out: its events
-    did not come when due, and the search asked for another one.
+    A wrong answer invalidates all values. Invalid probes of a level are left out: their events were
+    late, and the search repeated them.
     """
     rows = [
         row

@@ -50,7 +50,7 @@ TUNABLES = ":".join(
     )
 )
 # The whole environment of a counted process. Symbols are bound before the program starts: looking
-# one up at its first call would count towards whoever calls it.
+# one up at its first call would count towards the caller.
 ENVIRONMENT = {"GLIBC_TUNABLES": TUNABLES, "LD_BIND_NOW": "1", "LC_ALL": "C"}
 # What would change the flags behind the preset's back.
 BUILD_VARIABLES = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")

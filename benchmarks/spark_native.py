@@ -1,4 +1,4 @@
-"""Measures what Spark's compiled variants cost beside queries by hand and functions in Python: CPU time per event.
+"""Measures what Spark's compiled variants cost, compared with other queries: CPU time per event.
 
 The time is that of all processes in the timed part, per event, from the difference of two input sizes, so that
 what an application costs once is left out; that is shown, too. Answers are compared with the oracle's.

@@ -95,7 +95,7 @@ class Placement:
 
 
 @runtime_checkable
-class Placed(Protocol):
+class ClusterPrepared(Protocol):
     """Extends `Prepared` for tasks that may run on a cluster."""
 
     def placement(self) -> Placement | None:

@@ -62,7 +62,7 @@ class CommandProcess:
         try:
             print(command, file=self._process.stdin, flush=True)
         except OSError as error:
-            raise self._ended() from error
+            raise self._exit_error() from error
 
     def _answer(self, expected: str) -> str:
         assert self._process is not None and self._process.stdout is not None
@@ -73,9 +73,9 @@ class CommandProcess:
             if word == "failed":
                 raise EngineCrashError(f"{self._engine} failed: {rest}; its log has more")
             print(line, end="", file=sys.stderr)  # A runtime may print warnings to standard output.
-        raise self._ended()
+        raise self._exit_error()
 
-    def _ended(self) -> EngineCrashError:
+    def _exit_error(self) -> EngineCrashError:
         assert self._process is not None
         code = self._process.wait()
         return EngineCrashError(

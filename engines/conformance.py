@@ -72,13 +72,13 @@ def ordinary_input(workload: Workload) -> Input:
     """
     program = workload.program
     if workload.source is not None:
-        return _apart(_beginning(workload), program)
+        return _spread_times(_beginning(workload), program)
     dense: dict[str, object] = {}
     if isinstance(program, DGSProgram):
         dense = {name: EVENTS_PER_SYNC for name in workload.parameters if "_per_" in name}
     params = workload.params({**dense, **workload.small})
     data = generate_input(workload, params, max(EVENTS, workload.small_events), SEED)
-    return _apart(data, program)
+    return _spread_times(data, program)
 
 
 def _beginning(workload: Workload) -> Input:
@@ -90,7 +90,7 @@ def _beginning(workload: Workload) -> Input:
     return first_rows(data, dict(enumerate(ends)))
 
 
-def _apart(data: Input, program: Program) -> Input:
+def _spread_times(data: Input, program: Program) -> Input:
     """Multiply event times so that the input lasts several of a query's windows."""
     if not isinstance(program, Query):
         return data

@@ -45,7 +45,7 @@ GENERATED = "generated"
 """The variant that runs a query generated from the declaration of a workload."""
 
 INTERNAL = frozenset({"src", "row", "tag"})
-"""Names of columns that tables of an input have, beside names that end with `_`, which queries add."""
+"""Names of columns that tables of an input have, besides names that end with `_`, which queries add."""
 
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
     ast.Add: "+",
@@ -216,10 +216,10 @@ class Translated:
         if not self.text.startswith("("):
             return self.text
         depth = 0
-        for place, sign in enumerate(self.text):
+        for index, sign in enumerate(self.text):
             depth += (sign == "(") - (sign == ")")
             if depth == 0:
-                return self.text[1:-1] if place == len(self.text) - 1 else self.text
+                return self.text[1:-1] if index == len(self.text) - 1 else self.text
         return self.text
 
 

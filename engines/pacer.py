@@ -78,17 +78,17 @@ class Pacer:
     @property
     def taken_ns(self) -> IntArray:
         """When the engine took each event: int64[n], ns after the start."""
-        return _copied(self._taken)
+        return _to_array(self._taken)
 
     @property
     def done_ns(self) -> IntArray:
         """When the engine finished each event: int64[n], ns after the start."""
-        return _copied(self._done)
+        return _to_array(self._done)
 
     @property
     def made_by(self) -> IntArray:
         """Index of the event that made each output: int64[m], ascending."""
-        rows = _copied(self._rows)
+        rows = _to_array(self._rows)
         return np.repeat(np.arange(len(rows)), np.diff(rows, prepend=0))
 
     def _wait(self, due_ns: int, start_ns: int) -> int:
@@ -101,5 +101,5 @@ class Pacer:
                 self._sleep((due_ns - now - SPIN_NS) / 1e9)
 
 
-def _copied(values: "array[int]") -> IntArray:
+def _to_array(values: "array[int]") -> IntArray:
     return np.array(values, dtype=np.int64)

@@ -73,13 +73,13 @@ def measured(
             emit_ns=emit,
             latency_ns=emit - due,
         ),
-        sent=_sent(run, load),
+        sent=_source_report(run, load),
         plan=plan,
         counters=counters or {},
     )
 
 
-def _sent(run: OpenRun, load: OfferedLoad) -> Sent:
+def _source_report(run: OpenRun, load: OfferedLoad) -> Sent:
     if run.sent_ns is None:
         lag = histogram(np.empty(0, dtype=np.int64), "none: the source is virtual")
         events = int(np.searchsorted(run.due_ns, load.end_ns, side="right"))

@@ -22,19 +22,19 @@ _SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 class _Flag:
     """Handles the signals and remembers them.
 
-    `signals` counts them; `deferred` counts the open blocks in which nothing is raised.
+    `signals` counts them; `open_blocks` counts the open blocks in which nothing is raised.
     """
 
     def __init__(self) -> None:
         self.signals = 0
         self.raised = False
-        self.deferred = 0
+        self.open_blocks = 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         self.signals += 1
         # A second signal must not disturb the clean-up after the first. A third one raises again:
         # foreign code (Spark, a user's function) may have swallowed the exception.
-        if not self.deferred and (not self.raised or self.signals >= _INSISTENT_SIGNALS):
+        if not self.open_blocks and (not self.raised or self.signals >= _INSISTENT_SIGNALS):
             self.throw()
 
     def throw(self) -> None:
@@ -62,32 +62,32 @@ def keep_interrupts() -> None:
 
 
 @contextmanager
-def deferred() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Defer signals in the block: only `check` raises for them."""
     flag = _flag()
     if flag is None:
         yield
         return
-    flag.deferred += 1
+    flag.open_blocks += 1
     try:
         yield
     finally:
-        flag.deferred -= 1
+        flag.open_blocks -= 1
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise for a signal at once in this block, although it is inside `deferred`."""
+    """Raise for a signal at once in this block, although it is inside `defer_signals`."""
     flag = _flag()
     if flag is None:
         yield
         return
-    blocks, flag.deferred = flag.deferred, 0
+    blocks, flag.open_blocks = flag.open_blocks, 0
     try:
         check()  # for a signal received before the block
         yield
     finally:
-        flag.deferred = blocks
+        flag.open_blocks = blocks
 
 
 def check() -> None:

@@ -32,7 +32,7 @@ from streamlab.results.query import Spread
 from streamlab.results.store import Run, read_run
 from streamlab.results.table import as_table
 from streamlab.workloads.argument_errors import check_arguments
-from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.default_folders import runs, set_cache_variables
 from streamlab.workloads.model import Workload
 from streamlab.workloads.model.workload import OpenDeclaration, Outputs
@@ -261,8 +261,8 @@ def run(
         text, source, folder = read_text(path, "the matrix"), str(path), path.parent
     plan = plan_run(text, source, folder, only=tuple(only))
     set_cache_variables()
-    place = runs().path if out is None else Path(out)
-    run_dir, result = execute(plan, resume=None, out=place, master=master, audience=audience)
+    folder = runs().path if out is None else Path(out)
+    run_dir, result = execute(plan, resume=None, out=folder, master=master, audience=audience)
     if result.interrupted:
         raise KeyboardInterrupt(f"interrupted; resume with: lab run --resume {run_dir}")
     return MeasuredRun(path=run_dir.absolute())

@@ -60,7 +60,7 @@ def energy(
             at = f"sustainable rate, {rate(search.pass_eps).text}"
             used.append(_use(trials, search.at_rate, at))
     places = [group for group, _ in in_groups([use.cell for use in used])]
-    order = {title(group): place for place, group in enumerate(places)}
+    order = {title(group): index for index, group in enumerate(places)}
     return sorted(used, key=lambda use: (order[use.workload], _rank(use), use.cell.name))
 
 

@@ -39,7 +39,7 @@ class Slower:
         place: workload and input.
         fewer, more: the fastest cell with fewer workers, and this cell.
         ratio: ratio of their median rates, below 1.
-        apart: whether this cell's fastest process was slower than the other's slowest.
+        is_apart: whether this cell's fastest process was slower than the other's slowest.
         reasons: possible reasons from the stored numbers; may be empty.
     """
 
@@ -47,7 +47,7 @@ class Slower:
     fewer: Cell
     more: Cell
     ratio: float
-    apart: bool
+    is_apart: bool
     reasons: tuple[str, ...]
 
     @property
@@ -61,7 +61,7 @@ class Slower:
         n = (self.fewer.throughput_eps.n, self.more.throughput_eps.n)
         if smallest_p(*n) > _LEVEL:
             return f"{min(n)} process{'' if min(n) == 1 else 'es'}, so it may be chance"
-        return "" if self.apart else "the ranges overlap, so it may be chance"
+        return "" if self.is_apart else "the ranges overlap, so it may be chance"
 
 
 def slower(cells: Sequence[Cell], rows: Iterable[TrialRow]) -> list[Slower]:
@@ -103,17 +103,17 @@ def _compare(
         _too_short(more),
         "more workers than cores: they take turns" if more.oversubscribed else "",
         *_machine(rows),
-        _far(rows),
-        _switched(fewer, more),
+        _distant_cores(rows),
+        _lost_cores(fewer, more),
         _planned_for_fewer(more),
-        _gathered(more),
+        _gathered_work(more),
         _little_work(fewer, more),
         _kernel(trials[fewer.name], rows),
         _dearer(fewer, more),
         _idle(more),
     )
     reasons = tuple(text for text in candidates if text)
-    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, apart=apart, reasons=reasons)
+    return Slower(place=place, fewer=fewer, more=more, ratio=ratio, is_apart=apart, reasons=reasons)
 
 
 def _too_short(more: Cell) -> str:
@@ -142,7 +142,7 @@ def _machine(rows: Sequence[TrialRow]) -> list[str]:
     return sentences
 
 
-def _far(rows: Sequence[TrialRow]) -> str:
+def _distant_cores(rows: Sequence[TrialRow]) -> str:
     columns = ("core_to_core_before_ns", "core_to_core_after_ns")
     apart = [ns for row in rows for name in columns if (ns := getattr(row, name)) is not None]
     if not apart or median(apart) < FAR_NS:
@@ -153,7 +153,7 @@ def _far(rows: Sequence[TrialRow]) -> str:
     )
 
 
-def _switched(fewer: Cell, more: Cell) -> str:
+def _lost_cores(fewer: Cell, more: Cell) -> str:
     name = "involuntary_switches"
     after, before = more.counters.get(name), fewer.counters.get(name)
     if after is None or after.median < 1 or (before and after.median <= before.median):
@@ -169,7 +169,7 @@ def _planned_for_fewer(more: Cell) -> str:
     return f"its plan had work for {count(used.median).text} of {more.workers} workers"
 
 
-def _gathered(more: Cell) -> str:
+def _gathered_work(more: Cell) -> str:
     gatherings = more.counters.get("gatherings")
     if gatherings is None or gatherings.median < 1:
         return ""

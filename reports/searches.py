@@ -223,10 +223,10 @@ def _probes(rows: Sequence[TrialRow], record: Mapping[str, Any]) -> tuple[Probe,
             votes=tuple(
                 Vote(
                     verdict=vote["verdict"],
-                    status=_status(by_number.get(probe["number"], ()), place),
+                    status=_status(by_number.get(probe["number"], ()), index),
                     reason=vote["reason"] or "",
                 )
-                for place, vote in enumerate(probe["votes"], 1)
+                for index, vote in enumerate(probe["votes"], 1)
             ),
         )
         for probe in record.get("probes") or ()
@@ -243,10 +243,10 @@ def _levels(
     """Return the levels, lowest first; their probes are in the order of the settings."""
     by_probe = group_by((r for r in rows if r.purpose == LEVEL), lambda row: row.probe)
     levels = []
-    for place, trials in enumerate(by_probe.values()):
+    for index, trials in enumerate(by_probe.values()):
         rate_eps = _requested_eps(trials[0])
-        if place < len(shares):
-            share = shares[place]
+        if index < len(shares):
+            share = shares[index]
         elif pass_eps:
             share = rate_eps / pass_eps
         else:

@@ -135,11 +135,11 @@ def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int)
     `seed` is that of the noise that determines the floor.
     """
     cells: dict[Key, dict[int, Measured]] = {}
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         for key, measured in run.items():
-            cells.setdefault(key, {})[place] = measured
+            cells.setdefault(key, {})[index] = measured
     values = {
-        key: {place: measured.values for place, measured in by_run.items() if measured.values}
+        key: {index: measured.values for index, measured in by_run.items() if measured.values}
         for key, by_run in cells.items()
     }
     steps, blind, most = _steps(values, metric, len(runs), seed)
@@ -148,11 +148,11 @@ def follow(runs: Sequence[Mapping[Key, Measured]], metric: Metric, *, seed: int)
             cell=cell,
             fingerprint=fingerprint,
             points=tuple(
-                _point(place, numbers) for place, numbers in values[cell, fingerprint].items()
+                _point(index, numbers) for index, numbers in values[cell, fingerprint].items()
             ),
             failed=tuple(
-                (place, measured.failure)
-                for place, measured in by_run.items()
+                (index, measured.failure)
+                for index, measured in by_run.items()
                 if measured.failure is not None
             ),
             steps=tuple(steps.get((cell, fingerprint), ())),
@@ -192,10 +192,10 @@ def refuse_other_machines(runs: Sequence[Run]) -> None:
         )
 
 
-def _point(place: int, values: Sequence[float]) -> Point:
+def _point(index: int, values: Sequence[float]) -> Point:
     low, high, exact = _ends(values)
     return Point(
-        run=place, median=median(values), n=len(values), low=low, high=high, is_interval=exact
+        run=index, median=median(values), n=len(values), low=low, high=high, is_interval=exact
     )
 
 

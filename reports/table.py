@@ -1,15 +1,14 @@
 """Builds the headline table of a run as plain data, for the page and the terminal."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from streamlab.reports.baseline import Baseline, baselines, missing_ratio_reason, too_short
 from streamlab.reports.numbers import Quantity, count, latency, memory, rate, seconds, times
 from streamlab.reports.run_warnings import LEAST_DIFFERENCE
-from streamlab.reports.summary import Cell, Conditions, summarise
+from streamlab.reports.summary import Cell, Conditions
 from streamlab.results.query import Spread, group_by
-from streamlab.results.schema import TrialRow
 
 LEAST_UNTIMED = 0.1
 """Share of the timed part above which the table shows work outside the clock."""
@@ -51,12 +50,6 @@ class HeadlineRow:
     status: str
     reason: str
     untimed: Quantity | None
-
-
-def headline_table(rows: Iterable[TrialRow]) -> list[HeadlineRow]:
-    """Return one row per cell, grouped by workload and input, then by what may be compared."""
-    groups = in_groups(summarise(rows))
-    return [row for _, members in groups for _, part in classes_of(members) for row in part]
 
 
 def classes_of(members: Sequence[Cell]) -> list[tuple[str, list[HeadlineRow]]]:
@@ -135,7 +128,7 @@ def _row(cell: Cell, bases: Mapping[Conditions, Baseline]) -> HeadlineRow:
         peak_rss=median(cell.peak_rss_bytes, memory),
         status=status_text(cell.statuses),
         reason="\n".join(cell.reasons or cell.notes),
-        untimed=_untimed(cell),
+        untimed=_untimed_time(cell),
     )
 
 
@@ -156,7 +149,7 @@ def _ratio(cell: Cell, eps: Spread, base: Baseline) -> Quantity | None:
     return times(eps.median / base.eps.median, base.name_for(cell))
 
 
-def _untimed(cell: Cell) -> Quantity | None:
+def _untimed_time(cell: Cell) -> Quantity | None:
     if cell.untimed_s is None or cell.duration_s is None:
         return None
     weighs = cell.untimed_s.median > LEAST_UNTIMED * cell.duration_s.median

@@ -86,7 +86,7 @@ def timeline(table: Mapping[str, list[Any]], first: int) -> TrialTimeline | None
         return table.get(name) or [None] * rows
 
     def rate_of(name: str) -> Values:
-        # The timed part ends within the last row, so its count is no rate.
+        # The timed part ends within the last row, so its count is not a rate.
         full_rows = [*column(name)[:-1], None]
         return [None if v is None else v / STEP_S for v in points(full_rows, _mean)]
 

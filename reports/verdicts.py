@@ -22,7 +22,7 @@ MARKS: Mapping[str, Mark] = {
     UNSUSTAINED: Mark(
         sign="\N{BLACK UP-POINTING TRIANGLE}",
         meaning="the engine did not keep up with the rate, so waiting grows as long as the load "
-        "lasts: its latencies belong to this length of window and are no property of the engine",
+        "lasts: its latencies belong to this length of window and are not a property of the engine",
     ),
     UNSTEADY: Mark(
         sign="\N{ALMOST EQUAL TO}",

@@ -33,7 +33,7 @@ NOT_RECORDED = "not recorded"
 """The value of a field that an older lab did not write."""
 
 _IGNORED = "loadavg"
-"""The load average is no property of a machine; each trial records it."""
+"""The load average is not a property of a machine; each trial records it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

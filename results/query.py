@@ -107,7 +107,7 @@ def spread_of(rows: Iterable[TrialRow], column: str) -> Spread | None:
 def by_cell(rows: Iterable[TrialRow]) -> tuple[CellSummary, ...]:
     """Group trials by cell, in the order in which the cells first appear.
 
-    Excludes trials of searches: their rates differ, so they are no repetitions; see `by_search`.
+    Excludes trials of searches: their rates differ, so they are not repetitions; see `by_search`.
     """
     cells = group_by((row for row in rows if row.probe is None), lambda row: row.cell)
     return tuple(_summary(cell, tuple(trials)) for cell, trials in cells.items())

@@ -35,11 +35,11 @@ def convert_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]
         except (TypeError, ValueError, OverflowError):
             converted[column.name] = None
             shown = escape_text(repr(value)[:80])
-            misfits.append(f"{column.name} is {shown}, which is no {column.type}")
+            misfits.append(f"{column.name} is {shown}, which is not of type {column.type}")
             continue
         if column.type == "float64" and not math.isfinite(value):
             converted[column.name] = None
-            lost.append(f"{column.name} is {float(value)}, no finite number: it is left out")
+            lost.append(f"{column.name} is {float(value)}, not a finite number: it is left out")
     if lost:
         converted["warnings"] = json.dumps([*json.loads(converted.get("warnings") or "[]"), *lost])
     return converted, tuple(misfits)

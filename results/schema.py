@@ -259,7 +259,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     # The comparison with the oracle.
     checked_by: Annotated[
         str | None,
-        "origin of the right answer: oracle; reference engine, which is no independent oracle; invariants, which "
+        "origin of the right answer: oracle; reference engine, which is not an independent oracle; invariants, which "
         "hold whenever rows arrive (windows of arrival time); nothing, of imported trials; null: oracle",
     ] = None
     expected_outputs: Annotated[

@@ -110,7 +110,7 @@ def read_run(run_dir: Path) -> Run:
     A killed lab may leave trials that the table lacks; then the trial records are read instead.
 
     Raises:
-        ResultsError: it is no run, of another version, or damaged.
+        ResultsError: it is not a run, of another version, or damaged.
     """
     meta = read_meta(run_dir)
     path = run_dir / "trials.parquet"

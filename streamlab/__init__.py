@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from streamlab.workloads.declarative.aggregates import sum as sum
     from streamlab.workloads.declarative.bounded_fields import BoundedSet as BoundedSet
     from streamlab.workloads.declarative.bounded_fields import LargestValues as LargestValues
-    from streamlab.workloads.declarative.forms import alert as alert
-    from streamlab.workloads.declarative.forms import count_window as count_window
-    from streamlab.workloads.declarative.forms import deduplicate as deduplicate
-    from streamlab.workloads.declarative.forms import flat_map as flat_map
-    from streamlab.workloads.declarative.forms import late_rows as late_rows
-    from streamlab.workloads.declarative.forms import select as select
-    from streamlab.workloads.declarative.forms import session as session
-    from streamlab.workloads.declarative.forms import top as top
-    from streamlab.workloads.declarative.forms import window as window
+    from streamlab.workloads.declarative.row_forms import alert as alert
+    from streamlab.workloads.declarative.row_forms import deduplicate as deduplicate
+    from streamlab.workloads.declarative.row_forms import flat_map as flat_map
+    from streamlab.workloads.declarative.row_forms import late_rows as late_rows
+    from streamlab.workloads.declarative.row_forms import select as select
+    from streamlab.workloads.declarative.window_forms import count_window as count_window
+    from streamlab.workloads.declarative.window_forms import session as session
+    from streamlab.workloads.declarative.window_forms import top as top
+    from streamlab.workloads.declarative.window_forms import window as window
     from streamlab.workloads.join_workload import join as join
     from streamlab.workloads.user_workload import outputs as outputs
     from streamlab.workloads.user_workload import workload as workload
@@ -46,9 +46,8 @@ _NAMES = {
     "streamlab.workloads.datasets.tables": "access_log arrays arrow csv frame jsonl parquet rows",
     "streamlab.workloads.declarative.aggregates": "count distinct max mean min percentile sum",
     "streamlab.workloads.declarative.bounded_fields": "BoundedSet LargestValues",
-    "streamlab.workloads.declarative.forms": (
-        "alert count_window deduplicate flat_map late_rows select session top window"
-    ),
+    "streamlab.workloads.declarative.row_forms": "alert deduplicate flat_map late_rows select",
+    "streamlab.workloads.declarative.window_forms": "count_window session top window",
     "streamlab.workloads.join_workload": "join",
     "streamlab.workloads.user_workload": "outputs workload",
 }

@@ -78,7 +78,7 @@ from streamlab.workloads.model import (
     Workload,
 )
 from streamlab.workloads.model.streams.records import Emitter
-from streamlab.workloads.model.streams.total_order import Merged, merge
+from streamlab.workloads.model.streams.total_order import MergedInput, merge
 
 __all__ = [
     "ADAPTIVE",
@@ -113,7 +113,7 @@ __all__ = [
     "Input",
     "ListColumn",
     "Measured",
-    "Merged",
+    "MergedInput",
     "OfferedLoad",
     "OpenRun",
     "Pacer",

@@ -6,12 +6,12 @@ The entry-point group `lab.figures` registers it under the name of the paper.
 
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.experiment import (
-    asked,
     beyond_note,
     engine,
     numbers,
     plain,
     points,
+    published_claim,
     quick_note,
     run_table,
     scale_note,
@@ -58,7 +58,6 @@ __all__ = [
     "Runs",
     "Series",
     "System",
-    "asked",
     "beyond_note",
     "column",
     "counter",
@@ -71,6 +70,7 @@ __all__ = [
     "outputs",
     "plain",
     "points",
+    "published_claim",
     "quick_note",
     "quotient",
     "run_table",

@@ -102,7 +102,7 @@ def own_imports(tmp_path_factory):
 @pytest.fixture
 def spark(request):
     """The running Spark session: engines and datasets use it. Settings end with the test."""
-    from streamlab.workloads.datasets.session import spark_session
+    from streamlab.workloads.datasets.spark_session import spark_session
 
     begin_s = time.monotonic()
     session = spark_session("tests", master="local[2]", conf={})
@@ -123,7 +123,7 @@ def stop_shared_spark():
         return
     from pyspark.sql import SparkSession
 
-    from streamlab.workloads.datasets.session import stop_spark
+    from streamlab.workloads.datasets.spark_session import stop_spark
 
     session = SparkSession.getActiveSession()
     if session is not None:

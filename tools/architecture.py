@@ -121,17 +121,19 @@ def layered(arrows: Counter[Arrow]) -> tuple[set[Arrow], set[Arrow]]:
 
     Of a circle the arrow that stands for the fewest files gives way.
     """
-    kept, against = dict(arrows), set()
-    while circular := [arrow for arrow in kept if arrow[0] in _below(arrow[1], kept)]:
-        least = min(circular, key=lambda arrow: (kept[arrow], arrow))
+    acyclic, against = dict(arrows), set()
+    while circular := [arrow for arrow in acyclic if arrow[0] in _below(arrow[1], acyclic)]:
+        least = min(circular, key=lambda arrow: (acyclic[arrow], arrow))
         against.add(least)
-        del kept[least]
+        del acyclic[least]
     for a, b in sorted(against, key=lambda arrow: (-arrows[arrow], arrow)):
-        if a not in _below(b, kept):  # it gave way for a circle that another has opened
+        if a not in _below(b, acyclic):  # it gave way for a circle that another has opened
             against.remove((a, b))
-            kept[a, b] = arrows[a, b]
+            acyclic[a, b] = arrows[a, b]
     reduced = {
-        (a, b) for a, b in kept if b not in _below(a, [other for other in kept if other != (a, b)])
+        (a, b)
+        for a, b in acyclic
+        if b not in _below(a, [other for other in acyclic if other != (a, b)])
     }
     return reduced, against
 

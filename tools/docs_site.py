@@ -37,7 +37,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages and the linked files of the repository."""
     for name, lines in _pages().items():
         files.append(File.generated(config, f"{name}.md", content="\n".join(lines) + "\n"))
-    linked = {path for document in _documents() for path in _linked(document)}
+    linked = {path for document in _documents() for path in _linked_files(document)}
     for path in sorted(path for path in linked if not path.is_relative_to("docs")):
         content = (ROOT / path).read_bytes()
         files.append(File.generated(config, str(_in_site(path)), content=content))
@@ -64,7 +64,7 @@ def _documents() -> Iterator[Path]:
     yield from (path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
 
 
-def _linked(document: Path) -> Iterator[Path]:
+def _linked_files(document: Path) -> Iterator[Path]:
     text = (ROOT / document).read_text(encoding="utf-8")
     paths = (_file(document.parent, target) for _, target, _ in _LINK.findall(text))
     yield from (path for path in paths if path is not None)
@@ -110,15 +110,15 @@ def _workloads() -> Iterator[str]:
     yield ""
     yield "`lab list workloads` prints these. Set a parameter in a matrix as `params` (input) or `query` (computation)."
     for name in workload_names():
-        found = workload(name)
-        yield from ("", f"## {name}", "", f"{found.title}.", "")
-        if found.paper:
-            yield from (f"Source: {found.paper}", "")
-        yield f"- Input: `{found.input_name}`"
-        yield f"- Model: {type(found.program).__name__}"
-        yield f"- Output columns: {', '.join(f'`{c}`' for c in found.program.output.names or ())}"
-        yield from _parameters("Parameter of the input", found.parameters.items())
-        yield from _parameters("Query parameter", found.query.items())
+        loaded = workload(name)
+        yield from ("", f"## {name}", "", f"{loaded.title}.", "")
+        if loaded.paper:
+            yield from (f"Source: {loaded.paper}", "")
+        yield f"- Input: `{loaded.input_name}`"
+        yield f"- Model: {type(loaded.program).__name__}"
+        yield f"- Output columns: {', '.join(f'`{c}`' for c in loaded.program.output.names or ())}"
+        yield from _parameters("Parameter of the input", loaded.parameters.items())
+        yield from _parameters("Query parameter", loaded.query.items())
 
 
 def _parameters(title: str, parameters: Iterable[tuple[str, Parameter]]) -> Iterator[str]:
@@ -132,9 +132,9 @@ def _engines() -> Iterator[str]:
     yield ""
     yield "`lab list engines` prints the variants. Set an option in a matrix as `options` of an `[[engine]]`."
     for name in engine_names():
-        found = engine(name)
+        loaded = engine(name)
         yield from ("", f"## {name}")
-        for variant in found.variants():
+        for variant in loaded.variants():
             summary = variant.summary[:1].upper() + variant.summary[1:]
             load = "takes" if variant.takes_load else "takes no"
             yield from ("", f"### {name}/{variant.name}", "", f"{summary}; {load} offered load.")

@@ -58,7 +58,7 @@ def _mistake(
     if len(by_position) > len(positional):
         if not parameters:
             return f"it takes no arguments, got {len(by_position)};"
-        return f"only {', '.join(positional) or 'none'} may be given without its name, got {len(by_position)} values;"
+        return f"only {', '.join(positional) or 'none'} may be positional, got {len(by_position)} values;"
     present = {*positional[: len(by_position)], *by_name}
     missing = [
         n for n, p in parameters.items() if p.default is Parameter.empty and n not in present

@@ -43,7 +43,7 @@ class Place:
     why: str
 
 
-_here: ContextVar[Path | None] = ContextVar("here", default=None)
+_start_folder: ContextVar[Path | None] = ContextVar("start_folder", default=None)
 """The folder where a command began; None: the current folder.
 
 Not a plain variable: its value would belong to the fingerprint of each workload that reads this module.
@@ -53,16 +53,16 @@ Not a plain variable: its value would belong to the fingerprint of each workload
 @contextmanager
 def resolve_from(folder: Path) -> Iterator[None]:
     """Resolve default folders from `folder` within the block, even if the process changes directory."""
-    token = _here.set(folder)
+    token = _start_folder.set(folder)
     try:
         yield
     finally:
-        _here.reset(token)
+        _start_folder.reset(token)
 
 
-def here() -> Path:
+def start_folder() -> Path:
     """Return the folder in which the command began; outside a command, the current folder."""
-    return _here.get() or Path.cwd()
+    return _start_folder.get() or Path.cwd()
 
 
 def home_folder() -> Path | None:
@@ -160,48 +160,48 @@ def _new_cache() -> Path:
     return Path(tempfile.mkdtemp(prefix="lab-cache-"))
 
 
-def check_text(place: Path) -> None:
+def check_text(path: Path) -> None:
     """Check that a folder's path is valid text, as Parquet libraries require.
 
     Raises:
         DatasetError: the path has bytes that are not UTF-8 or not text in this locale.
     """
     try:
-        str(place).encode()
+        str(path).encode()
     except UnicodeEncodeError as error:
         raise DatasetError(
-            f"{place}: this path has bytes that are not text in {sys.getfilesystemencoding()}, so "
+            f"{path}: this path has bytes that are not text in {sys.getfilesystemencoding()}, so "
             f"Parquet files cannot be written there; name another folder with {ROOT_VARIABLE} "
             f"(datasets) or {RUNS_VARIABLE} (runs), or set LC_ALL=C.UTF-8 if the bytes are UTF-8"
         ) from error
 
 
 def catalogue(folder: Path | None = None) -> Place:
-    """Return the folder of datasets for a command started in `folder` (None: `here()`)."""
+    """Return the folder of datasets for a command started in `folder` (None: `start_folder()`)."""
     shared = os.environ.get(SHARED_VARIABLE)
     if shared and not os.environ.get(ROOT_VARIABLE):
         return Place(path=Path(shared) / "data", why=f"${SHARED_VARIABLE}")
-    return _place(ROOT_VARIABLE, "data", "data", folder)
+    return _choose_folder(ROOT_VARIABLE, "data", "data", folder)
 
 
 def runs(folder: Path | None = None) -> Place:
-    """Return the folder of runs for a command started in `folder` (None: `here()`).
+    """Return the folder of runs for a command started in `folder` (None: `start_folder()`).
 
     Inside a checkout the path is relative, because it is printed often.
     """
-    return _place(RUNS_VARIABLE, "results/runs", "runs", folder)
+    return _choose_folder(RUNS_VARIABLE, "results/runs", "runs", folder)
 
 
 def clusters() -> Path:
     """Return the folder of clusters that `lab cluster` starts."""
-    return _place(CLUSTERS_VARIABLE, "results/clusters", "clusters", None).path.absolute()
+    return _choose_folder(CLUSTERS_VARIABLE, "results/clusters", "clusters", None).path.absolute()
 
 
-def _place(variable: str, in_checkout: str, of_user: str, folder: Path | None) -> Place:
+def _choose_folder(variable: str, in_checkout: str, of_user: str, folder: Path | None) -> Place:
     setting = os.environ.get(variable)
     if setting:
         return Place(path=Path(setting), why=f"${variable}")
-    below = _checkout(here() if folder is None else folder.absolute())
+    below = _checkout(start_folder() if folder is None else folder.absolute())
     if below is None:
         return Place(path=user_folder() / of_user, why="the same from every folder")
     path = Path(in_checkout) if below == Path.cwd() else below / in_checkout

@@ -13,15 +13,15 @@ from pathlib import Path
 
 def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
     """Return all entry points of a group; several may share a name."""
-    return _announced(group, tuple((folder, _changed(folder)) for folder in sys.path))
+    return _entry_points(group, tuple((folder, _change_time(folder)) for folder in sys.path))
 
 
 @lru_cache(maxsize=64)
-def _announced(group: str, _: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+def _entry_points(group: str, _: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=group))
 
 
-def _changed(folder: str) -> int:
+def _change_time(folder: str) -> int:
     try:
         return Path(folder).stat().st_mtime_ns
     except OSError:

@@ -39,7 +39,7 @@ class JoinColumns:
         columns: the other fields.
         sources: the column of each of them.
         values: the columns of the output after `ts` and the keys.
-        texts: texts of expressions, which are the first of the dictionaries `named`.
+        texts: texts of expressions, which are the first of the `text_dictionaries`.
     """
 
     sides: Mapping[str, Table]
@@ -49,7 +49,7 @@ class JoinColumns:
     sources: dict[str, str] = field(default_factory=dict)
     values: list[JoinValue] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    named: set[str] = field(default_factory=set)
+    text_dictionaries: set[str] = field(default_factory=set)
     _names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _types: Mapping[str, dict[str, np.dtype[Any] | None]] = field(default_factory=dict)
     _read: dict[Place, Column] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class JoinColumns:
         texts = made._default(keys) if select is None else dict(select)
         read = {(side, name) for side, names in keys.items() for name in names}
         for name, text in texts.items():
-            read |= {*made._places(name, text)}
+            read |= {*made._columns_of(name, text)}
         made._types = {
             side: dict(
                 made._header(
@@ -98,13 +98,13 @@ class JoinColumns:
     def find(self, name: str) -> Column:
         """Return a column by its path."""
         side, _, column = name.partition(".")
-        known = self._field((side, column), f"{side}_{column}")
-        return Column(name=name, dtype=known.dtype, dictionary=known.dictionary)
+        source = self._field((side, column), f"{side}_{column}")
+        return Column(name=name, dtype=source.dtype, dictionary=source.dictionary)
 
     def number_of(self, column: Column, text: str) -> int:
         """Return the number of a text in a column's dictionary, which begins with the texts of expressions."""
         assert column.dictionary is not None, "callers check that it holds texts"
-        self.named.add(column.dictionary)
+        self.text_dictionaries.add(column.dictionary)
         if text not in self.texts:
             self.texts.append(text)
         return self.texts.index(text)
@@ -122,15 +122,15 @@ class JoinColumns:
 
     def _declare(self, types: Mapping[str, type]) -> None:
         """Give columns their declared types."""
-        read = {name for known in self._types.values() for name in known}
+        read = {name for types_of_side in self._types.values() for name in types_of_side}
         for name, kind in types.items():
             if name not in read or kind not in DTYPES:
                 raise ModelError(
                     f"lab.join: types has {kind!r} for {name}; give int, float, bool or str for one of "
                     f"{', '.join(sorted(read))}"
                 )
-            for known in self._types.values():
-                known.update({name: DTYPES[kind]} if name in known else {})
+            for types_of_side in self._types.values():
+                types_of_side.update({name: DTYPES[kind]} if name in types_of_side else {})
 
     def _key(self, pair: tuple[str, str]) -> Column:
         types = [self._types[side][column] for side, column in zip(self.sides, pair, strict=True)]
@@ -164,7 +164,7 @@ class JoinColumns:
             return None
         return (side, column) if column in self._names[side] or column.isidentifier() else None
 
-    def _places(self, name: str, text: object) -> Iterator[Place]:
+    def _columns_of(self, name: str, text: object) -> Iterator[Place]:
         """Yield the columns of a selected value."""
         where = f"lab.join: select has {name!r}: {text!r}"
         plain = self._plain(text) if isinstance(text, str) else None

@@ -29,7 +29,12 @@ from streamlab.workloads.join_program import (
 from streamlab.workloads.model import ModelError, OutputType, Workload
 from streamlab.workloads.model.answers.output_order import inferred_output, never
 from streamlab.workloads.model.operators.program import DROP, FLUSH
-from streamlab.workloads.user_workload import beside, caller_file, name_of_file, program_workload
+from streamlab.workloads.user_workload import (
+    caller_file,
+    name_of_file,
+    program_workload,
+    resolve_paths,
+)
 
 How = Literal["inner", "left", "asof"]
 Within = int | str | tuple[int | str, int | str]
@@ -92,7 +97,10 @@ def join(
         DatasetError: a table cannot be read.
     """
     file = caller_file()
-    sides = {LEFT: beside(_plain(left, LEFT), file), RIGHT: beside(_plain(right, RIGHT), file)}
+    sides = {
+        LEFT: resolve_paths(_plain(left, LEFT), file),
+        RIGHT: resolve_paths(_plain(right, RIGHT), file),
+    }
     unit = sides[LEFT].unit
     if how not in (INNER, OUTER, ASOF):
         raise ModelError(f"lab.join: how is {how!r}; give 'inner', 'left' or 'asof'")
@@ -156,7 +164,7 @@ def join(
     return replace(
         program_workload(
             program,
-            tables.with_first_texts(columns.named, columns.texts),
+            tables.with_first_texts(columns.text_dictionaries, columns.texts),
             name=name or name_of_file(file) or program.name,
             output=output,
             declaration=declaration,
@@ -172,10 +180,10 @@ def _fields_of(table: Table, side: str, columns: JoinColumns) -> Table:
     sources = {key.name: source for key, source in keys}
     sources |= {column.name: columns.sources[column.name] for column in own}
     ids = tuple(column.name for column in (*columns.keys, *own) if column.dictionary is not None)
-    return replace(_renamed(table, sources), ids=ids)
+    return replace(_rename_columns(table, sources), ids=ids)
 
 
-def _renamed(table: Table, columns: Mapping[str, str]) -> Table:
+def _rename_columns(table: Table, columns: Mapping[str, str]) -> Table:
     """Return a table whose settings by column are by field; those of unread columns stay, and are refused."""
     read = set(columns.values())
 

@@ -25,8 +25,8 @@ def load_current(load: Callable[[], T]) -> T:
     """Call `load`, which imports modules, and return its result according to the files as they are now.
 
     If any module imported this way was edited, all of them are imported again, because they may hold objects
-    of each other. Existing objects keep the old code. A module that other code
-    imported is watched only after this function has loaded a module from its folder or a parent folder.
+    of each other. Existing objects keep the old code. A module that other code imported is watched only after
+    this function has loaded a module from its folder or a parent folder.
     """
     _forget_edited()
     before, loaded = set(sys.modules), None
@@ -42,8 +42,8 @@ def load_current(load: Callable[[], T]) -> T:
             if module is None:
                 continue  # an import in another thread failed meanwhile
             file = getattr(module, "__file__", None) or ""
-            named = file.endswith(".py") and is_user_module(name, file) and name != "__main__"
-            if named and (name not in before or (folder and Path(file).is_relative_to(folder))):
+            is_source = file.endswith(".py") and is_user_module(name, file) and name != "__main__"
+            if is_source and (name not in before or (folder and Path(file).is_relative_to(folder))):
                 _IMPORTED.setdefault(module, _digest(file))
 
 
@@ -52,11 +52,11 @@ def _forget_edited() -> None:
     if not edited:
         return
     modules = list(sys.modules.items())
-    regular = {name for name, module in modules if module in _IMPORTED}
+    watched = {name for name, module in modules if module in _IMPORTED}
     for name, module in modules:
         # A namespace package without its parent package cannot be imported from.
-        namespace = getattr(module, "__file__", None) is None and name.partition(".")[0] in regular
-        if name in regular or namespace:
+        namespace = getattr(module, "__file__", None) is None and name.partition(".")[0] in watched
+        if name in watched or namespace:
             del sys.modules[name]
             package, _, child = name.rpartition(".")
             if getattr(sys.modules.get(package), child, None) is module:

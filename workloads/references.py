@@ -14,7 +14,7 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.workload import OpenDeclaration, Outputs, Workload
 from streamlab.workloads.module_reload import load_current
@@ -77,11 +77,11 @@ def load(reference: str) -> object:
         name, _, attribute = reference.partition(":")
         module, shown = load_current(lambda: _module(name)), repr(name)
     outputs = {id(o): o for o in vars(module).values() if isinstance(o, Outputs)}.values()
-    found = [each.workloads[attribute] for each in outputs if attribute in each.workloads]
-    if len(found) > 1:
-        raise ModelError(f"{shown} has {len(found)} outputs {attribute}; give each another name")
-    if found:
-        return found[0]
+    matches = [each.workloads[attribute] for each in outputs if attribute in each.workloads]
+    if len(matches) > 1:
+        raise ModelError(f"{shown} has {len(matches)} outputs {attribute}; give each another name")
+    if matches:
+        return matches[0]
     try:
         return getattr(module, attribute)
     except AttributeError as error:
@@ -139,8 +139,8 @@ def place(error: BaseException) -> str:
 def _module(name: str) -> ModuleType:
     where = "among the installed packages"
     if not sys.flags.safe_path:
-        _search(here())
-        where = f"in {here()} and {where}"
+        _search(start_folder())
+        where = f"in {start_folder()} and {where}"
     try:
         return import_module(name)
     except (Exception, SystemExit) as error:  # a module can raise anything when imported
@@ -151,12 +151,12 @@ def _module(name: str) -> ModuleType:
 
 
 def _file(path: Path) -> ModuleType:
-    path = Path(here(), path)
+    path = Path(start_folder(), path)
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(
-            f"{path} cannot be read: {error.strerror or error}; a workload is given by the path of "
+            f"{path} cannot be read: {error.strerror or error}; name a workload by the path of "
             "its Python file, by package.module:ATTRIBUTE, or by a name of `lab list workloads`"
         ) from error
     digest = hashlib.sha256(b"\0".join((os.fsencode(path), content))).hexdigest()

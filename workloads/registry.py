@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint
 
 from streamlab.workloads import references
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 from streamlab.workloads.entry_points import find_entry_points
 from streamlab.workloads.inputs.nexmark.schema import LEFT_OUT
 from streamlab.workloads.model import ModelError, Workload
@@ -70,7 +70,7 @@ def workload(reference: str) -> Workload:
     """
     if references.is_name(reference):
         return _by_name(reference).bound({})
-    where = references.absolute(reference, here())
+    where = references.absolute(reference, start_folder())
     loaded = _as_workload(references.load(where), where)
     _check_name(loaded, where)
     return replace(loaded, reference=where).bound({})
@@ -84,7 +84,7 @@ def short_name(reference: str) -> str:
     """
     if references.is_name(reference):
         return reference
-    loaded = references.load(references.absolute(reference, here()))
+    loaded = references.load(references.absolute(reference, start_folder()))
     return loaded.name if isinstance(loaded, Outputs) else workload(reference).name
 
 
@@ -96,7 +96,7 @@ def outputs(reference: str) -> tuple[str, ...]:
     """
     if references.is_name(reference):
         return (reference,)
-    loaded = references.load(references.absolute(reference, here()))
+    loaded = references.load(references.absolute(reference, start_folder()))
     return _of_outputs(loaded, reference) if isinstance(loaded, Outputs) else (reference,)
 
 
@@ -135,7 +135,7 @@ def _loaded(point: EntryPoint, where: str) -> object:
 
 def _as_workload(loaded: object, where: str) -> Workload:
     if isinstance(loaded, OpenDeclaration):
-        raise ModelError(f"{where} is no workload: {loaded.error}")
+        raise ModelError(f"{where} is not a workload: {loaded.error}")
     if isinstance(loaded, Outputs):
         raise ModelError(
             f"{where} has several outputs; name one of them: {', '.join(_of_outputs(loaded, where))}"

@@ -24,10 +24,10 @@ from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Task, Variant
 from streamlab.workloads.datasets import pa, pa_csv
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 from streamlab.workloads.model import Columns
 from streamlab.workloads.model.streams.lists import ListColumn
-from streamlab.workloads.model.streams.total_order import Merged, merge
+from streamlab.workloads.model.streams.total_order import MergedInput, merge
 
 INPUT, OUTPUT, WORKERS = "{input}", "{output}", "{workers}"
 
@@ -79,11 +79,11 @@ class CommandEngine(BatchEngine):
 
     def kept_folders(self) -> Sequence[Path]:
         """Return the current folder, where the command starts: build tools such as cargo write there."""
-        folder = here()
+        folder = start_folder()
         return () if folder == folder.parent else (folder,)
 
     def refused(self, task: Task) -> str | None:
-        """Refuse a command that is not found, workers that it cannot know, and outputs that are no numbers."""
+        """Refuse a command that is not found, workers that it cannot know, and outputs that are not numbers."""
         command = options_of(task, CommandOptions).command
         program = shlex.split(command)[0]
         if shutil.which(program) is None:
@@ -161,7 +161,7 @@ def write_events(task: Task, path: Path) -> None:
         )
 
 
-def event_columns(merged: Merged, kinds: Sequence[str]) -> dict[str, Any]:
+def event_columns(merged: MergedInput, kinds: Sequence[str]) -> dict[str, Any]:
     """Return the columns of the events' file, in total order."""
     order = merged.order
     columns: dict[str, Any] = {"ts": merged.columns["ts"][order], "stream": merged.stream[order]}
@@ -170,10 +170,10 @@ def event_columns(merged: Merged, kinds: Sequence[str]) -> dict[str, Any]:
     columns |= {
         name: values[order] for name, values in merged.columns.items() if name not in columns
     }
-    return columns | {name: _joined(part.take(order)) for name, part in merged.lists.items()}
+    return columns | {name: _join_lists(part.take(order)) for name, part in merged.lists.items()}
 
 
-def _joined(lists: ListColumn) -> list[str]:
+def _join_lists(lists: ListColumn) -> list[str]:
     return [" ".join(map(str, row)) for row in lists.rows()]
 
 
@@ -181,7 +181,7 @@ def read_answer(path: Path, output: np.dtype[Any]) -> Columns:
     """Read the columns of an output from CSV.
 
     Raises:
-        EngineCrashError: the file is no such CSV.
+        EngineCrashError: the file is not such a CSV.
     """
     names = output.names or ()
     types = {name: pa.from_numpy_dtype(output[name]) for name in names}
@@ -192,7 +192,7 @@ def read_answer(path: Path, output: np.dtype[Any]) -> Columns:
         )
     except (pa.ArrowException, ValueError, KeyError) as error:
         raise EngineCrashError(
-            f"the answer is no CSV with the header {','.join(names)} and numbers: {error}"
+            f"the answer is not a CSV with the header {','.join(names)} and numbers: {error}"
         ) from error
     return {name: table[name].to_numpy() for name in names}
 

@@ -91,11 +91,11 @@ class Graph:
 
     def _columns(self, index: int, part: Part) -> dict[str, npt.NDArray[Any]]:
         ticks = {name: self._ticks.get(f"{name} {index}") for name in part}
-        times = next(found[0] for found in ticks.values() if found is not None)
+        times = next(series[0] for series in ticks.values() if series is not None)
         ts = times.astype("datetime64[ns]").view(np.int64)  # without a tick they are objects
         columns = {
-            name: np.full(len(ts), part[name]) if found is None else found[1].astype(np.int64)
-            for name, found in ticks.items()
+            name: np.full(len(ts), part[name]) if series is None else series[1].astype(np.int64)
+            for name, series in ticks.items()
         }
         return {"ts": ts, **columns}
 

@@ -89,10 +89,10 @@ def keyed_counter(events: Events) -> list[Part]:
 @graph_of
 def fraud_detection(events: Events) -> list[Part]:
     """Return frauds, and one aggregate per rule."""
-    found = detect(events.field(TRANSACTION, "value"), events.field(RULE, "value"))
+    detected = detect(events.field(TRANSACTION, "value"), events.field(RULE, "value"))
     return [
-        {"kind": FRAUD, "value": found.fraud},
-        {"kind": AGGREGATE, "value": found.aggregate},
+        {"kind": FRAUD, "value": detected.fraud},
+        {"kind": AGGREGATE, "value": detected.aggregate},
     ]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.multicore.dataflow.run import DataflowOptions, DataflowRun, FlowStates
-from streamlab.engines.multicore.dgs import resumed as dgs_resumed
+from streamlab.engines.multicore.dgs import resumption as dgs_resumption
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.dgs.options import DgsOptions
 from streamlab.engines.multicore.dgs.partial_states import PartialStates, separation_of
@@ -58,7 +58,7 @@ def split_work(program: Program, dataset: Dataset, *, shares: int, partials: boo
     """Split a program's work; see `SplitsWork`."""
     alphabet = dataset.alphabet
     kernels = Kernels(program, bounds=_SETTINGS.bounds) if isinstance(program, DGSProgram) else None
-    whole = _Whole(
+    whole = _SingleShare(
         shares=1, program=program, alphabet=alphabet, until_ts=dataset.until_ts, kernels=kernels
     )
     if isinstance(program, DGSProgram):
@@ -91,7 +91,7 @@ def unresumable(program: Program) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Whole(WorkSplit):
+class _SingleShare(WorkSplit):
     """The only share of a program."""
 
     form = "whole"
@@ -130,7 +130,7 @@ class _Whole(WorkSplit):
             return self.resume_flow(data, state, None)
         assert isinstance(program, DGSProgram)
         assert self.kernels is not None
-        return dgs_resumed.resume(
+        return dgs_resumption.resume(
             program, data, state, keys=keys, kernels=self.kernels, settings=_SETTINGS
         )
 
@@ -166,7 +166,7 @@ class _Shares(WorkSplit):
     """A program of which `whole` answers each share, from the rows that the share is dealt."""
 
     shares: int
-    whole: _Whole
+    whole: _SingleShare
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         return self.whole.answer(share, streams)
@@ -186,7 +186,7 @@ class _ByTag(_Shares):
             return [
                 rows if share == index else take(rows, _NO_ROWS) for index in range(self.shares)
             ]
-        return _apart(rows, _narrow(self.parts % self.shares).take(rows.tag), self.shares)
+        return _rows_by_share(rows, _narrow(self.parts % self.shares).take(rows.tag), self.shares)
 
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
@@ -206,7 +206,9 @@ class _ByKey(_Shares):
 
     def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         mapped = self.tuples.map(rows)
-        return _apart(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
+        return _rows_by_share(
+            mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares
+        )
 
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
@@ -221,7 +223,7 @@ class _ByAggregate(WorkSplit):
     form = "partial aggregates"
 
     shares: int
-    whole: _Whole
+    whole: _SingleShare
     partials: Deployment
     rest: Deployment
 
@@ -243,7 +245,7 @@ class _ByAggregate(WorkSplit):
         made = Stream(name=rows.name, kinds=(0,), ts=ts, payload=columns)
         if self.shares == 1:
             return (made,)
-        return _apart(made, _share_of(columns[str(sums.key)], self.shares), self.shares)
+        return _rows_by_share(made, _share_of(columns[str(sums.key)], self.shares), self.shares)
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         return self._run(self._merge(streams, self.whole.until_ts), self.rest)
@@ -287,6 +289,8 @@ def _narrow(shares: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
     return shares.astype(np.min_scalar_type(shares.max(initial=0)))
 
 
-def _apart(rows: Stream, share: npt.NDArray[np.unsignedinteger[Any]], shares: int) -> list[Stream]:
+def _rows_by_share(
+    rows: Stream, share: npt.NDArray[np.unsignedinteger[Any]], shares: int
+) -> list[Stream]:
     """Return the rows of each share, in their order."""
     return [take(rows, np.flatnonzero(share == index)) for index in range(shares)]

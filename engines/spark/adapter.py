@@ -24,7 +24,7 @@ from streamlab.engines.spark.workloads import (
     properties,
     streaming_conditions,
 )
-from streamlab.workloads.datasets.session import spark_refusal
+from streamlab.workloads.datasets.spark_session import spark_refusal
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.model import DGSProgram, Pipeline, Query
 

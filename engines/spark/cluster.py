@@ -162,7 +162,7 @@ def _master_state(jvm: Any, master: str) -> tuple[list[Node], list[str]]:
     except Py4JError as error:
         java = getattr(error, "java_exception", None)
         raise EngineError(
-            f"what listens at {master} is no Spark master of this version: {java or error}"
+            f"what listens at {master} is not a Spark master of this version: {java or error}"
         ) from None
     finally:
         environment.shutdown()
@@ -209,7 +209,7 @@ def check_nodes(context: SparkContext, task: Task, master: str) -> Placement:
 def _executors(context: SparkContext) -> list[tuple[str, int]]:
     """Return the host and the cores of each executor."""
     summaries = context._jsc.sc().statusStore().executorList(True)
-    executors = (summaries.apply(place) for place in range(summaries.size()))
+    executors = (summaries.apply(index) for index in range(summaries.size()))
     # The address has a port only once the executor's storage is known.
     return [
         (each.hostPort().rsplit(":", 1)[0], each.totalCores())
@@ -327,7 +327,7 @@ def _folder(package: str) -> Path:
 
 def _observable(context: SparkContext) -> tuple[int, ...]:
     """Return the processes of this machine below which all executors run; empty: some run elsewhere."""
-    found = worker_processes(context.applicationId)
-    if len(found) < len(_executors(context)):
+    parents = worker_processes(context.applicationId)
+    if len(parents) < len(_executors(context)):
         return ()
-    return tuple(sorted({parent for parent in found.values() if parent != os.getpid()}))
+    return tuple(sorted({parent for parent in parents.values() if parent != os.getpid()}))

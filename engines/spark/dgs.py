@@ -80,7 +80,7 @@ class DgsQuery(SparkQuery):
     def streaming(
         self, session: SparkSession, dataset: Dataset, folder: Path, checkpoint: Path
     ) -> QueryResult:
-        """Run the query; its state has a row per group, which is no measure of its size."""
+        """Run the query; its state has a row per group, which is not a measure of its size."""
         result = SparkQuery.streaming(self, session, dataset, folder, checkpoint)
         return replace(result, counters={"micro_batches": result.counters["micro_batches"]})
 

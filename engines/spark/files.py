@@ -72,7 +72,7 @@ def append_heartbeat(table: pa.Table, values: Mapping[str, int]) -> pa.Table:
 
 def equal_cuts(rows: int, files: int) -> list[int]:
     """Return the rows, with both ends, that split a table into files of equal numbers of rows."""
-    return [rows * place // files for place in range(files + 1)]
+    return [rows * index // files for index in range(files + 1)]
 
 
 def bounds(dataset: Dataset, files: int) -> IntArray:
@@ -90,14 +90,14 @@ def cuts_at(table: pa.Table, times: IntArray) -> list[int]:
 def write_files(table: pa.Table, folder: Path, cuts: Sequence[int]) -> None:
     """Write a table as files, split at the rows `cuts`, in order."""
     folder.mkdir(parents=True)
-    for place, (begin, end) in enumerate(pairwise(cuts)):
-        write_file(table.slice(begin, end - begin), folder / f"part-{place:05d}.parquet", place)
+    for index, (begin, end) in enumerate(pairwise(cuts)):
+        write_file(table.slice(begin, end - begin), folder / f"part-{index:05d}.parquet", index)
 
 
-def write_file(table: pa.Table, path: Path, place: int) -> None:
+def write_file(table: pa.Table, path: Path, number: int) -> None:
     """Write a file whose modification time is its place, by which Spark's file source orders files."""
     pq.write_table(table, path, row_group_size=ROW_GROUP)
-    os.utime(path, (1_000_000_000 + place, 1_000_000_000 + place))
+    os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
 
 
 def prefix(dataset: Dataset, folder: Path, events: int) -> Dataset:

@@ -39,7 +39,7 @@ from streamlab.engines.spark.workloads import (
 from streamlab.engines.work_split import NoPartialsError
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.session import spark_session, stop_spark
+from streamlab.workloads.datasets.spark_session import spark_session, stop_spark
 from streamlab.workloads.datasets.time_cutoff import event_times
 from streamlab.workloads.model import Alphabet, Columns, Query
 

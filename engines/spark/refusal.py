@@ -101,8 +101,8 @@ def _refuse_any_program(task: Task) -> str | None:
         return f"spark {task.variant} takes no load: it runs at full speed only"
     available = forms(task.workload.name, task.variant)
     if "form" in task.options and (len(available) == 1 or task.options["form"] not in available):
-        known = f"only the forms {', '.join(available)}" if len(available) > 1 else "no forms"
-        return f"spark {task.variant} has {known}; remove the option form"
+        offer = f"only the forms {', '.join(available)}" if len(available) > 1 else "no forms"
+        return f"spark {task.variant} has {offer}; remove the option form"
     name = task.workload.name
     for param, off in PERSISTENCE_OFF.get(name, {}).items():
         if task.workload.query_params.get(param, off) != off:

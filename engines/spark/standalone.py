@@ -10,7 +10,7 @@ from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
 from streamlab.engines.errors import EngineError
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.java import find_java
-from streamlab.workloads.datasets.session import spark_refusal
+from streamlab.workloads.datasets.spark_session import spark_refusal
 
 DAEMON_MEMORY = "256m"
 _STATE_TIMEOUT_S = 2.0
@@ -96,7 +96,7 @@ def worker_processes(application: str) -> dict[int, int]:
     Args:
         application: the id that the master gave it.
     """
-    found = {}
+    parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
@@ -105,7 +105,7 @@ def worker_processes(application: str) -> dict[int, int]:
             ):
                 # proc(5): field 4 is the parent; the name, in brackets, may contain anything.
                 stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
-                found[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
+                parents[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
         except OSError:  # it has just ended
             continue
-    return found
+    return parents

@@ -87,7 +87,7 @@ def _tables(task: Task) -> Mapping[str, object]:
 def _units(deployment: Deployment) -> Mapping[str, object]:
     """Return the bolts of a deployment, as Unit.java reads them."""
     names = [unit.name for unit in deployment.units]
-    bolts = fused(deployment)
+    bolts = fuse_sorts(deployment)
     settings: dict[str, object] = {"units": len(bolts)}
     for number, unit in enumerate(bolts):
         fields = {
@@ -102,7 +102,7 @@ def _units(deployment: Deployment) -> Mapping[str, object]:
     return settings
 
 
-def fused(deployment: Deployment) -> list[Unit]:
+def fuse_sorts(deployment: Deployment) -> list[Unit]:
     """Return the units of a deployment, each SORT as a part of the unit that reads it (section 5)."""
     bolts = []
     for unit in deployment.units:
@@ -121,7 +121,7 @@ def in_words(task: Task, data: Input) -> str:
         return f"Storm's groupings, {task.workers} tasks of each bolt"
     bolts = (
         f"{unit.name} x {unit.degree} ({unit.route.value})"
-        for unit in fused(deployment_of(task, data))
+        for unit in fuse_sorts(deployment_of(task, data))
         if unit.inputs
     )
     return f"bolts {', '.join(bolts)}"

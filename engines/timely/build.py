@@ -34,15 +34,15 @@ def find_cargo() -> str:
     return cargo
 
 
-def compile_program(place: Path) -> None:
+def compile_program(folder: Path) -> None:
     """Compile the program into an environment; crates that cargo has need no network.
 
     Raises:
-        EngineError: no cargo was found, a crate cannot be had, or the compiler rejects the program.
+        EngineError: no cargo was found, a crate is not available, or the compiler rejects the program.
     """
     cargo = find_cargo()
-    target = place / "target"
-    # rustup's programs lie beside each other; cargo starts rustc by its name.
+    target = folder / "target"
+    # rustup's programs lie next to each other; cargo starts rustc by its name.
     path = os.pathsep.join([str(Path(cargo).parent), os.environ.get("PATH", "")])
     variables = {**os.environ, "PATH": path}
     for name in _CHANGE_THE_PROGRAM:
@@ -58,12 +58,12 @@ def compile_program(place: Path) -> None:
             "registry is reachable and that Rust is as new as engines/timely/rust/Cargo.toml says "
             "(rustup update)"
         )
-    (target / "release" / PROGRAM).rename(place / PROGRAM)
+    (target / "release" / PROGRAM).rename(folder / PROGRAM)
     shutil.rmtree(target)
     version = subprocess.run(
         ["rustc", "--version"], capture_output=True, text=True, check=True, env=variables
     )
-    (place / COMPILER).write_text(" ".join(version.stdout.split()[:2]), encoding="utf-8")
+    (folder / COMPILER).write_text(" ".join(version.stdout.split()[:2]), encoding="utf-8")
 
 
 def version() -> str:

@@ -14,7 +14,6 @@ from streamlab.figure import (
     Panel,
     Plan,
     Runs,
-    asked,
     column,
     draw,
     judge,
@@ -22,6 +21,7 @@ from streamlab.figure import (
     numbers,
     outputs,
     points,
+    published_claim,
     quick_note,
     quotient,
     run_table,
@@ -70,8 +70,8 @@ def outcome(options: Options, runs: Runs) -> Outcome:
     arrays, loop = (series(run, "event_window", variant, rate) for variant in (ARRAYS, LOOP))
     published = facts().one(figure="1")
     claim = (
-        asked("array operations over a Python loop", published)
-        .given(outputs(trials(run, "event_window/")))
+        published_claim("array operations over a Python loop", published)
+        .requiring(outputs(trials(run, "event_window/")))
         .at_least(quotient(arrays.at(1), loop.at(1)), published.low, "x")
     )
     notes = (*quick_note(options), *machine(runs), *troubles(runs))

@@ -192,7 +192,7 @@ _REFUSALS = {
     errno.ELOOP: _PLACE,
     errno.ENAMETOOLONG: _PLACE,
 }
-"""Remedies for errors of the file system, which can occur anywhere and are no bugs of the lab."""
+"""Remedies for errors of the file system, which can occur anywhere and are not bugs of the lab."""
 
 
 def _lacks_folder(error: Exception) -> bool:

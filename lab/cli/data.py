@@ -28,13 +28,13 @@ way_option = click.option(
     default=WAYS[0],
     show_default=True,
     help="Make the dataset in this process or on Spark, with the same result; auto: on Spark if "
-    "--master is given.",
+    "--master is set.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 class _LazySingleOptionCommand(SingleOptionCommand, LazyCommand):
-    """A command without a body, whose options may be given once only."""
+    """A command without a body, whose options may be set only once."""
 
 
 class _ImportGroup(click.Group):

@@ -43,7 +43,7 @@ class LazyCommand(LabCommand):
 
 
 class SingleOptionCommand(LabCommand):
-    """A command whose options may be given once only, unless they are declared `multiple`.
+    """A command whose options may be set only once, unless they are declared `multiple`.
 
     Click alone silently drops the first value.
     """
@@ -52,14 +52,14 @@ class SingleOptionCommand(LabCommand):
         """Parse the arguments.
 
         Raises:
-            click.UsageError: an option is given twice.
+            click.UsageError: an option is set twice.
         """
         _, _, parsed = self.make_parser(ctx).parse_args(list(args))
         options = [each for each in parsed if isinstance(each, click.Option) and not each.multiple]
         twice = next((each for each in options if options.count(each) > 1), None)
         if twice is not None and not ctx.resilient_parsing:
             raise click.UsageError(
-                f"{twice.opts[0]} is given {options.count(twice)} times; give it once", ctx
+                f"{twice.opts[0]} is set {options.count(twice)} times; set it once", ctx
             )
         return super().parse_args(ctx, args)
 

@@ -35,7 +35,7 @@ LINES_SHOWN = 4
 REFRESHES_PER_S = 2
 
 LINE_EVERY_S = 5
-"""Time between lines on a step, if standard error is no terminal."""
+"""Time between lines on a step, if standard error is not a terminal."""
 
 
 class Verbosity(Enum):

@@ -174,7 +174,7 @@ def _cells(row: HeadlineRow) -> Line:
         "workers": _workers(row.cell),
         "events/s": _text(row.throughput),
         "min - max": spread,
-        "compared": _compared(row),
+        "compared": _comparison(row),
         "p50": _text(row.p50),
         "p99": _text(row.p99),
         "CPU s/M": _text(row.cpu_per_million),
@@ -232,7 +232,7 @@ def _workers(cell: Cell) -> str:
     return f"{cell.workers}{'*' if cell.oversubscribed else ''}"
 
 
-def _compared(row: HeadlineRow) -> str:
+def _comparison(row: HeadlineRow) -> str:
     if row.ratio:
         return row.ratio.text if row.is_clear else f"{UNCLEAR} {row.ratio.text}"
     return "base" if row.is_baseline else row.no_ratio

@@ -11,7 +11,7 @@ _BLOCK = bytes(4096)
 
 
 @contextmanager
-def writing(output: str, place: Path) -> Iterator[None]:
+def writing(output: str, path: Path) -> Iterator[None]:
     """Turn an OSError in the block into a LabError that names the output and the file.
 
     Raises:
@@ -20,7 +20,7 @@ def writing(output: str, place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _write_error(output, error.filename or place, error) from error
+        raise _write_error(output, error.filename or path, error) from error
 
 
 def _write_error(output: str, where: str | Path, error: OSError) -> LabError:

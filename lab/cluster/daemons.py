@@ -239,11 +239,11 @@ def _begin(record: ClusterRecord, daemon: Daemon, network: Network) -> ClusterRe
 def _processes(daemons: Sequence[StartedDaemon]) -> list[psutil.Process]:
     """Return the processes in the sessions of daemons."""
     begin = {daemon.pid: daemon.started for daemon in daemons}
-    found = []
+    matches = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError):
             session = os.getsid(process.pid)
             # A session ID is free again when its last process has ended: older processes are not ours.
             if session in begin and process.create_time() >= begin[session]:
-                found.append(process)
-    return found
+                matches.append(process)
+    return matches

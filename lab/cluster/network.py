@@ -38,7 +38,7 @@ class Network:
 def loopback(workers: int) -> Network:
     """Return addresses of the loopback interface, of which all 127.0.0.0/8 belong to this machine."""
     return Network(
-        host="127.0.0.1", workers=tuple(f"127.0.0.{place}" for place in range(2, workers + 2))
+        host="127.0.0.1", workers=tuple(f"127.0.0.{index}" for index in range(2, workers + 2))
     )
 
 

@@ -57,5 +57,5 @@ def _probe(candidate: Provider, machine: Machine) -> Finding:
     report = probe(candidate, pause=machine.pause)
     if report.reason is not None:
         return warn(report.reason, report.remedy or BARE_METAL)
-    still = f" (not changing: {', '.join(report.still)})" if report.still else ""
-    return ok(f"counting: {', '.join(report.counting)}{still}")
+    static = f" (not changing: {', '.join(report.static)})" if report.static else ""
+    return ok(f"counting: {', '.join(report.counting)}{static}")

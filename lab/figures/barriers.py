@@ -124,8 +124,8 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     name=f"{counted_workers(n)}, {PLANS[plan]}",
                     points=[
                         point
-                        for place, spread in enumerate(by_ratio(batch, plan, n).values())
-                        for point in spot(place, spread, is_open=n > options.cores)
+                        for index, spread in enumerate(by_ratio(batch, plan, n).values())
+                        for point in spot(index, spread, is_open=n > options.cores)
                     ],
                     colour=colour,
                 )

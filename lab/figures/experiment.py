@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from streamlab.lab.figures.figure import FigureStage, Outcome, Plan, Runs, Tree
-from streamlab.lab.figures.judge import Posed, PublishedClaim, judge
+from streamlab.lab.figures.judge import MeasuredClaim, PublishedClaim, judge
 from streamlab.lab.figures.measurements import Series, machine, troubles
 from streamlab.lab.figures.options import Options
 from streamlab.reports.figures.paper import (
@@ -130,7 +130,7 @@ def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
 
 
 def outcome(
-    posed: Sequence[Posed],
+    posed: Sequence[MeasuredClaim],
     notes: tuple[str, ...],
     numbers: Mapping[str, Any],
     title: str,
@@ -176,7 +176,7 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
-def asked(text: str, fact: Fact) -> PublishedClaim:
+def published_claim(text: str, fact: Fact) -> PublishedClaim:
     """Return the claim of a published fact, not yet judged; see `PublishedClaim`."""
     return PublishedClaim(
         text=text, published=fact.text, source=fact.source, relation=fact.relation

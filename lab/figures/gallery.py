@@ -122,8 +122,8 @@ def _card(figure: Figure, record: StoredFigure, folder: str) -> Iterator[str]:
     first, _, rest = verdict.partition(". ")
     yield f'<p class="figure-verdict"><strong>{_text(first)}.</strong> {_text(rest)}</p>'
     yield from _claims(record.claims)
-    yield from _folded("The systems", _systems(record.claims))
-    yield from _folded("Notes", (f"<li>{_text(note)}</li>" for note in record.notes))
+    yield from _collapsible("The systems", _systems(record.claims))
+    yield from _collapsible("Notes", (f"<li>{_text(note)}</li>" for note in record.notes))
     yield '<dl class="figure-facts">'
     if sides := "; ".join(filter(None, dict.fromkeys(map(_sides, record.claims)))):
         yield _fact("Sides", sides)
@@ -182,7 +182,7 @@ def _systems(claims: Sequence[Claim]) -> Iterator[str]:
         yield f"<li><strong>{_text(name)}</strong>: {_text(text)} {_text(place)}</li>"
 
 
-def _folded(title: str, items: Iterable[str]) -> Iterator[str]:
+def _collapsible(title: str, items: Iterable[str]) -> Iterator[str]:
     content = "".join(items)
     if content:
         yield f"<details><summary>{title}</summary><ul>{content}</ul></details>"

@@ -42,7 +42,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Posed:
+class MeasuredClaim:
     """A claim with its measured value and the bounds that judge it.
 
     Attributes:
@@ -85,7 +85,7 @@ class Posed:
 class PublishedClaim:
     """A published claim before it is judged.
 
-    `between` or `of` set the compared systems (`streamlab.lab.figures.systems`), `given` adds
+    `between` or `of` set the compared systems (`streamlab.lab.figures.systems`), `requiring` adds
     preconditions (`streamlab.lab.figures.preconditions`).
     `relation` is that of the published number (`streamlab.reports.published`): a value claim on a ratio
     needs two bounds.
@@ -107,19 +107,19 @@ class PublishedClaim:
         """Return the claim with its only system."""
         return replace(self, system=system)
 
-    def given(self, *needs: Need) -> "PublishedClaim":
+    def requiring(self, *needs: Need) -> "PublishedClaim":
         """Return the claim with further preconditions, without which it is not judged."""
         return replace(self, needs=(*self.needs, *needs))
 
     def near(
         self, measured: Estimate | None, low: float, high: float, tolerance: float, unit: str = ""
-    ) -> Posed:
+    ) -> MeasuredClaim:
         """Pose a value claim: within `tolerance` (a share) of [low, high], both above 0."""
         bounds = (low * (1 - tolerance), high * (1 + tolerance))
         within = f"from {_format_value(bounds[0], unit)} to {_format_value(bounds[1], unit)}"
         return self._pose(VALUE, measured, bounds, f"{tolerance:.0%} tolerance: {within}", unit)
 
-    def at_most(self, measured: Estimate | None, limit: float, unit: str = "") -> Posed:
+    def at_most(self, measured: Estimate | None, limit: float, unit: str = "") -> MeasuredClaim:
         """Pose a value claim with an upper bound."""
         return self._pose(
             VALUE, measured, (-math.inf, limit), f"at most {_format_value(limit, unit)}", unit
@@ -127,13 +127,15 @@ class PublishedClaim:
 
     def at_least(
         self, measured: Estimate | None, limit: float, unit: str = "", kind: str = VALUE
-    ) -> Posed:
+    ) -> MeasuredClaim:
         """Pose a claim with a lower bound."""
         return self._pose(
             kind, measured, (limit, math.inf), f"at least {_format_value(limit, unit)}", unit
         )
 
-    def shape(self, measured: Estimate | None, low: float, high: float, unit: str = "") -> Posed:
+    def shape(
+        self, measured: Estimate | None, low: float, high: float, unit: str = ""
+    ) -> MeasuredClaim:
         """Pose a claim on order or growth: the measured number, at least 0, lies in [low, high]."""
         parts = [f"at least {_format_value(low, unit)}"] if low > 0 or high == math.inf else []
         parts += [f"at most {_format_value(high, unit)}"] if high < math.inf else []
@@ -141,18 +143,18 @@ class PublishedClaim:
 
     def _pose(
         self, kind: str, measured: Estimate | None, bounds: Ends, bound: str, unit: str
-    ) -> Posed:
+    ) -> MeasuredClaim:
         if kind == VALUE and self.relation == "ratio" and not all(map(math.isfinite, bounds)):
             raise ValueError(
                 f"{self.text!r}: the published number is the ratio {self.published}, but {bound} is "
                 "only one bound, so that any distance beyond it would meet the claim; use near()"
             )
-        return Posed(
+        return MeasuredClaim(
             claim=self, kind=kind, measured=measured, bounds=bounds, bound=bound, unit=unit
         )
 
 
-def judge(posed: Sequence[Posed], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
+def judge(posed: Sequence[MeasuredClaim], *, fewest: int = FEWEST_TRIALS) -> tuple[Claim, ...]:
     """Judge all claims of a figure together by the rule of this module.
 
     `fewest` is the fewest trials of a cell for a judgement; 1 for values that do not vary.
@@ -186,7 +188,7 @@ def repetitions_needed(measured: Estimate, bounds: Ends, alpha: float) -> int | 
     return counts[bisect_left(counts, True, key=decides)]
 
 
-def _judge_claim(posed: Posed, alpha: float, fewest: int) -> Claim:
+def _judge_claim(posed: MeasuredClaim, alpha: float, fewest: int) -> Claim:
     estimate, refusal = posed.estimate, posed.refusal(fewest)
     ends = UNKNOWN
     if refusal is not None:

@@ -32,11 +32,11 @@ class Series:
 
     def highest(self, within: Iterable[int]) -> Measured | None:
         """Return the highest value over these numbers of instances."""
-        return _extreme(self._of(within), is_highest=True)
+        return _extreme(self._spreads(within), is_highest=True)
 
     def lowest(self, within: Iterable[int]) -> Measured | None:
         """Return the lowest value over these numbers of instances."""
-        return _extreme(self._of(within), is_highest=False)
+        return _extreme(self._spreads(within), is_highest=False)
 
     def workers(self, within: Iterable[int]) -> tuple[int, ...]:
         """Return the numbers of instances among `within` that have a value, ascending."""
@@ -52,7 +52,7 @@ class Series:
         fewest, most = self.ends(within)
         return quotient(self.at(most), self.at(fewest)) if most > fewest else None
 
-    def _of(self, within: Iterable[int]) -> list[Spread]:
+    def _spreads(self, within: Iterable[int]) -> list[Spread]:
         return [s for n in within for s in self.by_workers.get(n, ())]
 
 
@@ -187,4 +187,4 @@ def _extreme(spreads: Sequence[Spread], *, is_highest: bool) -> Measured | None:
 
 def _first(reason: str | None) -> str:
     """Return the first line of a reason, shortened for a figure's note."""
-    return shorten((reason or "no reason given").splitlines()[0], _MAX_REASON, placeholder=" ...")
+    return shorten((reason or "no reason stated").splitlines()[0], _MAX_REASON, placeholder=" ...")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamlab.lab.figures.judge import Posed, PublishedClaim
+from streamlab.lab.figures.judge import MeasuredClaim, PublishedClaim
 from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.systems import System, published_systems
 from streamlab.reports.published import Fact, Facts, published
@@ -39,7 +39,7 @@ class Paper:
         /,
         *needs: Need,
         **fields: object,
-    ) -> Posed:
+    ) -> MeasuredClaim:
         """Pose a claim of a figure.
 
         Args:
@@ -83,7 +83,7 @@ class Paper:
         /,
         *needs: Need,
         **fields: object,
-    ) -> list[Posed]:
+    ) -> list[MeasuredClaim]:
         """Pose claims of a figure by name, with the same needs and fields."""
         return [self.pose(figure, claim, x, *needs, **fields) for claim, x in measured.items()]
 

@@ -77,11 +77,12 @@ def outputs(rows: Sequence[TrialRow], least: int = 1) -> Need:
     )
 
 
-def engine_counts(rows: Sequence[TrialRow], counter: str, what: str) -> Need:
-    """Return the need for a phenomenon that the engine counts in every trial."""
-    counts = [json.loads(row.counters or "{}").get(counter) for row in rows]
+def counted_synchronizations(rows: Sequence[TrialRow]) -> Need:
+    """Return the need for synchronizations, which the engine counts in every trial."""
+    counts = [json.loads(row.counters or "{}").get("synchronizations") for row in rows]
     present = [float(count) for count in counts if count is not None]
-    return Need(what=what, count=min(present) if present and len(present) == len(counts) else None)
+    count = min(present) if present and len(present) == len(counts) else None
+    return Need(what="synchronizations of every trial", count=count)
 
 
 def sustained_loads(rows: Sequence[TrialRow]) -> Need:

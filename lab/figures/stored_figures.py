@@ -122,6 +122,6 @@ def _read(path: Path, kind: type[_Kind]) -> _Kind | None:
         return msgspec.json.decode(content, type=kind)
     except msgspec.DecodeError as error:
         raise FigureError(
-            f"{path} is no record of this version of the lab: {error}; remove it, and make the "
+            f"{path} is not a record of this version of the lab: {error}; remove it, and make the "
             "figure again"
         ) from error

@@ -86,7 +86,7 @@ def mean(values: Values, where: npt.NDArray[np.bool_] | None = None) -> float | 
     return float(selected.mean()) if len(selected) else None
 
 
-def binned(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[float, float]]:
+def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[float, float]]:
     """Return (start, mean) of at most MOST_BINS bins of equal length, from the first to the last value.
 
     A bin without a value between others is NaN, which a drawing shows as a gap. `t_s` is the start of

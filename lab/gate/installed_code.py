@@ -94,8 +94,8 @@ def _mismatch(
             f"{source}, without a stored wheel or a cache"
         )
     folder = next(
-        "/".join(stale[0].parts[: place + 1])
-        for place, part in enumerate(stale[0].parts)
+        "/".join(stale[0].parts[: index + 1])
+        for index, part in enumerate(stale[0].parts)
         if part in _BUILD_FOLDERS
     )
     return (

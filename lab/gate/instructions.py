@@ -19,7 +19,7 @@ from streamlab.lab.isolate.process import last_lines, run_isolated
 from streamlab.results.stats.noise import UNSTABLE_ABOVE
 
 FLOOR = 0.01
-"""Changes up to 1 % are no regression: unrelated edits move inlining, although counts have no noise."""
+"""Changes up to 1 % are not a regression: unrelated edits move inlining, although counts have no noise."""
 
 COUNT_TIMEOUT_S = 1800.0
 

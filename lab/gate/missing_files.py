@@ -1,19 +1,14 @@
-"""Finds files that a checked-out revision lacks (submodules, Git LFS), with remedies."""
+"""Finds submodules and nested clones that a checked-out revision lacks, with remedies."""
 
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from streamlab.lab.gate.source import is_sparse, left_out_clones
+from streamlab.lab.gate.source import left_out_clones
 from streamlab.lab.host.git import GitError, git
-from streamlab.workloads.datasets.imports.raw_files import LFS_POINTER, is_lfs_pointer
 
 _LINK = "160000"
 """Mode of a git entry that is a commit of another repository."""
-_MOST_NAMED = 3
-_SPARSE = (
-    "{} is a sparse checkout, which may lack a file of the matrix (git sparse-checkout add FOLDER)"
-)
 
 
 def find_gaps(tree: Path, checkout: Path | None) -> tuple[str, ...]:
@@ -23,11 +18,9 @@ def find_gaps(tree: Path, checkout: Path | None) -> tuple[str, ...]:
     """
     try:
         clones = () if checkout is None else left_out_clones(checkout)
-        sparse = checkout is not None and is_sparse(checkout)
-        gaps = (*_submodules(tree), *_pointers(tree))
+        return (*_submodules(tree), *clones)
     except GitError:
         return ()
-    return (*gaps, *clones, *([_SPARSE.format(checkout)] if sparse else ()))
 
 
 def _submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]:
@@ -57,27 +50,3 @@ def _submodules(tree: Path, folder: str = "", option: str = "") -> Iterator[str]
                 f"submodule (git rm --cached {path}; git submodule add URL {path}), or commit its "
                 "files"
             )
-
-
-def _pointers(tree: Path) -> Iterator[str]:
-    matches: list[str] = []
-    with suppress(GitError):  # no match
-        words = (
-            "grep",
-            "--no-color",
-            "-I",
-            "-l",
-            "-z",
-            "--fixed-strings",
-            "-e",
-            LFS_POINTER.decode(),
-        )
-        matches = git(tree, *words).split("\0")
-    names = [name for name in matches if name and is_lfs_pointer(tree / name)]
-    if names:
-        more = ", ..." if len(names) > _MOST_NAMED else ""
-        yield (
-            f"{len(names)} files are only Git LFS pointers "
-            f"({', '.join(names[:_MOST_NAMED])}{more}): "
-            "run `git lfs pull` in the repository (once before, `git lfs install`)"
-        )

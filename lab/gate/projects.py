@@ -76,8 +76,8 @@ def _is_from(package: Distribution, checkout: Path) -> bool:
         url = urlsplit(json.loads(package.read_text("direct_url.json") or "{}").get("url", ""))
     except (ValueError, AttributeError, TypeError):
         return False
-    place = Path(unquote(url.path))
-    return url.scheme == "file" and place.resolve().is_relative_to(checkout.resolve())
+    path = Path(unquote(url.path))
+    return url.scheme == "file" and path.resolve().is_relative_to(checkout.resolve())
 
 
 def _normal(name: str) -> str:

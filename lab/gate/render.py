@@ -12,7 +12,7 @@ from streamlab.lab.gate.outcome import GateReport, Headline, Line, Verdict
 _HEAD = ("cell", "metric", "new / old", "95 %", "first", "n", "p", "floor", "A/A 95 %", "verdict")
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows, the first one a heading, as an aligned Markdown table."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = [
@@ -53,7 +53,7 @@ def as_markdown(report: GateReport) -> str:
     lines = [f"### Gate {headline(report)}", "", f"old: {report.old}", f"new: {report.new}"]
     lines = [f"{line}  " if line.startswith(("old:", "new:")) else line for line in lines]
     lines += [f"rule: {report.rule}", ""]
-    lines += aligned(table_of(report))
+    lines += align_rows(table_of(report))
     lines += ["", *(f"- {line.name}: {line.note}" for line in report.lines if line.note)]
     lines += [f"- {note}" for note in report.notes]
     lines += ["", *(f"*{word}*: {meaning}.  " for word, meaning in meanings(report))]

@@ -45,15 +45,15 @@ class Recipe:
     timeout_s: float = BUILD_TIMEOUT_S
 
 
-def find_repository(place: Path) -> Path:
+def find_repository(folder: Path) -> Path:
     """Return the root of the repository that contains a folder; refuse the lab's own."""
     try:
-        root = Path(git(place, "rev-parse", "--show-toplevel"))
+        root = Path(git(folder, "rev-parse", "--show-toplevel"))
     except GitError as error:
-        raise GateError(f"--repo {place} has no revisions to build: {error}") from error
+        raise GateError(f"--repo {folder} has no revisions to build: {error}") from error
     if (root / "lab" / "gate" / Path(__file__).name).is_file():
         raise GateError(
-            f"--repo {place} is the lab's own source: omit --repo and --build; `lab gate --against "
+            f"--repo {folder} is the lab's own source: omit --repo and --build; `lab gate --against "
             "REV MATRIX` builds both revisions of the lab"
         )
     return root

@@ -26,7 +26,7 @@ from streamlab.lab.gate.instructions import Counts, compare_counts, count_tree
 from streamlab.lab.gate.metrics import INSTRUCTIONS, METRICS, TrialResult
 from streamlab.lab.gate.outcome import Verdict
 from streamlab.lab.gate.power import Block, Values, cost_gate, rate, status_gate
-from streamlab.lab.gate.render import aligned
+from streamlab.lab.gate.render import align_rows
 from streamlab.lab.gate.status import STATUS, has_numbers, is_fault
 from streamlab.lab.gate.trials import Bench, find_inputs, make_works
 from streamlab.lab.host.installation import IMPORT_ROOT, SOURCE
@@ -173,7 +173,7 @@ def run_self_test(
     rows += none if isinstance(counted, str) else counted
     yield f"two cells, {rule.n} processes per arm and stage; counts of all benchmarks"
     yield ""
-    yield from aligned(rows)
+    yield from align_rows(rows)
     yield ""
     yield "intervals: 95 %, Clopper-Pearson"
     if isinstance(counted, str):

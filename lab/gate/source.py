@@ -96,7 +96,7 @@ def commit_working_tree(repository: Path) -> Revision:
         index = Path(folder) / "index"
         env = {"GIT_INDEX_FILE": str(index), **_IDENTITY}
         words = ["add", "--all"]
-        if is_sparse(repository):
+        if _is_sparse(repository):
             # The index marks the files that a sparse checkout lacks; they stay as in HEAD.
             shutil.copyfile(repository / git(repository, "rev-parse", "--git-path", "index"), index)
             words.append("--sparse")
@@ -175,7 +175,7 @@ def _changed_submodules(repository: Path) -> Sequence[str]:
     return changed
 
 
-def is_sparse(repository: Path) -> bool:
+def _is_sparse(repository: Path) -> bool:
     """Return whether a repository is a sparse checkout, with only some of its files."""
     with suppress(GitError):  # the setting is missing
         return git(repository, "config", "--type=bool", "core.sparseCheckout") == "true"

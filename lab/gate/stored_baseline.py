@@ -39,8 +39,8 @@ def pair_runs(old: Run, new: Run) -> dict[str, Pair]:
     before, after = by_cell(old), by_cell(new)
     if not set(before) & set(after):
         raise GateError(
-            f"no cell in common; use runs of the same matrix\n  {old.path} has {_listed(before)}\n"
-            f"  {new.path} has {_listed(after)}"
+            f"no cell in common; use runs of the same matrix\n  {old.path} has {_list_cells(before)}\n"
+            f"  {new.path} has {_list_cells(after)}"
         )
     return {
         cell: Pair(old=_cell_trials(before.get(cell, [])), new=_cell_trials(after.get(cell, [])))
@@ -55,7 +55,7 @@ def check_baseline(old: Run, cells: Sequence[Cell]) -> None:
     if missing:
         raise GateError(
             f"the baseline lacks {len(missing)} of the matrix's {len(cells)} cells:\n"
-            f"  only in the matrix: {_listed(missing)}\n  {old.path} has {_listed(before)}\n"
+            f"  only in the matrix: {_list_cells(missing)}\n  {old.path} has {_list_cells(before)}\n"
             "measure a new baseline with this matrix, or select cells of the baseline with --only"
         )
     if unlike := compare_machines(old.meta.host, host()).decisive:
@@ -111,7 +111,7 @@ def planted_work_notes(old: Run, new: Run) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _listed(cells: Iterable[str]) -> str:
+def _list_cells(cells: Iterable[str]) -> str:
     return ", ".join(cells) or "no cell"
 
 

@@ -174,7 +174,7 @@ def find_inputs(cells: Sequence[Cell], *, master: str, say: Say) -> dict[str, Da
     """Return the datasets of cells by workload key; generates those that the catalogue lacks.
 
     Raises:
-        LabError: no cell is given; other errors as for `streamlab.lab.runner.datasets.find_dataset`.
+        LabError: there is no cell; other errors as for `streamlab.lab.runner.datasets.find_dataset`.
     """
     entries = {cell.entry.key: cell.entry for cell in cells}
     check_room_for(list(entries.values()))

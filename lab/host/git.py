@@ -57,7 +57,7 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _LOCAL}
 
 
-def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+def git(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> str:
     """Run git in a folder, without hooks, and return its output without trailing white space.
 
     `os.fsdecode` decodes the output; `os.fsencode` restores bytes that are not text.
@@ -65,15 +65,15 @@ def git(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> s
     Raises:
         GitError: git failed or is missing.
     """
-    return os.fsdecode(git_bytes(place, *arguments, env=env)).rstrip()
+    return os.fsdecode(git_bytes(folder, *arguments, env=env)).rstrip()
 
 
-def git_bytes(place: Path, *arguments: str, env: Mapping[str, str] | None = None) -> bytes:
+def git_bytes(folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> bytes:
     """Run git in a folder and return its output as bytes; arguments and errors as for `git`."""
-    where = f"git {arguments[0]} in {place}"
+    where = f"git {arguments[0]} in {folder}"
     try:
         done = subprocess.run(
-            ["git", "-C", str(place), *_SETTINGS, *arguments],
+            ["git", "-C", str(folder), *_SETTINGS, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

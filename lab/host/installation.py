@@ -37,8 +37,8 @@ def python_path() -> str:
     An installed lab gets no entry: a checkout's root also holds the folders `results` and `reports`, which would hide a
     user's modules with these names. An entry that the user has set stays in its place.
     """
-    known = os.environ.get("PYTHONPATH", "")
-    folders = [Path(folder).resolve() for folder in known.split(os.pathsep) if folder]
+    user_path = os.environ.get("PYTHONPATH", "")
+    folders = [Path(folder).resolve() for folder in user_path.split(os.pathsep) if folder]
     if is_installed() or IMPORT_ROOT in folders:
-        return known
-    return os.pathsep.join(filter(None, [str(IMPORT_ROOT), known]))
+        return user_path
+    return os.pathsep.join(filter(None, [str(IMPORT_ROOT), user_path]))

@@ -90,7 +90,7 @@ def ticks(machine: Machine) -> Ticks | None:
     return Ticks(busy=busy, stolen=stolen, total=busy + stolen + idle + waiting)
 
 
-def throttled(machine: Machine) -> int | None:
+def throttle_count(machine: Machine) -> int | None:
     """Return how often heat has slowed cores and packages since boot; None if unreadable."""
     paths = machine.glob(f"{CPU}/cpu*/thermal_throttle/*_throttle_count")
     counts = [int(text) for path in paths if (text := machine.text(path)) and text.isdigit()]

@@ -27,7 +27,7 @@ from streamlab.lab.isolate.engine import (
     remove,
 )
 from streamlab.lab.isolate.isolation import Isolation
-from streamlab.lab.isolate.process import Outcome, oom_kills, supervised
+from streamlab.lab.isolate.process import Outcome, oom_kills, supervise
 from streamlab.workloads.default_folders import cache_folder
 
 # Stops a fork bomb, but not an engine: a Java virtual machine has some hundred threads.
@@ -47,7 +47,7 @@ class Mount:
     """A file or folder of this machine, and its path in the container."""
 
     host: Path
-    inside: str
+    target: str
     writable: bool = False
 
 
@@ -75,17 +75,17 @@ def run_contained(
     """
     deadline = time.monotonic() + timeout_s
     log.touch()
-    mounts = [*mounts, Mount(host=log, inside=LOG, writable=True)]
+    mounts = [*mounts, Mount(host=log, target=LOG, writable=True)]
     if keeps_cache:
         # Separate from the lab's own cache, because the image has other compilers.
         cache = cache_folder() / "container"
         cache.mkdir(parents=True, exist_ok=True)
-        mounts.append(Mount(host=cache, inside=CACHE, writable=True))
+        mounts.append(Mount(host=cache, target=CACHE, writable=True))
     name = f"lab-trial-{uuid.uuid4().hex[:16]}"
     oom_before = oom_kills()
     client = connect()
     try:
-        with supervised(
+        with supervise(
             folder=folder,
             on_death=[sys.executable, "-m", "streamlab.lab.isolate.container", name],
             env={"PYTHONPATH": os.pathsep.join([str(IMPORT_ROOT), *sys.path])},
@@ -145,13 +145,13 @@ def _options(
         "security_opt": ["no-new-privileges", "label=disable"],
         "environment": {
             "HOME": "/tmp",
-            "LAB_CACHE": CACHE if any(mount.inside == CACHE for mount in mounts) else "/tmp/cache",
+            "LAB_CACHE": CACHE if any(mount.target == CACHE for mount in mounts) else "/tmp/cache",
             "PYTHONDONTWRITEBYTECODE": "1",
         },
         "labels": {LABEL_OWNER: owner()},
         "mounts": [
             docker.types.Mount(
-                target=mount.inside,
+                target=mount.target,
                 source=str(mount.host.absolute()),
                 type="bind",
                 read_only=not mount.writable,

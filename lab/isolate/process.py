@@ -21,9 +21,9 @@ from typing import BinaryIO
 
 from streamlab.lab.errors import IsolationError
 from streamlab.lab.host.git import environment
-from streamlab.lab.interrupt import LOOK_S, check, deferred
+from streamlab.lab.interrupt import LOOK_S, check, defer_signals
 from streamlab.lab.isolate import confine, supervisor
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 
 PATIENCE_S = 30.0
 """Time limit for a supervisor to end its processes; after it, even SIGKILL does not help."""
@@ -70,13 +70,13 @@ class Outcome:
     Attributes:
         returncode: exit code, or minus the signal that killed the command.
         oom_kills: processes of this machine that the kernel killed for lack of memory meanwhile.
-        left: command lines of descendants that outlived the command and were killed.
+        leftovers: command lines of descendants that outlived the command and were killed.
     """
 
     returncode: int
     timed_out: bool
     oom_kills: int
-    left: tuple[str, ...] = ()
+    leftovers: tuple[str, ...] = ()
 
 
 def run_isolated(
@@ -108,7 +108,7 @@ def run_isolated(
         }
         command = [sys.executable, "-I", "-S", confine.__file__, json.dumps(places), *command]
     with log.open("ab") as output:
-        with supervised(
+        with supervise(
             log=output, env=env, folder=folder, command=command, timeout_s=timeout_s
         ) as report:
             content = _read_to_end(report, timeout_s + supervisor.SETTLE_S + PATIENCE_S)
@@ -119,7 +119,7 @@ def run_isolated(
         returncode=int(code),
         timed_out=bool(late),
         oom_kills=oom_kills() - oom_before,
-        left=tuple(left),
+        leftovers=tuple(left),
     )
 
 
@@ -130,7 +130,7 @@ def last_lines(log: Path, count: int) -> list[str]:
 
 
 @contextmanager
-def supervised(
+def supervise(
     *,
     log: BinaryIO | None = None,
     env: Mapping[str, str] | None = None,
@@ -146,7 +146,7 @@ def supervised(
     """
     words = [str(timeout_s), str(folder or ""), str(len(on_death)), *on_death, *command]
     check()
-    with deferred(), ExitStack() as held:
+    with defer_signals(), ExitStack() as held:
         before = _children()
         held.callback(supervisor.set_subreaper, supervisor.set_subreaper(True))
         (command_end, tell), (report, report_end) = os.pipe(), os.pipe()
@@ -160,7 +160,7 @@ def supervised(
                 # Without this, a signal to the lab's process group would kill the supervisor.
                 start_new_session=True,
                 env=environment() | dict(env or {}),
-                cwd=here(),
+                cwd=start_folder(),
             )
         except BaseException:
             os.close(tell)

@@ -17,10 +17,10 @@ from typing import Any
 import msgspec
 
 from streamlab.lab.interrupt import LOOK_S, check
-from streamlab.lab.judge.accounts import Sighting
+from streamlab.lab.judge.lab_readings import PhaseReport
 from streamlab.lab.trial.spec import Job, fields_of
 from streamlab.results import schema
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 
 LACKED_SPACE = "lab_lacked_space"
 """Key of `Judgement.lacked_space` between the processes."""
@@ -49,11 +49,11 @@ class JudgementRequest(SizeRequest, frozen=True, kw_only=True):
 
     Attributes:
         folder: folder of the trial, with its evidence.
-        sightings: the lab's readings of the trial; None: not observed.
+        phase_reports: the lab's readings of the trial; None: not observed.
     """
 
     folder: str
-    sightings: tuple[Sighting, ...] | None
+    phase_reports: tuple[PhaseReport, ...] | None
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_request(request: SizeRequest) -> bytes:
     """Return a request as one line of JSON, in a form that all revisions of the lab read."""
-    fields = {"folder": None, "sightings": None, **msgspec.to_builtins(request)}
+    fields = {"folder": None, "phase_reports": None, **msgspec.to_builtins(request)}
     return json.dumps(fields).encode("ascii") + b"\n"
 
 
@@ -106,7 +106,7 @@ class Judge:
         self,
         job: Job,
         folder: Path,
-        sightings: Sequence[Sighting] | None,
+        phase_reports: Sequence[PhaseReport] | None,
         *,
         log: Path,
         environ: Mapping[str, str],
@@ -117,7 +117,7 @@ class Judge:
         """
         request = JudgementRequest(
             folder=str(folder),
-            sightings=None if sightings is None else tuple(sightings),
+            phase_reports=None if phase_reports is None else tuple(phase_reports),
             **_context(job, log, environ),
         )
         result, ending = self._reply(request)
@@ -210,7 +210,7 @@ def _context(job: Job, log: Path, environ: Mapping[str, str]) -> dict[str, Any]:
         "job": fields_of(job),
         "log": str(log.absolute()),
         "environ": dict(environ),
-        "cwd": str(here()),
+        "cwd": str(start_folder()),
     }
 
 

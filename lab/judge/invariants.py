@@ -47,7 +47,7 @@ class Rows:
     group: IntArray
 
 
-def violated(
+def violated_invariant(
     step: WindowStep, keys: tuple[str, ...], answer: Columns, totals: Columns, arrivals: Arrivals
 ) -> str | None:
     """Return the first invariant that an answer violates, with the values; None: all hold.
@@ -115,16 +115,16 @@ def _summary(function: Function, values: npt.NDArray[Any]) -> str:
 
 def _groups(answer: Columns, totals: Columns, keys: tuple[str, ...]) -> IntArray:
     """Return for each row of the answer the row of its key in `totals`; -1: there is none."""
-    known = len(totals["ts"])
-    numbers = np.zeros(known + len(answer["ts"]), dtype=np.int64)
+    totals_rows = len(totals["ts"])
+    numbers = np.zeros(totals_rows + len(answer["ts"]), dtype=np.int64)
     for name in keys:
         both = np.concatenate([totals[name], answer[name]])
         column = np.unique(both, return_inverse=True)[1].astype(np.int64)
         # Numbered anew for each column, so that the product fits.
         numbers = np.unique(numbers * len(both) + column, return_inverse=True)[1].astype(np.int64)
     row = np.full(len(numbers), -1, dtype=np.int64)
-    row[numbers[:known]] = np.arange(known)
-    return row[numbers[known:]]
+    row[numbers[:totals_rows]] = np.arange(totals_rows)
+    return row[numbers[totals_rows:]]
 
 
 def _wrong_time(

@@ -11,14 +11,14 @@ import pyarrow as pa
 from streamlab.engines.protocol import OfferedLoad
 from streamlab.lab.errors import LoadError
 from streamlab.lab.judge import record
-from streamlab.lab.judge.accounts import Sighting, accounts, contradictions
 from streamlab.lab.judge.client import Judgement
+from streamlab.lab.judge.lab_readings import PhaseReport, contradictions, read_phases
 from streamlab.lab.judge.verdict import Case, conclude
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.measure import elastic
 from streamlab.lab.measure.hdr import write_log
 from streamlab.lab.measure.series import Phases, Recording, write_series, write_table
-from streamlab.lab.trial.evidence import READINGS, Evidence, Timed, load_answer, read_evidence
+from streamlab.lab.trial.evidence import READINGS, Evidence, TimedPart, load_answer, read_evidence
 from streamlab.lab.trial.spec import EditedError, EngineTrial, Job, workload_of
 from streamlab.results import schema
 from streamlab.results.row_conversion import convert_row
@@ -32,10 +32,10 @@ from streamlab.workloads.model import Columns, ModelError, Workload
 Result = dict[str, Any]
 
 
-def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Judgement:
+def judge(job: Job, folder: Path, phase_reports: tuple[PhaseReport, ...] | None) -> Judgement:
     """Judge a job by its evidence; the columns have types that fit the results.
 
-    `sightings` are the lab's readings of the trial; None: not observed.
+    `phase_reports` are the lab's readings of the trial; None: not observed.
     """
     try:
         evidence = read_evidence(folder)
@@ -54,7 +54,7 @@ def judge(job: Job, folder: Path, sightings: tuple[Sighting, ...] | None) -> Jud
         return Judgement(columns=_recordable(result), lacked_space=evidence.lacked_space)
     lacked_space = False
     if isinstance(job, EngineTrial):
-        lacked_space = _judge_trial(job, folder, evidence, sightings, result)
+        lacked_space = _judge_trial(job, folder, evidence, phase_reports, result)
     return Judgement(columns=_recordable(result), lacked_space=lacked_space)
 
 
@@ -64,7 +64,7 @@ def expected_size(job: Job) -> int | None:
         return None
     try:
         workload = workload_of(job)
-        return expected_rows(workload, _offered(job, workload)[0])
+        return expected_rows(workload, _offered_input(job, workload)[0])
     except (EditedError, LoadError, DatasetError, ModelError):
         return None  # the trial reports the same error
 
@@ -73,7 +73,7 @@ def _judge_trial(
     job: EngineTrial,
     folder: Path,
     evidence: Evidence,
-    sightings: tuple[Sighting, ...] | None,
+    phase_reports: tuple[PhaseReport, ...] | None,
     result: Result,
 ) -> bool:
     """Add the columns of a trial; return whether the lab lacked disk space."""
@@ -83,7 +83,7 @@ def _judge_trial(
         return False
     try:
         workload = workload_of(job)
-        dataset, load = _offered(job, workload)
+        dataset, load = _offered_input(job, workload)
         answer = _answer(timed, folder)
         case = Case(
             workload=workload,
@@ -95,7 +95,7 @@ def _judge_trial(
         )
         result["duration_s"] = case.duration_s
         _write(case, job, result)
-        conclude(case, answer, result, _compare_readings(sightings, timed, result))
+        conclude(case, answer, result, _compare_readings(phase_reports, timed, result))
         if job.outputs is not None and not isinstance(answer, str):
             _store(answer, job.outputs)
     except (EditedError, LoadError, DatasetError) as error:
@@ -110,7 +110,7 @@ def _judge_trial(
     return False
 
 
-def _offered(job: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
+def _offered_input(job: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad | None]:
     """Return the input and its load, as specified by the lab."""
     if job.load is None:
         return job.dataset, None
@@ -118,7 +118,7 @@ def _offered(job: EngineTrial, workload: Workload) -> tuple[Dataset, OfferedLoad
     return offered.dataset, offered.load
 
 
-def _answer(timed: Timed, folder: Path) -> Columns | str:
+def _answer(timed: TimedPart, folder: Path) -> Columns | str:
     """Return the answer of a trial, or why it cannot be compared."""
     if timed.answer is None:
         return timed.answer_error or "the trial left no answer"
@@ -129,14 +129,14 @@ def _answer(timed: Timed, folder: Path) -> Columns | str:
 
 
 def _compare_readings(
-    sightings: tuple[Sighting, ...] | None, timed: Timed, result: Result
+    phase_reports: tuple[PhaseReport, ...] | None, timed: TimedPart, result: Result
 ) -> list[str]:
     """Add the lab's readings to the columns; return texts about readings that contradict them."""
     if not timed.start_ns <= timed.ran_ns <= timed.end_ns:
         return ["the trial's clock went backwards"]
-    if sightings is None:
+    if phase_reports is None:
         return []
-    lab = accounts(sightings)
+    lab = read_phases(phase_reports)
     if isinstance(lab, str):
         return [lab]
     result |= {

@@ -78,7 +78,7 @@ def _judge(line: bytes) -> None:
         job = job_of(request.job)
         result: object
         if isinstance(request, JudgementRequest):
-            result = write_judgement(judge(job, Path(request.folder), request.sightings))
+            result = write_judgement(judge(job, Path(request.folder), request.phase_reports))
         else:
             result = expected_size(job)
         sys.stdout.flush()

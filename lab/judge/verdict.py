@@ -16,9 +16,9 @@ from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.measure.latency import parse_objective, percentiles
 from streamlab.lab.measure.load_window import FEWEST_POINTS, POINT_NS
 from streamlab.lab.measure.steady import TOO_SHORT, steady_state
-from streamlab.lab.measure.sustained import Criteria
-from streamlab.lab.measure.sustained import judge as judge_load
-from streamlab.lab.trial.evidence import Timed
+from streamlab.lab.measure.sustained_rate import Criteria
+from streamlab.lab.measure.sustained_rate import judge as judge_load
+from streamlab.lab.trial.evidence import TimedPart
 from streamlab.results import schema
 from streamlab.workloads.datasets.dataset import Dataset, late_rows
 from streamlab.workloads.datasets.oracle_cache import expected, stored_outputs_at_end
@@ -58,7 +58,7 @@ class Case:
     dataset: Dataset
     load: OfferedLoad | None
     spec: LoadSpec | None
-    timed: Timed
+    timed: TimedPart
     warnings: list[str]
 
     @property

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from streamlab.lab.judge.invariants import Arrivals, violated
+from streamlab.lab.judge.invariants import Arrivals, violated_invariant
 from streamlab.workloads.datasets.dataset import Dataset
 from streamlab.workloads.datasets.stream_reader import load_column
 from streamlab.workloads.declarative.declaration import Declaration, WindowStep
@@ -92,7 +92,7 @@ def verify_arrivals(
     declaration = workload.declaration
     assert isinstance(declaration, Declaration) and isinstance(declaration.step, WindowStep)
     try:
-        problem = violated(declaration.step, declaration.keys, answer, totals, arrivals)
+        problem = violated_invariant(declaration.step, declaration.keys, answer, totals, arrivals)
     except (LookupError, TypeError, ValueError) as error:
         traceback.print_exc()
         problem = f"the answer cannot be checked: {error!r}"

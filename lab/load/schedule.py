@@ -39,14 +39,16 @@ _ROUNDING = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class OfferedInput:
     """A dataset truncated to the length of a load, and the load."""
 
     dataset: Dataset
     load: OfferedLoad
 
 
-def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None) -> Offered:
+def offer(
+    spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None
+) -> OfferedInput:
     """Return the load of a specification on a dataset; equal on every machine.
 
     Reads only the timestamps of the complete dataset, unless the load has heartbeats per barrier.
@@ -63,14 +65,16 @@ def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = 
         raise LoadError(
             f"dataset {dataset.id[:16]} has no events, so no load can be offered; use another dataset"
         )
-    schedule = _replayed(spec, times) if spec.arrival == REPLAY else _rated(spec, times)
+    schedule = (
+        _replay_schedule(spec, times) if spec.arrival == REPLAY else _schedule_at_rate(spec, times)
+    )
     if grid > 1:
-        schedule = _aligned(schedule, grid)
+        schedule = _align(schedule, grid)
     due = schedule.due_ns
     last_ns = max(int(stream[-1]) for stream in due if len(stream))
     cut = truncate(dataset, times, schedule.until_ts)
     beats = _heartbeats(schedule.ts, due, last_ns, _period_ns(spec, cut, program, last_ns))
-    return Offered(
+    return OfferedInput(
         dataset=cut,
         load=OfferedLoad(
             due_ns=due,
@@ -92,7 +96,7 @@ class _Schedule:
     until_ts: int
 
 
-def _rated(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
+def _schedule_at_rate(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     """Return the schedule of a load with a rate."""
     events = sum(len(ts) for ts in times)
     end_ns = load_end_ns(spec)
@@ -112,14 +116,14 @@ def _rated(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
             f"{spec.rate_eps:g} events/s; raise rate_eps or window_s"
         )
     last_ts = _time_of(times, needed - 1)
-    kept = _until(times, last_ts + 1)
-    total = sum(len(ts) for ts in kept)
+    scheduled = _until(times, last_ts + 1)
+    total = sum(len(ts) for ts in scheduled)
     if total > count:
         due = due_times(spec, total)
-    return _Schedule(ts=kept, due_ns=_spread(kept, due[:total]), until_ts=last_ts + 1)
+    return _Schedule(ts=scheduled, due_ns=_spread(scheduled, due[:total]), until_ts=last_ts + 1)
 
 
-def _replayed(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
+def _replay_schedule(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     """Return the schedule of a recorded arrival process."""
     params = parameters(spec)
     first, last = _bounds(times)
@@ -136,24 +140,24 @@ def _replayed(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
         )
     # Exclude an event exactly at the end.
     last_ts = min(last, first + int(np.ceil(end_ns / ns_per_tick)) - 1)
-    kept = _until(times, last_ts + 1)
-    merged = np.sort(np.concatenate(kept), kind="stable")
+    scheduled = _until(times, last_ts + 1)
+    merged = np.sort(np.concatenate(scheduled), kind="stable")
     return _Schedule(
-        ts=kept, due_ns=_spread(kept, replay_times(spec, merged)), until_ts=last_ts + 1
+        ts=scheduled, due_ns=_spread(scheduled, replay_times(spec, merged)), until_ts=last_ts + 1
     )
 
 
-def _aligned(schedule: _Schedule, grid: int) -> _Schedule:
+def _align(schedule: _Schedule, grid: int) -> _Schedule:
     """Return the schedule without the events from the last multiple of `grid` on."""
     until_ts = schedule.until_ts // grid * grid
-    kept = _until(schedule.ts, until_ts)
-    if not any(map(len, kept)):
+    scheduled = _until(schedule.ts, until_ts)
+    if not any(map(len, scheduled)):
         raise LoadError(
             f"the load has no events before the last multiple of {grid} in event time, where this "
             "workload's answer requires its end; make the load longer, or raise its rate"
         )
-    due = tuple(due[: len(ts)] for due, ts in zip(schedule.due_ns, kept, strict=True))
-    return _Schedule(ts=kept, due_ns=due, until_ts=until_ts)
+    due = tuple(due[: len(ts)] for due, ts in zip(schedule.due_ns, scheduled, strict=True))
+    return _Schedule(ts=scheduled, due_ns=due, until_ts=until_ts)
 
 
 def _too_short(spec: LoadSpec, events: int) -> LoadError:

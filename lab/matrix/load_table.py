@@ -143,7 +143,7 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
         arrival=arrival,
         warm_up_s=_number(table, "warm_up_s", 10.0, least=0),
         window_s=_number(table, "window_s", 60.0),
-        seed=table.seed("seed", 1),
+        seed=table.seed(1),
         batching=table.choice("batching", BATCHINGS, ADAPTIVE),
         heartbeat_ms=_number(table, "heartbeat_ms", 1.0, least=SHORTEST_HEARTBEAT_MS),
         heartbeats_per_barrier=_number(table, "heartbeats_per_barrier", None),

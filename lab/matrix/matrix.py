@@ -27,7 +27,7 @@ from streamlab.lab.measure.energy.choose import AUTO, NAMES
 from streamlab.workloads import references
 from streamlab.workloads.control_group import usable_cores_here
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 from streamlab.workloads.model import ModelError, Workload
 from streamlab.workloads.registry import outputs, short_name
 from streamlab.workloads.registry import workload as find_workload
@@ -182,11 +182,11 @@ def parse_matrix(text: str, source: str, folder: Path | None = None) -> Matrix:
     name = run.label("name", _name_of(source))
     repetitions = run.integer("repetitions", 1, maximum=MOST_REPETITIONS)
     timeout_s = float(run.number("timeout_s", DEFAULT_TIMEOUT_S, maximum=LONGEST_S))
-    seed = run.seed("seed", 1)
+    seed = run.seed(1)
     settings = _settings(run)
     first = run.texts("first") or ()
     run.done()
-    base = here() if folder is None else folder.absolute()
+    base = start_folder() if folder is None else folder.absolute()
     matrix = Matrix(
         source=source,
         folder=base,
@@ -255,7 +255,7 @@ def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry
         entry |= {
             "events": table.integer("events", DEFAULT_EVENTS, minimum=0),
             "params": table.free_table("params"),
-            "seed": table.seed("seed", seed),
+            "seed": table.seed(seed),
             "label": table.label("label"),
         }
     table.done()

@@ -10,7 +10,7 @@ from streamlab.engines.errors import EngineError
 from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.toml_table import write_toml
 from streamlab.workloads import references
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 from streamlab.workloads.registry import short_name
 
 COMMAND = "command"
@@ -72,7 +72,7 @@ class RunArguments:
 
     def to_toml(self) -> str:
         """Return the matrix of the run; its only paths are absolute."""
-        workloads = [references.absolute(reference, here()) for reference in self.workloads]
+        workloads = [references.absolute(reference, start_folder()) for reference in self.workloads]
         names = [short_name(reference) for reference in workloads]
         name = self.name or (names[0] if len(names) == 1 else "several")
         keys = {

@@ -73,11 +73,11 @@ class TomlTable:
             key, expected, lambda v: _is_integer(v) and minimum <= v <= maximum, default
         )
 
-    def seed(self, key: str, default: int) -> Any:
-        """Take a seed: a whole number that fits the results."""
+    def seed(self, default: int) -> Any:
+        """Take `seed`: a whole number that fits the results."""
         expected = f"a whole number from 0 to {LARGEST_SEED}"
         return self.take(
-            key, expected, lambda v: _is_integer(v) and 0 <= v <= LARGEST_SEED, default
+            "seed", expected, lambda v: _is_integer(v) and 0 <= v <= LARGEST_SEED, default
         )
 
     def number(

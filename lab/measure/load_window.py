@@ -52,7 +52,7 @@ def window(progress: Progress, load: OfferedLoad) -> Window:
     width = max(1, min(POINT_NS // step, rows // FEWEST_POINTS))
     points = rows // width
     last = first + points * width
-    emitted, consumed = _filled(progress.emitted, last), _filled(progress.consumed, last)
+    emitted, consumed = _fill_gaps(progress.emitted, last), _fill_gaps(progress.consumed, last)
     edges = (first + width * np.arange(points + 1, dtype=np.int64)) * step
     due_by = sum(
         (np.searchsorted(due, edges, side="left") for due in load.due_ns),
@@ -65,7 +65,7 @@ def window(progress: Progress, load: OfferedLoad) -> Window:
     kept_up = 1 + excess / mean_due if mean_due > 0 else np.zeros(points)
     backlog = (np.cumsum(emitted) - np.cumsum(consumed))[first:]
     unit = _unit(consumed[first:])
-    at, latency = _latency(_filled(progress.latency_p50_ns, last, -1.0)[first:], width)
+    at, latency = _latency(_fill_gaps(progress.latency_p50_ns, last, -1.0)[first:], width)
     return Window(
         point_s=width * step / 1e9,
         kept_up=kept_up,
@@ -80,7 +80,7 @@ def window(progress: Progress, load: OfferedLoad) -> Window:
     )
 
 
-def _filled(values: FloatArray | np.ndarray, rows: int, fill: float = 0.0) -> FloatArray:
+def _fill_gaps(values: FloatArray | np.ndarray, rows: int, fill: float = 0.0) -> FloatArray:
     padded = np.full(rows, fill)
     count = min(rows, len(values))
     padded[:count] = values[:count]

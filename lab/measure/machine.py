@@ -42,11 +42,11 @@ class Look:
     ticks: Ticks | None = None
     throttled: int | None = None
 
-    def near(self, within_ns: float) -> bool:
+    def is_within(self, within_ns: float) -> bool:
         """Return whether all usable cores are within so many ns of each other; True for one core."""
         return self.core_to_core_ns is None or self.core_to_core_ns <= within_ns
 
-    def moved(self, since: "Look") -> bool:
+    def has_moved(self, since: "Look") -> bool:
         """Return whether the hypervisor has moved the cores since an earlier look.
 
         False if one of the two measurements timed out.
@@ -66,7 +66,7 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
     machine = machine or Machine()
     usable = machine.affinity()
     load = processor.load_average(machine)
-    ticks, throttled = processor.ticks(machine), processor.throttled(machine)
+    ticks, throttled = processor.ticks(machine), processor.throttle_count(machine)
     warnings = [*_state_warnings(machine, usable, load)]
     if since is not None:
         warnings += _change_warnings(since, ticks, throttled)
@@ -78,7 +78,7 @@ def look(since: Look | None = None, machine: Machine | None = None) -> Look:
         ticks=ticks,
         throttled=throttled,
     )
-    if since is None or not current.moved(since):
+    if since is None or not current.has_moved(since):
         return current
     moved = (
         f"cores were {since.core_to_core_ns:.0f} ns apart before the trial and {distance_ns:.0f} ns "

@@ -48,12 +48,12 @@ class ResourceSampler:
             return
         self._stop.set()
         self._thread.join()
-        self._sample(self.others())
+        self._sample(self.other_processes())
         self.peak_rss_bytes = max(self.peak_rss_bytes, _own_peak_bytes())
 
     def peak_so_far_bytes(self) -> int:
         """Return the largest sum until now, this moment included, or this process's own peak if larger."""
-        return max(self.peak_rss_bytes, _own_peak_bytes(), rss_bytes(self.others()))
+        return max(self.peak_rss_bytes, _own_peak_bytes(), rss_bytes(self.other_processes()))
 
     def _run(self) -> None:
         processes: list[psutil.Process] = []
@@ -61,7 +61,7 @@ class ResourceSampler:
         begin = time.monotonic()
         while not self._stop.is_set():
             if count % SAMPLES_PER_SCAN == 0:
-                processes = self.others()
+                processes = self.other_processes()
             count += 1
             self._sample(processes)
             self._stop.wait(PERIOD_S - (time.monotonic() - begin) % PERIOD_S)
@@ -69,14 +69,14 @@ class ResourceSampler:
     def add_roots(self, pids: Sequence[int]) -> Usage:
         """Measure the process trees of `pids` as well, and return their usage so far."""
         self._roots = tuple(pids)
-        return usage_of(self._rooted())
+        return usage_of(self._processes_of_roots())
 
-    def others(self) -> list[psutil.Process]:
+    def other_processes(self) -> list[psutil.Process]:
         """Return the measured processes other than this one."""
         below = [process for process in descendants() if process.pid not in self._ignore]
-        return below + self._rooted()
+        return below + self._processes_of_roots()
 
-    def _rooted(self) -> list[psutil.Process]:
+    def _processes_of_roots(self) -> list[psutil.Process]:
         rooted = []
         for root in self._roots:
             with suppress(psutil.NoSuchProcess):

@@ -104,7 +104,7 @@ def write_package(folder: Path, files: Mapping[str, str], values: Mapping[str, o
         (folder / path).write_text(text, encoding="utf-8")
 
 
-def write_program(name: str, language: str, place: Path) -> list[str]:
+def write_program(name: str, language: str, folder: Path) -> list[str]:
     """Write a program that runs event_window, and return the commands that build and run it.
 
     Raises:
@@ -113,16 +113,16 @@ def write_program(name: str, language: str, place: Path) -> list[str]:
     if not _NAME.fullmatch(name):
         raise LabError(f"{name!r} is not a valid name; use lower-case letters, digits, - and _")
     kind = LANGUAGES[language]
-    file = place / f"{name}{kind.ending}"
-    place.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}{kind.ending}"
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         with file.open("x", encoding="utf-8") as target:
             target.write((TEMPLATES / "program" / f"{language}.j2").read_text(encoding="utf-8"))
     except FileExistsError:
         raise LabError(f"{file} exists already; use another name, or move it away") from None
-    places = {"file": shlex.quote(str(file)), "program": shlex.quote(str(place / name))}
-    run = f"lab run event_window --command {shlex.quote(kind.run.format(**places))}"
-    return [f"created {file}; next", *filter(None, (kind.build.format(**places), run))]
+    paths = {"file": shlex.quote(str(file)), "program": shlex.quote(str(folder / name))}
+    run = f"lab run event_window --command {shlex.quote(kind.run.format(**paths))}"
+    return [f"created {file}; next", *filter(None, (kind.build.format(**paths), run))]
 
 
 def class_of(module: str) -> str:

@@ -35,7 +35,7 @@ def translate(job: Job, folder: Path) -> ContainerJob:
 
     Paths of the run directory become None: the judge writes these files, on this machine.
     """
-    trial_mount = Mount(host=folder, inside=str(FOLDER), writable=True)
+    trial_mount = Mount(host=folder, target=str(FOLDER), writable=True)
     if isinstance(job, CeilingJob):
         return ContainerJob(job=job, mounts=(trial_mount,))
     paths: dict[str, Any] = {
@@ -48,13 +48,13 @@ def translate(job: Job, folder: Path) -> ContainerJob:
     files += [file.path for file in whole.dictionaries]
     hosts = dict.fromkeys(path.absolute().parent for path in files)
     targets = {host: PurePosixPath(f"/data/{number}") for number, host in enumerate(hosts)}
-    mounts = [Mount(host=host, inside=str(path)) for host, path in targets.items()]
+    mounts = [Mount(host=host, target=str(path)) for host, path in targets.items()]
     answers = answers_folder(job.dataset)
     if answers is not None and not answers.is_dir():
         answers = None
     file = None if job.workload is None else file_of(job.workload)
     if file is not None:
-        mounts.append(Mount(host=file.parent, inside=str(WORKLOAD)))
+        mounts.append(Mount(host=file.parent, target=str(WORKLOAD)))
         paths["workload"] = str(WORKLOAD / str(job.workload).removeprefix(f"{file.parent}/"))
     return ContainerJob(
         job=msgspec.structs.replace(job, dataset=_dataset(job.dataset, targets), **paths),

@@ -48,7 +48,7 @@ def check_inputs(entries: Sequence[WorkloadEntry]) -> None:
     for entry in entries:
         workload = entry.workload()
         if entry.dataset is not None:
-            _named(workload, entry, entry.dataset)
+            _dataset_by_id(workload, entry, entry.dataset)
         elif isinstance(workload.source, Table | TableSet):
             workload.source.files()
 
@@ -97,9 +97,9 @@ def find_dataset(
     if (note := clock_note(workload)) is not None:
         say(note)
     if entry.dataset is None:
-        dataset = _generated(workload, entry, master, progress, say)
+        dataset = _generate(workload, entry, master, progress, say)
     else:
-        dataset = verify(_named(workload, entry, entry.dataset))
+        dataset = verify(_dataset_by_id(workload, entry, entry.dataset))
     bound = entry.bound()
     why = bound.unfit(bound.query_params, dataset) if bound.unfit else ""
     why = why or limit_violation(bound, dataset)
@@ -108,7 +108,7 @@ def find_dataset(
     return dataset
 
 
-def _named(workload: Workload, entry: WorkloadEntry, dataset_id: str) -> Dataset:
+def _dataset_by_id(workload: Workload, entry: WorkloadEntry, dataset_id: str) -> Dataset:
     """Return the dataset with an id, after checking that it is the workload's input."""
     dataset = Catalog.default().get(dataset_id)
     if dataset.workload != workload.input_name:
@@ -126,7 +126,7 @@ def _named(workload: Workload, entry: WorkloadEntry, dataset_id: str) -> Dataset
     return dataset
 
 
-def _generated(
+def _generate(
     workload: Workload,
     entry: WorkloadEntry,
     master: str,

@@ -43,8 +43,8 @@ def execute(
             held.enter_context(hold(resume))
             meta = RunDirectory.reopen(resume, meta).meta
         meta = replace(meta, container=surroundings(settings, plan.cells))
-        for place in (resume or out, catalogue().path):
-            check_text(place.absolute())
+        for root in (resume or out, catalogue().path):
+            check_text(root.absolute())
         check_inputs(plan.entries)
         check_room_for(plan.entries)
         datasets = {}

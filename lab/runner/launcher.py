@@ -34,7 +34,7 @@ from streamlab.lab.trial.scratch import trial_folder
 from streamlab.lab.trial.spec import CeilingJob, EngineTrial, Job, OracleJob, write_job
 from streamlab.results import schema
 from streamlab.workloads.datasets.oracle_cache import answers_folder
-from streamlab.workloads.default_folders import cache_folder, here
+from streamlab.workloads.default_folders import cache_folder, start_folder
 
 Result = dict[str, Any]
 # The part of a log that a row quotes; the complete log is stored.
@@ -42,7 +42,7 @@ LAST_LINES = 5
 LONGEST_REASON = 2000
 SPEC = "spec.json"
 ATTEMPTS = ".attempts"
-"""File beside the logs: the name of a job's log, one line an attempt. A log is the engine's to write in."""
+"""File next to the logs: the name of a job's log, one line an attempt. A log is the engine's to write in."""
 # Python, Java and Arrow print this when a disk is full; `full_disk` verifies the claim.
 _NO_SPACE = os.strerror(errno.ENOSPC)
 LEAST_FREE_BYTES = 16 << 20
@@ -151,7 +151,7 @@ def run_and_judge(
             outcome = start(job, folder)
         judgement: Judgement | None = None
         if (folder / EVIDENCE).exists() and not outcome.timed_out:
-            judgement = judge.judge(job, folder, witness.sightings, log=log, environ=environ)
+            judgement = judge.judge(job, folder, witness.phase_reports, log=log, environ=environ)
     columns = None if judgement is None else judgement.columns
     row = classify(outcome, columns, _text(log, begin), phase=witness.phase, timeout_s=timeout_s)
     if folder.exists():
@@ -188,7 +188,7 @@ def run_with_fault(fault: Fault, engine: str, judge_trial: Callable[..., Judgeme
 
 
 def _count_attempt(log: Path) -> int:
-    """Record an attempt at a job beside its log, and return its number, from 1."""
+    """Record an attempt at a job next to its log, and return its number, from 1."""
     with (log.parent / ATTEMPTS).open("a+", encoding="utf-8", errors="surrogateescape") as file:
         file.write(f"{log.name}\n")
         file.seek(0)
@@ -255,11 +255,11 @@ def own_places(folder: Path) -> dict[str, str]:
 def _files(job: Job) -> tuple[Path, ...]:
     """Return the files that a job reads, the lab's source, and the folder that the job starts in."""
     if isinstance(job, CeilingJob):
-        return (SOURCE, here())
+        return (SOURCE, start_folder())
     whole = job.dataset.complete()
     files = [path for stream in whole.streams for path in stream.paths]
     files += [file.path for file in whole.dictionaries]
-    return (SOURCE, here(), *(path.absolute() for path in files))
+    return (SOURCE, start_folder(), *(path.absolute() for path in files))
 
 
 def answers_of(job: Job) -> tuple[Path, ...]:
@@ -316,8 +316,8 @@ def classify(
         row["reason"] = f"the process {_how(outcome.returncode)} in phase {phase}: {_last(log)}"
     if row.get("status") == schema.CRASH and _lacked_memory(outcome, row["reason"]):
         row["status"] = schema.OOM
-    if outcome.left:
-        found = f"left processes behind: {'; '.join(outcome.left)}"
+    if outcome.leftovers:
+        found = f"left processes behind: {'; '.join(outcome.leftovers)}"
         row["reason"] = f"{row['reason']}; {found}" if row.get("reason") else found
     if row.get("reason"):
         row["reason"] = row["reason"][:LONGEST_REASON]
@@ -351,9 +351,9 @@ def full_disk(*folders: Path) -> str | None:
     return None
 
 
-def _disk_full(log: Path, said: str) -> DiskFullError:
+def _disk_full(log: Path, message: str) -> DiskFullError:
     return DiskFullError(
-        f"no space left on a disk that a trial writes to ({log}): {said}; the trial is not "
+        f"no space left on a disk that a trial writes to ({log}): {message}; the trial is not "
         "recorded: free space in the run directory and TMPDIR, then lab run --resume RUN_DIR"
     )
 

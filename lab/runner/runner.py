@@ -30,7 +30,6 @@ from streamlab.results import schema
 from streamlab.results.schema import TrialRow
 from streamlab.results.store import read_trials
 from streamlab.workloads.datasets.dataset import Dataset
-from streamlab.workloads.datasets.oracle_cache import move_old_answers
 
 # The oracle is slow on purpose; it runs once for each dataset.
 ORACLE_TIMEOUT_S = 3600.0
@@ -140,7 +139,6 @@ class Runner:
         for entry in entries_of([*waiting, *searches]):
             dataset = self._datasets[entry.key]
             self._watcher.oracle(entry.key, dataset)
-            move_old_answers(dataset)
             log = self._directory.path / "logs" / f"oracle-{entry.key}.log"
             job = OracleJob(dataset=dataset, workload=entry.full_reference, query=entry.query)
             result = run_trial(job, log=log, timeout_s=ORACLE_TIMEOUT_S).columns

@@ -58,7 +58,7 @@ class Session:
     ceilings: dict[str, CeilingRecord] = field(default_factory=dict)
     idle_before: Watts = None
     measured: dict[str, TrialRow] = field(default_factory=dict)
-    _known: set[str] = field(default_factory=set)
+    _measured_keys: set[str] = field(default_factory=set)
 
     def advice(self) -> str | None:
         """Return a hint on how to improve the session's energy figures, or None."""
@@ -89,7 +89,7 @@ class Session:
         key = f"{cell.engine}/{cell.variant}/b{batch}"
         if broker:
             key = f"broker/{broker}/{size}-byte-rows"
-        if key not in self._known:
+        if key not in self._measured_keys:
             job = CeilingJob(
                 engine=cell.engine,
                 variant=cell.variant,
@@ -99,7 +99,7 @@ class Session:
             )
             log = self.run_dir / "logs" / f"generator-{key.replace('/', '__')}.log"
             self.ceilings[key] = measure_ceiling(job, log, self.settings.isolation)
-            self._known.add(key)
+            self._measured_keys.add(key)
         return self.ceilings[key]
 
 

@@ -52,7 +52,7 @@ def read_answer(
         if pattern is None or fnmatchcase(row.cell, pattern)
         if output in (None, names[row.cell])
     ]
-    row = _verified(rows, run_dir, pattern)
+    row = _verified_trial(rows, run_dir, pattern)
     entry = next(cell.entry for cell in read_plan(run_dir).cells if cell.id == row.cell)
     workload = entry.bound()
     if workload.code() != stored.meta.code.get(entry.key):
@@ -76,7 +76,7 @@ def read_answer(
     )
 
 
-def _verified(rows: list[TrialRow], run_dir: Path, pattern: str | None) -> TrialRow:
+def _verified_trial(rows: list[TrialRow], run_dir: Path, pattern: str | None) -> TrialRow:
     """Return a verified trial of the only answer of these trials."""
     verified = {_key(row): row for row in rows if row.status == OK}
     if len(verified) == 1:

@@ -86,7 +86,7 @@ def measure_trial(
             fault=fault,
         )
 
-    before, result, after, warnings = _watched(once, session.settings)
+    before, result, after, warnings = _observe_trial(once, session.settings)
     if answer.exists():
         move_sealed(run_dir, answer, answer.with_name(f"{cell.slug}.parquet"))
     files = {
@@ -127,7 +127,7 @@ def _hidden(run_dir: Path, dataset: Dataset) -> tuple[Path, ...]:
     return (place if alone else run,)
 
 
-def _watched(
+def _observe_trial(
     once: Callable[[], TrialResult], settings: Settings
 ) -> tuple[Look, TrialResult, Look, list[str]]:
     """Inspect the machine, run a trial, inspect again; return look, result, look and warnings.
@@ -144,7 +144,7 @@ def _watched(
         after = look(before)
         warnings = _warnings(before, after)
         # Check `before` as well: the cores may have moved since the wait.
-        near = within_ns is None or (before.near(within_ns) and after.near(within_ns))
+        near = within_ns is None or (before.is_within(within_ns) and after.is_within(within_ns))
         if far is None and near:
             if attempt > 1:
                 warnings.append(f"ran {attempt} times until the cores stayed {near_words}")
@@ -213,8 +213,10 @@ def _forget(*paths: Path) -> None:
 
 def _warnings(before: Look, after: Look) -> list[str]:
     """Return the distinct warnings of both looks; warnings that differ only in numbers count once."""
-    found = {re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)}
-    return list(found.values())
+    by_pattern = {
+        re.sub(r"[\d.]+", "0", text): text for text in (*after.warnings, *before.warnings)
+    }
+    return list(by_pattern.values())
 
 
 def _finite(value: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Records a trial's phases from outside, with the lab's clock and the kernel's CPU accounts.
+"""Records a trial's phases from outside, with the lab's clock and the kernel's CPU times.
 
 The trial's own readings come from the engine's process, which can change them.
 This thread takes independent ones: kernel timestamps of the trial's messages, and CPU times of its whole process
@@ -18,7 +18,7 @@ from types import TracebackType
 
 import psutil
 
-from streamlab.lab.judge.accounts import Sighting
+from streamlab.lab.judge.lab_readings import PhaseReport
 from streamlab.lab.measure.tree import descendants
 from streamlab.lab.measure.usage import usage_of
 from streamlab.lab.trial.report import ANSWER, CLOCK, PHASES, open_socket
@@ -36,8 +36,8 @@ class Witness:
     def __init__(self, folder: Path, on_phase: Callable[[str], None] | None = None) -> None:
         """Listen in the trial's folder; `on_phase` gets each phase before the trial goes on."""
         self._on_phase = on_phase
-        self._phases: list[Sighting] = []
-        self._stamps: list[Sighting] = []
+        self._phases: list[PhaseReport] = []
+        self._stamps: list[PhaseReport] = []
         self._listening = open_socket(folder, PHASES, socket.SOCK_SEQPACKET, listen=True)
         self._listening.listen(1)
         # The kernel holds its messages until the next phase: reading them would wake this thread.
@@ -51,8 +51,8 @@ class Witness:
         self._thread = threading.Thread(target=self._listen, name="lab-witness", daemon=True)
 
     @property
-    def sightings(self) -> list[Sighting]:
-        """Return all sightings; complete after the block."""
+    def phase_reports(self) -> list[PhaseReport]:
+        """Return all reports; complete after the block."""
         return [*self._phases, *self._stamps]
 
     @property
@@ -85,18 +85,18 @@ class Witness:
             trial: socket.socket | None = None
             pid = 0
             while True:
-                found = [key.fileobj for key, _ in ready.select()]
-                if self._listening in found:  # the trial's process connects first
+                ready_files = [key.fileobj for key, _ in ready.select()]
+                if self._listening in ready_files:  # the trial's process connects first
                     trial, _ = self._listening.accept()
                     pid = _peer(trial)
                     ready.unregister(self._listening)
                     ready.register(trial, selectors.EVENT_READ)
-                elif trial is not None and trial in found:
+                elif trial is not None and trial in ready_files:
                     if not self._note(trial, pid):
                         ready.unregister(trial)
                         trial.close()
                         trial = None
-                elif self._ended in found:
+                elif self._ended in ready_files:
                     break
             if trial is not None:
                 trial.close()
@@ -113,7 +113,7 @@ class Witness:
         at_ns = time.monotonic_ns()
         name, cpu_s = message.decode("ascii", "replace"), _cpu_s(pid)
         read_ns = time.monotonic_ns()
-        self._phases.append(Sighting(name=name, at_ns=at_ns, cpu_s=cpu_s, read_ns=read_ns))
+        self._phases.append(PhaseReport(name=name, at_ns=at_ns, cpu_s=cpu_s, read_ns=read_ns))
         if self._on_phase is not None:
             self._on_phase(name)
         with suppress(OSError):  # the trial has ended
@@ -131,7 +131,7 @@ class Witness:
                 for seconds, nanoseconds in map(_TIMESPEC.unpack, stamps):
                     at_ns = seconds * 1_000_000_000 + nanoseconds - self._boot_ns
                     name = message.decode("ascii", "replace")
-                    self._stamps.append(Sighting(name=name, at_ns=at_ns))
+                    self._stamps.append(PhaseReport(name=name, at_ns=at_ns))
 
 
 def _boot_ns() -> int:

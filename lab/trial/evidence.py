@@ -41,7 +41,7 @@ class AnswerColumn(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
 
 
-class Timed(msgspec.Struct, frozen=True, kw_only=True):
+class TimedPart(msgspec.Struct, frozen=True, kw_only=True):
     """Readings of a timed part that ended normally.
 
     Attributes:
@@ -80,7 +80,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     lacked_space: bool = False
     columns: dict[str, Any] = {}
     warnings: tuple[str, ...] = ()
-    timed: Timed | None = None
+    timed: TimedPart | None = None
 
 
 READINGS = frozenset(
@@ -127,7 +127,7 @@ def read_evidence(folder: Path) -> Evidence | None:
         return None
     _check_regular(path)
     content = json.loads(path.read_text(encoding="ascii"))
-    evidence: Evidence = msgspec.convert(content, type=Evidence, dec_hook=_typed)
+    evidence: Evidence = msgspec.convert(content, type=Evidence, dec_hook=_to_array)
     return evidence
 
 
@@ -199,7 +199,7 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-def _typed(kind: Any, value: object) -> object:
+def _to_array(kind: Any, value: object) -> object:
     """Convert a list from `_plain` back to an array."""
     if not isinstance(value, list):
         raise ValueError(f"expected a list of numbers, got {type(value).__name__}")

@@ -24,7 +24,7 @@ def ballast(share: float, sampler: ResourceSampler) -> bytes:
     """Return bytes that raise the peak memory so far by a share, while they are referenced."""
     if not share:
         return b""
-    size = (1 + share) * sampler.peak_so_far_bytes() - rss_bytes(sampler.others())
+    size = (1 + share) * sampler.peak_so_far_bytes() - rss_bytes(sampler.other_processes())
     return b"\x01" * max(0, round(size))  # not zeros: pages that are never written use no memory
 
 

@@ -122,7 +122,7 @@ def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Repor
     columns["engine_version"] = engine.version()
     columns["properties"] = json.dumps(_properties(engine, workload.name, spec.variant))
     columns["startup_s"] = (time.monotonic_ns() - spec.spawned_ns) / 1e9
-    dataset, load = _offered(spec, workload, reporter)
+    dataset, load = _offered_input(spec, workload, reporter)
     with temporary_folder("lab-trial-") as scratch:
         task = Task(
             workload=workload,
@@ -142,7 +142,7 @@ def _run_trial(spec: EngineTrial, folder: Path, columns: Result, reporter: Repor
     return Evidence(columns=columns, warnings=tuple(warnings), timed=timed)
 
 
-def _offered(
+def _offered_input(
     spec: EngineTrial, workload: Workload, reporter: Reporter
 ) -> tuple[Dataset, OfferedLoad | None]:
     """Return the input and its load; with a load, the input is truncated to its length.

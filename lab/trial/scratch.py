@@ -18,12 +18,12 @@ _YOUNGEST_S = 60.0
 
 
 @contextmanager
-def temporary_folder(prefix: str, place: Path | None = None) -> Iterator[Path]:
-    """Create a folder below `place` (None: TMPDIR), and remove it after the block as far as possible.
+def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
+    """Create a folder below `parent` (None: TMPDIR), and remove it after the block as far as possible.
 
     Files that cannot be removed (immutable, or mounted by an engine) stay, with their folders.
     """
-    folder = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
+    folder = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
     try:
         yield Path(folder.name)
     finally:
@@ -41,7 +41,7 @@ def trial_folder() -> Iterator[Path]:
     A folder with a file that cannot be removed (immutable, or mounted by the engine) stays; the caller
     reports it.
     """
-    with temporary_folder(PREFIX, _place()) as folder:
+    with temporary_folder(PREFIX, _parent_folder()) as folder:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -52,7 +52,7 @@ def trial_folder() -> Iterator[Path]:
 
 def remove_orphaned_folders() -> None:
     """Remove the folders of killed labs: those without a lock."""
-    for path in _place().glob(f"{PREFIX}*"):
+    for path in _parent_folder().glob(f"{PREFIX}*"):
         with suppress(OSError):  # another user's, or just removed
             if time.time() - path.stat().st_mtime < _YOUNGEST_S:
                 continue
@@ -64,17 +64,17 @@ def remove_orphaned_folders() -> None:
                 os.close(lock)
 
 
-def _place() -> Path:
+def _parent_folder() -> Path:
     """Return the parent of trials' folders.
 
     Raises:
-        LabError: LAB_SHARED is no folder.
+        LabError: LAB_SHARED is not a folder.
     """
     shared = os.environ.get(SHARED_VARIABLE)
     if not shared:
         return Path(tempfile.gettempdir())
     if not Path(shared).is_dir():
         raise LabError(
-            f"{SHARED_VARIABLE} is {shared}, which is no folder here; create or mount it"
+            f"{SHARED_VARIABLE} is {shared}, which is not a folder here; create or mount it"
         )
     return Path(shared).absolute()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.engines.clusters import Placed, Placement
+from streamlab.engines.clusters import ClusterPrepared, Placement
 from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.protocol import Engine, Task
 from streamlab.lab.measure.energy.choose import by_name
@@ -18,7 +18,7 @@ from streamlab.lab.measure.series import Track
 from streamlab.lab.measure.tree import descendants
 from streamlab.lab.measure.usage import own_usage, usage_of
 from streamlab.lab.trial.collector import collect_from_now_on
-from streamlab.lab.trial.evidence import TREE_COLUMNS, Timed
+from streamlab.lab.trial.evidence import TREE_COLUMNS, TimedPart
 from streamlab.lab.trial.plants import add_delay, ballast, burn
 from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END, Reporter
 from streamlab.lab.trial.spec import EngineTrial
@@ -38,7 +38,7 @@ KILLED = "CPU time and memory are not known: those of the killed worker are lost
 
 def drive(
     engine: Engine, task: Task, spec: EngineTrial, result: Result, reporter: Reporter
-) -> tuple[Timed, Columns | str, list[str]]:
+) -> tuple[TimedPart, Columns | str, list[str]]:
     """Prepare, run, take the answer and close; add times, CPU time, page faults and memory to `result`.
 
     Returns the readings, the answer or why it is no columns, and texts about doubtful values.
@@ -52,7 +52,7 @@ def drive(
         threads_before |= set(threading.enumerate())
         processes_before = frozenset(process.pid for process in descendants())
         collect_from_now_on()
-        unprepared = own_usage() + usage_of(sampler.others())
+        unprepared = own_usage() + usage_of(sampler.other_processes())
         reporter.phase("prepare")
         begin_ns = time.monotonic_ns()
         reason = engine.unsupported(task)
@@ -62,15 +62,15 @@ def drive(
         try:
             result["prepare_s"] = (time.monotonic_ns() - begin_ns) / 1e9
             # The lab's own slow work stays outside: it took a tenth of a run of 5 ms.
-            prepared_usage = usage_of(sampler.others()) + own_usage()
-            placement = prepared.placement() if isinstance(prepared, Placed) else None
+            prepared_usage = usage_of(sampler.other_processes()) + own_usage()
+            placement = prepared.placement() if isinstance(prepared, ClusterPrepared) else None
             if placement is not None:
                 prepared_usage += sampler.add_roots(placement.processes)
                 result |= placement_columns(placement)
             result["prepare_cpu_s"] = prepared_usage.cpu_s_since(unprepared)
             planted = ballast(spec.planted_memory, sampler)
             reporter.phase("run")
-            before = usage_of(sampler.others())
+            before = usage_of(sampler.other_processes())
             recorder.mark()
             before += own_usage()
             # Each reading of the clock lies between two stamps.
@@ -85,7 +85,7 @@ def drive(
             reporter.stamp(AFTER_END)
             after = own_usage()
             recorder.mark()
-            after += usage_of(sampler.others())
+            after += usage_of(sampler.other_processes())
             reporter.phase("ran")
             result |= after.columns_since(before)
             sampler.stop()
@@ -98,7 +98,7 @@ def drive(
             begin_ns = time.monotonic_ns()
             answer = _arrays(prepared.answer())
             result["answer_s"] = (time.monotonic_ns() - begin_ns) / 1e9
-            answered = own_usage() + usage_of(sampler.others())
+            answered = own_usage() + usage_of(sampler.other_processes())
             # From the end of the run, so that no work of a background thread escapes both columns.
             result["answer_cpu_s"] = answered.cpu_s_since(after)
             if placement is not None and not placement.processes:
@@ -114,7 +114,7 @@ def drive(
             except Exception as error:
                 print_traceback()
                 warnings.append(f"the engine failed to close: {type(error).__name__}: {error}")
-    timed = Timed(
+    timed = TimedPart(
         start_ns=start_ns,
         ran_ns=ran_ns,
         end_ns=end_ns,

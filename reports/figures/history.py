@@ -35,9 +35,9 @@ def draw_history(
     room = (high - low) * _ROOM or abs(high) * _ROOM or 1.0
     low, high = max(low - room, 0.0) if low >= 0 else low - room, high + room
 
-    def x(place: int) -> float:
+    def x(index: int) -> float:
         span = WIDTH - _LEFT - _RIGHT
-        return _LEFT + span * (place + 0.5) / len(runs)
+        return _LEFT + span * (index + 0.5) / len(runs)
 
     def y(value: float) -> float:
         return _TOP + (HEIGHT - _TOP - _BOTTOM) * (high - value) / (high - low)
@@ -49,16 +49,16 @@ def draw_history(
     parts.append(f'<polyline points="{line}" stroke="var(--muted)" fill="none"/>')
     parts += [_bar(point, x(point.run), y, scale) for point in track.points]
     parts += [
-        f'<text x="{x(place):.1f}" y="{bottom - 3}" text-anchor="middle" fill="var(--bad)">'
-        f"\N{MULTIPLICATION SIGN}<title>{escape(f'{runs[place]}: {status}')}</title></text>"
-        for place, status in track.failed
+        f'<text x="{x(index):.1f}" y="{bottom - 3}" text-anchor="middle" fill="var(--bad)">'
+        f"\N{MULTIPLICATION SIGN}<title>{escape(f'{runs[index]}: {status}')}</title></text>"
+        for index, status in track.failed
     ]
     parts.append(f'<path d="M{_LEFT},{bottom}H{WIDTH - _RIGHT}" stroke="var(--muted)"/>')
     ends = {0: "start", len(runs) - 1: "end"} if len(runs) > 1 else {0: "middle"}
     parts += [
-        f'<text x="{x(place) + {"start": -8, "end": 8}.get(side, 0):.1f}" y="{HEIGHT - 7}" '
-        f'text-anchor="{side}" fill="var(--muted)">{place + 1}</text>'
-        for place, side in ends.items()
+        f'<text x="{x(index) + {"start": -8, "end": 8}.get(side, 0):.1f}" y="{HEIGHT - 7}" '
+        f'text-anchor="{side}" fill="var(--muted)">{index + 1}</text>'
+        for index, side in ends.items()
     ]
     parts += [
         f'<circle class="spot" cx="{x(point.run):.1f}" cy="{y(point.median):.1f}" r="{_SPOT * scale:.1f}">'

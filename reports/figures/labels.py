@@ -119,9 +119,9 @@ def _relax(preferred: Sequence[float], gap: float, low: float, high: float) -> l
             blocks[-1][0] += total - size * gap * blocks[-1][1]
             blocks[-1][1] += size
     return [
-        _start(block, gap, low, high) + gap * place
+        _start(block, gap, low, high) + gap * index
         for block in blocks
-        for place in range(int(block[1]))
+        for index in range(int(block[1]))
     ]
 
 

@@ -78,8 +78,8 @@ def _marks(cell: Cell, names: Mapping[Series, str]) -> list[Mark]:
     marks = [(float(cell.workers), spread.median, f"{name}: {describe_spread(spread, rate)}")]
     if spread.n > 1:
         marks += [
-            (float(cell.workers), value, f"{name}, repetition {place}: {rate(value).exact}")
-            for place, value in enumerate(spread.values, 1)
+            (float(cell.workers), value, f"{name}, repetition {index}: {rate(value).exact}")
+            for index, value in enumerate(spread.values, 1)
         ]
     return marks
 

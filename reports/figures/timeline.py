@@ -56,8 +56,8 @@ def draw_timeline(timeline: TrialTimeline, *, colour: str, alt: str, scaled: boo
 
     bottom = _TOP + len(panels) * (_PANEL + _GAP)
     parts = [_phases(timeline.phases, x, bottom)]
-    for place, panel in enumerate(panels):
-        top = _TOP + place * (_PANEL + _GAP) + _GAP
+    for index, panel in enumerate(panels):
+        top = _TOP + index * (_PANEL + _GAP) + _GAP
         parts.append(_panel(panel, timeline.times_s, x, top, colour, scaled=scaled))
     parts.append(_time_axis(end_s, x, bottom))
     moments = ""
@@ -215,11 +215,11 @@ def _time_axis(end_s: float, x: Callable[[float], float], bottom: float) -> str:
 def _path(points: Sequence[tuple[float, float] | None]) -> str:
     """Return an SVG path with a gap at each None; a lone point is a dot."""
     parts = []
-    for place, point in enumerate(points):
+    for index, point in enumerate(points):
         if point is None:
             continue
-        starts = place == 0 or points[place - 1] is None
-        ends = place + 1 == len(points) or points[place + 1] is None
+        starts = index == 0 or points[index - 1] is None
+        ends = index + 1 == len(points) or points[index + 1] is None
         parts.append(f"{'M' if starts else 'L'}{point[0]:.1f},{point[1]:.1f}")
         if starts and ends:
             parts.append("h0")

@@ -6,7 +6,7 @@
 | series | the system; `A/B` is a quotient, `A-B` a difference |
 | quantity | the measured quantity |
 | x | number of instances, `first` or `last`; empty: the whole panel |
-| low, high | the number, twice, or a range; an empty `high` is no bound |
+| low, high | the number, twice, or a range; an empty `high` means no bound |
 | unit | unit of both; 1 for a quotient |
 | relation | `value`, `ratio`, `difference`, `range`, `at most`, `at least` |
 | source | place of the statement in the paper |

@@ -73,7 +73,7 @@ def check_seconds(path: Path, name: str, what: str, value: object) -> float:
     """Return a time in seconds.
 
     Raises:
-        ResultsError: it is no number, or not plausible.
+        ResultsError: it is not a number, or not plausible.
     """
     if type(value) not in (int, float) or not LEAST_S <= value <= MOST_S:  # type: ignore[operator]
         raise ResultsError(

@@ -24,7 +24,7 @@ class ExternalRun:
     rows: tuple[TrialRow, ...]
 
 
-def read_external_run(places: Sequence[Path], *, now: str, name: str | None) -> ExternalRun:
+def read_external_run(sources: Sequence[Path], *, now: str, name: str | None) -> ExternalRun:
     """Read files of one tool and machine as a run; several files are several processes.
 
     `now` is the time of the import, ISO 8601; `name` is that of the run, by default the tool's.
@@ -32,7 +32,7 @@ def read_external_run(places: Sequence[Path], *, now: str, name: str | None) -> 
     Raises:
         ResultsError: a file cannot be read, or the files differ in tool, machine or commit.
     """
-    paths = [file for place in places for file in find_files(place)]
+    paths = [file for source in sources for file in find_files(source)]
     files = [read_external(path) for path in paths]
     _check_alike(paths, files)
     for path, file in zip(paths, files, strict=True):

@@ -28,23 +28,23 @@ def read_pytest_benchmark(path: Path) -> ExternalFile:
     """Return the benchmarks of a file by full name.
 
     Raises:
-        ResultsError: it is no such file, or a benchmark occurs twice or has no time.
+        ResultsError: it is not such a file, or a benchmark occurs twice or has no time.
     """
     content = read_json(path, EXPECTED)
     try:
         host = _host(content["machine_info"])
         commit = (content.get("commit_info") or {}).get("id")
-        found = [
+        entries = [
             (str(each["fullname"]), each["stats"], each.get("extra_info") or {})
             for each in content["benchmarks"]
         ]
-        medians = [stats["median"] for _, stats, _ in found]
+        medians = [stats["median"] for _, stats, _ in entries]
     except (KeyError, TypeError, AttributeError) as error:
         raise ResultsError(
             f"{path}: {describe_kind(content)}, expected {EXPECTED} ({error!r})"
         ) from error
     trials: dict[str, tuple[ExternalTrial, ...]] = {}
-    for (name, stats, extra), median in zip(found, medians, strict=True):
+    for (name, stats, extra), median in zip(entries, medians, strict=True):
         if name in trials:
             raise ResultsError(
                 f"{path}: {escape_text(name)} occurs twice; give one file per process of pytest"

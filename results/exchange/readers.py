@@ -37,17 +37,17 @@ _ESTIMATES = "estimates.json"
 Trials = dict[str, list[ExternalTrial]]
 
 
-def find_files(place: Path) -> list[Path]:
+def find_files(path: Path) -> list[Path]:
     """Return a file, or the newest estimates of each benchmark in a folder of Criterion.rs.
 
     Raises:
         ResultsError: the folder has no such file.
     """
-    if not place.is_dir():
-        return [place]
-    found = sorted(place.glob(f"**/new/{_ESTIMATES}"))
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob(f"**/new/{_ESTIMATES}"))
     if not found:
-        raise ResultsError(f"{place}: no new/{_ESTIMATES} below this folder; expected {EXPECTED}")
+        raise ResultsError(f"{path}: no new/{_ESTIMATES} below this folder; expected {EXPECTED}")
     return found
 
 

@@ -32,8 +32,8 @@ def write_form(run: Run, form: str) -> tuple[bytes, list[str]]:
         return csv_of(run.rows), []
     makes, needs_time = FORMS[form]
     left_out = {cell.cell: reason for cell in cells if (reason := _missing(cell, needs_time))}
-    kept = [cell for cell in cells if cell.cell not in left_out]
-    content = json.dumps(makes(run, kept), indent=1) + "\n"
+    exported = [cell for cell in cells if cell.cell not in left_out]
+    content = json.dumps(makes(run, exported), indent=1) + "\n"
     return content.encode(), [f"{cell}: {reason}" for cell, reason in left_out.items()]
 
 
@@ -71,7 +71,7 @@ def _google_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
     benchmarks = [
         {
             "name": cell.cell,
-            "family_index": place,
+            "family_index": position,
             "per_family_instance_index": 0,
             "run_name": cell.cell,
             "run_type": "iteration",
@@ -85,7 +85,7 @@ def _google_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
             "fresh_process": 1.0,
             **({"items_per_second": row.throughput_eps} if row.throughput_eps else {}),
         }
-        for place, cell in enumerate(cells)
+        for position, cell in enumerate(cells)
         for index, row in enumerate(cell.rows)
     ]
     host = run.meta.host

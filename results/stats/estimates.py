@@ -11,7 +11,7 @@ independent of each other and of other cells'.
 - `Level` (a correlation, a share): the same on the values themselves, which may be 0 or below.
 - `Middle` (counts, durations that are often equal): the order statistics of one cell, exact for
   every distribution; needs 1 / 2^n of at most alpha.
-- `Extreme` and `Combined` combine several. The lower end of the highest of k uses alpha / k
+- `Extreme` and `MonotonicFunction` combine several. The lower end of the highest of k uses alpha / k
   (Bonferroni), since any of the k lower ends could exceed the truth; its upper end uses alpha. For
   the lowest it is the reverse. Other combinations divide alpha at both ends. So their intervals err
   towards width.
@@ -103,7 +103,7 @@ class Product:
         if half == 0:
             return self.value, self.value
         middle += math.log(self.factor)
-        return _around(self.value, _exp(middle - half), _exp(middle + half))
+        return _widen(self.value, _exp(middle - half), _exp(middle + half))
 
     def times(self, other: "Product", power: float) -> "Product":
         """Multiply by another product to a power; cells of both are merged.
@@ -140,7 +140,7 @@ class Level:
         if self.n < FEWEST:
             return UNKNOWN
         middle, half = _centre([(self.values, 1.0)], alpha, again)
-        return _around(self.value, middle - half, middle + half)
+        return _widen(self.value, middle - half, middle + half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class Extreme:
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
+class MonotonicFunction:
     """A monotonic function of several quantities.
 
     Attributes:
@@ -271,10 +271,10 @@ def _centre(
     for values, weight in cells:
         ordered = sorted(values)
         cut = len(ordered) // TRIMMED
-        kept = ordered[cut : len(ordered) - cut]
-        middle += weight * fmean(kept)
+        inner = ordered[cut : len(ordered) - cut]
+        middle += weight * fmean(inner)
         # Winsorized: each trimmed value counts as the nearest kept one.
-        spread = _variance([kept[0]] * cut + kept + [kept[-1]] * cut)
+        spread = _variance([inner[0]] * cut + inner + [inner[-1]] * cut)
         n = len(ordered) if again is None else again
         left = n - 2 * (n // TRIMMED)
         part = weight**2 * spread * (n - 1) / (left * (left - 1))
@@ -292,7 +292,7 @@ def _variance(values: Sequence[float]) -> float:
     return sum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
-def _around(value: float, low: float, high: float) -> Ends:
+def _widen(value: float, low: float, high: float) -> Ends:
     # The interval is centred on means, and the value is of medians; the value must lie within.
     return min(value, low), max(value, high)
 

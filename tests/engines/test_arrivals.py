@@ -8,7 +8,7 @@ from streamlab.engines.errors import UnsupportedError
 from streamlab.engines.fake.adapter import FakeEngine
 from streamlab.engines.multicore.adapter import MulticoreEngine
 from streamlab.engines.reference.adapter import PreparedReference, ReferenceEngine
-from streamlab.lab.judge.invariants import Arrivals, violated
+from streamlab.lab.judge.invariants import Arrivals, violated_invariant
 from streamlab.lab.load.schedule import offer
 from streamlab.lab.load.spec import POISSON, LoadSpec
 from tests.engines.clock import FakeClock, load_of
@@ -67,7 +67,7 @@ def test_all_invariants_hold_under_a_load(engine, variant, workers, tmp_path):
     )
     measured, answer = run_task(engine(), task)
     assert measured.events == offered.dataset.events
-    problem = violated(
+    problem = violated_invariant(
         subject.declaration.step,
         subject.declaration.keys,
         answer,

@@ -145,11 +145,11 @@ def test_explain_prints_joins(engine, inner, asof, capsys):
     [
         (("wordcount", "--engine", "duckdb"), 0, "FROM tweet_events"),
         (("wordcount", "--engine", "polars"), 0, "engines.polars.queries.operators:wordcount"),
-        (("wordcount", "--engine", "multicore"), 0, "has no text of a query; it runs"),
+        (("wordcount", "--engine", "multicore"), 0, "shows no query; it runs"),
         (
             ("wordcount", "--engine", "flink"),
             0,
-            "has no text of a query; it runs DataStream programs",
+            "shows no query; it runs DataStream programs",
         ),
         (("wordcount", "--engine", "duck"), 2, "no engine 'duck'"),
         (("wordcoun", "--engine", "duckdb"), 2, "did you mean wordcount"),

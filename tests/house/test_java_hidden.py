@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SESSION = """
 import json, shutil
 from pyspark import SparkContext
-from streamlab.workloads.datasets.session import spark_session
+from streamlab.workloads.datasets.spark_session import spark_session
 # Twice: the first session leaves its JAVA_HOME to the second.
 spark_session("first", master="local[1]", conf={}).stop()
 SparkContext._gateway.shutdown()

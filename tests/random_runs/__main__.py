@@ -70,7 +70,7 @@ def _arguments() -> argparse.Namespace:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of runs; expected at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of runs; expected at least 1")
     return int(text)
 
 

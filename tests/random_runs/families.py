@@ -278,8 +278,6 @@ def _ordered_cases(draw: st.DrawFn) -> Case:
         "reordering": draw(st.sampled_from(_core.REORDERINGS)),
         "window": draw(st.sampled_from([None, 1, 2, 5, 64])),
         "partitions": draw(st.sampled_from([None, 1, 4, 9])),
-        "ct_window_us": draw(st.sampled_from([10_000, 10])),
-        "qst_capacity": draw(st.sampled_from([None, 1, 50])),
     }
     data = draw(shaped(PIPELINES[name].inputs, *OF_FUNCTIONS))
     return Case(family="ordered", program=name, data=data, how=how)

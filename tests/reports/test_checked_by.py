@@ -6,10 +6,9 @@ from streamlab.reports.page.comparison import write_comparison
 from streamlab.reports.page.history import write_history
 from streamlab.reports.page.write import render
 from streamlab.reports.summary import BY_INVARIANTS, BY_REFERENCE, summarise
-from streamlab.reports.table import headline_table
 from streamlab.results.meta import RunMeta
 from streamlab.results.store import Run
-from tests.results.records import run_meta, trial_row
+from tests.results.records import headline_rows, run_meta, trial_row
 
 REFERENCE = {"checked_by": "reference engine"}
 
@@ -19,7 +18,7 @@ def page_of(tmp_path):
     def build(rows):
         whole = tuple(trial_row(row | {"order_index": index}) for index, row in enumerate(rows))
         run = Run(path=tmp_path / "sample", meta=RunMeta(), rows=whole)
-        return headline_table(whole), render(run, summarise(whole), tmp_path / "figures")
+        return headline_rows(whole), render(run, summarise(whole), tmp_path / "figures")
 
     return build
 

@@ -103,7 +103,7 @@ def test_a_cell_that_is_wrong_or_missing_in_a_run_has_its_status_there(runs, mak
     ("names", "said"),
     [
         (["a", "none"], "'none' is neither a run's directory"),
-        (["a", "b", "a"], "run a is given twice"),
+        (["a", "b", "a"], "run a is named twice"),
         (["a", "broken"], "is damaged"),
         (["a", "other"], "have no cell in common"),
     ],

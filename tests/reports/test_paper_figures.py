@@ -98,7 +98,7 @@ def test_a_box_stands_beside_the_axes_and_leaves_their_range():
 def test_a_time_without_samples_is_a_gap_and_a_sample_between_gaps_is_a_dot():
     nan = float("nan")
     values = np.array([nan, 1.0, 2.0, nan, 3.0, nan, nan, 4.0, 5.0, nan])
-    bins = binned(np.arange(10) / 10, values)
+    bins = bin_means(np.arange(10) / 10, values)
     assert [t for t, _ in bins] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     assert np.isnan([bins[n][1] for n in (2, 4, 5)]).all()
     line = Line(name="late", points=[Point(t, v, v, v) for t, v in bins], style="plain")
@@ -111,9 +111,9 @@ def test_a_time_without_samples_is_a_gap_and_a_sample_between_gaps_is_a_dot():
 
 def test_bins_of_a_long_series_are_means_and_last_values():
     t_s, values = np.arange(2 * MOST_BINS) / 10, np.arange(2.0 * MOST_BINS)
-    assert binned(t_s, values)[1] == (0.2, 2.5)
-    assert binned(t_s, values, last=True)[1] == (0.2, 3.0)
-    assert binned(t_s, np.full(2 * MOST_BINS, np.nan)) == []
+    assert bin_means(t_s, values)[1] == (0.2, 2.5)
+    assert bin_means(t_s, values, last=True)[1] == (0.2, 3.0)
+    assert bin_means(t_s, np.full(2 * MOST_BINS, np.nan)) == []
 
 
 def test_panels_over_time_share_their_time_axis_and_the_range_of_each_quantity():

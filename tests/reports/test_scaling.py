@@ -34,7 +34,7 @@ BUSY = '["load average 2.40 on 2 cores, and 1.3 cores busy beside the lab"]'
 def test_without_a_number_that_explains_it_no_reason_is_given(found):
     (one,) = found({"cpu_s": 0.194}, {"cpu_s": 0.194})
     assert one.ratio == pytest.approx(0.5)
-    assert one.apart and not one.doubt
+    assert one.is_apart and not one.doubt
     assert one.reasons == ("its workers waited: 0.485 cores were in use by 2 workers",)
     (one,) = found({"cpu_s": None})
     assert one.reasons == ()
@@ -93,7 +93,7 @@ def test_only_like_cells_are_compared_and_chance_is_called_chance(trial):
     assert one.doubt == "1 process, so it may be chance"
     pairs = [trial(workers=w, eps=2e8 / w + n, repetition=n) for w in (1, 2) for n in (1, 2)]
     (one,) = of(*pairs)
-    assert one.apart and one.doubt == "2 processes, so it may be chance"
+    assert one.is_apart and one.doubt == "2 processes, so it may be chance"
     values = {1: (1e8, 2e8, 3e8), 2: (0.9e8, 1.5e8, 2e8)}
     spread = [
         trial(workers=workers, repetition=n, eps=eps)

@@ -5,13 +5,13 @@ import pytest
 from streamlab.reports.baseline import label
 from streamlab.reports.figures.labels import short_names
 from streamlab.reports.summary import summarise
-from streamlab.reports.table import classes_of, headline_table, status_text
+from streamlab.reports.table import classes_of, status_text
 from streamlab.results.store import read_run
-from tests.results.records import trial_row
+from tests.results.records import headline_rows, trial_row
 
 
 def headline(*rows):
-    return headline_table(map(trial_row, rows))
+    return headline_rows(map(trial_row, rows))
 
 
 def test_a_row_has_median_range_and_n_of_its_repetitions(trial):
@@ -178,7 +178,7 @@ def test_preparation_and_answer_are_shown_above_a_tenth_of_the_timed_part(
     make_run, trial, prepare_s, answer_s, shown
 ):
     row = trial(duration_s=1.0, prepare_s=prepare_s, answer_s=answer_s)
-    (found,) = headline_table(read_run(make_run([row])).rows)
+    (found,) = headline_rows(read_run(make_run([row])).rows)
     assert (found.untimed.text if found.untimed else None) == shown
 
 

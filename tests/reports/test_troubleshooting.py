@@ -22,7 +22,14 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ("lab/measure", "lab/runner", "lab/judge", "lab/trial", "results", "reports/page")
 """Where trials and runs get their warnings and reasons."""
 VARIABLES = {"warnings", "lost", "failures", "behind", "unknown", "problems", "near", "quick"}
-FUNCTIONS = ("_warnings", "_failures", "contradictions", "await_near", "accounts", "early_outputs")
+FUNCTIONS = (
+    "_warnings",
+    "_failures",
+    "contradictions",
+    "await_near",
+    "read_phases",
+    "early_outputs",
+)
 FUNCTIONS += ("rates", "_nothing_compared")
 EXPLAINED_BY_STATUS = (
     "drain 1 s, above",

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from streamlab.reports.summary import summarise
+from streamlab.reports.table import classes_of, in_groups
 from streamlab.results.meta import RunMeta, parse_meta
 from streamlab.results.schema import SCHEMA_VERSION, TrialRow
 from streamlab.results.seal import write_sealed
@@ -35,3 +37,9 @@ def store_meta(run_dir: Path, content: Mapping[str, Any]) -> None:
 def change_meta(run_dir: Path, **parts: Any) -> None:
     """Write run.json again with other parts."""
     store_meta(run_dir, json.loads((run_dir / "run.json").read_text()) | parts)
+
+
+def headline_rows(rows):
+    """The table of rows, group after group."""
+    groups = in_groups(summarise(rows))
+    return [row for _, members in groups for _, part in classes_of(members) for row in part]

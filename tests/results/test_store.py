@@ -134,7 +134,7 @@ def test_record_of_an_older_lab_that_no_table_holds_is_read_without_the_value(tm
     (found,) = read_run(tmp_path).rows
     assert (found.events, found.cpu_s, found.batch) == (None, None, None)
     assert found.plan == "\\udcff"
-    assert json.loads(found.warnings) == ["cpu_s is nan, no finite number: it is left out"]
+    assert json.loads(found.warnings) == ["cpu_s is nan, not a finite number: it is left out"]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), np.float32("-inf")])
@@ -147,20 +147,20 @@ def test_number_that_is_not_finite_is_left_out_with_a_warning_and_the_row_stays(
     assert found.cpu_s == 0.5
     assert json.loads(found.warnings) == [
         "turbo is on",
-        f"load_cov is {float(value)}, no finite number: it is left out",
+        f"load_cov is {float(value)}, not a finite number: it is left out",
     ]
 
 
 @pytest.mark.parametrize(
     ("odd", "told"),
     [
-        ({"events": 2**63}, "events is 9223372036854775808, which is no int64"),
-        ({"events": 1.5}, "events is 1.5, which is no int64"),
-        ({"events": True}, "events is True, which is no int64"),
-        ({"plan": b"x"}, "plan is b'x', which is no string"),
-        ({"cpu_s": "1"}, "cpu_s is '1', which is no float64"),
-        ({"cpu_s": 10**400}, "cpu_s is 1000.*, which is no float64"),
-        ({"sustained": 1}, "sustained is 1, which is no bool"),
+        ({"events": 2**63}, "events is 9223372036854775808, which is not of type int64"),
+        ({"events": 1.5}, "events is 1.5, which is not of type int64"),
+        ({"events": True}, "events is True, which is not of type int64"),
+        ({"plan": b"x"}, "plan is b'x', which is not of type string"),
+        ({"cpu_s": "1"}, "cpu_s is '1', which is not of type float64"),
+        ({"cpu_s": 10**400}, "cpu_s is 1000.*, which is not of type float64"),
+        ({"sustained": 1}, "sustained is 1, which is not of type bool"),
     ],
 )
 def test_value_that_its_column_cannot_hold_is_refused_before_anything_is_written(

@@ -87,7 +87,7 @@ def test_the_laws_of_the_model_hold(tmp_path: Path, how: str):
     [
         ({}, "within is missing"),
         ({"within": "10 parsecs"}, "within is '10 parsecs'; give a duration"),
-        ({"within": "1 us"}, "no multiple of 1 ms"),
+        ({"within": "1 us"}, "not a multiple of 1 ms"),
         ({"within": ("1 s",)}, "give one duration, or for inner and left a pair"),
         ({"within": 1, "how": "outer"}, "give 'inner', 'left' or 'asof'"),
         (
@@ -160,6 +160,6 @@ def test_missing_values_are_filled_or_left_out_by_column(tmp_path: Path):
         assert dataset.origin["tables"]["left"]["skipped_by_field"] == {"user": 1, "n": 1}
         assert dataset.origin["filled_by_field"] == {"page": 1}
     unread = csv(tmp_path / "a.csv", ts="t", skip_missing="other")
-    with pytest.raises(DatasetError, match="skip_missing names other, which is no field"):
+    with pytest.raises(DatasetError, match="skip_missing names other, which is not a field"):
         made = join(unread, right, on=("user", "who"), within=9, name="n")
         ensure(made, {}, 0, 0, catalog=Catalog(root=tmp_path / "data"))

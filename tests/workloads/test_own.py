@@ -176,7 +176,7 @@ def test_loading_a_declaration_reads_no_data_and_imports_nothing_heavy(tmp_path:
         ({"input": lambda events: {}}, r"called as .*\(events, seed\); it has no parameter seed"),
         ({"input": lambda events, seed, how: {}}, r"a number or a text as default, and how has"),
         ({"inputs": 5}, r"lab.workload: there is no argument 'inputs'; did you mean input\? `help"),
-        ({"key_field": "page"}, r"key_field is 'page', which is no field of the output"),
+        ({"key_field": "page"}, r"key_field is 'page', which is not a field of the output"),
     ],
 )
 def test_what_is_not_what_it_must_be_is_refused(given, expected):

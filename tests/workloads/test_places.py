@@ -10,7 +10,7 @@ from streamlab.lab.cli import EXIT_OK, EXIT_USER_ERROR, call
 from streamlab.lab.doctor.places import places
 from streamlab.lab.host.machine import Machine
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.session import spark_refusal, spark_session
+from streamlab.workloads.datasets.spark_session import spark_refusal, spark_session
 from streamlab.workloads.default_folders import cache_folder, catalogue, runs
 
 ROOT = Path(__file__).parents[2]

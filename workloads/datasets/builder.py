@@ -19,7 +19,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.executor import AUTO, executor
 from streamlab.workloads.datasets.manifest import Content, WrittenStream
 from streamlab.workloads.datasets.progress import Progress, watch
-from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_file import (
     ROWS_PER_FILE,
     FilePart,
@@ -182,17 +182,17 @@ def check_room(specs: Iterable[StreamSpec], folder: Path) -> None:
     in_memory = sum(spec.events * (_TS_BYTES + spec.fields.itemsize) for spec in specs)
     needed = sum(spec.events * spec.fields.itemsize for spec in specs) // SMALLEST_SHARE
     folder = folder.absolute()
-    place = next(part for part in (folder, *folder.parents) if part.exists())
-    free = shutil.disk_usage(place).free
+    existing = next(part for part in (folder, *folder.parents) if part.exists())
+    free = shutil.disk_usage(existing).free
     if needed > free:
         events = sum(spec.events for spec in specs)
         raise DatasetError(
-            f"{events:,} events take at least {_shown(needed)} on disk ({_shown(in_memory)} in "
-            f"memory), and {place} has {_shown(free)} free; ask for fewer"
+            f"{events:,} events take at least {_format_size(needed)} on disk ({_format_size(in_memory)} in "
+            f"memory), and {existing} has {_format_size(free)} free; ask for fewer"
         )
 
 
-def _shown(size_bytes: int) -> str:
+def _format_size(size_bytes: int) -> str:
     return f"{size_bytes / 1e9:,.1f} GB"
 
 

@@ -309,7 +309,7 @@ class Catalog:
 
     def _sweep(self) -> None:
         """Remove the staging folders of ended processes of this host, except those that can be adopted."""
-        for folder in self._abandoned():
+        for folder in self._abandoned_folders():
             with suppress(OSError):
                 age_s = time.time() - folder.stat().st_mtime
                 if (folder / _RECIPE).is_file() and age_s < _ADOPTABLE_S:
@@ -318,13 +318,13 @@ class Catalog:
 
     def _adopt(self, target: Path, recipe: Recipe) -> None:
         """Move what a killed process left of a recipe, if anything, to an empty folder."""
-        for folder in self._abandoned():
+        for folder in self._abandoned_folders():
             with suppress(OSError):
                 if (folder / _RECIPE).read_text(encoding="ascii") == recipe.key():
                     folder.rename(target)  # fails if another process was first
                     return
 
-    def _abandoned(self) -> Iterator[Path]:
+    def _abandoned_folders(self) -> Iterator[Path]:
         prefix = f"{_BUILDING}{platform.node()}-"
         for folder in self.root.glob(f"{_BUILDING}*"):
             process = folder.name.removeprefix(prefix).split("-")[0]

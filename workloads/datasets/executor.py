@@ -14,7 +14,7 @@ from typing import Any
 from streamlab.workloads.control_group import usable_cores_here
 from streamlab.workloads.datasets import pa, pyspark
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.session import DEFAULT_MASTER, spark
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER, spark
 
 Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]

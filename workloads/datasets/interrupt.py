@@ -60,7 +60,7 @@ def delay_interrupts() -> Iterator[None]:
 
 @contextmanager
 def quiet_py4j() -> Iterator[None]:
-    """Drop py4j's log messages in the block; it also raises these errors, and an interrupt is no error."""
+    """Drop py4j's log messages in the block; it also raises these errors, and an interrupt is not an error."""
     root, logger = logging.getLogger(), logging.getLogger("py4j")
     level = logger.level
     root.addFilter(_not_from_py4j)  # py4j logs some messages to the root logger

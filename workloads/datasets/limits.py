@@ -51,7 +51,7 @@ def first_violation(limit: Limit, data: Input) -> str:
     total = (int(sums[0][row]) << _HALF) + int(sums[1][row])
     value = "" if limit.field is None else f"{limit.field} = {events.payload[limit.field][row]}: "
     return (
-        f"{_place(data, row)}, {value}{limit.what} is {total}, and {bound} is the {side} that can "
+        f"{_describe_position(data, row)}, {value}{limit.what} is {total}, and {bound} is the {side} that can "
         f"be represented; {limit.remedy}"
     )
 
@@ -104,7 +104,7 @@ def _excess(sums: tuple[IntArray, IntArray], bound: int) -> IntArray:
     return np.where(high == bound >> _HALF, low - (bound & _LOW), high - (bound >> _HALF))
 
 
-def _place(data: Input, row: int) -> str:
+def _describe_position(data: Input, row: int) -> str:
     """Return the stream and row at a position of the total order, in words."""
     ts = np.concatenate([stream.ts for stream in data.streams])
     at = int(np.argsort(ts, kind="stable")[row])

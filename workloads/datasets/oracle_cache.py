@@ -49,14 +49,14 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
         complete = expected(workload, dataset.complete())
         return truncate_answer(complete, dataset.until_ts, workload.output)
     if not dataset.streams:
-        return _computed(workload, dataset.load())
+        return _compute(workload, dataset.load())
     made_from = _hash(workload, dataset)
     path = _path(workload, dataset, made_from)
     cached = _read(path, workload, made_from)
     if cached is not None:
         return cached
     data = dataset.load()
-    answer = _computed(workload, data)
+    answer = _compute(workload, data)
     with suppress(OSError):
         _write(path, answer, made_from, outputs_at_end(workload.program, data))
     return answer
@@ -91,18 +91,6 @@ def answers_folder(dataset: Dataset) -> Path | None:
     return streams[0].path.parent / _FOLDER if streams else None
 
 
-def move_old_answers(dataset: Dataset) -> None:
-    """Move the answers of older versions, which lay next to the input, where engines could read them.
-
-    Gates do not call this: old revisions expect their answers there.
-    """
-    answers = answers_folder(dataset)
-    for path in () if answers is None else answers.parent.glob(f"{_FOLDER}-*.parquet"):
-        with suppress(OSError):
-            path.parent.joinpath(_FOLDER).mkdir(exist_ok=True)
-            path.replace(path.parent / _FOLDER / path.name.removeprefix(f"{_FOLDER}-"))
-
-
 def is_intact(path: Path) -> bool:
     """Return whether a cached answer matches its checksum, whichever workload it is of."""
     content = _table(path)
@@ -134,7 +122,7 @@ def _path(workload: Workload, dataset: Dataset, made_from: str) -> Path:
     return dataset.streams[0].path.parent / _FOLDER / name
 
 
-def _computed(workload: Workload, data: Input) -> Columns:
+def _compute(workload: Workload, data: Input) -> Columns:
     answer, output = workload.oracle(data), workload.program.output
     return {name: column(name, answer[name], output) for name in output.names or ()}
 

@@ -38,7 +38,7 @@ def watch(
 
     def loop() -> None:
         while not stopped.wait(_PERIOD_S):
-            done = before + _reported(folder)
+            done = before + _rows_done(folder)
             progress(step, min(done, total) if total else done, total)
 
     thread = threading.Thread(target=loop, name="dataset-progress", daemon=True)
@@ -52,7 +52,7 @@ def watch(
     progress(step, total, total)
 
 
-def _reported(folder: Path) -> int:
+def _rows_done(folder: Path) -> int:
     done = 0
     for path in folder.glob("*.done"):
         with contextlib.suppress(OSError, ValueError):  # the task replaced the file meanwhile

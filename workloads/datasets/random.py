@@ -33,15 +33,15 @@ def draw(seed: int, stream: int, lane: int, begin: int, end: int) -> Bits:
         begin: first row.
         end: one past the last row.
     """
-    return _mixed(seed, stream, lane, np.arange(begin + 1, end + 1, dtype=np.uint64))
+    return _mix(seed, stream, lane, np.arange(begin + 1, end + 1, dtype=np.uint64))
 
 
 def draw_at(seed: int, stream: int, lane: int, rows: npt.NDArray[np.int64]) -> Bits:
     """Return the result of `draw` for each of these rows, in any order; rows may be negative."""
-    return _mixed(seed, stream, lane, rows.astype(np.uint64) + np.uint64(1))
+    return _mix(seed, stream, lane, rows.astype(np.uint64) + np.uint64(1))
 
 
-def _mixed(seed: int, stream: int, lane: int, bits: Bits) -> Bits:
+def _mix(seed: int, stream: int, lane: int, bits: Bits) -> Bits:
     """Turn counters (row number plus 1) into random bits, in place."""
     start = seed & _MASK
     for part in (stream, lane):

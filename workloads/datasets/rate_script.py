@@ -88,12 +88,12 @@ class RateScript:
         elif self.form == STEP:
             starts, factors = [0, self.values[0]], [_PLAIN, self.values[1]]
         else:
-            return self._drawn(units, seed, until_ms)
+            return self._draw(units, seed, until_ms)
         lengths = np.diff(np.array(starts, dtype=np.int64))
         sent = np.append(0, np.cumsum(lengths * np.array(factors[:-1], dtype=np.int64)))
         return np.array(starts), np.array(factors), sent.astype(np.int64)
 
-    def _drawn(self, units: int, seed: int, until_ms: int) -> tuple[IntArray, IntArray, IntArray]:
+    def _draw(self, units: int, seed: int, until_ms: int) -> tuple[IntArray, IntArray, IntArray]:
         least_ms, most_ms, low, high = self.values
         lengths = factors = np.empty(0, dtype=np.int64)
         while True:

@@ -153,10 +153,10 @@ class SortedRuns:
             if self._last[index] < high:
                 del opened[index]
             if high - low > 1:
-                pieces.append(self._timed(run.rows(begin, end)))
+                pieces.append(self._set_times(run.rows(begin, end)))
                 continue
             for at in range(begin, end, RANGE_ROWS):
-                yield self._timed(run.rows(at, min(at + RANGE_ROWS, end)))
+                yield self._set_times(run.rows(at, min(at + RANGE_ROWS, end)))
         if pieces:
             block = join_blocks(pieces)
             ts = np.asarray(block["ts"])
@@ -165,7 +165,7 @@ class SortedRuns:
                 block = {name: take_rows(column, order) for name, column in block.items()}
             yield block
 
-    def _timed(self, block: dict[str, Column]) -> Block:
+    def _set_times(self, block: dict[str, Column]) -> Block:
         if self._ts is not None:
             block["ts"] = np.full(len(block["ts"]), self._ts, np.int64)
         return block

@@ -134,7 +134,7 @@ def write_file(
     """Write blocks of columns to a file of a stream, then read them back for the record.
 
     A column of a `ListType` comes as `ListColumn`s, any other as arrays. Memory is bounded by one row group
-    and one block. Reports finished rows to a file beside it that ends in `.done`.
+    and one block. Reports finished rows to a file next to it that ends in `.done`.
 
     Args:
         folder: of all files of the dataset.
@@ -163,12 +163,12 @@ def write_file(
         column_encoding=_encodings(dtypes),
         write_page_checksum=True,
     ) as writer:
-        for group in _grouped(blocks, dtypes):
+        for group in _group_blocks(blocks, dtypes):
             ts = group["ts"]
             assert not isinstance(ts, ListColumn)
             late = np.flatnonzero(np.diff(ts, prepend=latest if rows else ts[0]) < 0)
             if len(late):
-                raise _unsorted(name, first_row + rows + int(late[0]), int(ts[late[0]]))
+                raise _order_error(name, first_row + rows + int(late[0]), int(ts[late[0]]))
             latest = ts[-1]
             if "tag" in group:
                 tags = group["tag"]
@@ -196,7 +196,7 @@ def join_files(files: Sequence[WrittenStream]) -> WrittenStream:
     first_rows = [0, *accumulate(file.rows for file in files)]
     for before, file, row in zip(files, others, first_rows[1:], strict=False):
         if file.ts_min < before.ts_max:
-            raise _unsorted(file.name, row, file.ts_min)
+            raise _order_error(file.name, row, file.ts_min)
     return replace(
         first,
         rows=first_rows[-1],
@@ -209,7 +209,7 @@ def join_files(files: Sequence[WrittenStream]) -> WrittenStream:
     )
 
 
-def _unsorted(name: str, row: int, ts: int) -> DatasetError:
+def _order_error(name: str, row: int, ts: int) -> DatasetError:
     return DatasetError(
         f"stream {name} is not sorted: row {row} has timestamp {ts}, which is before that of the row before it"
     )
@@ -227,7 +227,7 @@ def _encodings(dtypes: Mapping[str, ColumnType]) -> dict[str, str]:
     return integers
 
 
-def _grouped(
+def _group_blocks(
     blocks: Iterable[Block], dtypes: Mapping[str, ColumnType]
 ) -> Iterator[dict[str, Column]]:
     """Collect blocks into row groups; a block must be smaller than a group."""
@@ -237,13 +237,13 @@ def _grouped(
         pending.append(block)
         rows += len(block["ts"])
         if rows >= ROWS_PER_GROUP:
-            yield {name: _joined(name, pending, dtype) for name, dtype in dtypes.items()}
+            yield {name: _concatenate(name, pending, dtype) for name, dtype in dtypes.items()}
             pending, rows = [], 0
     if rows:
-        yield {name: _joined(name, pending, dtype) for name, dtype in dtypes.items()}
+        yield {name: _concatenate(name, pending, dtype) for name, dtype in dtypes.items()}
 
 
-def _joined(name: str, blocks: list[Block], dtype: ColumnType) -> Column:
+def _concatenate(name: str, blocks: list[Block], dtype: ColumnType) -> Column:
     parts = [block[name] for block in blocks]
     lists = [part for part in parts if isinstance(part, ListColumn)]
     arrays = [part for part in parts if not isinstance(part, ListColumn)]

@@ -65,7 +65,7 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
             break
         rows = min(rows, stream.rows - row)
         for name, values in group.items():
-            ends[name] += _put(columns[name], row, ends[name], values[:rows])
+            ends[name] += _copy_rows(columns[name], row, ends[name], values[:rows])
         row += rows
         if stream.whole is not None and row == stream.rows:
             break
@@ -85,15 +85,15 @@ def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
 def _allocate(stream: DatasetStream, name: str, dtype: ColumnType) -> Column:
     """Return a column for all rows; of lists, both arrays are aligned."""
     if not isinstance(dtype, ListType):
-        return aligned(stream.rows, dtype)
-    offsets = aligned(stream.rows + 1, np.dtype(np.int64))
+        return aligned_array(stream.rows, dtype)
+    offsets = aligned_array(stream.rows + 1, np.dtype(np.int64))
     offsets[:] = 0
     # Unused pages of the values are never touched and take no memory.
     values = sum(most_values(path, name) for path in stream.paths)
-    return ListColumn(offsets, aligned(values, dtype.element))
+    return ListColumn(offsets, aligned_array(values, dtype.element))
 
 
-def _put(column: Column, row: int, end: int, part: Column) -> int:
+def _copy_rows(column: Column, row: int, end: int, part: Column) -> int:
     """Copy rows into a column at a row (and the end of its list elements); return the number of elements copied."""
     if not isinstance(column, ListColumn):
         assert not isinstance(part, ListColumn)
@@ -106,7 +106,7 @@ def _put(column: Column, row: int, end: int, part: Column) -> int:
     return len(packed.values)
 
 
-def aligned(rows: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def aligned_array(rows: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return an uninitialised array whose first element is 64-byte aligned."""
     raw = np.empty(rows * dtype.itemsize + ALIGNMENT_BYTES, dtype=np.uint8)
     begin = -raw.ctypes.data % ALIGNMENT_BYTES

@@ -41,10 +41,10 @@ def total_order(
         ModelError: a column requested as single values holds lists.
     """
     n_kinds = len(data.alphabet.kinds)
-    ts = _concatenated(data, np.dtype(np.int64), lambda stream: stream.ts)
+    ts = _concatenate(data, np.dtype(np.int64), lambda stream: stream.ts)
     order = np.argsort(ts, kind="stable")
-    kind = _concatenated(data, np.dtype(np.int8), lambda stream: _tag(stream) % n_kinds)
-    key = _concatenated(data, np.dtype(np.int32), lambda stream: _tag(stream) // n_kinds)
+    kind = _concatenate(data, np.dtype(np.int8), lambda stream: _tag(stream) % n_kinds)
+    key = _concatenate(data, np.dtype(np.int32), lambda stream: _tag(stream) // n_kinds)
     return Sequence(
         ts=ts[order],
         kind=kind[order],
@@ -82,7 +82,7 @@ def _payload(data: Input, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
             raise ModelError(f"stream {stream.name}: column {name} holds lists, not single values")
         return values
 
-    return _concatenated(data, dtype, column)
+    return _concatenate(data, dtype, column)
 
 
 def _tag(stream: Stream) -> npt.NDArray[np.int32]:
@@ -91,7 +91,7 @@ def _tag(stream: Stream) -> npt.NDArray[np.int32]:
     return stream.tag
 
 
-def _concatenated(
+def _concatenate(
     data: Input,
     dtype: np.dtype[Any],
     column: Callable[[Stream], npt.NDArray[Any] | None],

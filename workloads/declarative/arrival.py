@@ -40,7 +40,7 @@ def check_time(
         "input is a declared workload; give a table": columns.declaration is not None,
         'input has late rows; give late="drop"': isinstance(table, Table) and table.late == KEEP,
         "allowed_lateness is given; leave it out": allowed_lateness is not None,
-        "the size is no multiple of every": not is_sliced,
+        "the size is not a multiple of every": not is_sliced,
         "no lab.count() counts the rows; give result={...} with one": (
             Function.COUNT not in functions
         ),

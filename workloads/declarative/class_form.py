@@ -222,7 +222,7 @@ def _check_state_use(
     for name, node in user.attributes(me).items():
         if name not in state and name not in also:
             raise ModelError(
-                f"{user.place(node)}: {me}.{name} is no field of the state; declare it in the class, such as "
+                f"{user.place(node)}: {me}.{name} is not a field of the state; declare it in the class, such as "
                 f"{name}: int; {suggest_names(name, state)}"
             )
 

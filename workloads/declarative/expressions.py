@@ -74,14 +74,14 @@ def parse_expression(text: object, columns: Columns, place: str) -> Expression:
     """Return a checked expression.
 
     Raises:
-        ModelError: it is no expression of the language, or reads a column of texts as a number.
+        ModelError: it is not an expression of the language, or reads a column of texts as a number.
     """
     if not isinstance(text, str) or not text.strip():
         raise ModelError(f"{place} is {text!r:.60}; give a text; {_LANGUAGE}")
     try:
         tree = parse_paths(text.strip())
     except SyntaxError as error:
-        raise ModelError(f"{place} is {text!r}, which is no expression: {error.msg}") from None
+        raise ModelError(f"{place} is {text!r}, which is not an expression: {error.msg}") from None
     read = {name: columns.find(name) for name in _names(tree) if name != TS}
     part = _Reader(read, columns, f"{place}, {text!r}").of(tree)
     plain = ast.unparse(part.tree)
@@ -185,7 +185,7 @@ class _Reader:
             return self._column(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
             dtype = BOOL if isinstance(node.value, bool) else np.dtype(type(node.value))
-            return self._checked(_Part(node, node, dtype))
+            return self._check_range(_Part(node, node, dtype))
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             raise ModelError(
                 f"{self._place}: {node.value!r} is a text where a number is expected; compare a column of texts "
@@ -195,7 +195,7 @@ class _Reader:
             return self._arithmetic(node, node.op)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             part = self._number(node.operand)
-            return self._checked(
+            return self._check_range(
                 _Part(ast.UnaryOp(node.op, part.tree), ast.UnaryOp(node.op, part.code), part.dtype)
             )
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -227,7 +227,7 @@ class _Reader:
         tree = ast.BinOp(left.tree, op, right.tree)
         if not isinstance(op, ast.Div):
             dtype = FLOAT if FLOAT in (left.dtype, right.dtype) else INT
-            return self._checked(_Part(tree, ast.BinOp(left.code, op, right.code), dtype))
+            return self._check_range(_Part(tree, ast.BinOp(left.code, op, right.code), dtype))
         divisor = constant_of(right.tree)
         if divisor == 0:
             raise ModelError(f"{self._place}: {ast.unparse(node)} divides by zero")
@@ -236,7 +236,7 @@ class _Reader:
             return _Part(tree, _call("divide", *operands), FLOAT)
         return _Part(tree, ast.BinOp(operands[0], op, operands[1]), FLOAT)
 
-    def _checked(self, part: _Part) -> _Part:
+    def _check_range(self, part: _Part) -> _Part:
         """Return a part whose code refuses whole numbers beyond 64 bits."""
         if part.dtype != INT:
             return part

@@ -106,7 +106,9 @@ class InputColumns:
         if self.declaration is not None:
             return [column.name for column in self.declaration.output[1:]]
         return [
-            name for name in self._sampled() if name not in _OTHER_USES and not self._is_ts(name)
+            name
+            for name in self._sample_rows()
+            if name not in _OTHER_USES and not self._is_ts(name)
         ]
 
     def not_missing(self, place: str) -> list[Column]:
@@ -147,7 +149,7 @@ class InputColumns:
         def of_read(settings: Mapping[str, Any]) -> dict[str, Any]:
             """Leave out settings of columns that exist and are not read; the others are mistakes."""
             unread = [name for name in settings if name not in read]
-            names = {*table.columns, *table.derive, *self._sampled()} if unread else set()
+            names = {*table.columns, *table.derive, *self._sample_rows()} if unread else set()
             return {name: each for name, each in settings.items() if name not in {*unread} & names}
 
         return replace(
@@ -172,7 +174,7 @@ class InputColumns:
             for column in self.declaration.output[1:]:
                 if column.name == name:
                     return column
-            raise self._unknown(name, place)
+            raise self._unknown_column(name, place)
         if not is_field_name(name):
             raise ModelError(
                 f"{place}: a program cannot read a column {name!r}; {FIELD_NAMES}: give the column another "
@@ -194,7 +196,7 @@ class InputColumns:
                 )
             return _column(name, DTYPES[self.types[name]])
         in_file = self._column_of(name)
-        if in_file == LATE and name in self._sampled():
+        if in_file == LATE and name in self._sample_rows():
             raise ModelError(
                 f"{place}: {name} is the lateness of a row, and {self.label} has a column of this name; rename "
                 "that column in the data"
@@ -205,9 +207,9 @@ class InputColumns:
             return _column(name, np.dtype(np.int64))
         if isinstance(self.source, Table):
             in_file = self.source.column_of(name)
-        cells = self._sampled().get(in_file)
+        cells = self._sample_rows().get(in_file)
         if cells is None:
-            raise self._unknown(name, place)
+            raise self._unknown_column(name, place)
         if isinstance(self.source, Table) and name in self.source.ids:
             return _column(name, None)
         if isinstance(self.source, Table) and (
@@ -216,7 +218,7 @@ class InputColumns:
             return _column(name, read_header(self.source, [name]).types[name])
         return _column(name, self._dtype(name, cells, place))
 
-    def _unknown(self, name: str, place: str) -> ModelError:
+    def _unknown_column(self, name: str, place: str) -> ModelError:
         return ModelError(
             f"{place}: {self.label} has no column {name!r}; {suggest_names(name, self.names())}"
         )
@@ -238,7 +240,7 @@ class InputColumns:
                 return guess
         return None
 
-    def _sampled(self) -> "dict[str, pa.Array]":
+    def _sample_rows(self) -> "dict[str, pa.Array]":
         """Return the first rows of all columns, by name in the file."""
         if self._sample is None:
             if isinstance(self.source, InputFunction):

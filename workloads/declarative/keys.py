@@ -82,8 +82,8 @@ class Key:
         widths = [0] * len(self.columns)
         left = _BITS
         order = sorted(range(len(widths)), key=lambda n: _width(self.columns[n]))
-        for place, number in enumerate(order):
-            widths[number] = min(_width(self.columns[number]), left // (len(order) - place))
+        for index, number in enumerate(order):
+            widths[number] = min(_width(self.columns[number]), left // (len(order) - index))
             left -= widths[number]
         return widths
 

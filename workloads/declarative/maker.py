@@ -24,14 +24,9 @@ from streamlab.workloads.declarative.declaration import (
     SESSION,
     TIME,
     Aggregate,
-    AlertStep,
     Column,
     Declaration,
-    DeduplicateStep,
-    FlatMapStep,
-    SelectStep,
     Step,
-    TopStep,
     WindowStep,
 )
 from streamlab.workloads.declarative.declared_step import DeclaredStep
@@ -44,7 +39,6 @@ from streamlab.workloads.declarative.expressions import (
 )
 from streamlab.workloads.declarative.input_columns import FIELD_NAMES, InputColumns, is_field_name
 from streamlab.workloads.declarative.keys import Key
-from streamlab.workloads.declarative.rows_form import read_rows
 from streamlab.workloads.declarative.user_functions import read_function
 from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import (
@@ -90,6 +84,11 @@ class Filter:
     function: Callable[[Any], bool] | None
     expression: str | None
     reads: tuple[Column, ...] = ()
+
+    @property
+    def is_user_function(self) -> bool:
+        """Whether it is a function of the user, not an expression."""
+        return self.function is not None and self.expression is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +204,7 @@ class Maker:
     ) -> Workload:
         """Return the workload of a window of any kind."""
         closes_after = self._closes_after(allowed_lateness)
-        key, keep = self._key(key_names), self._filter(where)
+        key, keep = self.find_key(key_names), self.read_filter(where)
         if form is None:
             if not isinstance(result, Mapping) or not result:
                 raise ModelError(
@@ -224,7 +223,7 @@ class Maker:
             if form.where is not None:
                 keep = Filter(function=form.where, expression=None)
         edges = [Column(name=n, dtype=INT, is_time=True) for n in (windows.FIRST, windows.LAST)]
-        output = self._output(key, edges if kind == SESSION else [], gives)
+        output = self.output_columns(key, edges if kind == SESSION else [], gives)
         step = WindowStep(
             kind=kind,
             size=size,
@@ -236,7 +235,7 @@ class Maker:
         if closes_after is not None:
             reads = (*reads, self.columns.find(LATE_BY, self.place))
         user_functions = form is not None or (keep.function is not None and keep.expression is None)
-        declare = self._declare(
+        declare = self.declare(
             step,
             key,
             keep,
@@ -290,207 +289,8 @@ class Maker:
         allowed_units = parse_duration(allowed, self.columns.unit, place, error=ModelError)
         return (table.bound() or 0) + allowed_units
 
-    def late_rows(self) -> Workload:
-        """Return the workload of the rows that come too late for all windows of the input, a workload."""
-        declaration = self.columns.declaration
-        step = None if declaration is None else declaration.step
-        if declaration is None or not isinstance(step, WindowStep) or step.closes_after is None:
-            raise ModelError(
-                f"{self.place}: {self.columns.label} takes no late rows; give a lab.window of a table with "
-                'late="keep", such as lab.csv(..., out_of_order="5 s", late="keep")'
-            )
-        reads = sorted(declaration.reads, key=lambda column: column.name != LATE_BY)
-        key = self._key(None)
-        output = self._output(key, [], reads)
-        names = {column.name: column.name for column in reads}
-        maker = replace(
-            self,
-            columns=replace(self.columns, declaration=None),
-            before=None,
-            name=self.name or f"{declaration.name}_late_rows",
-        )
-        declare = maker._declare(
-            SelectStep(columns=names, too_late_for=step),
-            key,
-            Filter(function=None, expression=None),
-            reads,
-            output,
-            False,
-        )
-        shape = Window(advance=step.advance, size=step.size)
-        return declare.pipeline(
-            row_stages.select(
-                name=declare.name,
-                values=[f"t.{name}" for name in names],
-                where=windows.late_condition(shape, step.closes_after, is_late=True),
-                output=output,
-            )
-        )
-
-    def top(
-        self,
-        most: int,
-        by: str,
-        size: Length | None,
-        key_names: KeyNames | None,
-        names: Sequence[str] | None,
-        where: Where | None,
-    ) -> Workload:
-        """Return the workload of first rows."""
-        before = self.columns.declaration
-        if size is not None:
-            units = self.length(size, "the size of the window")
-        else:
-            windows_before = before
-            while windows_before is not None and isinstance(windows_before.step, SelectStep):
-                windows_before = windows_before.before
-            step_before = None if windows_before is None else windows_before.step
-            if not isinstance(step_before, WindowStep) or step_before.kind == COUNT:
-                raise ModelError(f'{self.place}: give the size of the window, such as size="1 h"')
-            units = step_before.advance
-        key, keep = self._key(key_names), self._filter(where)
-        column = self.columns.find(by, f"{self.place}: by")
-        if column.dictionary is not None or column.dtype == BOOL:
-            raise ModelError(f"{self.place}: by is {by}, which is no column of numbers")
-        if names is None:
-            names = self.columns.names() if before is not None else ()
-        others = [n for n in self._names(names) if n != by and n not in key.names]
-        columns = [column, *(self.columns.find(name, f"{self.place}: columns") for name in others)]
-        rank = Column(name=windows.RANK, dtype=INT)
-        at = Column(name=windows.AT, dtype=INT, is_time=True)
-        output = self._output(key, [rank], [*columns, at])
-        step = TopStep(most=most, size=units, by=by, columns=tuple(others))
-        declare = self._declare(
-            step, key, keep, (*columns, *keep.reads), output, _is_user_function(keep)
-        )
-        return declare.query(
-            windows.top(
-                name=declare.name,
-                source=declare.source,
-                most=most,
-                window=Window(advance=units, size=units),
-                key=key,
-                columns=columns,
-                where=keep.function,
-                output=output,
-                may_be_nan=before is not None,
-            )
-        )
-
-    def deduplicate(
-        self,
-        within: int | None,
-        key_names: KeyNames,
-        names: Sequence[str] | None,
-        where: Where | None,
-    ) -> Workload:
-        """Return the workload of rows without duplicates."""
-        if key_names is None:
-            raise ModelError(f"{self.place}: key is None; give the name of a column, or a list")
-        key, keep = self._key(key_names), self._filter(where)
-        columns = self._chosen(names, key)
-        output = self._output(key, [], columns)
-        step = DeduplicateStep(within=within, columns=tuple(c.name for c in columns))
-        declare = self._declare(
-            step, key, keep, (*columns, *keep.reads), output, _is_user_function(keep)
-        )
-        return declare.pipeline(
-            row_stages.deduplicate(
-                name=declare.name,
-                within=within,
-                key=key,
-                columns=columns,
-                where=keep.function,
-                output=output,
-            )
-        )
-
-    def alert(
-        self, condition: str, lasting: int, key_names: KeyNames | None, names: Sequence[str]
-    ) -> Workload:
-        """Return the workload of alerts."""
-        key = self._key(key_names)
-        place = f"{self.place}: condition"
-        holds = parse_expression(condition, self.columns.finder(place), place)
-        if holds.dtype != BOOL:
-            raise ModelError(f'{place} is {condition!r}, a number; compare it, such as "load > 80"')
-        columns = self._chosen(names, key)
-        since = Column(name="since", dtype=INT, is_time=True)
-        output = self._output(key, [since], columns)
-        step = AlertStep(
-            condition=holds.text, lasting=lasting, columns=tuple(c.name for c in columns)
-        )
-        keep = Filter(function=None, expression=None)
-        declare = self._declare(step, key, keep, (*columns, *holds.columns), output, False)
-        return declare.pipeline(
-            row_stages.alert(
-                name=declare.name,
-                condition=holds.code,
-                lasting=lasting,
-                key=key,
-                columns=columns,
-                output=output,
-            )
-        )
-
-    def select(self, chosen: Mapping[str, str], where: Where | None) -> Workload:
-        """Return the workload of rows with other columns."""
-        keep = self._filter(where)
-        values, gives, reads = [], [], []
-        texts = dict(chosen)
-        if not chosen:
-            raise ModelError(f"{self.place}: columns is empty; name at least one column")
-        for name, text in chosen.items():
-            place = f"{self.place}: column {name}"
-            if not isinstance(text, str):
-                raise ModelError(f"{place} is {text!r:.60}; give an expression as a text")
-            if text != "ts" and text.isidentifier():
-                column = self.columns.find(text, place)
-                reads.append(column)
-                values.append(f"t.{text}")
-                gives.append(
-                    Column(
-                        name=name,
-                        dtype=column.dtype,
-                        dictionary=column.dictionary,
-                        is_time=column.is_time,
-                    )
-                )
-                continue
-            expression = parse_expression(text, self.columns.finder(place), place)
-            reads += expression.columns
-            values.append(expression.code)
-            texts[name] = expression.text
-            gives.append(Column(name=name, dtype=expression.dtype, is_time=text == "ts"))
-        key = self._key(None)
-        output = self._output(key, [], gives)
-        step = SelectStep(columns=texts)
-        declare = self._declare(
-            step, key, keep, (*reads, *keep.reads), output, _is_user_function(keep)
-        )
-        return declare.pipeline(
-            row_stages.select(name=declare.name, values=values, where=keep.function, output=output)
-        )
-
-    def flat_map(self, function: Callable[[Any], Any], most: int, where: Where | None) -> Workload:
-        """Return the workload of the rows that a function makes of each row."""
-        check_count(most, self.place, "most")
-        key, keep = self._key(None), self._filter(where)
-        form = read_rows(function, most, self.columns)
-        output = self._output(key, [], form.output)
-        reads = (*form.reads, *keep.reads)
-        declare = self._declare(FlatMapStep(most=most), key, keep, reads, output, True, form.name)
-        return declare.pipeline(
-            row_stages.flat_map(
-                name=declare.name,
-                give=form.give,
-                most=most,
-                where=keep.function,
-                output=output,
-            )
-        )
-
-    def _key(self, names: KeyNames | None) -> Key:
+    def find_key(self, names: KeyNames | None) -> Key:
+        """Return the key with columns of these names; raises `ModelError` for floats."""
         listed = () if names is None else (names,) if isinstance(names, str) else names
         is_list = isinstance(listed, Sequence) and all(isinstance(name, str) for name in listed)
         if not is_list or (names is not None and not listed):
@@ -508,7 +308,8 @@ class Maker:
             columns.append(column)
         return Key(columns=tuple(columns))
 
-    def _filter(self, where: Where | None) -> Filter:
+    def read_filter(self, where: Where | None) -> Filter:
+        """Return which rows count: those of an expression, or of a function of a row."""
         if where is None:
             return Filter(function=None, expression=None)
         place = f"{self.place}: where"
@@ -522,19 +323,22 @@ class Maker:
         reads = row_columns(user, user.parameters[0], self.columns)
         return Filter(function=user.function, expression=None, reads=tuple(reads))
 
-    def _names(self, names: object) -> Sequence[str]:
+    def check_names(self, names: object) -> Sequence[str]:
+        """Check names of columns, and return them."""
         if isinstance(names, str) or not isinstance(names, Sequence):
             raise ModelError(f"{self.place}: columns is {names!r:.60}; give a list of columns")
         return names
 
-    def _chosen(self, names: Sequence[str] | None, key: Key) -> list[Column]:
-        chosen = self.columns.names() if names is None else self._names(names)
+    def other_columns(self, names: Sequence[str] | None, key: Key) -> list[Column]:
+        """Return the columns with these names that are not in the key; None: all."""
+        chosen = self.columns.names() if names is None else self.check_names(names)
         place = f"{self.place}: columns"
         return [self.columns.find(n, place) for n in chosen if n not in key.names]
 
-    def _output(
+    def output_columns(
         self, key: Key, first: Sequence[Column], then: Sequence[Column]
     ) -> tuple[Column, ...]:
+        """Return the columns of the output: time, key, `first` and `then`; their names differ."""
         output = (TIME, *key.columns, *first, *then)
         names = [column.name for column in output]
         for name in names:
@@ -550,7 +354,7 @@ class Maker:
                 )
         return output
 
-    def _declare(
+    def declare(
         self,
         step: Step,
         key: Key,
@@ -560,6 +364,7 @@ class Maker:
         user_functions: bool,
         class_name: str | None = None,
     ) -> DeclaredStep:
+        """Return the step with its description."""
         read = (*key.columns, *reads, *self.columns.not_missing(self.place))
         unique = {column.name: column for column in read}
         name = self.name or (None if class_name is None else _snake_case(class_name))
@@ -584,10 +389,6 @@ class Maker:
             at_end=self.at_end,
             declaration=declaration,
         )
-
-
-def _is_user_function(keep: Filter) -> bool:
-    return keep.function is not None and keep.expression is None
 
 
 def _snake_case(name: str) -> str:

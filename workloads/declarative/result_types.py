@@ -42,7 +42,7 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
                 assert isinstance(key, ast.Constant), "returned_names has checked it"
                 kinds.setdefault(str(key.value), set()).add(reader.of(value))
     if any(None in of_column for of_column in kinds.values()):
-        for name, sampled in _sampled(user, fields).items():
+        for name, sampled in _sample_types(user, fields).items():
             if None in kinds.get(name, ()):
                 kinds[name] = (kinds[name] - {None}) | sampled if sampled else kinds[name]
     types = {}
@@ -57,7 +57,7 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
     return types
 
 
-def _sampled(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, set[Type | None]]:
+def _sample_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, set[Type | None]]:
     kinds: dict[str, set[Type | None]] = {}
     for whole, fraction in _SAMPLES:
         values = {INT: whole, FLOAT: fraction, BOOL: bool(whole)}

@@ -176,6 +176,6 @@ def operator_of(stage: Stage, source: InputType) -> Operator:
 def operators_of(pipeline: Pipeline) -> tuple[Operator, ...]:
     """Return the stages of a pipeline as operators of a query."""
     return tuple(
-        operator_of(stage, InputType(name=pipeline.record, fields=pipeline.input_of(place)))
-        for place, stage in enumerate(pipeline.stages)
+        operator_of(stage, InputType(name=pipeline.record, fields=pipeline.input_of(index)))
+        for index, stage in enumerate(pipeline.stages)
     )

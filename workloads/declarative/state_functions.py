@@ -111,5 +111,5 @@ def value_at(field: Any, rank: int, steps: int, lowest: int) -> float:
 
 def clear(field: Any) -> None:
     """Set all elements of a field to zero."""
-    for place in range(len(field)):
-        field[place] = 0
+    for index in range(len(field)):
+        field[index] = 0

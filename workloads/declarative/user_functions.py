@@ -63,7 +63,7 @@ def read_function(function: object, where: str, parameters: int) -> UserFunction
     """Return a function with its syntax tree.
 
     Raises:
-        ModelError: it is no plain function, has another number of parameters, or its source is missing.
+        ModelError: it is not a plain function, has another number of parameters, or its source is missing.
     """
     function = getattr(function, "py_func", function)
     if not isinstance(function, types.FunctionType):
@@ -135,7 +135,7 @@ def yielded_names(user: UserFunction) -> tuple[str, ...]:
         if isinstance(node, ast.Yield | ast.YieldFrom):
             if isinstance(node, ast.YieldFrom) or node not in statements or node.value is None:
                 raise ModelError(
-                    f"{user.place(node)}: {ast.unparse(node):.60} is no row; write a statement such as "
+                    f"{user.place(node)}: {ast.unparse(node):.60} is not a row; write a statement such as "
                     'yield {"station": ride.station} for each row'
                 )
             values.append(node.value)
@@ -287,9 +287,9 @@ def _code_named(code: types.CodeType, name: str) -> types.CodeType | None:
         if isinstance(constant, types.CodeType):
             if constant.co_name == name:
                 return constant
-            found = _code_named(constant, name)
-            if found is not None:
-                return found
+            nested_code = _code_named(constant, name)
+            if nested_code is not None:
+                return nested_code
     return None
 
 

@@ -245,7 +245,7 @@ def top(
     `may_be_nan`: whether floats can be NaN.
     """
     fields = [*(column.name for column in columns), "ts"]
-    slots = [f"{field}_{place}_" for place, field in enumerate(fields)]
+    slots = [f"{field}_{index}_" for index, field in enumerate(fields)]
     better = f"t.{fields[-1]} < s.{slots[-1]}[p - 1]"
     for number, column in reversed([*enumerate(columns)]):
         new, old = f"t.{column.name}", f"s.{slots[number]}[p - 1]"

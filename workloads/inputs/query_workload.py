@@ -132,7 +132,7 @@ def bind_arguments(
     """Return a `bind` for a program and an oracle that take the same arguments, by name.
 
     `arguments` makes them from the query parameters, and `limit` takes them too. A program with two
-    forms is given as the functions that make it, by form.
+    forms is passed as the functions that make it, by form.
     """
 
     def bind(query: Params) -> Bound:

@@ -58,14 +58,14 @@ def add_exactly(field: Any, value: Any) -> None:
 
 def join_sums(first: Any, second: Any, field: Any) -> None:
     """Set a field to the sum of two others."""
-    for place in range(len(field)):
-        field[place] = first[place] + second[place]
+    for index in range(len(field)):
+        field[index] = first[index] + second[index]
 
 
 def clear_sum(field: Any) -> None:
     """Set a field to the empty sum."""
-    for place in range(len(field)):
-        field[place] = 0
+    for index in range(len(field)):
+        field[index] = 0
 
 
 def round_sum(field: Any) -> float:
@@ -78,20 +78,20 @@ def round_sum(field: Any) -> float:
     if field[_PLUS] > 0 or field[_MINUS] > 0:
         return math.inf if field[_PLUS] > 0 else -math.inf
     carry = 0
-    for place in range(_PLACES):
-        carry = (field[place] + carry) >> _BITS
+    for index in range(_PLACES):
+        carry = (field[index] + carry) >> _BITS
     sign = -1 if carry < 0 else 1
     # Scan the digits of the magnitude from the lowest on. Remember the last nonzero digit, the two
     # below it, and whether any digit below these is nonzero.
     carry = before = earlier = rest = 0
     top, first, second, third, below = -1, 0, 0, 0, 0
-    for place in range(_PLACES + 1):
-        if place < _PLACES:
-            carry += sign * field[place]
+    for index in range(_PLACES + 1):
+        if index < _PLACES:
+            carry += sign * field[index]
         digit = carry & _MASK
         carry >>= _BITS
         if digit != 0:
-            top, first, second, third, below = place, digit, before, earlier, rest
+            top, first, second, third, below = index, digit, before, earlier, rest
         rest |= earlier
         earlier = before
         before = digit

@@ -90,7 +90,7 @@ def _rows(picture: Picture) -> Iterator[str]:
 
 def pictures_svg(pictures: Sequence[Picture], head: Sequence[str] = ()) -> str:
     """Return pictures side by side, below the lines of a head, as SVG text; equal pictures give equal texts."""
-    placed = [_Placed(picture) for picture in pictures]
+    placed = [_Placement(picture) for picture in pictures]
     top = LINE_IN * (len(head) + 0.5) if head else 0.0
     width = max([*(LETTER_IN * 1.3 * len(line) for line in head), sum(p.width for p in placed)])
     height = top + max(picture.height for picture in placed)
@@ -108,7 +108,7 @@ def pictures_svg(pictures: Sequence[Picture], head: Sequence[str] = ()) -> str:
     return _page(width, height, draw)
 
 
-class _Placed:
+class _Placement:
     """Places each box of a picture, in inches from its upper left corner."""
 
     def __init__(self, picture: Picture) -> None:
@@ -128,8 +128,8 @@ class _Placed:
             boxes = [index for index, at in enumerate(levels) if at == level]
             # Place boxes below the middle of their inputs, so that few arrows cross.
             boxes.sort(key=self._middle_above)
-            for place, index in enumerate(boxes):
-                x = self.width / 2 + slot * (place - (len(boxes) - 1) / 2)
+            for position, index in enumerate(boxes):
+                x = self.width / 2 + slot * (position - (len(boxes) - 1) / 2)
                 self.spots[index] = (x, TITLE_IN + self._half + level * self._step)
 
     def _middle_above(self, box: int) -> float:

@@ -78,7 +78,7 @@ MOST_UPDATES = 100_000
 def outputs_at_end(program: Program, data: Input) -> int | None:
     """Return the number of records that a flush of the input's end emits: those of windows that are open.
 
-    Returns None for programs that are no queries, for arrival times, for cut inputs, which have not ended, and if
+    Returns None for programs that are not queries, for arrival times, for cut inputs, which have not ended, and if
     the open windows depend on more than MOST_UPDATES updates. Multi windows depend on the tuples of their reach,
     single windows on all tuples.
     """
@@ -115,7 +115,7 @@ def apply(
     until_ts: int | None,
     keys: int,
 ) -> None:
-    """Process `count` events of `Merged.events`; outputs go to `out`.
+    """Process `count` events of `MergedInput.events`; outputs go to `out`.
 
     Only queries and dataflow graphs use `until_ts`, see `Input.until_ts`.
     """

@@ -164,10 +164,10 @@ class UnitKernels(KernelSet):
         """Return the source of a kernel that runs `body` for each item."""
         fields = self._unit.reads.fields
         keyed = self._unit.reads.key is not None
-        places = [number + (keyed and number > 0) for number in range(len(fields))]
+        indices = [number + (keyed and number > 0) for number in range(len(fields))]
         values = [
-            f"load(column_{place}, row, TYPE_{name})"
-            for place, name in zip(places, fields, strict=True)
+            f"load(column_{index}, row, TYPE_{name})"
+            for index, name in zip(indices, fields, strict=True)
         ]
         if "{first}" in body:
             body = body.format(first=self._first_source(), state=self._state_source())

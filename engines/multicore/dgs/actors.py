@@ -17,7 +17,7 @@ from streamlab.engines.multicore.dgs.trees import (
     Int32Array,
     Shape,
     Templates,
-    aligned,
+    aligned_storage,
     initial_state_of,
     round_up,
     tree_of_keys,
@@ -66,7 +66,7 @@ class _Mailbox:
         child.tags = [_Tag(tag.kind, tag.flow, 0) for tag in self.tags]
         return child
 
-    def own(self) -> Iterator[tuple[int, ImplTag]]:
+    def own_tags(self) -> Iterator[tuple[int, ImplTag]]:
         """Yield the tags that producers send, with their numbers."""
         for number, tag in enumerate(self.tags):
             if tag.parent == PRODUCER:
@@ -134,7 +134,7 @@ class ActorWiring:
         places = np.arange(len(tree.keys), dtype=np.int32) * len(nodes)
         roots = self.core.first_actor(first_tree) + places
         for index, (node, mailbox) in enumerate(zip(nodes, mailboxes, strict=True)):
-            self._own(mailbox, tree.keys, roots + index, _worker(node))
+            self._route_own_tags(mailbox, tree.keys, roots + index, _worker(node))
             if not node.children:
                 self._place_states(shape, index)
         return shape
@@ -152,7 +152,7 @@ class ActorWiring:
         state = self._program.state(shape.nodes[leaf].state)
         stride = round_up(state.dtype.itemsize, UNIT)
         leaves = np.full(len(shape.keys), leaf, dtype=np.int32)
-        storage = aligned(stride * max(1, len(leaves)))
+        storage = aligned_storage(stride * max(1, len(leaves)))
         self.core.place(shape.trees(), leaves, storage, stride)
 
     def _tags_across(self, across: Across) -> frozenset[ImplTag]:
@@ -185,7 +185,7 @@ class ActorWiring:
                 tag: self._kernels.across(
                     across, layout_of(self._program, self._data.streams[tag.stream])
                 )
-                for _, tag in mailbox.own()
+                for _, tag in mailbox.own_tags()
             }
             for number, members in groups_of(across, keys):
                 worker = int(worker_of[members[0]])
@@ -200,7 +200,7 @@ class ActorWiring:
                 )
                 if number < keys:  # Otherwise no tag has this number.
                     group = np.array([number], dtype=np.int32)
-                    self._own(mailbox, group, np.array([actor], dtype=np.int32), worker)
+                    self._route_own_tags(mailbox, group, np.array([actor], dtype=np.int32), worker)
             first_flow += len(mailbox.flows)
             first_tag += len(mailbox.tags)
 
@@ -208,7 +208,7 @@ class ActorWiring:
         self, mailbox: _Mailbox, worker: int, is_leaf: bool, updates: dict[ImplTag, int]
     ) -> _Spec:
         """Return the description of an actor for the core."""
-        kernels = {number: updates[tag] for number, tag in mailbox.own()}
+        kernels = {number: updates[tag] for number, tag in mailbox.own_tags()}
         return (
             worker,
             mailbox.flows,
@@ -233,9 +233,11 @@ class ActorWiring:
             if other.kind not in own or (tag.kind, other.kind) in self._dependent
         ]
 
-    def _own(self, mailbox: _Mailbox, keys: Int32Array, actors: Int32Array, worker: int) -> None:
+    def _route_own_tags(
+        self, mailbox: _Mailbox, keys: Int32Array, actors: Int32Array, worker: int
+    ) -> None:
         """Route the events of an actor's own tags, of these keys or groups, to actors of a worker."""
-        for number, tag in mailbox.own():
+        for number, tag in mailbox.own_tags():
             codes = tag.kind + len(self._program.kinds) * keys.astype(np.int64)
             self._owner[tag.stream, codes] = actors
             self._number[tag.stream, codes] = number

@@ -162,7 +162,7 @@ def _across_source(program: DGSProgram, layout: EventLayout) -> str:
 
 def _event_lines(program: DGSProgram, layout: EventLayout) -> tuple[str, list[str]]:
     """Return the source that loads column pointers, and the lines that fill `event` from row `i`."""
-    places = {name: place for place, name in enumerate(program.event.names or (), start=2)}
+    places = {name: index for index, name in enumerate(program.event.names or (), start=2)}
     pointers = [0, *([1] if layout.tagged else []), *(places[name] for name in layout.fields)]
     kind = (
         str(layout.kind)

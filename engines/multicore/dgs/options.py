@@ -38,16 +38,16 @@ class DgsOptions(CompiledOptions):
                 "options adapt and checkpoint_every, and form = 'as-published', need the whole input in "
                 "memory at the start; remove option broker"
             )
-        given = {
+        own_options = {
             "gather": self.gather,
             "handover": self.handover,
             "adapt": self.adapt,
             "checkpoint_every": self.checkpoint_every,
         }
-        if self.as_published and (names_given := [name for name, value in given.items() if value]):
+        if self.as_published and (chosen := [name for name, value in own_options.items() if value]):
             raise ValueError(
-                f"option {names_given[0]} is this lab's own, which form = 'as-published' does not "
-                f"have; drop {' and '.join(names_given)}, or form"
+                f"option {chosen[0]} is this lab's own, which form = 'as-published' does not "
+                f"have; drop {' and '.join(chosen)}, or form"
             )
         if self.checkpoint_folder and not self.checkpoint_every:
             raise ValueError(

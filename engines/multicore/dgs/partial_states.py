@@ -169,8 +169,8 @@ class PartialStates(WorkSplit):
         )
 
         def add(begin: int, end: int) -> None:
-            for place in range(begin, end):
-                self._add(root + keys[place] * size, leaf + place * leaf_size)
+            for index in range(begin, end):
+                self._add(root + keys[index] * size, leaf + index * leaf_size)
 
         with crash_errors():
             for end, key, stream, row in places:

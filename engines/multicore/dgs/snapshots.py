@@ -29,7 +29,7 @@ class Layout:
     crossings: Mapping[tuple[str, int], int]
     plan: str
 
-    def joined(self, core: Any) -> JoinedStates:
+    def joined_states(self, core: Any) -> JoinedStates:
         """Return the states of the core's current snapshot."""
         trees = np.frombuffer(core.snapshot_states(self.state_bytes), dtype=np.uint8)
         states = trees.reshape(-1, self.state_bytes)[self.tree_of].tobytes()

@@ -118,7 +118,7 @@ def initial_state_of(program: DGSProgram) -> bytes:
     return storage.tobytes()
 
 
-def aligned(nbytes: int) -> npt.NDArray[np.uint8]:
+def aligned_storage(nbytes: int) -> npt.NDArray[np.uint8]:
     """Return zeroed storage that shares no cache line with other data."""
     raw = np.zeros(nbytes + 2 * LINE, dtype=np.uint8)
     skip = -raw.ctypes.data % LINE

@@ -20,7 +20,7 @@ from streamlab.engines.multicore.dgs.trees import (
     Int32Array,
     Shape,
     Templates,
-    aligned,
+    aligned_storage,
     initial_state_of,
     round_up,
     tree_of_keys,
@@ -159,7 +159,7 @@ class Wiring:
         leaf_state = self._leaf_state(group)
         stride = round_up(leaf_state.dtype.itemsize, UNIT)
         trees, leaves = group.trees()
-        storage = aligned(stride * max(1, len(trees)))
+        storage = aligned_storage(stride * max(1, len(trees)))
         base = storage.ctypes.data
         self.core.place(mailbox, trees, leaves, storage, stride)
         self._leaves.append((trees, storage[: stride * len(trees)].reshape(-1, stride)))

@@ -30,16 +30,16 @@ from streamlab.engines.multicore.kernels.intrinsics import (
 _P, _I = types.voidptr, types.int64
 
 
-def _places(struct: str) -> Any:
+def _field_offsets(struct: str) -> Any:
     """Return the places of fields in a struct of the core, by name, in words of 8 bytes."""
     fields: dict[str, int] = _core.STRUCTS[struct]
     return namedtuple(struct, fields)(**fields)  # known at run time only
 
 
-CALL, FLOW_CALL = _places("StageCall"), _places("FlowCall")
-EMIT = _places("Emit")
-INDEX, STORED = _places("WindowIndex"), _places("StoredTuples")
-KEY_SET, VIEW = _places("KeySet"), _places("InstanceView")
+CALL, FLOW_CALL = _field_offsets("StageCall"), _field_offsets("FlowCall")
+EMIT = _field_offsets("Emit")
+INDEX, STORED = _field_offsets("WindowIndex"), _field_offsets("StoredTuples")
+KEY_SET, VIEW = _field_offsets("KeySet"), _field_offsets("InstanceView")
 
 
 def record_type(dtype: np.dtype[np.void]) -> types.Record:

@@ -97,10 +97,10 @@ def window_dtype(operator: Operator) -> np.dtype[np.void]:
 
 def entry_bytes(operator: Operator) -> int:
     """Return the size in bytes of a window table's entry, which holds all windows of a key."""
-    return window_tables.HEAD_BYTES + _places(operator) * window_dtype(operator).itemsize
+    return window_tables.HEAD_BYTES + _windows_per_entry(operator) * window_dtype(operator).itemsize
 
 
-def _places(operator: Operator) -> int:
+def _windows_per_entry(operator: Operator) -> int:
     """Return the number of windows in an entry, of all inputs together."""
     return max_open_windows(operator) * len(operator.inputs)
 
@@ -284,18 +284,18 @@ class OperatorKernels(KernelSet):
         fields, lists = self._operator.fields.names or (), list(self._operator.lists)
         carried = [True, *(name in layout.fields for name in fields)]
         carried += [name in layout.lists for name in lists for _ in range(3)]
-        places = [place for place, there in enumerate(carried) if there]
+        places = [index for index, there in enumerate(carried) if there]
         return column_pointers(places, columns, prefix)
 
     def _tuple_source(self, row: str, prefix: str, layout: TupleLayout) -> str:
-        def load(place: int, dtype: str = "int64") -> str:
-            return f"load({prefix}column_{place}, {row}, {dtype})"
+        def load(index: int, dtype: str = "int64") -> str:
+            return f"load({prefix}column_{index}, {row}, {dtype})"
 
         parts = [load(0), f"int64({layout.input})"]
         fields = self._operator.fields.names or ()
-        for place, name in enumerate(fields, start=1):
+        for index, name in enumerate(fields, start=1):
             carried = name in layout.fields
-            parts.append(load(place, f"TYPE_{name}") if carried else f"TYPE_{name}(0)")
+            parts.append(load(index, f"TYPE_{name}") if carried else f"TYPE_{name}(0)")
         for number, (name, dtype) in enumerate(self._operator.lists.items()):
             first = 1 + len(fields) + 3 * number
             address, length = f"{prefix}column_0", "0"
@@ -333,7 +333,7 @@ class OperatorKernels(KernelSet):
             )
         update = operator_sources.UPDATE.format(
             unused="first" if slots == 1 else "NO_WINDOW",
-            places=_places(operator),
+            places=_windows_per_entry(operator),
             updates=updates,
             due="not is_null(windows_at)" if operator.bag else "fresh",
             after_keys=parts["after_keys"],

@@ -103,8 +103,8 @@ def _first_of_tuple(ends: IntArray, keys: IntArray) -> npt.NDArray[np.bool_]:
         if end - begin > 32:
             # Sorting is stable, so the first of equal keys stays first.
             order = np.argsort(keys[begin:end], kind="mergesort")
-            for place in range(1, len(order)):
-                before, after = begin + order[place - 1], begin + order[place]
+            for index in range(1, len(order)):
+                before, after = begin + order[index - 1], begin + order[index]
                 first[after] = keys[before] != keys[after]
         else:
             for k in range(begin + 1, end):

@@ -57,7 +57,7 @@ def carried_columns(
 
     Column 0 is `ts`. Fields that the stream does not carry (`layout`) have 0 bytes.
     """
-    places = {name: place for place, name in enumerate(operator.fields.names or (), 1)}
+    places = {name: index for index, name in enumerate(operator.fields.names or (), 1)}
     return [
         (places[name], operator.fields[name].itemsize if name in layout.fields else 0)
         for name in (aggregate.fields.names or ())[1:]

@@ -195,7 +195,7 @@ class OplusRun(CoreRun):
             instances=instances,
             busy_ns=tuple(busy_ns),
             processed=tuple(processed),
-            arrived=self._arrived(time_ns),
+            arrived=self._arrived_tuples(time_ns),
             # A shared-nothing instance does not know the windows of its queues.
             windows=tuple(windows) if join and not self._shared_nothing else None,
             comparisons=compared if join else None,
@@ -269,7 +269,7 @@ class OplusRun(CoreRun):
         ns_per_unit = (int(due.max()) - int(due.min())) / (int(ts.max()) - int(ts.min()))
         return self._operator.window.size * ns_per_unit / 1e9
 
-    def _arrived(self, time_ns: int) -> tuple[int, ...] | None:
+    def _arrived_tuples(self, time_ns: int) -> tuple[int, ...] | None:
         if self._settings.load is None:
             return None
         arrived = [0] * len(self._operator.inputs)

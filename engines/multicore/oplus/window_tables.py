@@ -72,8 +72,8 @@ def find_entry(tables: Any, number: Any, key: Any, mixed: Any, stride: Any) -> A
 @part
 def make_windows(at: Any, key: Any, left: Any, places: Any, nbytes: Any) -> None:
     """Write the heads of a new entry's `places` windows of `nbytes` bytes, of all inputs, from address `at` on."""
-    for place in range(places):
-        window = offset(at, place * nbytes)
+    for index in range(places):
+        window = offset(at, index * nbytes)
         store_word(window, 0, key)
         store_word(window, LEFT, left)
 
@@ -81,8 +81,8 @@ def make_windows(at: Any, key: Any, left: Any, places: Any, nbytes: Any) -> None
 @part
 def free_windows(at: Any, left: Any, inputs: Any, nbytes: Any) -> None:
     """Reset the windows of an expired place, one for each input from address `at` on, for a new left boundary."""
-    for place in range(inputs):
-        window = offset(at, place * nbytes)
+    for index in range(inputs):
+        window = offset(at, index * nbytes)
         store_word(window, LEFT, left)
         zero_bytes(offset(window, 16), nbytes - 16)
 

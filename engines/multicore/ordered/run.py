@@ -45,6 +45,8 @@ UNIT_WINDOWS: int = _core.UNIT_WINDOWS
 RECORDS_UNDER_WAY = 8192
 """Records in the default window: enough work for every worker, and small enough for a cache."""
 PARTITIONS_A_WORKER = 2
+CT_WINDOW_NS = 10_000_000
+"""The period over which scheduler `ct` compares operators."""
 LEAST_WINDOW, DEFAULT_MOST_WINDOW = 16, 1024
 
 
@@ -52,8 +54,7 @@ LEAST_WINDOW, DEFAULT_MOST_WINDOW = 16, 1024
 class OrderedOptions(CompiledOptions):
     """Options of variant `ordered`, which docs/engines/multicore.md describes.
 
-    None means defaults that depend on other options: see `queue`, `partitions_of` and `window_for`; `qst_capacity`
-    None is half of the records that may be in progress.
+    None means defaults that depend on other options: see `queue`, `partitions_of` and `window_for`.
     """
 
     scheduler: Literal["ct", "lp", "et", "qst"] = "ct"
@@ -62,8 +63,6 @@ class OrderedOptions(CompiledOptions):
     reordering: Literal["nonblocking", "lock"] = "nonblocking"
     partitions: Positive | None = None
     window: Annotated[int, Meta(ge=1, le=_core.MOST_WINDOW)] | None = None
-    ct_window_us: Positive = 10_000
-    qst_capacity: Positive | None = None
 
     def __post_init__(self) -> None:
         if self.serials == BY_OPERATOR and self.queue == HOMED:
@@ -135,8 +134,8 @@ class OrderedRun(CoreRun):
                 worklist=options.queue,
                 reordering=options.reordering,
                 serials=options.serials,
-                window_ns=options.ct_window_us * 1000,
-                capacity=options.qst_capacity or 0,
+                window_ns=CT_WINDOW_NS,
+                capacity=0,  # under `qst`, half of the records in progress may wait between operators
                 itemsizes=[8, *itemsizes(pipeline.event)],
             )
             self._kernels = add_stages(

@@ -144,8 +144,8 @@ class StageKernels(KernelSet):
 
     def _tuple_source(self) -> str:
         parts = ["load(column_0, row, int64)"]
-        for place, name in enumerate(self._fields.names or (), start=1):
-            parts.append(f"load(column_{place}, row, TYPE_{name})")
+        for index, name in enumerate(self._fields.names or (), start=1):
+            parts.append(f"load(column_{index}, row, TYPE_{name})")
         return f"Tuple({', '.join(parts)})"
 
 

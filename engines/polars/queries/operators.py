@@ -48,7 +48,8 @@ def nyse_hedge(tables: Tables) -> pl.DataFrame:
     """
     window = tables.number("ws_ms")
     left, right = (
-        _moved(tables.events(kind, "id", "price", "average"), kind).collect() for kind in (0, 1)
+        _candidates(tables.events(kind, "id", "price", "average"), kind).collect()
+        for kind in (0, 1)
     )
     bounds = [float(tables.params[name]) for name in ("lower", "upper")]
     ends = [pl.col("l_distance") * bound for bound in bounds]
@@ -69,7 +70,7 @@ def nyse_hedge(tables: Tables) -> pl.DataFrame:
     return pl.concat(parts).sort("ts", maintain_order=True)
 
 
-def _moved(trades: pl.LazyFrame, kind: int) -> pl.LazyFrame:
+def _candidates(trades: pl.LazyFrame, kind: int) -> pl.LazyFrame:
     """Return the trades that can match, with their distances; columns have the prefix `l_` or `r_`."""
     price, average = (pl.col(name).cast(pl.Int64) for name in ("price", "average"))
     can = (average != 0) if kind else (average != 0) & (price != average)

@@ -73,7 +73,7 @@ def page_view_join(session: SparkSession, dataset: Dataset) -> Columns:
         "kind": np.full(len(updates), UPDATE, np.int8),
         "page": updates.key,
         "user": np.full(len(updates), NO_USER, np.int32),
-        "meta": _replaced(updates),
+        "meta": _replaced_values(updates),
         "src": updates.src,
     }
     return _append(replaced, views)
@@ -157,7 +157,7 @@ def _append(columns: Columns, parts: Sequence[DataFrame]) -> Columns:
     }
 
 
-def _replaced(updates: Separators) -> IntArray:
+def _replaced_values(updates: Separators) -> IntArray:
     order = np.argsort(updates.key, kind="stable")
     key, value = updates.key[order], updates.value[order]
     old = np.zeros(len(key), dtype=np.int64)

@@ -25,19 +25,19 @@ class StreamProgress:
     Attributes:
         rows: number of rows that have arrived without a gap.
         ts: event time of the last of these rows; later rows are not earlier.
-        apart: pieces after a gap: first row, end row (exclusive), time of the last row.
+        later_pieces: pieces after a gap: first row, end row (exclusive), time of the last row.
     """
 
     rows: int = 0
     ts: int = BEGIN
-    apart: list[tuple[int, int, int]] = field(default_factory=list)
+    later_pieces: list[tuple[int, int, int]] = field(default_factory=list)
 
     def piece(self, begin: int, end: int, ts: int) -> None:
         """Record the arrival of a piece."""
-        self.apart.append((begin, end, ts))
-        self.apart.sort(reverse=True)
-        while self.apart and self.apart[-1][0] == self.rows:
-            _, self.rows, self.ts = self.apart.pop()
+        self.later_pieces.append((begin, end, ts))
+        self.later_pieces.sort(reverse=True)
+        while self.later_pieces and self.later_pieces[-1][0] == self.rows:
+            _, self.rows, self.ts = self.later_pieces.pop()
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from streamlab.workloads.model import (
     fields_read,
 )
 from streamlab.workloads.model.streams.stream import IntArray
-from streamlab.workloads.model.streams.total_order import Merged
+from streamlab.workloads.model.streams.total_order import MergedInput
 
 TAG = "event tag"
 ROW = "event row"
@@ -75,7 +75,7 @@ def events(program: Program, alphabet: Alphabet, table: pa.Table) -> Iterator[An
             columns[name] = column
     none = np.zeros(0, dtype=np.int64)
     order = np.arange(len(ts))
-    return Merged(columns=columns, lists=lists, stream=none, order=order).events(program)
+    return MergedInput(columns=columns, lists=lists, stream=none, order=order).events(program)
 
 
 def output_table(columns: Columns, places: Sequence[IntArray]) -> pa.Table:

@@ -17,7 +17,7 @@ from streamlab.engines.spark.native.tasks import (
     answerer,
     dealer,
     first_rows,
-    whole,
+    read_whole,
 )
 from streamlab.engines.spark.query import Part, SparkQuery
 from streamlab.engines.work_split import WorkSplit
@@ -53,7 +53,7 @@ class NativeQuery(SparkQuery):
         pieces = reference.pieces()
         session, split = SparkSession.active(), reference.split()
         if not split.deals:
-            return session.range(0, 1, 1, 1).mapInArrow(whole(reference, pieces), BLOCK)
+            return session.range(0, 1, 1, 1).mapInArrow(read_whole(reference, pieces), BLOCK)
         tasks = max(1, min(len(pieces), TASKS_A_WORKER * self.workers))
         numbers = session.range(0, len(pieces), 1, tasks)
         dealt = numbers.mapInArrow(dealer(reference, pieces), BLOCK)

@@ -158,7 +158,7 @@ def answerer(reference: NativeReference) -> Task:
     return answer
 
 
-def whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
+def read_whole(reference: NativeReference, pieces: Sequence[Piece]) -> Task:
     """Return the function that reads all pieces and answers the only share."""
 
     def answer(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -29,7 +29,7 @@ def hourly_lists(pairs: DataFrame, top: int, more_than: int) -> DataFrame:
     )
     best = Window.partitionBy("since").orderBy(F.desc("count"), "item_1", "item_2")
     listed = counted.where(F.col("count") > more_than).withColumn("rank", F.row_number().over(best))
-    return _closed(listed.where(F.col("rank") <= top), _hours(counted, "began"))
+    return _forward_times(listed.where(F.col("rank") <= top), _hours(counted, "began"))
 
 
 def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
@@ -70,7 +70,7 @@ def running_lists(pairs: DataFrame, item: int, top: int) -> DataFrame:
     named = listed.join(at, "hour").selectExpr(
         "since", "rank", f"{item} as item_1", "item as item_2", "count"
     )
-    return _closed(named, hours)
+    return _forward_times(named, hours)
 
 
 def _hours(pairs: DataFrame, time: str) -> DataFrame:
@@ -79,7 +79,7 @@ def _hours(pairs: DataFrame, time: str) -> DataFrame:
     return began.select("since", F.lead("began").over(Window.orderBy("since")).alias("ts"))
 
 
-def _closed(listed: DataFrame, hours: DataFrame) -> DataFrame:
+def _forward_times(listed: DataFrame, hours: DataFrame) -> DataFrame:
     """Return lists with the times at which they are forwarded; the last hour's list is omitted."""
     ended = hours.where("ts is not null").select("since", "ts")
     return listed.join(F.broadcast(ended), "since")

@@ -131,7 +131,7 @@ def _lines(sales: DataFrame, params: Params) -> DataFrame:
     return sales.where(selected).selectExpr("ts", "src", "row", "ticket", "item", slot)
 
 
-def _dated(sales: DataFrame, params: Params) -> DataFrame:
+def _sales_by_day(sales: DataFrame, params: Params) -> DataFrame:
     """Return the sales of the selected stores from the first day on, with their day, at most `days`."""
     begin = day_number(str(params["first_day"])) * DAY_MS
     selected = sales.where(f"ts >= {begin}L and {id_filter(params, 'stores', 'store')}")
@@ -173,7 +173,7 @@ def _sold_together_stream(sales: DataFrame, params: Params, groups: int) -> Data
 
 def _declining(sales: DataFrame, params: Params) -> DataFrame:
     days = (
-        _dated(sales, params)
+        _sales_by_day(sales, params)
         .groupBy("category", "day")
         .agg(F.min(F.expr(AS_PLACE)).alias("began"), F.sum("net_paid").alias("paid"))
     )
@@ -200,7 +200,9 @@ def _declining(sales: DataFrame, params: Params) -> DataFrame:
 
 
 def _declining_stream(sales: DataFrame, params: Params, groups: int) -> DataFrame:
-    return by_key(_dated(sales, params), "category", groups, steps.declining(int(params["days"])))
+    return by_key(
+        _sales_by_day(sales, params), "category", groups, steps.declining(int(params["days"]))
+    )
 
 
 RELATIONS: Mapping[str, Relation] = {

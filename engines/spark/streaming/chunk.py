@@ -30,13 +30,13 @@ class Pending:
     Attributes:
         runs: per stream, runs in order of arrival.
         frontier: per stream, the last event time that has arrived or was promised.
-        taken: per stream, the number of events already released.
+        released: per stream, the number of events already released.
         beats: per stream, promises (event time, rows until then) whose events have not all arrived.
     """
 
     runs: dict[int, list[Run]] = field(default_factory=dict)
     frontier: dict[int, int] = field(default_factory=dict)
-    taken: dict[int, int] = field(default_factory=dict)
+    released: dict[int, int] = field(default_factory=dict)
     beats: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def add(self, src: int, runs: list[Run], *, promised: bool = False) -> None:
@@ -69,7 +69,7 @@ class Pending:
 
     def _rows_until(self, src: int, ts: int) -> int:
         waiting = (np.searchsorted(run["ts"], ts, "right") for run in self.runs.get(src, []))
-        return self.taken.get(src, 0) + int(sum(waiting))
+        return self.released.get(src, 0) + int(sum(waiting))
 
     def take(self, sources: tuple[int, ...]) -> dict[int, Run]:
         """Remove and return the complete prefix of some streams, as one run per stream."""
@@ -84,7 +84,7 @@ class Pending:
                 self.runs[src] = rest
             if done:
                 prefix[src] = _concatenate(done)
-                self.taken[src] = self.taken.get(src, 0) + len(prefix[src]["ts"])
+                self.released[src] = self.released.get(src, 0) + len(prefix[src]["ts"])
         return prefix
 
 
@@ -165,11 +165,13 @@ def separate(
     order = np.lexsort((row, source, ts))
     separators = {"ts": ts, "src": source, "row": row, "key": key, "value": value}
     separators = {name: column[order] for name, column in separators.items()}
-    before = {src: _before(src, run, separators, rows.get(src)) for src, run in bulk.items()}
+    before = {
+        src: _windows_of_rows(src, run, separators, rows.get(src)) for src, run in bulk.items()
+    }
     return Prefix(separators=separators, bulk=bulk, before=before)
 
 
-def _before(
+def _windows_of_rows(
     src: int, run: Run, separators: Run, rows: npt.NDArray[np.int64] | None
 ) -> npt.NDArray[np.int64]:
     same_stream = separators["src"] == src

@@ -86,11 +86,11 @@ def stage(
     """
     moves: list[list[tuple[str, str]]] = [[] for _ in range(len(drops))]
 
-    def put(table: pa.Table, folder: str, place: int) -> None:
-        name = f"part-{place:06d}.parquet"
+    def put(table: pa.Table, folder: str, number: int) -> None:
+        name = f"part-{number:06d}.parquet"
         path = staging / folder / name
-        write_file(table, path, place)
-        moves[place].append((str(path), str(watched / folder / name)))
+        write_file(table, path, number)
+        moves[number].append((str(path), str(watched / folder / name)))
 
     parts = query.parts(dataset)
     for folder in (*(part.folder for part in parts), BEATS):
@@ -98,16 +98,16 @@ def stage(
         (watched / folder).mkdir(parents=True)
     for part, rows in zip(parts, drops.rows, strict=True):
         table = query.table(dataset, part)
-        for place in np.flatnonzero(np.diff(rows)).tolist():
-            begin, end = int(rows[place]), int(rows[place + 1])
-            put(table.slice(begin, end - begin), part.folder, place)
-    for place in range(len(drops)):
+        for number in np.flatnonzero(np.diff(rows)).tolist():
+            begin, end = int(rows[number]), int(rows[number + 1])
+            put(table.slice(begin, end - begin), part.folder, number)
+    for number in range(len(drops)):
         beat = {
             "src": np.arange(len(parts), dtype=np.int64),
-            "ts": np.array([beats[place] for beats in drops.beats]),
-            "rows": np.array([rows[place + 1] for rows in drops.rows]),
+            "ts": np.array([beats[number] for beats in drops.beats]),
+            "rows": np.array([rows[number + 1] for rows in drops.rows]),
         }
-        put(pa.table(beat), BEATS, place)
+        put(pa.table(beat), BEATS, number)
     return moves
 
 
@@ -122,7 +122,7 @@ def measure_ceiling() -> float:
         watched.mkdir()
         rows = np.arange(CEILING_FILE_EVENTS)
         pq.write_table(pa.table({"ts": rows, "value": rows}), staging / "rows")
-        names = [f"part-{place:06d}.parquet" for place in range(CEILING_FILES)]
+        names = [f"part-{index:06d}.parquet" for index in range(CEILING_FILES)]
         for name in names:
             (staging / name).hardlink_to(staging / "rows")
         moves = [(str(staging / name), str(watched / name)) for name in names]

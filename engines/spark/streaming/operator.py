@@ -149,7 +149,7 @@ def _pack_output(query: StatefulQuery, output: Mapping[str, Any]) -> list[bytes]
 def _acknowledgement(query: StatefulQuery, group: int, pending: Pending) -> dict[str, Any]:
     sources = (group,) if query.per_stream else tuple(range(len(query.kinds)))
     rows = {name: np.zeros(len(sources)) for name, _ in query.output}
-    rows["ts"] = np.array([pending.taken.get(src, 0) for src in sources])
+    rows["ts"] = np.array([pending.released.get(src, 0) for src in sources])
     rows["src"] = BEAT_SRC - np.array(sources)
     return rows
 

@@ -75,7 +75,7 @@ def _toml_values(option: str, texts: Sequence[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in split_pairs(option, texts):
         if name in values:
-            raise click.BadParameter(f"{name} is given twice", param_hint=option)
+            raise click.BadParameter(f"{name} is set twice", param_hint=option)
         try:
             values[name] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:

@@ -10,7 +10,7 @@ from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.output import echo
 from streamlab.lab.cli.results import COMPARE_METRICS
 from streamlab.lab.cli.write_errors import writing
-from streamlab.lab.gate.render import aligned
+from streamlab.lab.gate.render import align_rows
 from streamlab.lab.gate.stored_baseline import planted_work_notes
 from streamlab.reports.numbers import UNCLEAR, number_of
 from streamlab.reports.side_by_side import write_ratio, write_value
@@ -65,7 +65,7 @@ def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
         ]
         lines += [f"- {text}" for text in describe_differences(comparison.unlike)] + [""]
     lines += [f"- {note}" for note in comparison.notes]
-    lines += [f"- the code of {key} differs" for key in _edited(old, new)]
+    lines += [f"- the code of {key} differs" for key in _edited_workloads(old, new)]
     weak = cells_without_oracle([*old.rows, *new.rows])
     lines += [f"- {cell}: {words}" for cell, words in weak.items()]
     lines += [f"- {a.cell}: {a.word}: A {a.old}, B {a.new}" for a in comparison.answers]
@@ -75,9 +75,9 @@ def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
         return [*lines, "no cell has a number in both runs"]
     if lines[-1]:
         lines.append("")
-    lines += [*_included(old, {ratio.cell for ratio in comparison.ratios}), ""]
+    lines += [*_rate_conditions(old, {ratio.cell for ratio in comparison.ratios}), ""]
     head = ("cell", "metric", "A", "B", "B / A", "95 %", "n", "p", "verdict")
-    lines += aligned([head, *(_row(ratio) for ratio in comparison.ratios)])
+    lines += align_rows([head, *(_row(ratio) for ratio in comparison.ratios)])
     if not all(ratio.is_clear for ratio in comparison.ratios):
         lines += ["", f"{UNCLEAR}: no difference is shown, or there are too few processes for one"]
     if comparison.differences:
@@ -85,13 +85,13 @@ def _lines(old: Run, new: Run, comparison: Comparison) -> list[str]:
     return lines
 
 
-def _edited(old: Run, new: Run) -> list[str]:
+def _edited_workloads(old: Run, new: Run) -> list[str]:
     """Return the workloads whose recorded code differs between the runs."""
     before, after = (run.meta.code for run in (old, new))
     return sorted(key for key in before if after.get(key, before[key]) != before[key])
 
 
-def _included(run: Run, cells: set[str]) -> list[str]:
+def _rate_conditions(run: Run, cells: set[str]) -> list[str]:
     """Return what the rates of cells include, one line per set of conditions."""
     cells_by_conditions: dict[str, dict[str, None]] = {}
     for row in run.rows:

@@ -17,7 +17,7 @@ from streamlab.workloads.datasets.builder import ensure
 from streamlab.workloads.datasets.catalog import Catalog, damages
 from streamlab.workloads.datasets.dataset import Dataset, invented_words, late_words, left_out_words
 from streamlab.workloads.datasets.manifest import ID_SHOWN
-from streamlab.workloads.datasets.split import check_generated
+from streamlab.workloads.datasets.stream_split import check_generated
 from streamlab.workloads.datasets.times import span_of
 from streamlab.workloads.registry import workload
 

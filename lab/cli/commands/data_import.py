@@ -77,7 +77,7 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     metavar="ts=...,key=...,kind=...,FIELD=...",
     help="Column of each role: event time (ts; DATE+TIME if in two), key and kind if the program has them, and fields "
     "whose column has another name (FIELD=-: no column, the value is 0). kind=NAME may also be one "
-    "kind for all rows. Columns are names of the first line, or numbers from 1 if it is no header; "
+    "kind for all rows. Columns are names of the first line, or numbers from 1 if it is not a header; "
     "@file is the name of a row's file, @row its number, @late its lateness. Repeatable.",
 )
 @click.option(

@@ -44,16 +44,16 @@ def exchange_import(files: tuple[Path, ...], name: str | None, root: Path) -> in
             f"{name!r}: use letters, digits and .-_, as it is part of a folder's name",
             param_hint="--name",
         )
-    found = read_external_run(files, now=now(), name=name)
-    directory = RunDirectory.create(root, found.meta)
-    for row in found.rows:
+    imported = read_external_run(files, now=now(), name=name)
+    directory = RunDirectory.create(root, imported.meta)
+    for row in imported.rows:
         directory.record(f"{row.order_index:05}", row)
     write_table(directory.path)
     compact(directory.path)
-    cells = by_cell(found.rows)
+    cells = by_cell(imported.rows)
     echo(
-        f"{number_of(len(cells), 'benchmark')} of {found.rows[0].engine}, "
-        f"{number_of(len(found.rows), 'process', 'processes')}; not verified: status {IMPORTED}"
+        f"{number_of(len(cells), 'benchmark')} of {imported.rows[0].engine}, "
+        f"{number_of(len(imported.rows), 'process', 'processes')}; not verified: status {IMPORTED}"
     )
     echo(directory.path)
     return EXIT_OK

@@ -27,5 +27,5 @@ def explain(workload: str, engine: str, variant: str | None) -> int:
         if chosen.name == GENERATED:
             echo(f"{engine}/{chosen.name}: {adapter.generated_plan(target.declaration)}", err=True)
     else:
-        echo(f"{engine}/{chosen.name} has no text of a query; it runs {chosen.summary}")
+        echo(f"{engine}/{chosen.name} shows no query; it runs {chosen.summary}")
     return EXIT_OK

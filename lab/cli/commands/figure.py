@@ -150,7 +150,7 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
     code = EXIT_OK
     results: dict[str, str] = {}
     times_s: list[float] = []
-    pending = [target for target in targets if _stored(target, request) is None]
+    pending = [target for target in targets if _stored_figure(target, request) is None]
     for target in targets:
         if target not in pending:
             continue
@@ -174,7 +174,7 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
         return code
     width = max((len(target.id) for target in targets), default=0)
     for target in targets:
-        record = _stored(target, request)
+        record = _stored_figure(target, request)
         result = "not made yet" if record is None else record.text
         echo(f"{target.id:{width}}  {results.get(target.id) or result}")
     return code
@@ -183,7 +183,7 @@ def _make_all(targets: Sequence[Figure], request: _Request) -> int:
 def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
     """Make a figure; return the exit code, and why it has no record: empty if it has one.
 
-    A figure that lacks an engine is no failure, as an unsupported cell of a run is none.
+    A figure that lacks an engine is not a failure, as an unsupported cell of a run is none.
     """
     if missing := missing_needs(target):
         code, reason = EXIT_OK, f"cannot be made here: missing {', '.join(missing)}"
@@ -193,17 +193,17 @@ def _attempt(target: Figure, request: _Request) -> tuple[int, str]:
         except BrokenPipeError:
             raise
         except Exception as error:
-            known = code_of(error)
-            if known is None:
+            exit_code = code_of(error)
+            if exit_code is None:
                 traceback.print_exc()
-            code = EXIT_BUG if known is None else known
-            reason = f"failed: {repr(error) if known is None else message_of(error)}"
+            code = EXIT_BUG if exit_code is None else exit_code
+            reason = f"failed: {repr(error) if exit_code is None else message_of(error)}"
     if not request.dry_run:
         write_failure(target, request.choices, reason, request.folder)
     return code, reason
 
 
-def _stored(target: Figure, request: _Request) -> StoredFigure | None:
+def _stored_figure(target: Figure, request: _Request) -> StoredFigure | None:
     """Return the figure's record in the folder; None if it has other options or lacks a drawing."""
     try:
         record = read_figure(target, request.folder)
@@ -218,7 +218,7 @@ def _stored(target: Figure, request: _Request) -> StoredFigure | None:
 def _shared_runs(target: Figure, request: _Request) -> tuple[str, ...]:
     """Return the stored runs of a figure with equal stages and options; empty if none has them."""
     for other in figures():
-        record = _stored(other, request) if other.stages == target.stages else None
+        record = _stored_figure(other, request) if other.stages == target.stages else None
         if record is not None:
             runs = [runs_root() / run.run for run in record.runs]
             if all(path.is_dir() for path in runs):

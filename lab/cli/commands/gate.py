@@ -111,7 +111,7 @@ def _report(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateRepo
         return _benchmarks(options)
     if not options["baseline"]:
         raise click.UsageError("give --against REV MATRIX, --baseline RUN, or see --help")
-    return _stored(options, accepted)
+    return _gate_stored_run(options, accepted)
 
 
 def _criteria(
@@ -187,7 +187,7 @@ def _new_logs() -> Path:
     return Path(tempfile.mkdtemp(prefix="lab-gate-logs-"))
 
 
-def _stored(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
+def _gate_stored_run(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
     if len(options["baseline"]) > 1:
         raise click.UsageError("give one --baseline RUN only")
     old = read_run(find_run(options["baseline"][0], BASELINES, options["out"]))

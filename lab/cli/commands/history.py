@@ -18,7 +18,7 @@ from streamlab.results.store import Run, list_runs, read_run
 def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) -> int:
     """Plot each cell over the stored runs of a machine, with steps, as one HTML file."""
     check_file(out, "the history")
-    selected, left_out = _named(runs, root) if runs else _stored(root)
+    selected, left_out = _runs_by_name(runs, root) if runs else _stored_runs(root)
     ordered = sort_by_time(selected)
     if runs:
         refuse_other_machines(ordered)
@@ -34,12 +34,12 @@ def history(runs: tuple[str, ...], metric: str, out: Path | None, root: Path) ->
     return EXIT_OK
 
 
-def _named(names: tuple[str, ...], root: Path) -> tuple[list[Run], list[str]]:
-    places = {path.resolve(): path for path in (find_run(name, root) for name in names)}
-    return [read_run(path) for path in places.values()], []
+def _runs_by_name(names: tuple[str, ...], root: Path) -> tuple[list[Run], list[str]]:
+    paths = {path.resolve(): path for path in (find_run(name, root) for name in names)}
+    return [read_run(path) for path in paths.values()], []
 
 
-def _stored(root: Path) -> tuple[list[Run], list[str]]:
+def _stored_runs(root: Path) -> tuple[list[Run], list[str]]:
     """Return the readable runs of a folder, and the reason for each unreadable one."""
     readable, left_out = [], []
     for path in list_runs(root):

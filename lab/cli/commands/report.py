@@ -33,9 +33,9 @@ def _write(run_dirs: list[Path], out: Path | None) -> Path:
     if len(run_dirs) == 1:
         return write_report(run_dirs[0], out)
     places = [path.resolve() for path in run_dirs]
-    twice = [path.name for place, path in enumerate(places) if path in places[:place]]
+    twice = [path.name for index, path in enumerate(places) if path in places[:index]]
     if twice:
-        raise click.UsageError(f"run {twice[0]} is given twice; a comparison needs different runs")
+        raise click.UsageError(f"run {twice[0]} is named twice; a comparison needs different runs")
     if len(run_dirs) > len(LETTERS):
         raise click.UsageError(
             f"{len(run_dirs)} runs are too many for one page (at most {len(LETTERS)}); use "

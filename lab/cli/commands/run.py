@@ -170,7 +170,7 @@ def _write_page(run_dir: Path) -> Path:
 def _exit_code(result: RunResult) -> int:
     """Return the exit code of a run.
 
-    A search tries rates that overload engines, so a failed trial of a search is no failure. A
+    A search tries rates that overload engines, so a failed trial of a search is not a failure. A
     search that finds no rate is one, unless the engine refused the cell.
     """
     if result.interrupted:

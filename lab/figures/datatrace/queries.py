@@ -1,8 +1,8 @@
 """Reproduces figures 4 and 6 of Data-Trace Types: queries in two forms.
 
 Figure 4 has Yahoo queries, and figure 6 the scaling of the prediction of power usage. Both run each
-program in two forms, typed and by hand: in Storm, as in the paper, which the claims judge, and on this
-lab's native engine, which is only drawn.
+program in two forms, typed and by hand. The claims judge Storm, the paper's engine. Rates of this lab's
+native engine are only drawn.
 """
 
 from collections.abc import Iterable

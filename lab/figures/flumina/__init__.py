@@ -4,7 +4,7 @@ They are in section 4 and appendices A and D; `shared` has the common parts.
 """
 
 from streamlab.lab.figures.flumina import flink, homes, latency, throughput, tradeoffs
-from streamlab.lab.figures.flumina.shared import facts
+from streamlab.lab.figures.flumina.paper_setup import facts
 
 __all__ = ["FIGURES", "facts"]
 

@@ -15,7 +15,7 @@ from streamlab.lab.figures.flumina.forms import (
     rows_of,
     tree,
 )
-from streamlab.lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.paper_setup import (
     FRAUD,
     JOIN,
     NODES,
@@ -29,7 +29,7 @@ from streamlab.lab.figures.flumina.shared import (
     scaling,
     workers_text,
 )
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import Series, column, quotient, series
 from streamlab.lab.figures.offered_stages import LAG_NOTE, LATENCY_SHARE, latency_plan
 from streamlab.lab.figures.options import Options
@@ -55,7 +55,7 @@ def _tree_4(options: Options) -> Tree:
 
 def _claims_4(
     options: Options, runs: Runs, program: Program, form: str, rates: Series
-) -> list[Posed]:
+) -> list[MeasuredClaim]:
     produced = outputs(rows_of(runs, program, form, options))
     panel, scales = program.panel, scaling(program, form)
     if (program, form) == (FRAUD, "F"):
@@ -168,7 +168,7 @@ def _claims_6(
     program: Program,
     rates: Mapping[str, Series],
     latency: Mapping[str, Series],
-) -> list[Posed]:
+) -> list[MeasuredClaim]:
     within, panel = options.within, program.panel
     # Flink by itself keeps one worker a page busy, or one task for all rules.
     pages = PAPER.fact("4", quantity="pages that all views are of")

@@ -10,7 +10,7 @@ from typing import Any
 
 from streamlab.lab.figures.experiment import events, run_table
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.paper_setup import (
     DGS,
     FORMS,
     JOIN,
@@ -108,8 +108,8 @@ def rows_of(runs: Runs, program: Program, form: str, options: Options) -> list[T
 
 def form_cells(runs: Runs, program: Program, form: str, label: str) -> list[CellSummary]:
     """Return the cells of a form on an input, of any status."""
-    found = cells(runs[0], f"{program.workload}@{label}", VARIANTS[form])
-    return [cell for cell in found if PARTS.get(form, "") in cell.cell]
+    of_form = cells(runs[0], f"{program.workload}@{label}", VARIANTS[form])
+    return [cell for cell in of_form if PARTS.get(form, "") in cell.cell]
 
 
 def _engine(form: str, options: Options) -> dict[str, Any]:

@@ -21,14 +21,7 @@ from streamlab.lab.figures.experiment import (
     stage,
 )
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
-from streamlab.lab.figures.flumina.percentiles import (
-    Percentiles,
-    band_line,
-    latency_panel,
-    named_percentiles,
-    percentiles,
-)
-from streamlab.lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.paper_setup import (
     BLOCK,
     DGS,
     FORM_NOTE,
@@ -41,14 +34,21 @@ from streamlab.lab.figures.flumina.shared import (
     RATE,
     SINGLE,
     WORKERS,
-    crowded,
     form_engine,
     lines_note,
     load_lengths_s,
     notes,
+    oversubscribed_workers,
     synchronizations,
 )
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.flumina.percentiles import (
+    Percentiles,
+    band_line,
+    latency_panel,
+    named_percentiles,
+    percentiles,
+)
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import Series, Value, per_row, series
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
@@ -113,7 +113,7 @@ def tree(options: Options) -> Tree:
                 "events": event_counts[mode],
                 "params": {
                     "houses": houses(),
-                    "streams": min(houses(), max(crowded(options))),
+                    "streams": min(houses(), max(oversubscribed_workers(options))),
                     "ends": ends,
                     "period_s": PERIOD_S[mode],
                     "slice_s": SLICE_S,
@@ -128,7 +128,7 @@ def tree(options: Options) -> Tree:
             form_engine(
                 form,
                 options,
-                workers=list(crowded(options)),
+                workers=list(oversubscribed_workers(options)),
                 batch=[batch],
                 workloads=[f"*-{mode}"],
             )
@@ -169,7 +169,7 @@ def published_share() -> float:
     return _fact("bytes moved").low / _fact("bytes processed").low
 
 
-def _claims(options: Options, runs: Runs, share: Series) -> list[Posed]:
+def _claims(options: Options, runs: Runs, share: Series) -> list[MeasuredClaim]:
     many = [n for n in share.by_workers if 1 < n <= max((2, *options.within))]
     needs = (
         sweep_points(
@@ -191,7 +191,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     latencies = {
         (line, n): percentiles(runs[0], key(line[1], OFFERED), n, f"{line[0]}/{OFFERED}")
         for line in LINES
-        for n in crowded(options)
+        for n in oversubscribed_workers(options)
     }
     speed_up = rate_eps() * PERIOD_S[OFFERED] / houses() / HOUSEHOLDS / PLUGS
     measured = {
@@ -203,7 +203,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         notes(
             options,
             runs,
-            crowded(options),
+            oversubscribed_workers(options),
             f"{houses()} houses of {HOUSEHOLDS * PLUGS} plugs each, generated; the paper: as many of "
             "the challenge's, with measured work.",
             f"Throughput and bytes: a load of each plug every {PERIOD_S[FULL]} s, as in the "
@@ -234,7 +234,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     "throughput",
                     "loads/s",
                     {text: rates[line] for line, text in LINES.items()},
-                    ticks=crowded(options),
+                    ticks=oversubscribed_workers(options),
                 ),
                 _latency(options, latencies),
                 _shares(options, shares),
@@ -256,12 +256,17 @@ def _latency(options: Options, latencies: Mapping[tuple[LineKey, int], Percentil
         WORKERS,
         [
             band_line(
-                text, ((n, latencies[line, n], n > options.cores) for n in crowded(options)), colour
+                text,
+                (
+                    (n, latencies[line, n], n > options.cores)
+                    for n in oversubscribed_workers(options)
+                ),
+                colour,
             )
             for colour, (line, text) in enumerate(LINES.items())
         ],
         words=[f"challenge's winner, published: p90 {_fact('latency p90').text}"],
-        ticks=crowded(options),
+        ticks=oversubscribed_workers(options),
     )
 
 
@@ -282,7 +287,7 @@ def _shares(options: Options, shares: Mapping[LineKey, Series]) -> Panel:
         ],
         marks=[Mark(name="DGS, published", low=share, high=share)],
         log_y=True,
-        ticks=[n for n in crowded(options) if n > 1],
+        ticks=[n for n in oversubscribed_workers(options) if n > 1],
         write=plain,
     )
 

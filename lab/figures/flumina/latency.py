@@ -13,6 +13,21 @@ from typing import Any
 
 from streamlab.lab.figures.experiment import outcome, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
+from streamlab.lab.figures.flumina.paper_setup import (
+    DGS,
+    FORM_NOTE,
+    FORMS,
+    LAG_NOTE,
+    PAPER,
+    PUBLISHED,
+    WINDOW,
+    WORKERS,
+    form_engine,
+    load_lengths_s,
+    notes,
+    oversubscribed_workers,
+    workers_text,
+)
 from streamlab.lab.figures.flumina.percentiles import (
     MEDIAN,
     Percentiles,
@@ -22,22 +37,7 @@ from streamlab.lab.figures.flumina.percentiles import (
     named_percentiles,
     percentiles,
 )
-from streamlab.lab.figures.flumina.shared import (
-    DGS,
-    FORM_NOTE,
-    FORMS,
-    LAG_NOTE,
-    PAPER,
-    PUBLISHED,
-    WINDOW,
-    WORKERS,
-    crowded,
-    form_engine,
-    load_lengths_s,
-    notes,
-    workers_text,
-)
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import Measured, all_of, cells, of_cell, quotient
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS
 from streamlab.lab.figures.options import Options
@@ -118,7 +118,11 @@ def depth_key(streams: int) -> str:
 def _tree(options: Options) -> Tree:
     warm_up_s, window_s = load_lengths_s(options)
     most = most_workers(options)
-    by_workers = [(workers_key(ratio, n), ratio, n) for ratio in RATIOS for n in crowded(options)]
+    by_workers = [
+        (workers_key(ratio, n), ratio, n)
+        for ratio in RATIOS
+        for n in oversubscribed_workers(options)
+    ]
     by_heartbeats = (heartbeats_key(options), max(RATIOS), most)
     by_depth = [(depth_key(n), DEPTH_RATIO, n) for n in streams(options)]
 
@@ -151,7 +155,7 @@ def _tree(options: Options) -> Tree:
         "engine": [
             form_engine(form, options, workers=[n], batch=[_BATCH], workloads=[f"*-of-{n}"])
             for form in FORMS
-            for n in crowded(options)
+            for n in oversubscribed_workers(options)
         ]
         + [
             form_engine(
@@ -182,7 +186,7 @@ class _Latencies:
         self.by_workers = {
             (ratio, n): percentiles(run, workers_key(ratio, n), n, f"{form}/{_USUAL}")
             for ratio in RATIOS
-            for n in crowded(options)
+            for n in oversubscribed_workers(options)
         }
         self.by_heartbeats = {
             beats: percentiles(run, heartbeats_key(options), most, f"{form}/{_beats(beats)}")
@@ -195,7 +199,7 @@ class _Latencies:
         }
 
 
-def _named(results: _Latencies) -> dict[str, Percentiles]:
+def _latencies_by_name(results: _Latencies) -> dict[str, Percentiles]:
     """Return all latencies of a form by a name of their settings."""
     by_workers = {
         f"{ratio} values a barrier, {n} workers": cell
@@ -232,7 +236,7 @@ def _most_that_keep_up(rows: Iterable[TrialRow]) -> Middle | None:
     return Middle(values) if values else None
 
 
-def _claims(options: Options, run: Run, results: _Latencies) -> list[Posed]:
+def _claims(options: Options, run: Run, results: _Latencies) -> list[MeasuredClaim]:
     within = [n for n in options.within if results.by_workers[100, n].get(MEDIAN)]
     fewest, most = (within[0], within[-1]) if within else (1, 1)
     stable = PAPER.fact(
@@ -328,14 +332,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     FORMS[form],
                     (
                         (n, results.by_workers[ratio, n], n > options.cores)
-                        for n in crowded(options)
+                        for n in oversubscribed_workers(options)
                     ),
                     colour,
                 )
                 for colour, (form, results) in enumerate(by_form.items())
             ],
             span=[s.median * 1e-6 for cell in all_of_workers for s in cell.values()],
-            ticks=crowded(options),
+            ticks=oversubscribed_workers(options),
         )
         for ratio in RATIOS
     ]
@@ -370,14 +374,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     named = {
         f"{FORMS[form]}, {name}": cell
         for form, results in by_form.items()
-        for name, cell in _named(results).items()
+        for name, cell in _latencies_by_name(results).items()
     }
     return outcome(
         _claims(options, runs[0], by_form[PUBLISHED]),
         notes(
             options,
             runs,
-            crowded(options),
+            oversubscribed_workers(options),
             f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
             f"worker; {USUAL_HEARTBEATS} heartbeats a barrier when workers vary.",
             FORM_NOTE,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from streamlab.lab.figures.experiment import plain, spread_numbers
-from streamlab.lab.figures.flumina.shared import DGS
+from streamlab.lab.figures.flumina.paper_setup import DGS
 from streamlab.lab.figures.measurements import Value, cells, column, per_row
 from streamlab.lab.measure.hdr import LATENCY, read_log
 from streamlab.lab.measure.latency import percentile

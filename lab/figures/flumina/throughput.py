@@ -15,7 +15,7 @@ from streamlab.lab.figures.experiment import (
     stage,
 )
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
-from streamlab.lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.paper_setup import (
     DGS,
     FORM_NOTE,
     FORMS,
@@ -105,7 +105,7 @@ def _outcome_8(options: Options, runs: Runs) -> Outcome:
     def panel(program: Program, batch: int) -> Panel:
         named = {FORMS[form]: rate for (form, b), rate in rates[program].items() if b == batch}
         words = growth_words(options, named, scaling(program, "DGS"))
-        colours = [place for place, name in enumerate(FORMS.values()) if name in named]
+        colours = [index for index, name in enumerate(FORMS.values()) if name in named]
         title = f"{program.panel}, {UNITS[batch]}"
         return degree_panel(options, title, "events/s", named, words=words, colours=colours)
 

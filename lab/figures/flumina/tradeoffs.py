@@ -25,7 +25,7 @@ from streamlab.lab.figures.flumina.forms import (
     rows_of,
     tree,
 )
-from streamlab.lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.paper_setup import (
     FORM_NOTE,
     NODES,
     OWN,
@@ -37,7 +37,7 @@ from streamlab.lab.figures.flumina.shared import (
     lines_note,
     notes,
 )
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need, outputs, sweep_points
 from streamlab.reports.figures.paper import Line, Mark, Panel, Point
@@ -110,13 +110,13 @@ def _forms(program: Program) -> dict[str, Fact]:
     return {fact.series: fact for fact in scales}
 
 
-def _drawn(program: Program) -> tuple[str, ...]:
+def _all_forms(program: Program) -> tuple[str, ...]:
     """Return a program's forms in table 1, and this lab's own."""
     return (*_forms(program), OWN)
 
 
-def _claims(options: Options, runs: Runs, program: Program) -> list[Posed]:
-    posed: list[Posed] = []
+def _claims(options: Options, runs: Runs, program: Program) -> list[MeasuredClaim]:
+    posed: list[MeasuredClaim] = []
     for form, scales in _forms(program).items():
         words = {"panel": program.panel, "series": form, "name": NAMES[form]}
         place = {"panel": program.panel, "series": form}
@@ -167,12 +167,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     texts = {
         f"{p.panel}, {NAMES[form]}": {"properties": _properties_text(runs, p, form)}
         for p in PROGRAMS
-        for form in _drawn(p)
+        for form in _all_forms(p)
     }
     scales = {
         f"{p.panel}, {NAMES[form]}, scaling": numbers(throughput_eps=rate(runs, p, form))
         for p in PROGRAMS
-        for form in _drawn(p)
+        for form in _all_forms(p)
     }
     return outcome(
         [claim for p in PROGRAMS for claim in _claims(options, runs, p)],
@@ -183,7 +183,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             *missing_forms(runs, VARIANTS),
             *(
                 f"{p.panel}, PIP1 to PIP3: "
-                + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _drawn(p))
+                + "; ".join(f"{NAMES[form]} {_ticks(runs, p, form)}" for form in _all_forms(p))
                 + "."
                 for p in PROGRAMS
             ),
@@ -203,12 +203,12 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 
 def _panel(options: Options, runs: Runs, program: Program) -> Panel:
-    forms = _drawn(program)
+    forms = _all_forms(program)
     points = []
-    for place, form in enumerate(forms):
+    for index, form in enumerate(forms):
         gain = rate(runs, program, form).growth(options.within)
         if gain is not None:
-            points.append(Point(place, gain.value, gain.value, gain.value))
+            points.append(Point(index, gain.value, gain.value, gain.value))
     return Panel(
         title=program.panel,
         y_label="throughput by that of one worker",
@@ -220,8 +220,8 @@ def _panel(options: Options, runs: Runs, program: Program) -> Panel:
             )
         ],
         marks=[
-            Mark(name=f"published, {NODES} nodes", low=fact.low, high=fact.low, x=float(place))
-            for place, fact in enumerate(_forms(program).values())
+            Mark(name=f"published, {NODES} nodes", low=fact.low, high=fact.low, x=float(index))
+            for index, fact in enumerate(_forms(program).values())
         ],
         tick_names=[f"{form}\n{_ticks(runs, program, form)}" for form in forms],
     )

@@ -1,7 +1,7 @@
 """Reproduces figures of Scaling Ordered Stream Processing on Shared-Memory Multicores (section 7)."""
 
 from streamlab.lab.figures.ordered import heuristics, peaks, queues, reordering
-from streamlab.lab.figures.ordered.shared import facts
+from streamlab.lab.figures.ordered.paper_setup import facts
 
 __all__ = ["FIGURES", "facts"]
 

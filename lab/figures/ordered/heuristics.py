@@ -13,10 +13,10 @@ from streamlab.lab.figures.experiment import (
     stage,
 )
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import Measured, Series, Value, all_of, quotient, series
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.ordered.shared import (
+from streamlab.lab.figures.ordered.paper_setup import (
     BY_OPERATOR,
     DESCRIPTION,
     FULL_LATENCY_NOTE,
@@ -136,14 +136,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
 
 def _shift_lines(drawn: Sequence[Line]) -> list[Line]:
     """Shift lines sideways, so that equal points of other heuristics stay visible."""
-    shifts = [_SHIFT * (place - (len(drawn) - 1) / 2) for place in range(len(drawn))]
+    shifts = [_SHIFT * (index - (len(drawn) - 1) / 2) for index in range(len(drawn))]
     return [
         replace(line, points=[replace(point, x=point.x + shift) for point in line.points])
         for line, shift in zip(drawn, shifts, strict=True)
     ]
 
 
-def _growth(options: Options, rates: Quantity, runs: Runs) -> list[Posed]:
+def _growth(options: Options, rates: Quantity, runs: Runs) -> list[MeasuredClaim]:
     """Pose the claims on CT's growth with workers, within the range of the paper's linear growth."""
     claims = []
     for query in QUERIES:
@@ -168,7 +168,7 @@ def _growth(options: Options, rates: Quantity, runs: Runs) -> list[Posed]:
     return claims
 
 
-def _orders(options: Options, rates: Quantity, late: Quantity, runs: Runs) -> list[Posed]:
+def _orders(options: Options, rates: Quantity, late: Quantity, runs: Runs) -> list[MeasuredClaim]:
     """Pose the claims on the highest throughput and the lowest latency, with several workers."""
     within = [n for n in several(options) if n <= options.cores]
     needs = in_order(options, trials(runs[0], f"/{ORDERED}/", workers=within))

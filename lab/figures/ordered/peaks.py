@@ -21,10 +21,10 @@ from streamlab.lab.figures.experiment import (
     stage,
 )
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import Measured, all_of, cells, of_cell, quotient
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.ordered.shared import (
+from streamlab.lab.figures.ordered.paper_setup import (
     BLOCK,
     BY_OPERATOR,
     DESCRIPTION,
@@ -50,7 +50,7 @@ from streamlab.lab.figures.ordered.shared import (
 from streamlab.lab.figures.preconditions import Need, trials
 from streamlab.reports.figures.paper import Line, Panel, Point
 from streamlab.results.query import CellSummary, Spread
-from streamlab.results.stats.estimates import Combined, Estimate, highest
+from streamlab.results.stats.estimates import Estimate, MonotonicFunction, highest
 
 _QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
 BATCHES = (TUPLE, BLOCK)
@@ -119,15 +119,15 @@ def _panel(
     """Return the panel of all queries' peaks; `quantity` is `rate` or `late`."""
     series = drawn_forms(names, BATCHES)
     lines = []
-    for place, (label, scheme, batch) in enumerate(series):
+    for index, (label, scheme, batch) in enumerate(series):
         spots: list[Point] = []
         for x, number in enumerate(NUMBERS):
             peak = peaks[label, batch, number]
             spread = None if peak is None else peak.rate if quantity == "rate" else peak.late
-            at = x + (place - (len(series) - 1) / 2) * _SHIFT
+            at = x + (index - (len(series) - 1) / 2) * _SHIFT
             spots += spot(at, spread, is_open=peak is not None and peak.is_open)
         name = form_name(names[scheme], is_paper=label == scheme, batch=batch)
-        lines.append(Line(name=name, points=spots, colour=place, style="marks"))
+        lines.append(Line(name=name, points=spots, colour=index, style="marks"))
     return Panel(
         title=title,
         y_label=y_label,
@@ -165,7 +165,7 @@ def _outcome(
     runs: Runs,
     peaks: Peaks,
     names: Mapping[str, str],
-    posed: Sequence[Posed],
+    posed: Sequence[MeasuredClaim],
     title: str,
     note: str,
 ) -> Outcome:
@@ -224,7 +224,7 @@ def _queues(options: Options, runs: Runs) -> Outcome:
     def relative_gain(parts: Sequence[Estimate]) -> Estimate:
         """Return the mean gain with two partitioned operators by that with one."""
         count = len(double)
-        return Combined(
+        return MonotonicFunction(
             lambda values: fmean(values[:count]) / fmean(values[count:]),
             tuple(parts[:count]),
             tuple(parts[count:]),
@@ -253,7 +253,7 @@ def _queues(options: Options, runs: Runs) -> Outcome:
 
 def _count_below_one(ratios: Sequence[Estimate]) -> Estimate:
     """Return the number of ratios below 1."""
-    return Combined(lambda values: sum(value < 1 for value in values), (), tuple(ratios))
+    return MonotonicFunction(lambda values: sum(value < 1 for value in values), (), tuple(ratios))
 
 
 def _buffers_tree(options: Options) -> Tree:

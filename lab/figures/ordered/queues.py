@@ -22,7 +22,7 @@ from streamlab.lab.figures.experiment import (
     stage,
 )
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import (
     Measured,
     Value,
@@ -34,7 +34,7 @@ from streamlab.lab.figures.measurements import (
     series,
 )
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.ordered.shared import (
+from streamlab.lab.figures.ordered.paper_setup import (
     BY_OPERATOR,
     LATENCY,
     ORDERED,
@@ -236,7 +236,7 @@ def _panel_9(options: Options, workers: int, speedups: Mapping[str, Spreads]) ->
 
 def _claims_9(
     options: Options, speedups: Mapping[str, Spreads], workers: int, rows: Sequence[TrialRow]
-) -> list[Posed]:
+) -> list[MeasuredClaim]:
     """Pose the claims on the most workers within the cores."""
     each: list[dict[float, Measured | None]] = [
         {sigma: of_cell(spread) for sigma, spread in values.items()} for values in speedups.values()

@@ -20,10 +20,10 @@ from streamlab.lab.figures.experiment import (
     stage,
 )
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import Series, Value, counter, quotient, scaled, series
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.ordered.shared import (
+from streamlab.lab.figures.ordered.paper_setup import (
     BLOCK,
     BY_OPERATOR,
     ORDERED,
@@ -33,12 +33,12 @@ from streamlab.lab.figures.ordered.shared import (
     SOURCE_NOTE,
     TUPLE,
     WORKERS,
-    crowded,
     drawn_forms,
     form_name,
     in_order,
     iterations,
     notes,
+    oversubscribed_workers,
 )
 from streamlab.lab.figures.preconditions import trials, two_degrees
 from streamlab.reports.figures.paper import Line, Mark, Panel
@@ -157,7 +157,7 @@ def _tree(question: Question, options: Options) -> Tree:
             engine(
                 ORDERED,
                 options,
-                workers=list(crowded(options)),
+                workers=list(oversubscribed_workers(options)),
                 batch=[batch],
                 workloads=[f"*-b{batch}"],
                 options={"reordering": reordering, "worklist": "hybrid"}
@@ -217,7 +217,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         notes(
             options,
             runs,
-            crowded(options),
+            oversubscribed_workers(options),
             f"{question.about} Costs are nominal; the row of 0.1 us is this lab's own, for few "
             "cores.",
             f"Cost of a tuple: {first}time with a worker by tuples, including sending the next "
@@ -261,7 +261,7 @@ def _row(
             y_label="speedup over one worker",
             x_label=WORKERS,
             lines=drawn_lines(speedup),
-            ticks=crowded(options),
+            ticks=oversubscribed_workers(options),
             write=plain,
         ),
         Panel(
@@ -270,7 +270,7 @@ def _row(
             x_label=WORKERS,
             lines=drawn_lines(cost),
             marks=[mark] if setup.cost_us > LIGHT_US else [],
-            ticks=crowded(options),
+            ticks=oversubscribed_workers(options),
             log_y=True,
             write=plain,
         ),
@@ -288,13 +288,13 @@ def _claims(
     setup: Setup,
     speedup: Quantity,
     cost: Quantity,
-) -> list[Posed]:
+) -> list[MeasuredClaim]:
     """Pose the claims on the most workers within the cores, a tuple at a time, in the paper's form."""
     free, lock = (speedup[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
     free_us, lock_us = (cost[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
-    _, last = free.ends(n for n in crowded(options) if n <= options.cores)
+    _, last = free.ends(n for n in oversubscribed_workers(options) if n <= options.cores)
     needs = (
-        two_degrees(options, free, crowded(options)),
+        two_degrees(options, free, oversubscribed_workers(options)),
         *in_order(options, trials(runs[0], setup.key(TUPLE), workers=[last])),
     )
     faster = quotient(free.at(last), lock.at(last))

@@ -9,7 +9,7 @@ from streamlab.lab.figures.stretch import (
     step_times,
     trading_day,
 )
-from streamlab.lab.figures.stretch.shared import facts
+from streamlab.lab.figures.stretch.paper_setup import facts
 
 __all__ = ["FIGURES", "facts"]
 

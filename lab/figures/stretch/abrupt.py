@@ -12,7 +12,7 @@ import numpy as np
 
 from streamlab.lab.figures.experiment import outcome
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import (
@@ -21,6 +21,7 @@ from streamlab.lab.figures.preconditions import (
     several_workers,
     sweep_points,
 )
+from streamlab.lab.figures.stretch.paper_setup import PAPER, VSN, notes
 from streamlab.lab.figures.stretch.phases import (
     SEEDS_11,
     SEEDS_16,
@@ -34,10 +35,9 @@ from streamlab.lab.figures.stretch.phases import (
     stages,
     top_eps,
 )
-from streamlab.lab.figures.stretch.shared import PAPER, VSN, notes
 from streamlab.lab.figures.stretch.steps import highest_eps, window_ms
 from streamlab.lab.figures.stretch.timelines import (
-    each,
+    estimate_over,
     panels,
     part,
     second_means,
@@ -64,7 +64,7 @@ def _claims(
     options: Options,
     seed: int,
     runs: Runs,
-) -> list[Posed]:
+) -> list[MeasuredClaim]:
     """Pose the paper's claims on an execution with phases, with a number for each trial.
 
     The claim that instances follow the rate needs a rate that requires it. Claims on the cost of
@@ -92,15 +92,15 @@ def _claims(
             return None
         return longest_above(timeline.latency_ms, above_ms)
 
-    late = each(trials, lambda timeline: mean(timeline.latency_ms), cell_median)
+    late = estimate_over(trials, lambda timeline: mean(timeline.latency_ms), cell_median)
     pose = partial(PAPER.pose, figure)
     return [
-        pose("follow", each(trials, rate_correlation, Level), *rate_needs, prefix=prefix),
-        pose("processed", each(trials, _processed_share, Level), *needs, prefix=prefix),
+        pose("follow", estimate_over(trials, rate_correlation, Level), *rate_needs, prefix=prefix),
+        pose("processed", estimate_over(trials, _processed_share, Level), *needs, prefix=prefix),
         pose("mean latency", late, *needs, prefix=prefix),
         pose(
             "spike",
-            each(trials, longest_spike_s, Middle),
+            estimate_over(trials, longest_spike_s, Middle),
             *needs,
             prefix=prefix,
             above_ms=above_ms,
@@ -108,7 +108,7 @@ def _claims(
         ),
         pose(
             "longest",
-            each(trials, longest_change_ms, cell_median),
+            estimate_over(trials, longest_change_ms, cell_median),
             *needs,
             text=f"{prefix}longest reconfiguration",
         ),
@@ -281,7 +281,7 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
         after = mean(timeline.instances, timeline.between(at_s + ws_s, at_s + 2 * ws_s))
         return None if before is None or after is None else after - before
 
-    changes = each(transitions, lambda timeline: float(len(timeline.changes)), Middle)
+    changes = estimate_over(transitions, lambda timeline: float(len(timeline.changes)), Middle)
     columns = [
         panels(
             part(timeline, max(0.0, at_s - 2 * ws_s), at_s + 3 * ws_s),
@@ -301,12 +301,14 @@ def _rise_outcome(options: Options, runs: Runs) -> Outcome:
     ]
     return outcome(
         [
-            PAPER.pose("12", "more instances", each(trials, instances_gained, Level), *needs),
+            PAPER.pose(
+                "12", "more instances", estimate_over(trials, instances_gained, Level), *needs
+            ),
             PAPER.pose("12", "gradual", changes, *needs),
             PAPER.pose(
                 "12",
                 "longest",
-                each(transitions, longest_change_ms, cell_median),
+                estimate_over(transitions, longest_change_ms, cell_median),
                 *needs,
                 reconfigurations(transitions),
                 text="longest reconfiguration within it",

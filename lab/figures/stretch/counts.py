@@ -13,12 +13,12 @@ from typing import Any
 
 from streamlab.lab.figures.experiment import engine, numbers, outcome, points, run_table
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import Measured, Series, all_of, quotient, series
 from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import latencies, outputs, several_workers, trials
-from streamlab.lab.figures.stretch.shared import (
+from streamlab.lab.figures.stretch.paper_setup import (
     ALGORITHM_1,
     DOWNSTREAM,
     FLINK,
@@ -34,7 +34,7 @@ from streamlab.lab.figures.stretch.shared import (
     VSN,
     flink,
     notes,
-    published,
+    paper_engine,
     static_stages,
 )
 from streamlab.reports.figures.paper import Line, Panel
@@ -102,7 +102,7 @@ def _tree(options: Options) -> Tree:
         "run": run_table(options, timeout_s=600),
         "workload": workloads,
         "engine": [
-            published("VSN", options, label=GATE),
+            paper_engine("VSN", options, label=GATE),
             engine(VSN, options, label=ORDER, options=DOWNSTREAM),
             *(
                 flink(options.instances, "SN of counts", label=f"m{m}", map_instances=m)
@@ -131,8 +131,8 @@ def _ratio(options: Options, measured: Measurements, quantity: str, key: str) ->
     return quotient(vsn.lowest(options.within), sn.lowest(options.within))
 
 
-def _claims(options: Options, runs: Runs, measured: Measurements) -> list[Posed]:
-    posed: list[Posed] = []
+def _claims(options: Options, runs: Runs, measured: Measurements) -> list[MeasuredClaim]:
+    posed: list[MeasuredClaim] = []
     several = several_workers(options)
 
     def rows(stage: int, key: str) -> list[TrialRow]:

@@ -21,7 +21,7 @@ from streamlab.lab.figures.preconditions import (
     sweep_points,
     trials,
 )
-from streamlab.lab.figures.stretch.shared import (
+from streamlab.lab.figures.stretch.paper_setup import (
     ALGORITHM_1,
     DOWNSTREAM,
     FLINK,
@@ -37,7 +37,7 @@ from streamlab.lab.figures.stretch.shared import (
     facts,
     flink,
     notes,
-    published,
+    paper_engine,
     static_stages,
 )
 from streamlab.reports.figures.paper import Mark
@@ -82,7 +82,7 @@ def _tree(options: Options) -> Tree:
 
 def _engines(options: Options, workers: list[int], **more: Any) -> list[dict[str, Any]]:
     return [
-        published("VSN", options, workers=workers, label=GATE, **more),
+        paper_engine("VSN", options, workers=workers, label=GATE, **more),
         engine(VSN, options, workers=workers, label=ORDER, options=DOWNSTREAM, **more),
         engine(SN, options, workers=workers, options=DOWNSTREAM, **more),
         flink(workers, "SN of forward", **more),
@@ -93,10 +93,10 @@ def _by_copies(run: Run, value: Value, options: Options) -> tuple[Series, ...]:
     """Return a quantity of VSN, Flink, this lab's VSN and this lab's SN."""
 
     def joined(variant: str, part: str = "") -> Series:
-        found: dict[int, tuple[Spread, ...]] = {}
+        spreads: dict[int, tuple[Spread, ...]] = {}
         for n in options.instances:
-            found |= series(run, f"forward@n{n}", variant, value, options=part).by_workers
-        return Series(found)
+            spreads |= series(run, f"forward@n{n}", variant, value, options=part).by_workers
+        return Series(spreads)
 
     return joined(VSN, f"/{GATE}"), joined(FLINK), joined(VSN, f"/{ORDER}"), joined(SN)
 

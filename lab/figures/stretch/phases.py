@@ -15,7 +15,7 @@ from math import ceil
 from streamlab.lab.figures.experiment import REPETITIONS, run_table
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
 from streamlab.lab.figures.options import Options
-from streamlab.lab.figures.stretch.shared import PAPER, published, replayed_load
+from streamlab.lab.figures.stretch.paper_setup import PAPER, paper_engine, replayed_load
 from streamlab.lab.figures.stretch.steps import (
     controller,
     highest_eps,
@@ -117,7 +117,7 @@ def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
             ),
             "workload": workloads,
             "engine": [
-                published(
+                paper_engine(
                     "operator 10",
                     options,
                     workers=[1],

@@ -33,7 +33,7 @@ from streamlab.lab.figures.measurements import (
 from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import latencies, outputs, trials, two_degrees
-from streamlab.lab.figures.stretch.shared import (
+from streamlab.lab.figures.stretch.paper_setup import (
     ADHOC,
     DOWNSTREAM,
     INSTANCES,
@@ -43,14 +43,21 @@ from streamlab.lab.figures.stretch.shared import (
     SN,
     VSN,
     notes,
-    published,
+    paper_engine,
     static_stages,
 )
 from streamlab.lab.figures.stretch.steps import SIDE_EPS, coherent_eps, join_workload, window_ms
 from streamlab.reports.figures.paper import Mark
 from streamlab.results.query import by_cell
 from streamlab.results.schema import TrialRow
-from streamlab.results.stats.estimates import Combined, Level, Product, highest, lowest, ratio
+from streamlab.results.stats.estimates import (
+    Level,
+    MonotonicFunction,
+    Product,
+    highest,
+    lowest,
+    ratio,
+)
 from streamlab.results.store import Run
 
 
@@ -70,7 +77,7 @@ class _Line:
         if self.workers is not None:
             more["workers"] = list(self.workers)
         if self.system:
-            return published(self.system, options, **more)
+            return paper_engine(self.system, options, **more)
         downstream = DOWNSTREAM if self.variant in (VSN, SN) else {}
         return engine(self.variant, options, options={"join_form": self.form, **downstream}, **more)
 
@@ -128,7 +135,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     linear = None if growth is None else ratio(growth, Product((), most / least))
     ratios = [quotient(vsn.at(n), adhoc.at(n)) for n in counted if n in adhoc.by_workers]
     overheads = [
-        Combined(lambda values: values[0] - values[1], (a,), (b,))
+        MonotonicFunction(lambda values: values[0] - values[1], (a,), (b,))
         for n in options.within
         if (a := latency[STRETCH].at(n)) is not None and (b := latency[SCALEJOIN].at(n)) is not None
     ]
@@ -197,7 +204,7 @@ def _linear(vsn: Series, options: Options) -> tuple[Mark, ...]:
     )
 
 
-def _per_output(runs: Runs) -> Combined | None:
+def _per_output(runs: Runs) -> MonotonicFunction | None:
     """Return the comparisons per output, as the mean over the cells of operator 10."""
 
     def per_output(row: TrialRow) -> float | None:
@@ -206,7 +213,11 @@ def _per_output(runs: Runs) -> Combined | None:
 
     cells = [cell for cell in by_cell(runs[0].rows) if f"/{OPERATOR10}" in cell.cell]
     spreads = [spread for cell in cells if (spread := per_row(cell, per_output)) is not None]
-    return Combined(fmean, tuple(Level(spread.values) for spread in spreads)) if spreads else None
+    return (
+        MonotonicFunction(fmean, tuple(Level(spread.values) for spread in spreads))
+        if spreads
+        else None
+    )
 
 
 FIGURE = Figure(

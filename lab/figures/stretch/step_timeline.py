@@ -7,11 +7,11 @@ import numpy as np
 
 from streamlab.lab.figures.experiment import outcome, plain
 from streamlab.lab.figures.figure import Outcome, Runs
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import quotient
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import cores, sweep_points
-from streamlab.lab.figures.stretch.shared import PAPER
+from streamlab.lab.figures.stretch.paper_setup import PAPER
 from streamlab.lab.figures.stretch.steps import (
     DIRECTIONS,
     Step,
@@ -29,7 +29,7 @@ from streamlab.results.stats.estimates import Product, cell_median
 
 def _outcome(options: Options, runs: Runs) -> Outcome:
     trials = steps(options, runs)
-    posed: list[Posed] = []
+    posed: list[MeasuredClaim] = []
     columns: list[list[Panel]] = []
     for direction in DIRECTIONS:
         pair = _pair(trials, direction)
@@ -64,8 +64,8 @@ def _numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, Any]]]:
             {
                 "after": step.after,
                 "duration_ms": step.duration_ms,
-                "consumed_eps": _after(step, "consumed_eps"),
-                "latency_ms": _after(step, "latency_ms"),
+                "consumed_eps": _mean_after(step, "consumed_eps"),
+                "latency_ms": _mean_after(step, "latency_ms"),
             }
         )
     return numbers
@@ -73,12 +73,12 @@ def _numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, Any]]]:
 
 def _claims(
     direction: str, elastic: Sequence[Step], static: Sequence[Step], options: Options
-) -> list[Posed]:
+) -> list[MeasuredClaim]:
     """Pose the claims on throughput and latency after the step, elastic by static."""
     most = max(max(step.start, step.after or 0) for step in elastic)
     needs = (cores(options, most), rate_steps(elastic), step_reconfigurations(elastic))
     measured = {
-        f"{direction} {claim}": quotient(_each(elastic, name), _each(static, name))
+        f"{direction} {claim}": quotient(_estimate(elastic, name), _estimate(static, name))
         for claim, name in (("throughput", "consumed_eps"), ("latency", "latency_ms"))
     }
     return PAPER.pose_all("10", measured, *needs)
@@ -147,12 +147,12 @@ def _pair(trials: Sequence[Step], direction: str) -> tuple[list[Step], list[Step
     return (elastic, static) if elastic else None
 
 
-def _each(trials: Sequence[Step], name: str) -> Product | None:
-    values = tuple(value for step in trials if (value := _after(step, name)) is not None)
+def _estimate(trials: Sequence[Step], name: str) -> Product | None:
+    values = tuple(value for step in trials if (value := _mean_after(step, name)) is not None)
     return cell_median(values) if values else None
 
 
-def _after(step: Step, name: str) -> float | None:
+def _mean_after(step: Step, name: str) -> float | None:
     """Return the mean over the last two thirds of the load's time after the step."""
     end_s = step.at_s * 2
     where = step.timeline.between(step.at_s + (end_s - step.at_s) / 3, end_s)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from streamlab.lab.figures.experiment import outcome, plain
 from streamlab.lab.figures.figure import Outcome, Runs
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import cores, sweep_points
-from streamlab.lab.figures.stretch.shared import PAPER, facts
+from streamlab.lab.figures.stretch.paper_setup import PAPER, facts
 from streamlab.lab.figures.stretch.steps import (
     DIRECTIONS,
     PROVISION,
@@ -59,8 +59,8 @@ def _outcome_t4(options: Options, runs: Runs) -> Outcome:
 
 def _claims_t4(
     options: Options, trials: Sequence[Step], direction: str, afters: dict[int, list[int]]
-) -> list[Posed]:
-    posed: list[Posed] = []
+) -> list[MeasuredClaim]:
+    posed: list[MeasuredClaim] = []
     published = {int(fact.x): fact for fact in facts().of(figure="T4", series=direction)}
     sign, change = (1, "more instances") if direction == PROVISION else (-1, "fewer instances")
     for start, values in afters.items():

@@ -25,11 +25,11 @@ from streamlab.lab.figures.measurements import (
 from streamlab.lab.figures.offered_stages import LAG_NOTE, SEND_LAG_MS
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import Need
-from streamlab.lab.figures.stretch.shared import (
+from streamlab.lab.figures.stretch.paper_setup import (
     ADHOC,
     VSN,
     notes,
-    published,
+    paper_engine,
 )
 from streamlab.lab.figures.timeline import ElasticTimeline, mean, read_timeline
 from streamlab.reports.figures.paper import Point
@@ -78,7 +78,7 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
             "workload": [
                 join_workload(max(1000, 4 * 2 * side_eps * ws_ms // 1000), side_eps, ws_ms)
             ],
-            "engine": [published("operator 10", options, workers=list(instances))],
+            "engine": [paper_engine("operator 10", options, workers=list(instances))],
         }
     )
 
@@ -170,7 +170,7 @@ def _steps(options: Options, runs: Runs) -> Plan:
         from_s = float(f"{settled_s * _CONTROL_FROM:.4g}")
         stepping = controller("thresholds", options, removal="table", from_s=from_s)
         engines.append(
-            published("operator 10", options, workers=[n], workloads=[key], options=stepping)
+            paper_engine("operator 10", options, workers=[n], workloads=[key], options=stepping)
         )
         for direction, numbers in starts.items():
             if n not in numbers:
@@ -199,7 +199,9 @@ def _steps(options: Options, runs: Runs) -> Plan:
         )
     shown = {shown_start(options, d, counts) for d, counts in starts.items()} - {None}
     engines += [
-        published("ScaleJoin", options, workers=[n], workloads=[f"scale_join@n{n}"], label=STATIC)
+        paper_engine(
+            "ScaleJoin", options, workers=[n], workloads=[f"scale_join@n{n}"], label=STATIC
+        )
         for n in sorted(rates.keys() & shown)
     ]
     return Plan(
@@ -242,7 +244,7 @@ class Step:
     duration_ms: float | None
 
     @property
-    def stepped(self) -> bool:
+    def has_stepped(self) -> bool:
         """Whether the offered rate stepped by at least `_STEPPED` of the planned change."""
         before, after = (
             mean(self.timeline.offered_eps, self.timeline.between(begin, end))
@@ -341,7 +343,7 @@ def rate_steps(trials: Sequence[Step]) -> Need:
     """Return the need for trials whose offered rate stepped as planned."""
     return Need(
         what="trials whose offered rate stepped",
-        count=sum(step.stepped for step in trials),
+        count=sum(step.has_stepped for step in trials),
         least=max(1, len(trials)),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 from streamlab.lab.figures.experiment import plain
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.stretch.phases import Phase
-from streamlab.lab.figures.timeline import ElasticTimeline, Values, binned, mean, read_timeline
+from streamlab.lab.figures.timeline import ElasticTimeline, Values, bin_means, mean, read_timeline
 from streamlab.reports.figures.paper import Line, Mark, Panel, Point, Shade
 from streamlab.results.query import by_cell, group_by
 from streamlab.results.schema import VERIFIED
@@ -30,7 +30,7 @@ def timelines(runs: Runs, labels: Sequence[str]) -> dict[str, list[ElasticTimeli
     return {label: [timeline for _, timeline in pairs] for label, pairs in groups.items()}
 
 
-def each(
+def estimate_over(
     trials: Iterable[ElasticTimeline],
     value: Callable[[ElasticTimeline], float | None],
     kind: Callable[[tuple[float, ...]], Estimate],
@@ -74,7 +74,7 @@ def line(
     style: str = "plain",
 ) -> Line:
     """Return values of a timeline as a line without marks; style `steps` is for counts."""
-    bins = binned(timeline.t_s, values, last=style == "steps")
+    bins = bin_means(timeline.t_s, values, last=style == "steps")
     return Line(name=name, points=[Point(t, v, v, v) for t, v in bins], colour=colour, style=style)
 
 
@@ -92,7 +92,7 @@ def panels(
 
     `per_instance` is the highest comparisons a second of one instance; None: no band. `marks_ms` are
     published latencies, `phases` the planned rates, and `baseline` the instances that these need.
-    The box beside the latency is over the means of seconds.
+    The box next to the latency is over the means of seconds.
     """
     throughput = [line(timeline, timeline.comparisons_per_s)]
     if per_instance is not None:
@@ -158,7 +158,9 @@ def summary(timeline: ElasticTimeline) -> dict[str, object]:
 
 def _capacity(timeline: ElasticTimeline, per_instance: float) -> Line:
     top = timeline.instances * per_instance
-    band = [Point(t, v * 0.75, v * 0.7, v * 0.8) for t, v in binned(timeline.t_s, top, last=True)]
+    band = [
+        Point(t, v * 0.75, v * 0.7, v * 0.8) for t, v in bin_means(timeline.t_s, top, last=True)
+    ]
     return Line(name="70 to 80 % of capacity", points=band, colour=4, style="band", band=True)
 
 

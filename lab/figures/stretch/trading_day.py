@@ -10,10 +10,10 @@ from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.offered_stages import LAG_NOTE
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.preconditions import reconfigurations, several_workers, sweep_points
-from streamlab.lab.figures.stretch.shared import PAPER, VSN, notes, published, replayed_load
+from streamlab.lab.figures.stretch.paper_setup import PAPER, VSN, notes, paper_engine, replayed_load
 from streamlab.lab.figures.stretch.steps import controller, horizons, window_ms
 from streamlab.lab.figures.stretch.timelines import (
-    each,
+    estimate_over,
     panels,
     part,
     second_means,
@@ -57,7 +57,7 @@ def _tree(options: Options) -> Tree:
                 "query": {"ws_ms": window_ms(share, WS_MS)},
             }
         ],
-        "engine": [published("hedges", options, workers=[1], options=elastic)],
+        "engine": [paper_engine("hedges", options, workers=[1], options=elastic)],
         # The last trade may be shortly before the day's end.
         "load": [replayed_load(LABEL, warm_up_s, seconds * 0.98 - warm_up_s)],
     }
@@ -92,10 +92,10 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         return mean(timeline.latency_ms)
 
     measured = {
-        "peak": each(trials, lambda timeline: _peak_eps(timeline) / 2, Level),
-        "fewest": each(trials, _at_fewest, Level),
-        "peak latency": each(views, latency_ms, cell_median),
-        "day latency": each(trials, latency_ms, cell_median),
+        "peak": estimate_over(trials, lambda timeline: _peak_eps(timeline) / 2, Level),
+        "fewest": estimate_over(trials, _at_fewest, Level),
+        "peak latency": estimate_over(views, latency_ms, cell_median),
+        "day latency": estimate_over(trials, latency_ms, cell_median),
     }
     return outcome(
         PAPER.pose_all("13", measured, *elastic),

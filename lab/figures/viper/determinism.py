@@ -24,7 +24,7 @@ from streamlab.lab.figures.experiment import (
     stage,
 )
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.measurements import (
     Measured,
     Series,
@@ -40,7 +40,7 @@ from streamlab.lab.figures.paper import Paper
 from streamlab.lab.figures.preconditions import outputs, several_workers, sweep_points, trials
 from streamlab.reports.figures.paper import Line, Mark, Panel
 from streamlab.reports.numbers import number_of
-from streamlab.results.stats.estimates import Combined, Estimate, Extreme, highest, lowest
+from streamlab.results.stats.estimates import Estimate, Extreme, MonotonicFunction, highest, lowest
 
 NATIVE, STORM = "multicore/layers", "storm/layers"
 
@@ -263,7 +263,7 @@ def _claims(
     rate: Quantity,
     late: Quantity,
     energies: Quantity,
-) -> list[Posed]:
+) -> list[MeasuredClaim]:
     """Pose the claims on configurations with at most as many injectors and instances as cores."""
     rows = [
         row
@@ -317,7 +317,7 @@ def _claims(
 
 def _middle(parts: Sequence[Estimate]) -> Estimate:
     """Return the median of several quantities."""
-    return Combined(median, tuple(parts))
+    return MonotonicFunction(median, tuple(parts))
 
 
 def _notes(options: Options, runs: Runs, energy: Energy, threads: Quantity) -> tuple[str, ...]:

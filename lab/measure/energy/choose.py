@@ -40,7 +40,7 @@ class ProviderStatus:
 
     name: str
     counting: tuple[str, ...] = ()
-    still: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
     reason: str | None = None
     remedy: str = ""
 
@@ -89,9 +89,9 @@ def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) ->
     counting = tuple(
         name for name, data in tracks.items() if len(data.joules) and data.joules[-1] > 0
     )
-    still = tuple(name for name in tracks if name not in counting)
+    static = tuple(name for name in tracks if name not in counting)
     needed = [name for name in gross_domains(list(tracks)) if not name.startswith("dram")]
-    stuck = [name for name in needed if name in still]
+    stuck = [name for name in needed if name in static]
     reason = None
     if stuck:
         reasons = dict.fromkeys(text for name in stuck for text in tracks[name].reasons)
@@ -99,7 +99,7 @@ def probe(provider: Provider, *, pause: Callable[[float], None] = time.sleep) ->
     return ProviderStatus(
         name=provider.name,
         counting=counting,
-        still=still,
+        static=static,
         reason=reason,
         remedy=BARE_METAL if stuck else "",
     )

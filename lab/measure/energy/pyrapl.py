@@ -43,7 +43,7 @@ class PyRapl:
 
     def open(self) -> "PyRaplCounters | Unusable":
         """Import pyRAPL and open its files."""
-        with _contained():
+        with _shielded_import():
             try:
                 import pyRAPL
             except ImportError as error:
@@ -81,13 +81,13 @@ class PyRaplCounters:
         self._sensor = sensor
         self._clock = clock
         self._places = {
-            place: f"{DEVICES[place % 2]}-{place // 2}"
-            for place, value in enumerate(sensor.energy())
+            index: f"{DEVICES[index % 2]}-{index // 2}"
+            for index, value in enumerate(sensor.energy())
             if value >= 0
         }
-        ranges = {place: counter_range(Path(file.name)) for place, file in _files(sensor)}
+        ranges = {index: counter_range(Path(file.name)) for index, file in _files(sensor)}
         self.domains = tuple(
-            Domain(name=name, range_uj=ranges.get(place)) for place, name in self._places.items()
+            Domain(name=name, range_uj=ranges.get(index)) for index, name in self._places.items()
         )
         self.remarks: tuple[str, ...] = ()
 
@@ -102,9 +102,9 @@ class PyRaplCounters:
             values = []
             failed = dict.fromkeys(self._places.values(), f"pyRAPL: {describe_error(error)}")
         end_ns = self._clock()
-        for place, name in self._places.items():
-            if place < len(values) and values[place] >= 0:
-                counters[name] = int(values[place])
+        for index, name in self._places.items():
+            if index < len(values) and values[index] >= 0:
+                counters[name] = int(values[index])
             else:
                 failed.setdefault(name, f"pyRAPL: no value for {name}")
         return (Reading(time_ns=(begin_ns + end_ns) // 2, counters_uj=counters, failed=failed),)
@@ -127,7 +127,7 @@ def _files(sensor: Any) -> Iterator[tuple[int, Any]]:
 
 
 @contextmanager
-def _contained() -> Iterator[None]:
+def _shielded_import() -> Iterator[None]:
     """Keep pyRAPL from changing the root logger and from importing unneeded packages.
 
     Log messages of other threads are lost meanwhile (some milliseconds, once).

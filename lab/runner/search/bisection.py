@@ -71,7 +71,7 @@ def replay(
     return State(next=step, probes=tuple(search.probes), bracket=search.bracket())
 
 
-class _Ended(Exception):  # noqa: N818 - not an error: the search has no result
+class _SearchEnd(Exception):  # noqa: N818 - not an error: the search has no result
     pass
 
 
@@ -111,7 +111,7 @@ class _Search:
                 yield from self._confirm()
                 yield from self._refute()
                 yield from self._measure_levels()
-        except _Ended:
+        except _SearchEnd:
             pass
 
     def bracket(self) -> Bracket:
@@ -132,22 +132,22 @@ class _Search:
         )
 
     def _double(self) -> _Steps:
-        rate = self._rounded(self._settings.start_eps)
+        rate = self._round_rate(self._settings.start_eps)
         outcome = yield from self._vote(rate, DOUBLE)
         halvings = 0
         while outcome != PASS and halvings < HALVINGS:
             self._stop_if_only_crashes()
             halvings += 1
-            rate = self._rounded(rate / 2)
+            rate = self._round_rate(rate / 2)
             outcome = yield from self._vote(rate, DOUBLE)
         while outcome == PASS and self._above is None and rate != self._cap_eps:
-            rate = self._rounded(rate * 2)
+            rate = self._round_rate(rate * 2)
             outcome = yield from self._vote(rate, DOUBLE)
 
     def _bisect(self) -> _Steps:
         while self._above is not None and self._pass is not None:
             low, high = self._pass, self._above.rate_eps
-            middle = self._rounded((low + high) / 2)
+            middle = self._round_rate((low + high) / 2)
             if high - low <= self._settings.tolerance * low or not low < middle < high:
                 return
             yield from self._vote(middle, BISECT)
@@ -162,7 +162,7 @@ class _Search:
             if outcome == PASS:
                 self._confirmed = rate
                 return
-            rate = self._rounded(rate * (1 - self._settings.tolerance))
+            rate = self._round_rate(rate * (1 - self._settings.tolerance))
         self._given_up = True
 
     def _refute(self) -> _Steps:
@@ -188,14 +188,14 @@ class _Search:
                 return
             if rate == self._cap_eps:
                 break
-            rate = self._rounded(rate * (1 + self._settings.tolerance))
+            rate = self._round_rate(rate * (1 + self._settings.tolerance))
         self._unrefuted = True
 
     def _measure_levels(self) -> _Steps:
         r_pass_eps = self.bracket().r_pass_eps
         assert r_pass_eps is not None
         for level in self._settings.levels:
-            rate = self._rounded(level * r_pass_eps)
+            rate = self._round_rate(level * r_pass_eps)
             self.probes.append(Probe(number=len(self.probes) + 1, purpose=LEVEL, rate_eps=rate))
             for _ in range(self._settings.level_repetitions):
                 yield from self._cast()
@@ -261,9 +261,9 @@ class _Search:
 
     def _end(self, reason: str) -> None:
         self._ended = reason
-        raise _Ended
+        raise _SearchEnd
 
-    def _rounded(self, rate: float) -> float:
+    def _round_rate(self, rate: float) -> float:
         """Return the rate to 6 digits, at most the cap."""
         rounded = float(f"{rate:.6g}")
         return rounded if self._cap_eps is None else min(rounded, self._cap_eps)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamlab.lab.errors import SearchError
 from streamlab.lab.matrix.cells import Cell, Trial
-from streamlab.lab.measure.sustained import Criteria
+from streamlab.lab.measure.sustained_rate import Criteria
 from streamlab.lab.runner.search.bisection import INVALID_VOTES, replay
 from streamlab.lab.runner.search.state import (
     CRASH,
@@ -81,7 +81,7 @@ class Searches:
         self._votes: dict[str, list[Vote]] = {id_: [] for id_ in self._cells}
         self._run_dir = run_dir
         self._trials = len(rows)
-        self._states = {id_: self._replayed(id_) for id_ in self._cells}
+        self._states = {id_: self._replay(id_) for id_ in self._cells}
         for row in rows:
             if row.probe is not None:
                 self._take(row)
@@ -125,7 +125,7 @@ class Searches:
             raise SearchError(f"a row belongs to a search of {id_}, but this cell has no search")
         _check(row, self._states[id_].next)
         self._votes[id_].append(vote_of(row))
-        self._states[id_] = self._replayed(id_)
+        self._states[id_] = self._replay(id_)
 
     def _write(self, id_: str) -> None:
         """Write the state of a search for people and reports; a resumed run uses the rows instead."""
@@ -150,7 +150,7 @@ class Searches:
         """Return the state of each search, by cell id."""
         return self._states
 
-    def _replayed(self, id_: str) -> State:
+    def _replay(self, id_: str) -> State:
         settings = self._cells[id_].search
         assert settings is not None
         return replay(settings, self._votes[id_], feasible_eps=self._feasible.get(id_))

@@ -21,7 +21,7 @@ from streamlab.lab.matrix.run_arguments import label_of
 from streamlab.lab.new.package import LANGUAGES
 from streamlab.results.store import list_runs, read_run
 from streamlab.workloads.model.streams.lists import ListColumn
-from streamlab.workloads.model.streams.total_order import Merged
+from streamlab.workloads.model.streams.total_order import MergedInput
 
 TOOLS = {"python": "python3", "c": "cc", "javascript": "node", "rust": "rustc"}
 
@@ -156,7 +156,7 @@ def test_a_command_without_a_place_for_workers_has_one(run, tmp_path):
 
 def test_lists_are_separated_by_spaces():
     lists = ListColumn(np.array([0, 2, 2, 3]), np.array([7, -8, 9]))
-    merged = Merged(
+    merged = MergedInput(
         columns={"ts": np.array([3, 1, 2]), "kind": np.array([0, 1, 0]), "key": np.zeros(3, int)},
         lists={"words": lists},
         stream=np.array([0, 1, 1]),

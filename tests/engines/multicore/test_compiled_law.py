@@ -51,7 +51,7 @@ CASES = {
     "overflow": (
         "state.m += 13",
         EXIT_USER_ERROR,
-        "field m of kept is of type int8 and was given 130; compiled code would wrap it",
+        "field m of kept is of type int8 and got 130; compiled code would wrap it",
     ),
     "in between": (
         "out.emit(event.ts, (event.x * 2**62 * 4) % 1000003 + (event.x * 2**62 * 8) // 2**60)",

@@ -87,7 +87,7 @@ def _divides(state):
 @pytest.mark.parametrize(
     ("init", "said"),
     [
-        (_too_large, "field sum of window is of type int8 and was given 300; compiled code would"),
+        (_too_large, "field sum of window is of type int8 and got 300; compiled code would"),
         (_divides, r"ZeroDivisionError\('integer division or modulo by zero'\)"),
     ],
 )

@@ -143,7 +143,7 @@ def test_a_beat_waits_for_all_files_of_its_drop():
     pending.add(0, [{"ts": array(3, 5)}], promised=True)
     pending.settle()
     assert pending.take((0,))[0]["ts"].tolist() == [3, 5, 6, 8]
-    assert pending.taken == {0: 4}
+    assert pending.released == {0: 4}
 
 
 def test_files_that_spark_read_in_another_order_are_put_in_order():

@@ -12,7 +12,7 @@ import pytest
 from streamlab.engines.conformance import CASES, Setting, ordinary_input, run_case
 from streamlab.engines.small_dataset import write_dataset
 from streamlab.engines.storm.adapter import StormEngine
-from streamlab.engines.storm.topologies import WORKLOADS, fused
+from streamlab.engines.storm.topologies import WORKLOADS, fuse_sorts
 from streamlab.workloads.inputs.ads.databases.store import database_path
 from streamlab.workloads.model.dataflow.network import Route
 from streamlab.workloads.model.dataflow.plan import deploy
@@ -96,7 +96,7 @@ def test_counts_of_query_ii_are_in_the_database(variant, tmp_path, monkeypatch):
 def test_a_bolt_runs_a_vertex_with_the_sort_before_it():
     flow = workload("smart_home_prediction").program
     units = deploy(flow, 2, streams=[2], partials=False).units
-    bolts = fused(deploy(flow, 2, streams=[2], partials=False))
+    bolts = fuse_sorts(deploy(flow, 2, streams=[2], partials=False))
     assert [(bolt.name, bolt.route) for bolt in bolts if bolt.inputs] == [
         ("JFM", Route.FORWARD),
         ("LI", Route.HASH),

@@ -9,7 +9,7 @@ import pytest
 from streamlab.lab import cli
 from streamlab.lab.cli import EXIT_OK, call
 from streamlab.lab.cli.paths import LISTS, VARIABLES, absolute_places
-from streamlab.workloads.default_folders import catalogue, here, runs
+from streamlab.workloads.default_folders import catalogue, runs, start_folder
 from streamlab.workloads.registry import names, workload
 from tests.workloads.user_workload import user_file
 
@@ -92,8 +92,8 @@ def test_places_are_seen_from_where_the_command_began(tmp_path, monkeypatch):
     with absolute_places():
         os.chdir(tmp_path)
         assert (catalogue().path, runs().path) == (root / "data", root / "results" / "runs")
-        assert here() == root
-    assert here() == tmp_path
+        assert start_folder() == root
+    assert start_folder() == tmp_path
 
 
 def test_a_command_begins_in_a_folder_that_was_removed(tmp_path, monkeypatch):

@@ -148,7 +148,9 @@ def test_the_trials_are_stored_as_csv_without_empty_columns(resumed, places):
 
 def test_a_damaged_record_is_an_error_that_names_the_file(tmp_path):
     (tmp_path / "toy-1.json").write_text('{"figure": 1}')
-    with pytest.raises(FigureError, match=r"toy-1\.json is no record of this version of the lab"):
+    with pytest.raises(
+        FigureError, match=r"toy-1\.json is not a record of this version of the lab"
+    ):
         read_figure(SMALL, tmp_path)
 
 

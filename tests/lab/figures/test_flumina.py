@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamlab.lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.paper_setup import (
     DGS,
     PROGRAMS,
     PUBLISHED,

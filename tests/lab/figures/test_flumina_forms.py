@@ -5,7 +5,7 @@ import json
 import pytest
 
 from streamlab.lab.figures.flumina.forms import EVEN, PARTS, UNEVEN, VARIANTS, degrees
-from streamlab.lab.figures.flumina.shared import FRAUD, JOIN, OWN, PROGRAMS, WINDOW
+from streamlab.lab.figures.flumina.paper_setup import FRAUD, JOIN, OWN, PROGRAMS, WINDOW
 from streamlab.lab.figures.flumina.tradeoffs import PIPS, properties
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find

@@ -3,7 +3,7 @@
 import pytest
 
 from streamlab.lab.figures.flumina import homes, throughput
-from streamlab.lab.figures.flumina.shared import (
+from streamlab.lab.figures.flumina.paper_setup import (
     BLOCK,
     DGS,
     FORMS,
@@ -11,7 +11,7 @@ from streamlab.lab.figures.flumina.shared import (
     PUBLISHED,
     SERIES,
     SINGLE,
-    crowded,
+    oversubscribed_workers,
 )
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
@@ -87,7 +87,7 @@ def homely(row, make_run):
     def make(share):
         rows = []
         for ends in homes.ENDS:
-            for n in crowded(TWO):
+            for n in oversubscribed_workers(TWO):
                 moved = 0 if n == 1 else round(share * 1e6) if ends == homes.ALL else 0
                 counters = {
                     "synchronizations": 9,

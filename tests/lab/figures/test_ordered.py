@@ -4,7 +4,7 @@ import pytest
 
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.ordered import queues, reordering
-from streamlab.lab.figures.ordered.shared import QUERIES
+from streamlab.lab.figures.ordered.paper_setup import QUERIES
 from streamlab.lab.figures.registry import find
 from streamlab.lab.figures.verdict import (
     CONTRADICTED,

@@ -1,4 +1,4 @@
-"""What a revision's files lack is named with its remedy: submodules, nested clones, Git LFS."""
+"""What a revision's files lack is named with its remedy: submodules and nested clones."""
 
 import shutil
 
@@ -12,10 +12,6 @@ from tests.lab.gate.user_repository import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is absent here")
 
-POINTER = (
-    "version https://git-lfs.github.com/spec/v1\n"
-    "oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
-)
 LOCAL = ("-c", "protocol.file.allow=always")
 
 
@@ -43,7 +39,6 @@ def gaps(repo, tmp_path):
 
 
 def test_a_whole_checkout_lacks_nothing(repo, tmp_path):
-    (repo.folder / "README.md").write_text(f"A pointer begins with\n{POINTER}")
     assert gaps(repo, tmp_path)[1] == ()
 
 
@@ -79,9 +74,8 @@ def test_settings_and_hooks_of_the_user_do_not_change_what_is_checked_out(repo, 
         hook.write_text("#!/bin/sh\nexit 1\n")
         hook.chmod(0o755)
     repo.works(2)
-    (repo.folder / "data.bin").write_text(POINTER)
-    _, said = gaps(repo, tmp_path)
-    assert len(said) == 2 and "(data.bin)" in said[1]
+    _, (said,) = gaps(repo, tmp_path)
+    assert "the submodule part is not checked out" in said
 
 
 def test_a_nested_clone_that_was_committed_is_no_submodule(repo, part, tmp_path):
@@ -120,14 +114,6 @@ def test_changes_inside_a_submodule_are_reported_and_its_commit_is_taken(repo, p
     assert revision.left_out == ("uncommitted changes in the submodule part are in neither arm",)
 
 
-def test_pointers_of_lfs_are_counted_and_named(repo, tmp_path):
-    for number in range(4):
-        (repo.folder / f"data{number}.bin").write_text(POINTER)
-    _, (said,) = gaps(repo, tmp_path)
-    assert "4 files are only Git LFS pointers (data0.bin, data1.bin, data2.bin, ...)" in said
-    assert "`git lfs pull`" in said
-
-
 def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
     add_submodule(repo, part)
     git(repo.folder, "clone", "-q", str(part), "nested")
@@ -138,12 +124,6 @@ def test_what_a_build_that_fails_lacks_is_named(repo, part, tmp_path):
         pass
     assert "the submodule part is not checked out: let --build start" in str(error.value)
     assert "the nested clone nested is not a submodule" in str(error.value)
-
-
-def test_a_sparse_checkout_is_named(repo, tmp_path):
-    git(repo.folder, "sparse-checkout", "set", "crunch")
-    _, (said,) = gaps(repo, tmp_path)
-    assert f"{repo.folder} is a sparse checkout" in said and "git sparse-checkout add" in said
 
 
 def test_a_cell_that_neither_arm_can_load_is_not_added_and_the_submodule_is_named(

@@ -168,8 +168,8 @@ def test_container_sees_only_what_it_is_given(image, tmp_path):
         ["python", "-c", REPORT],
         tmp_path / "log",
         mounts=[
-            Mount(host=data, inside="/data"),
-            Mount(host=trial, inside="/trial", writable=True),
+            Mount(host=data, target="/data"),
+            Mount(host=trial, target="/trial", writable=True),
         ],
         cpus="0",
     )

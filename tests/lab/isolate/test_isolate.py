@@ -101,7 +101,7 @@ def run_hidden(log, word, after="", code=SLEEP, timeout_s=600):
 def test_a_child_without_environment_session_and_parent_is_named_and_killed(tmp_path, word):
     outcome = run_hidden(tmp_path / "log", word)
     assert (outcome.returncode, outcome.timed_out) == (0, False)
-    (line,) = outcome.left
+    (line,) = outcome.leftovers
     assert "time.sleep(600)" in line and word[:10] in line
     assert alive(word) == []
 
@@ -124,8 +124,8 @@ def test_a_long_list_of_what_was_left_is_cut(tmp_path, word):
         "    if os.fork() == 0: os.setsid(); time.sleep(600)\n"
     )
     outcome = run_isolated(python(code, word), log=tmp_path / "log", timeout_s=600)
-    assert len(outcome.left) == 101
-    assert outcome.left[-1] == "and 30 more"
+    assert len(outcome.leftovers) == 101
+    assert outcome.leftovers[-1] == "and 30 more"
     assert alive(word) == []
 
 
@@ -322,7 +322,7 @@ except KeyboardInterrupt:
 def test_a_command_that_cannot_be_started_says_so_in_its_log(tmp_path):
     log = tmp_path / "log"
     outcome = run_isolated(["/no/such/program"], log=log, timeout_s=600)
-    assert (outcome.returncode, outcome.left) == (127, ())
+    assert (outcome.returncode, outcome.leftovers) == (127, ())
     assert log.read_text() == (
         "cannot start /no/such/program: [Errno 2] No such file or directory\n"
     )

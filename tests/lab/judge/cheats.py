@@ -270,10 +270,10 @@ class ForgesResult(BatchEngine):
     name = "forges-result"
 
     def compute(self, task: Task, data: Any) -> Columns:
-        from streamlab.lab.trial.evidence import Evidence, Timed, store_answer, write_evidence
+        from streamlab.lab.trial.evidence import Evidence, TimedPart, store_answer, write_evidence
 
         folder = Path(sys.argv[2])
-        timed = Timed(
+        timed = TimedPart(
             start_ns=0,
             ran_ns=1,
             end_ns=1,

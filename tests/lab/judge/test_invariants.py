@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from streamlab.engines.fake.damage import DAMAGES
-from streamlab.lab.judge.invariants import Arrivals, violated
+from streamlab.lab.judge.invariants import Arrivals, violated_invariant
 from streamlab.lab.judge.judgement import judge
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.trial.evidence import write_evidence
@@ -37,7 +37,7 @@ def problem_of(case, damage=lambda answer: answer, delay_ns=0):
     arrivals = Arrivals(due_ns=due_ns, end_ns=SECOND_NS, tick_ns=MS)
     totals = subject.oracle(dataset.load())
     step, keys = subject.declaration.step, subject.declaration.keys
-    return violated(step, keys, answer, totals, arrivals)
+    return violated_invariant(step, keys, answer, totals, arrivals)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -147,7 +147,7 @@ HERE = {"workloads": ["wordcount"], "engines": ["reference"]}
         ),
         (("m.toml",), {"workers": [1]}, "workers cannot be combined with a matrix"),
         ((), {"worker": [1]}, "lab.run: there is no argument 'worker'; did you mean workers"),
-        (("m.toml", "o"), {}, "lab.run: only matrix may be given without its name, got 2 values"),
+        (("m.toml", "o"), {}, "lab.run: only matrix may be positional, got 2 values"),
         (("gone.toml",), {}, "gone.toml: cannot read the matrix"),
     ],
 )

@@ -21,7 +21,7 @@ def watched(monkeypatch):
             "look",
             lambda since=None: Look(loadavg=0.0, warnings=(), core_to_core_ns=next(seen)),
         )
-        before, ended, after, warnings = trial_row._watched(
+        before, ended, after, warnings = trial_row._observe_trial(
             lambda: (
                 runs.append(status) or TrialResult(columns={"status": status}, attempt=len(runs))
             ),

@@ -97,7 +97,7 @@ def test_number_that_is_not_finite_is_a_warning_in_run_table_and_page(capsys, ma
     run = read_run(Path(out[-1]))
     (row,) = run.rows
     assert (row.status, row.load_cov, row.instances_max) == ("ok", None, 1)
-    said = "load_cov is inf, no finite number: it is left out"
+    said = "load_cov is inf, not a finite number: it is left out"
     assert said in json.loads(row.warnings)
     assert any(said in line for line in out)
     assert call(["report", str(run.path)]) == EXIT_OK
@@ -110,7 +110,7 @@ def test_generator_whose_ceiling_is_not_finite_has_an_unknown_one(capsys, matrix
     (row,) = read_run(Path(out[-1])).rows
     assert row.generator_ceiling_eps is None
     assert (
-        "the generator's ceiling is unknown: generator_ceiling_eps is inf, no finite number: "
+        "the generator's ceiling is unknown: generator_ceiling_eps is inf, not a finite number: "
         "it is left out" in json.loads(row.warnings)
     )
 

@@ -280,7 +280,7 @@ def test_any_workload_runs_without_a_matrix_with_what_a_matrix_can_say(capsys):
         ),
         (["wordcount", "--engine", "reference", "--batch", "0"], "batch is [0]; use whole"),
         (["wordcount", "--engine", "fake", "--query", "wa_ms"], "not of the form K=V"),
-        (["wordcount", "--engine", "fake", "--query", "w=1", "--query", "w=2"], "w is given twice"),
+        (["wordcount", "--engine", "fake", "--query", "w=1", "--query", "w=2"], "w is set twice"),
         (["wordcount", "--load", "rate=2"], "[[load]] 1, key rate (= 2) is unknown"),
         (["wordcount", "--engine", "none"], "no engine 'none'"),
         (

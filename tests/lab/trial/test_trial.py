@@ -152,7 +152,7 @@ def test_what_no_column_can_hold_is_told_and_the_trial_is_no_measurement(trial):
     row = trial("overcount")
     assert row["status"] == "invalid"
     assert row["events"] is None and row["throughput_eps"] is None
-    assert f"events is {2**70}, which is no int64" in row["reason"]
+    assert f"events is {2**70}, which is not of type int64" in row["reason"]
     assert "counter seen is nan, not a finite number: it is left out" in row["reason"]
     assert json.loads(row["counters"]) == {"lost": 1.0}
 

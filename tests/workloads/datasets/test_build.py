@@ -166,7 +166,7 @@ def test_a_machine_that_cannot_talk_to_itself_is_told_how_to():
     tried = subprocess.run([*apart, "true"], capture_output=True, check=False)
     if tried.returncode:
         pytest.skip("this user may not make a network namespace")
-    program = "from streamlab.workloads.datasets.session import spark_session; spark_session('x', conf={})"
+    program = "from streamlab.workloads.datasets.spark_session import spark_session; spark_session('x', conf={})"
     told = run_apart(*apart, sys.executable, "-c", program)
     last = told.stderr.strip().splitlines()[-1]
     assert "Spark does not start with master 'local[*]'" in last

@@ -86,7 +86,7 @@ def test_requests_that_make_no_sense_are_refused(tmp_path: Path):
 def test_an_option_that_comes_twice_is_refused(arguments: list[str], option: str, tmp_path: Path):
     result = CliRunner().invoke(data, [*arguments, "--root", str(tmp_path / "none")])
     assert result.exit_code == 2
-    assert f"{option} is given 2 times; give it once" in result.output
+    assert f"{option} is set 2 times; set it once" in result.output
 
 
 @pytest.mark.parametrize("seed", ["-1", str(2**63), "1" * 60, "x"])

@@ -236,7 +236,7 @@ class TestTables:
         bound = self.entry(dataset, tables=dataset.id[:8]).bound()
         assert bound.query_params["tables"] == dataset.id[:8]
         expected(bound, dataset)
-        monkeypatch.setattr(oracle_cache, "_computed", lambda *_: pytest.fail("not kept"))
+        monkeypatch.setattr(oracle_cache, "_compute", lambda *_: pytest.fail("not kept"))
         expected(bound, dataset)
         tables._full_dataset_id.cache_clear()
         monkeypatch.setattr(tables, "_dataset", lambda prefix: replace(dataset, id="f" * 64))

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors.exceptions.captured import PythonException
 
-from streamlab.workloads.datasets import session
+from streamlab.workloads.datasets import spark_session
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.interrupt import (
     delay_interrupts,
@@ -101,18 +101,18 @@ class Session:
 @pytest.fixture
 def started(monkeypatch):
     made = Session()
-    monkeypatch.setattr(session, "spark_session", lambda app, master, conf: made)
+    monkeypatch.setattr(spark_session, "spark_session", lambda app, master, conf: made)
     return made
 
 
 def test_an_interrupt_is_one_although_spark_fails_to_stop(started):
-    with pytest.raises(KeyboardInterrupt), session.spark("x", master="local[1]", conf={}):
+    with pytest.raises(KeyboardInterrupt), spark_session.spark("x", master="local[1]", conf={}):
         raise KeyboardInterrupt
     assert started.stopped
 
 
 def test_an_error_in_place_of_an_interrupt_is_an_interrupt(started):
-    with pytest.raises(KeyboardInterrupt), session.spark("x", master="local[1]", conf={}):
+    with pytest.raises(KeyboardInterrupt), spark_session.spark("x", master="local[1]", conf={}):
         raise interrupted_error()
 
 
@@ -128,7 +128,7 @@ def test_any_other_error_of_spark_is_told(started, raised, monkeypatch):
         error = PythonException(desc=text, stackTrace="at org.apache.spark")
     with (
         pytest.raises(DatasetError, match=r"^Spark failed in 'x': OSError: out of ideas$"),
-        session.spark("x", master="local[1]", conf={}),
+        spark_session.spark("x", master="local[1]", conf={}),
     ):
         raise error
     assert SparkContext._jvm is None

@@ -169,7 +169,7 @@ def test_counts_beyond_their_limit_are_refused():
 
 
 def test_a_program_that_leaves_its_field_is_an_error_that_names_field_and_value():
-    with pytest.raises(ModelError, match="field sum of window is of type int64 and was given"):
+    with pytest.raises(ModelError, match="field sum of window is of type int64 and got"):
         answer_of(workload("event_window").program, WINDOWS)
 
 

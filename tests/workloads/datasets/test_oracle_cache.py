@@ -73,7 +73,7 @@ def test_an_answer_that_is_none_of_its_types_is_refused_and_not_kept(
     def halves(data):
         return {name: values + 0.5 for name, values in EVENT_WINDOW.oracle(data).items()}
 
-    with pytest.raises(ProgramError, match=r"output field ts is of type int64 and was given .*\.5"):
+    with pytest.raises(ProgramError, match=r"output field ts is of type int64 and got .*\.5"):
         expected(replace(EVENT_WINDOW, oracle=halves), dataset)
     assert not list(tmp_path.glob("**/expected/*"))
 

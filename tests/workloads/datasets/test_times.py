@@ -489,7 +489,7 @@ def test_durations_are_units_of_event_time(duration, unit, units):
             (wrong, "x is .*; give a duration such as '15 min'")
             for wrong in (True, "10", "min", 1.5, "2 fortnights", "1h30", "1 h, 30 min")
         ),
-        ("0.5 ms", "no multiple of 1 s"),
+        ("0.5 ms", "not a multiple of 1 s"),
         (-1, "give 1 s or more"),
         ("0 s", "give 1 s or more"),
         (1 << 60, "below 2\\^60 s"),

@@ -24,7 +24,7 @@ def test_the_program_has_the_unit_of_its_times_and_flushes_its_end():
         ({"time": "processing"}, "time is 'processing'; give event or arrival"),
         ({"result": {"price": lab.mean("price")}}, r"no lab.count\(\) counts the rows"),
         ({"result": COUNT | {"bikes": lab.distinct("bike", most=40)}}, "distinct has no total"),
-        ({"size": "10 ms", "every": "4 ms"}, "the size is no multiple of every"),
+        ({"size": "10 ms", "every": "4 ms"}, "the size is not a multiple of every"),
         ({"where": lambda ride: ride.paid}, "where is a function; give an expression"),
         ({"where": "ts > 5"}, "an expression reads ts"),
         ({"result": COUNT | {"last": lab.max("ts")}}, "an expression reads ts"),

@@ -190,7 +190,7 @@ def test_a_field_beyond_its_bound_ends_the_run_with_the_remedy(before, after, me
             "bikes: set",
             r"field bikes is of type set; .* bikes = lab.BoundedSet\(most=64\)",
         ),
-        ("    bikes =", "    byke =", "self.bikes is no field"),
+        ("    bikes =", "    byke =", "self.bikes is not a field"),
         ("bikes", "key", "field key has a reserved name"),
     ],
 )

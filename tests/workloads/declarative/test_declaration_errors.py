@@ -61,7 +61,11 @@ def file_of(folder: Path, text: str) -> str:
             r"field count is of type list; the state of a window has int, ",
         ),
         ("count: int", "key: int", r"field key has a reserved name"),
-        ("self.count += 1", "self.cuont += 1", r"self.cuont is no field .* did you mean count\?"),
+        (
+            "self.count += 1",
+            "self.cuont += 1",
+            r"self.cuont is not a field .* did you mean count\?",
+        ),
         (
             'return {"rides"',
             'return dict(rides=1) or {"rides"',
@@ -72,7 +76,7 @@ def file_of(folder: Path, text: str) -> str:
             "15 fortnights",
             r"size of the window is '15 fortnights'; give a duration such as",
         ),
-        ("15 min", "0.5 ms", r"no multiple of 1 ms, .* unit='us'"),
+        ("15 min", "0.5 ms", r"not a multiple of 1 ms, .* unit='us'"),
         (
             '"station"',
             '"staton"',
@@ -82,7 +86,7 @@ def file_of(folder: Path, text: str) -> str:
         ('"rides": self', '"station": self', r"column 'station', which is there twice"),
         ("ride.duration", "(ride.station == 'Broadway')", r"station holds texts, .* is never true"),
         ("ride.duration", "(ride.station in ('A', 'B'))", r"station holds texts, .* is never true"),
-        ("self.count += 1", "self.help()", r"self.help is no field of the state"),
+        ("self.count += 1", "self.help()", r"self.help is not a field of the state"),
         (
             "window(",
             "windw(",
@@ -172,7 +176,7 @@ def test_windows_that_do_not_begin_by_the_clock_of_the_zone_have_a_note(size, zo
     [
         ({}, "give aggregates by output column"),
         ({"n": 3}, r"result has 3 for n; give an aggregate, such as lab.count"),
-        ({"n": lab.sum("duration +")}, "is no expression"),
+        ({"n": lab.sum("duration +")}, "is not an expression"),
         ({"n": lab.sum("abs(duration)")}, r"abs\(duration\) is not understood|no column 'abs'"),
         ({"n": lab.sum("station")}, "column station holds texts, which have no numbers"),
         (
@@ -284,7 +288,7 @@ def test_infinity_is_the_largest_value_of_a_histogram():
         ),
         (lambda: lab.count_window(0, input=RIDES), "rows is 0; give a whole number"),
         (lambda: lab.top(3, by="price", input=RIDES), "give the size of the window"),
-        (lambda: lab.top(3, by="station", size="1 h", input=RIDES), "no column of numbers"),
+        (lambda: lab.top(3, by="station", size="1 h", input=RIDES), "not a column of numbers"),
         (lambda: lab.alert("price", lasting="1 min", input=RIDES), "compare it, such as"),
         (lambda: lab.flat_map(lambda ride: 3, most=2, input=RIDES), "write def, with yield for"),
         (lambda: lab.flat_map(len, most=0, input=RIDES), "most is 0; give a whole number"),
@@ -315,8 +319,11 @@ def test_other_declarations(declare, message):
     [
         ("return {'bike': ride.bike}", r"rides.py:6\): returns .*; yield each row: yield {"),
         ("yield 3", r"rides.py:6\): yields 3; yield a dictionary, written with its keys"),
-        ("yield from [{'bike': ride.bike}]", r"yield from .* is no row; write a statement such as"),
-        ("n = yield {'bike': ride.bike}", "is no row; write a statement such as"),
+        (
+            "yield from [{'bike': ride.bike}]",
+            r"yield from .* is not a row; write a statement such as",
+        ),
+        ("n = yield {'bike': ride.bike}", "is not a row; write a statement such as"),
         ("pass", "yields no dictionary; yield the output columns by name"),
         ("yield {'ts': ride.ts}", "a column 'ts', which is there twice"),
         ("yield {'bike': ride.bik}", "no column 'bik'; did you mean bike"),

@@ -435,7 +435,7 @@ def test_texts_of_two_columns_become_one(made, tmp_path):
     assert_rows(answer_of(subject, tmp_path, workers=(2,), events=len(rides)), fives)
     other = lab.select(["station", "end"], input=table_of(rides), name="pairs")
     with pytest.raises(
-        ModelError, match="place is a text of end, station, which the input, a work"
+        ModelError, match="place is a text of end, station, whose texts the input work"
     ):
         lab.flat_map(ends, most=2, input=other)
 
@@ -542,7 +542,7 @@ def test_texts_of_a_generated_input_are_filtered(tmp_path):
         (
             [1 << 62, 1 << 62, -1 << 62],
             "v",
-            r"field s_sum_ of beyond .* given 9223372036854775808; .* at the event .*ts=1, .*v=4611",
+            r"field s_sum_ of beyond .* got 9223372036854775808; .* at the event .*ts=1, .*v=4611",
         ),
         (
             [1 << 40, 1],

@@ -151,19 +151,19 @@ def test_a_value_that_leaves_its_field_is_named(case):
         answer_of(asked, of_values(xs))
     said = str(raised.value)
     assert f"field {field}" in said
-    assert f"is of type {dtype} and was given {value}; compiled code would wrap it: keep it" in said
+    assert f"is of type {dtype} and got {value}; compiled code would wrap it: keep it" in said
     assert "or declare a wider type" in said
     assert place(function or update_large) in said
 
 
 def test_a_fraction_is_none_of_an_integer_field():
-    with pytest.raises(ModelError, match=r"type int64 and was given 0.5; round it") as raised:
+    with pytest.raises(ModelError, match=r"type int64 and got 0.5; round it") as raised:
         answer_of(program(update_fraction), of_values([4, 1]))
     assert place(update_fraction) in str(raised.value)
 
 
 def test_an_output_that_leaves_its_field_is_named():
-    with pytest.raises(ModelError, match=f"output field x is of type int64 and was given {2**63}"):
+    with pytest.raises(ModelError, match=f"output field x is of type int64 and got {2**63}"):
         answer_of(program(emit), of_values([1, 2**62]))
 
 
@@ -204,7 +204,7 @@ def fork_too_far(state, pred1, pred2, first, second):
 def test_the_checker_names_the_function_and_the_field():
     report = check(program(nothing, fork=fork_too_far), examples=5)
     (found,) = [each for each in report.violations if each.condition == "C2"]
-    assert "field small of kept is of type int8 and was given 128" in found.render()
+    assert "field small of kept is of type int8 and got 128" in found.render()
     assert place(fork_too_far) in found.render()
 
 

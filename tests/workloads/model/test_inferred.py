@@ -137,7 +137,7 @@ def test_a_key_that_has_another_name_is_asked_for():
     with pytest.raises(ModelError, match=r"\(ts, sensor, count\) has no field key: .*key_field="):
         inferred_output(subject)
     assert inferred_output(subject, "sensor").key_field == "sensor"
-    with pytest.raises(ModelError, match="key_field is 'page', which is no field"):
+    with pytest.raises(ModelError, match="key_field is 'page', which is not a field"):
         inferred_output(subject, "page")
 
 
@@ -277,5 +277,5 @@ def test_a_query_that_emits_early_says_how_much_later_its_outputs_are_timed():
     early = replace(
         query.operators[0], window=replace(query.operators[0].window, advance=3, size=7)
     )
-    with pytest.raises(ModelError, match=r"no multiple of their advance.*output=OutputType"):
+    with pytest.raises(ModelError, match=r"not a multiple of their advance.*output=OutputType"):
         inferred_output(replace(query, operators=(early,)))

@@ -102,7 +102,7 @@ def test_outputs_keep_64_bit_integers_exactly():
 def test_what_is_none_of_a_fields_integers_is_refused(given, kept):
     output = np.dtype([("ts", np.int64), ("share", np.float32)])
     if isinstance(kept, str):
-        with pytest.raises(ProgramError, match=f"field ts is of type int64 and was given .*{kept}"):
+        with pytest.raises(ProgramError, match=f"field ts is of type int64 and got .*{kept}"):
             column("ts", given, output)
     else:
         found = column("ts", given, output)
@@ -112,11 +112,11 @@ def test_what_is_none_of_a_fields_integers_is_refused(given, kept):
 
 def test_a_narrow_field_keeps_no_remainder():
     output = np.dtype([("ts", np.int64), ("count", np.int8)])
-    with pytest.raises(ProgramError, match="field count is of type int8 and was given 300"):
+    with pytest.raises(ProgramError, match="field count is of type int8 and got 300"):
         rows_to_columns([(1, np.int64(300))], output)
     out = Emitter(PROGRAM.output)
     out.emit(1, 2.5)
-    with pytest.raises(ProgramError, match=r"field sum is of type int64 and was given 2\.5"):
+    with pytest.raises(ProgramError, match=r"field sum is of type int64 and got 2\.5"):
         out.columns(PROGRAM.output)
 
 

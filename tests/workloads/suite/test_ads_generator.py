@@ -9,7 +9,7 @@ from streamlab.engines.small_dataset import write_dataset
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.matrix.matrix import WorkloadEntry
 from streamlab.lab.runner.datasets import find_dataset
-from streamlab.workloads.datasets.session import DEFAULT_MASTER
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.inputs.ads.schema import FIELDS
 from streamlab.workloads.inputs.ads.tables import campaign_of_ad, location_of_user, unfit
 from streamlab.workloads.model import Columns, Input

@@ -72,7 +72,7 @@ def _updates(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
     for block in blocks:
         sized = select_rows(block, np.asarray(block["size"]) != NO_SIZE)
         page, size = np.asarray(sized["url"]), np.asarray(sized["size"])
-        update = select_rows(sized, size != _before(page, size, last))
+        update = select_rows(sized, size != _previous_sizes(page, size, last))
         yield {"ts": update["ts"], "tag": _tags(UPDATE, update), "meta": update["size"]}
 
 
@@ -80,7 +80,7 @@ def _tags(kind: int, block: Block) -> npt.NDArray[np.int32]:
     return kind + len(KINDS) * np.asarray(block["url"], dtype=np.int32)
 
 
-def _before(
+def _previous_sizes(
     page: npt.NDArray[Any], size: npt.NDArray[Any], last: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:
     """Return, for each row, the size of its page before it.

@@ -55,7 +55,7 @@ class Cells:
         self._columns[role] = column
 
     def texts(self, role: str) -> "pa.Array":
-        """Return a column as texts, missing ones empty; raises `DatasetError` for types that are no text."""
+        """Return a column as texts, missing ones empty; raises `DatasetError` for types that are not text."""
         column = self._columns[role]
         kind = column.type
         if pa.types.is_nested(kind) or pa.types.is_binary(kind):
@@ -201,7 +201,11 @@ class Cells:
         chunk = self.chunk
         line = range(len(self)) if chunk.line is None else chunk.line.tolist()
         bad = [
-            (line[row], f"{self.place(row)}: {why}: {self._shown(row)}", int(chunk.further[row]))
+            (
+                line[row],
+                f"{self.place(row)}: {why}: {self._describe_row(row)}",
+                int(chunk.further[row]),
+            )
             for row, why in self.bad.items()
         ]
         for record in chunk.bad:
@@ -217,7 +221,7 @@ class Cells:
     def _row(self, row: int) -> str:
         return self.place(row).rpartition("/")[2]
 
-    def _shown(self, row: int) -> str:
+    def _describe_row(self, row: int) -> str:
         cells = {role: str(self._columns[role][row].as_py() or "") for role in self._shown_roles}
         text = ", ".join(f"{role}={cell}" for role, cell in cells.items())
         text = next(iter(cells.values())) if len(cells) == 1 else text

@@ -23,8 +23,8 @@ from streamlab.workloads.datasets.imports.kind_rows import read
 from streamlab.workloads.datasets.imports.raw_files import state_of
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, file_sha256
 from streamlab.workloads.datasets.progress import Progress, watch
-from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.sorted_runs import select_rows
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_table import write_streams
 from streamlab.workloads.datasets.tables.split_reader import FORMAT, SplitRows
 from streamlab.workloads.datasets.text.report import RowReport
@@ -54,9 +54,9 @@ def import_files(
     states = [state_of(path) for path in options.files]
     origin = {
         "import": kind.name,
-        "files": [_named(path) for path in options.files],
+        "files": [_file_identity(path) for path in options.files],
         "streams": options.streams,
-        **_chosen(kind, options),
+        **_import_settings(kind, options),
     }
     recipe = Recipe(
         workload=kind.workload,
@@ -129,7 +129,7 @@ def _write(
             **reading.origin(),
             **reading.times,
             "unit": kind.unit,
-            **_invented(kind, streams),
+            **_invented_events(kind, streams),
         },
         source=options.source or NOT_STATED,
         licence=options.licence or NOT_STATED,
@@ -151,13 +151,13 @@ def _looked_up(
 
     def looked_up() -> Iterator[Block]:
         for block in blocks:
-            known = select_rows(block, np.asarray(block[lookup.column]) >= 0)
-            yield {**known, lookup.name: values[np.asarray(known[lookup.column])]}
+            matched = select_rows(block, np.asarray(block[lookup.column]) >= 0)
+            yield {**matched, lookup.name: values[np.asarray(matched[lookup.column])]}
 
     return blocks_of(looked_up())
 
 
-def _invented(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict[str, Any]:
+def _invented_events(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict[str, Any]:
     """Return the number of events that the import invented, by kind; empty if the kind invents none."""
     counts = dict.fromkeys(kind.invents, 0)
     for stream in streams:
@@ -166,15 +166,15 @@ def _invented(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict[str, A
     return {"invented": counts} if counts else {}
 
 
-def _chosen(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
+def _import_settings(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
     """Return the columns and settings of the import; settings that are files have hashes."""
     settings = dict(options.settings)
     for setting in kind.settings:
         if setting.file and settings[setting.name]:
-            settings[setting.name] = _named(Path(settings[setting.name]))
+            settings[setting.name] = _file_identity(Path(settings[setting.name]))
     columns = {"columns": dict(options.columns)} if kind.roles else {}
     return {**columns, **({"settings": settings} if settings else {})}
 
 
-def _named(path: Path) -> dict[str, str]:
+def _file_identity(path: Path) -> dict[str, str]:
     return {"name": path.name, "sha256": file_sha256(path)}

@@ -17,7 +17,7 @@ from streamlab.workloads.datasets.imports.cells import Cells, Transform
 from streamlab.workloads.datasets.imports.raw_files import At, check_readable, parts
 from streamlab.workloads.datasets.imports.raw_files import Part as RawPart
 from streamlab.workloads.datasets.remedy import workload_of_input
-from streamlab.workloads.datasets.split import check_streams
+from streamlab.workloads.datasets.stream_split import check_streams
 from streamlab.workloads.datasets.stream_table import StreamTable
 from streamlab.workloads.datasets.tables.files import (
     arrow_parts,
@@ -231,12 +231,12 @@ class NamedColumns:
         def text(raw: RawPart, head: Head | None) -> CsvText:
             return CsvText(raw, delimiter, quoted=quoted, header=header)
 
-        return text_parts(split, start, at, text, self._selected(path, options))
+        return text_parts(split, start, at, text, self._selected_parts(path, options))
 
     def _form(self, path: Path, options: ImportOptions) -> str:
         return "lines" if self.default_form and not options.columns else form_of(path)
 
-    def _selected(self, path: Path, options: ImportOptions) -> Iterator[RawPart]:
+    def _selected_parts(self, path: Path, options: ImportOptions) -> Iterator[RawPart]:
         others: list[str] | None = []
         for raw in parts(path):
             if self.selects is None or self.selects(raw.place, options):
@@ -280,22 +280,22 @@ class ImportKind:
         transform: `transform(options)` returns a function from the cells of a chunk to `ts` and the columns of
             `columns`; called once per split.
         columns: columns of a row after `ts`, as (name, Arrow type name).
-        derive: makes the columns of the dataset from a block of `row`, `ts` and `columns`; None: they are.
-        lookup: a further column; None: none.
+        derive: makes the columns of the dataset from `row`, `ts` and `columns` of a block; None: from `columns` alone.
+        lookup: a further column; None without one.
         dictionaries: the dictionaries to write next to the dataset, and the column of each: of texts, or of
             lists of texts, which ids replace by first appearance.
-        separator: in a text of a dictionary, between the part that identifies it and what is looked up for it.
+        separator: splits a text of a dictionary into the part that identifies it and the part for `lookup`.
         keys: the dictionary whose ids are the keys, or a function from complete options to the number of
             keys; None: one key.
         streams: `streams(options, entries)` returns the streams, in order of ties; `entries` is
             the number of texts in each dictionary.
         kinds: of the dataset's events.
         roles: what `--columns` may name, if the kind reads CSV.
-        settings: its own options.
+        settings: the options of this kind.
         time: the format of times if `settings` has no `time`.
         unit: the unit of event time since 1970; None: event time is not real time.
         sorts: whether its files may be in any order, and are always sorted.
-        invents: kinds whose events are in no line of the files: the import invents them.
+        invents: kinds of events that the import adds, because no line of the files has them.
         sequential: whether a row depends on rows before it; then one task reads all files in their order.
     """
 

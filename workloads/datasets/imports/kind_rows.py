@@ -17,8 +17,8 @@ from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions,
 from streamlab.workloads.datasets.tables.cells import is_text
 from streamlab.workloads.datasets.tables.source import FIRST, Part, Split, Start, ignore
 from streamlab.workloads.datasets.tables.split_reader import (
-    Before,
-    Found,
+    PrecedingRows,
+    SplitResult,
     SplitRows,
     read_splits,
 )
@@ -107,17 +107,17 @@ class KindRows:
         """As `Rows.times`."""
         return TimeReader(self.options.times.form, unit=self.options.times.unit)
 
-    def parser(self, found: Found[RowReport]) -> "_Parser":
+    def parser(self, result: SplitResult[RowReport]) -> "_Parser":
         """As `Rows.parser`."""
         return _Parser(
             kind=self.kind,
             roles=self.kind.form.columns(self.options),
             transform=self.kind.transform(self.options),
-            found=found,
-            times=ColumnTimes(found.times),
+            result=result,
+            times=ColumnTimes(result.times),
         )
 
-    def holds(self, found: Found[RowReport], before: Before) -> bool:
+    def holds(self, result: SplitResult[RowReport], before: PrecedingRows) -> bool:
         """As `Rows.holds`: no row of a split depends on those of other splits."""
         return True
 
@@ -132,7 +132,7 @@ class _Parser:
     kind: ImportKind
     roles: Mapping[str, str]
     transform: Transform
-    found: Found[RowReport]
+    result: SplitResult[RowReport]
     times: ColumnTimes
 
     def columns(self, part: Part) -> Sequence[int]:
@@ -150,12 +150,12 @@ class _Parser:
             text = is_text(column.type) or pa.types.is_list(column.type)
             block[name] = column if text else column_of(column)
             if text:
-                self.found.texts.setdefault(name, f"{part.place}: column {name}")
+                self.result.texts.setdefault(name, f"{part.place}: column {name}")
         return block
 
     def _good(self, columns: Mapping[str, Any], cells: Cells) -> "pa.RecordBatch":
         """Return the good rows of a chunk, and account for its rows."""
-        chunk, reading = cells.chunk, self.found.reading
+        chunk, reading = cells.chunk, self.result.reading
         reading.passed_over += int((1 + chunk.further)[cells.skipped].sum())
         for words, lines in cells.bad_rows():
             reading.bad_row(words, lines)

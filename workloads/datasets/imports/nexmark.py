@@ -123,13 +123,13 @@ def _auction(fields: Row) -> Row:
 
 def _bid(fields: Row) -> Row:
     text = str(fields.get("extra", "")).lower()
-    found = [ord(letter) - ord("a") for letter in text if "a" <= letter <= "z"][:LETTERS]
+    letters = [ord(letter) - ord("a") for letter in text if "a" <= letter <= "z"][:LETTERS]
     return {
         "person": _integer(fields, "bidder"),
         "auction": _integer(fields, "auction"),
         "price": _integer(fields, "price", 2**63),
         "channel": text_of(fields, "channel") if "channel" in fields else "",
-        "extra": sum(letter * ALPHABET**place for place, letter in enumerate(found)),
+        "extra": sum(letter * ALPHABET**index for index, letter in enumerate(letters)),
     }
 
 

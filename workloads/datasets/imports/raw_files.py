@@ -96,9 +96,9 @@ def parts(path: Path) -> Iterator[Part]:
         if start.startswith(_ZIP):
             yield from _zip_members(path, raw)
             return
-        archive = _is_tar(_decompressed(raw, start))
+        archive = _is_tar(_open_decompressed(raw, start))
         raw.seek(0)
-        file = _decompressed(raw, start)
+        file = _open_decompressed(raw, start)
         if archive:
             yield from _tar_members(path, raw, file)
         else:
@@ -169,7 +169,7 @@ def _is_tar(file: Bytes) -> bool:
         return False
 
 
-def _decompressed(raw: BinaryIO, start: bytes) -> IO[bytes]:
+def _open_decompressed(raw: BinaryIO, start: bytes) -> IO[bytes]:
     if start.startswith(_GZIP):
         return gzip.open(raw)  # type: ignore[return-value]  # it has all methods used here
     if start.startswith(_XZ):

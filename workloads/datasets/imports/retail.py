@@ -47,9 +47,9 @@ def product_columns(text: str) -> dict[str, str]:
     return pairs
 
 
-def _text_or_unknown(cells: Cells, role: str) -> "pa.Array":
+def _categories(cells: Cells) -> "pa.Array":
     """Return a column of categories, with empty ones as unknown."""
-    texts = cells.stripped(role)
+    texts = cells.stripped("category")
     return pc.if_else(pc.equal(texts, ""), UNKNOWN, texts)
 
 
@@ -59,20 +59,20 @@ def _known_categories(options: ImportOptions) -> dict[int, str]:
         return {}
     path = Path(options.settings["products"])
     form = NamedColumns(role_columns=product_columns(options.settings["product-columns"]))
-    known: dict[int, str] = {}
+    category_of: dict[int, str] = {}
     for cells in lookup_cells(form, path, options):
         items = cells.integers("item", 2**31 - 1).tolist()
-        categories = _text_or_unknown(cells, "category").to_pylist()
+        categories = _categories(cells).to_pylist()
         cells.check()
         for row, (item, category) in enumerate(zip(items, categories, strict=True)):
-            if known.setdefault(item, category) != category:
+            if category_of.setdefault(item, category) != category:
                 raise DatasetError(
                     f"{cells.place(row)}: item {item} is in category {category!r}, and in "
-                    f"{known[item]!r} above"
+                    f"{category_of[item]!r} above"
                 )
-    if not known:
+    if not category_of:
         raise DatasetError(f"{path} has no products")
-    return known
+    return category_of
 
 
 NEEDED = ("ts", "ticket", "item", "net_paid")
@@ -100,7 +100,7 @@ def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
     ts = cells.times("ts")
     item = cells.integers("item", INT32_MAX)
     if "category" in cells:
-        category = _text_or_unknown(cells, "category")
+        category = _categories(cells)
     else:
         category = pa.array([known.get(id_, UNKNOWN) for id_ in item.tolist()], pa.string())
     store, quantity = np.zeros(rows, np.int64), np.ones(rows, np.int64)

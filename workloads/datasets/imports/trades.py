@@ -69,17 +69,17 @@ def _averages(
         return traded
     path = Path(table or previous)
     if table:
-        known = _of_table(path, options)
+        mean_prices = _of_table(path, options)
     else:
         day_before = replace(options, files=(path,), sort=True)
-        known = _mean_prices(read(TRADES, day_before, rows.folder.with_name("previous"), on))
-    missing = sorted(set(traded) - set(known))
+        mean_prices = _mean_prices(read(TRADES, day_before, rows.folder.with_name("previous"), on))
+    missing = sorted(set(traded) - set(mean_prices))
     if missing:
         raise DatasetError(
             f"{path} has no average price of {', '.join(missing)}; leave them out with --symbols, "
             "or add them"
         )
-    return {symbol: known[symbol] for symbol in traded}
+    return {symbol: mean_prices[symbol] for symbol in traded}
 
 
 def _of_table(path: Path, options: ImportOptions) -> dict[str, int]:

@@ -121,7 +121,7 @@ def scaled_numbers(column: "pa.Array", factor: int, dtype: np.dtype[Any], place:
         if product is None:
             bad[row] = f"{shown(value)} is not a number"
         elif product % 1 != 0:
-            bad[row] = f"{shown(value)} times {factor} is no whole number"
+            bad[row] = f"{shown(value)} times {factor} is not a whole number"
         elif not limits.min <= product <= limits.max:
             bad[row] = f"{shown(value)} times {factor} is beyond the range of {dtype}"
         else:

@@ -134,15 +134,15 @@ def arrow(path: Any, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
 
 
 @_table_of
-def frame(given: Any, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
+def frame(data: Any, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of a pandas or Polars frame, or of any object with `__arrow_c_stream__`."""
-    return _table(frame_source(given), ts, **meaning)
+    return _table(frame_source(data), ts, **meaning)
 
 
 @_table_of
-def arrays(given: Any, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
+def arrays(data: Any, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
     """Return a table of arrays by name, or of a structured array."""
-    return _table(arrays_source(given), ts, **meaning)
+    return _table(arrays_source(data), ts, **meaning)
 
 
 @_table_of

@@ -28,7 +28,7 @@ from streamlab.workloads.datasets.text import decoding
 from streamlab.workloads.datasets.text.csv_text import CsvText, LineText
 from streamlab.workloads.datasets.text.line_formats import JsonText, LogText
 from streamlab.workloads.datasets.text.records import Chunk
-from streamlab.workloads.default_folders import here
+from streamlab.workloads.default_folders import start_folder
 
 Text = CsvText | LineText | JsonText | LogText
 
@@ -182,7 +182,7 @@ def form_of_path(path: str) -> str:
         DatasetError: no file found, or it cannot be read.
     """
     archive, _ = _archive_of(path)
-    place = Path(here(), archive)
+    place = Path(start_folder(), archive)
     files = sorted(place.rglob("*.parquet")) or sorted(place.rglob("*.arrow"))
     file = files[0] if place.is_dir() and files else _files(archive)[0]
     check_readable(file)
@@ -346,7 +346,7 @@ def _reading(path: Path, form: str) -> Iterator[None]:
 def _archive_of(path: str) -> tuple[str, str]:
     """Return the file of a path, and the pattern for members of an archive."""
     archive, mark, pattern = path.partition("!")
-    return (archive, pattern) if mark and not Path(here(), path).exists() else (path, "*")
+    return (archive, pattern) if mark and not Path(start_folder(), path).exists() else (path, "*")
 
 
 def _is_glob(path: str) -> bool:
@@ -363,7 +363,7 @@ def _find_files(path: str, suffix: str | None = None) -> list[Path]:
 
 def _files(path: str, suffix: str | None = None) -> list[Path]:
     """Return the files of a path; of a folder those with a suffix (None: folders are an error)."""
-    place = Path(here(), path)
+    place = Path(start_folder(), path)
     if _is_glob(path) and not place.exists():
         matching = sorted(Path(match) for match in glob.glob(str(place), recursive=True))  # noqa: PTH207 - of any path
         files = [file for file in matching if file.is_file() and not file.name.startswith(".")]

@@ -28,7 +28,7 @@ class Lateness:
         largest: the largest lateness so far, also of late rows.
         rows: number of late rows.
         further_lines: number of their lines after the first.
-        named: the first ten late rows, in words.
+        examples: the first ten late rows, in words.
     """
 
     bound: int | None
@@ -38,7 +38,7 @@ class Lateness:
     largest: int = 0
     rows: int = 0
     further_lines: int = 0
-    named: list[str] = field(default_factory=list)
+    examples: list[str] = field(default_factory=list)
 
     def measure(self, ts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return how late each of the next rows is, by their times; not late ones have 0."""
@@ -56,8 +56,8 @@ class Lateness:
         """Count a late row with `further` lines after its first."""
         self.rows += 1
         self.further_lines += further
-        if len(self.named) < MOST_NAMED:
-            self.named.append(words)
+        if len(self.examples) < MOST_NAMED:
+            self.examples.append(words)
 
     def merge(self, other: "Lateness") -> None:
         """Add the lateness of the next rows, which were measured without those before or with them."""
@@ -69,7 +69,7 @@ class Lateness:
             self.earliest = min(earliest, other.earliest)
         self.rows += other.rows
         self.further_lines += other.further_lines
-        self.named = [*self.named, *other.named][:MOST_NAMED]
+        self.examples = [*self.examples, *other.examples][:MOST_NAMED]
 
     def facts(self, bound: str | None) -> dict[str, Any]:
         """Return the record for the dataset; `bound` as declared."""
@@ -80,6 +80,6 @@ class Lateness:
                 "late_rows": self.rows,
                 **({"late": KEEP} if self.keeps else {}),
                 "lines_in_late_rows": self.further_lines,
-                "late_lines": self.named,
+                "late_lines": self.examples,
             }
         return facts

@@ -119,10 +119,10 @@ def rows_source(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) ->
         raise DatasetError(f"rows: got {function!r:.60}; give a function without arguments")
     name = getattr(function, "__qualname__", "a function")
     label = f"rows of {name}"
-    return InMemory(label=label, batches=lambda: _yielded(function, ts, label))
+    return InMemory(label=label, batches=lambda: _checked_batches(function, ts, label))
 
 
-def _yielded(
+def _checked_batches(
     function: Callable[[], Iterable[Mapping[str, Any]]], ts: str, label: str
 ) -> "Iterator[pa.RecordBatch]":
     names: list[str] = []

@@ -121,7 +121,7 @@ def tables_of_kinds(
     kinds = ", ".join(required.kinds)
     for kind in tables.by_kind:
         if kind not in required.kinds:
-            raise DatasetError(f"{where}: input {kind!r} is none of its kinds; it has {kinds}")
+            raise DatasetError(f"{where}: input {kind!r} is not one of its kinds; it has {kinds}")
     for kind in required.kinds:
         if kind not in tables.by_kind:
             raise DatasetError(f"{where}: kind {kind} has no table; give one for each of {kinds}")
@@ -179,7 +179,7 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
         unknown = [name for name in names if name not in (*fields, *others)]
         if unknown:
             raise DatasetError(
-                f"{where}: {what} names {', '.join(unknown)}, which is no field of the program; "
+                f"{where}: {what} names {', '.join(unknown)}, which is not a field of the program; "
                 f"it has {', '.join(fields) or 'none'}"
             )
     for name in table.scale:
@@ -189,7 +189,7 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
             or required.fields.get(name, _BOOL).kind not in "iu"
         ):
             raise DatasetError(
-                f"{where}: scale has {name}, which is no field of whole numbers from a column of numbers"
+                f"{where}: scale has {name}, which is not a field of whole numbers from a column of numbers"
             )
     for name in table.derive:
         if name in required.lists or name in table.columns:
@@ -277,7 +277,7 @@ def _fixed_kind(
     if kind in required.kinds:
         return required.kinds.index(kind)
     raise DatasetError(
-        f"{place}: kind is {table.kind!r}, which is neither a column ({_listed(names)}) nor one of "
+        f"{place}: kind is {table.kind!r}, which is neither a column ({_list_names(names)}) nor one of "
         f"the kinds {', '.join(required.kinds)}"
     )
 
@@ -295,11 +295,11 @@ def _find(role: str, column: str, names: Sequence[str], place: str) -> int:
     else:
         wants = f"{role}; name its column ({role}=...)"
     raise DatasetError(
-        f"{place}: no column {column} for {wants}; there are {_listed(names)}"
+        f"{place}: no column {column} for {wants}; there are {_list_names(names)}"
         + ("; is the delimiter right?" if len(names) == 1 else "")
     )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:SHOWN_COLUMNS])
     return f"{shown}, and {len(names) - SHOWN_COLUMNS} more" if names[SHOWN_COLUMNS:] else shown

@@ -1,13 +1,13 @@
 """Reads the splits of a source in parallel: of a table, or of files of a known kind.
 
-A split is read with what is known, or guessed, of the rows before it (`Before`): where its first record begins, the
-form of times, the latest time, and the numbers of its first row and line. When all splits are read, the truth is
-known. A split is read again if the guess was wrong and that matters: rows and messages are those of a reading from
-the first row to the last. The first split is read alone, because it has the head of the file and shows the form of
-times.
+A split is read with what is known, or guessed, of the rows before it (`PrecedingRows`): where its first record
+begins, the form of times, the latest time, and the numbers of its first row and line. When all splits are read, the
+truth is known. A split is read again if the guess was wrong and that matters: rows and messages are those of a reading
+from the first row to the last. The first split is read alone, because it has the head of the file and shows the form
+of times.
 
-A split leaves files in a folder: runs of rows by kind, the distinct texts of each run, and its `Found`. A later try
-continues with the files that it finds.
+A split leaves files in a folder: runs of rows by kind, the distinct texts of each run, and its `SplitResult`. A later
+try continues with the files that it finds.
 """
 
 import pickle
@@ -50,8 +50,8 @@ FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
-    """What the rows before a split mean to it.
+class PrecedingRows:
+    """What is known, or guessed, of the rows before a split.
 
     Attributes:
         start: the place of its first row.
@@ -70,25 +70,25 @@ Report = TypeVar("Report", bound=RowReport)
 
 
 @dataclass(slots=True, kw_only=True)
-class Found(Generic[Report]):
-    """What the reading of a split found.
+class SplitResult(Generic[Report]):
+    """The result of reading a split.
 
     Attributes:
-        split: what was read.
-        before: what the rows before were taken to mean.
-        reading: of its rows alone.
+        split: the split.
+        before: what was assumed of the rows before.
+        reading: the report on its rows alone.
         times: how times were read.
-        head: of its text.
+        head: the head of its text.
         end: the place after its last record.
         rows: number of rows in its text, also bad ones and a header.
         lines: number of lines in its text.
-        runs: each run, by kind; their paths are not valid any more.
+        runs: each run, by kind; their paths are no longer valid.
         texts: the columns of texts, and where each was first read.
-        error: why it cannot be read; "": it was read.
+        error: why it cannot be read; empty if it was read.
     """
 
     split: Split
-    before: Before
+    before: PrecedingRows
     reading: Report
     times: TimeReader
     head: Head | None = None
@@ -99,8 +99,8 @@ class Found(Generic[Report]):
     texts: dict[str, str] = field(default_factory=dict)
     error: str = ""
 
-    def holds(self, before: Before, *, words: bool) -> bool:
-        """Return whether another reading, with the true `before`, would find the same; with `words` the same words."""
+    def holds(self, before: PrecedingRows, *, words: bool) -> bool:
+        """Return whether reading again, after the true `before`, would give the same; with `words`, the same words."""
         mine = self.before
         start = replace(before.start, row=mine.start.row, line=mine.start.line)
         if mine.start != (before.start if words or self.error else start):
@@ -136,7 +136,7 @@ class Parser(Protocol):
         """Return the indices of the columns to read; raises `DatasetError` if one is missing."""
 
     def rows(self, part: Part, chunk: Chunk) -> "Mapping[str, Column | pa.Array]":
-        """Return the good rows of a chunk, and record all in what was found but empty lines and headers.
+        """Return the good rows of a chunk, and record all but empty lines and headers in the result.
 
         The columns are `ts`, `kind`, for kinds of files `ROW_NUMBER`, and others. Arrays of Arrow are texts, or lists
         of texts, that are numbered later.
@@ -156,11 +156,11 @@ class Rows(Protocol[Report]):
     def times(self) -> TimeReader:
         """Return a reader of times."""
 
-    def parser(self, found: Found[Report]) -> Parser:
-        """Return the parser of a split, which records in `found`; raises `DatasetError` if there is none."""
+    def parser(self, result: SplitResult[Report]) -> Parser:
+        """Return the parser of a split, which records in `result`; raises `DatasetError` if there is none."""
 
-    def holds(self, found: Found[Report], before: Before) -> bool:
-        """Return whether the number and the latest time of the rows before would change nothing in what was found."""
+    def holds(self, result: SplitResult[Report], before: PrecedingRows) -> bool:
+        """Return whether the number and the latest time of the rows before would change nothing in the result."""
 
     def refuse(self, reading: Report) -> None:
         """Raise a `DatasetError` if the first rows show that no row can be read."""
@@ -171,19 +171,19 @@ class SplitRows(Generic[Report]):
     """The rows of a source on disk.
 
     Attributes:
-        reading: the findings.
-        folder: with the files.
-        found: of each split.
+        reading: the report on all rows.
+        folder: holds the files.
+        results: of each split.
     """
 
     reading: Report
     folder: Path
-    found: Sequence[Found[Report]]
+    results: Sequence[SplitResult[Report]]
 
     def coded(self, column: str) -> "Iterator[tuple[pa.Array, dict[str, Column]]]":
         """Yield the distinct texts of a column in each run, and the run, in which their indices are this column."""
-        for index, found in enumerate(self.found):
-            for number, by_kind in enumerate(found.runs):
+        for index, result in enumerate(self.results):
+            for number, by_kind in enumerate(result.runs):
                 texts = pickle.loads(texts_path(self.folder, index, number).read_bytes())[column]
                 for kind in by_kind:
                     path = run_path(self.folder, index, number, kind)
@@ -203,8 +203,8 @@ class SplitRows(Generic[Report]):
         Raises:
             DatasetError: more texts than a type can number.
         """
-        for index, found in enumerate(self.found):
-            for number, by_kind in enumerate(found.runs):
+        for index, result in enumerate(self.results):
+            for number, by_kind in enumerate(result.runs):
                 path = texts_path(self.folder, index, number)
                 if not any(run.numbers for run in by_kind.values()):
                     continue
@@ -213,25 +213,27 @@ class SplitRows(Generic[Report]):
                     dtype = (dtypes or {}).get(column, np.dtype(np.int32))
                     if count - 1 > np.iinfo(dtype).max:
                         raise DatasetError(
-                            f"{found.texts[column]}: {count:,} different texts are more than "
+                            f"{result.texts[column]}: {count:,} different texts are more than "
                             f"field {column.removeprefix('.')} of type {dtype} can number"
                         )
                     write_columns(numbers_path(path, column), {NUMBER: ids.astype(dtype)})
 
     def text_columns(self) -> Sequence[str]:
         """Return the columns of texts, in order of appearance."""
-        return list(dict.fromkeys(column for found in self.found for column in found.texts))
+        return list(dict.fromkeys(column for result in self.results for column in result.texts))
 
     def earliest(self) -> int | None:
         """Return the first time; None without rows."""
-        runs = (run for found in self.found for by_kind in found.runs for run in by_kind.values())
+        runs = (
+            run for result in self.results for by_kind in result.runs for run in by_kind.values()
+        )
         return min((int(run.sample[0]) for run in runs), default=None)
 
     def of_kind(self, kind: int, ts: int | None = None) -> SortedRuns:
-        """Return the rows of a kind, all of time `ts` if given."""
+        """Return the rows of a kind, all with time `ts` if it is set."""
         runs, before = [], 0
-        for index, found in enumerate(self.found):
-            for number, by_kind in enumerate(found.runs):
+        for index, result in enumerate(self.results):
+            for number, by_kind in enumerate(result.runs):
                 texts = texts_path(self.folder, index, number)
                 if kind in by_kind:
                     path = run_path(self.folder, index, number, kind)
@@ -239,7 +241,7 @@ class SplitRows(Generic[Report]):
                     numbers = {column: numbers_path(texts, column) for column in run.numbers}
                     first = dict.fromkeys(run.first, before)
                     runs.append(replace(run, path=path, numbers=numbers, first=first))
-            before += found.reading.rows
+            before += result.reading.rows
         return SortedRuns(runs, ts)
 
 
@@ -251,27 +253,27 @@ def read_splits(rows: Rows[Report], folder: Path, on: Executor) -> SplitRows[Rep
     """
     folder.mkdir(exist_ok=True)
     splits = rows.source.splits()
-    found = [_load(_found_path(folder, index), split) for index, split in enumerate(splits)]
+    results = [_load(_result_path(folder, index), split) for index, split in enumerate(splits)]
     if not rows.source.files():
         on = InProcess()  # rows in memory are here alone
     while True:
-        merged = _Merged(rows)
-        befores = [merged.add(*each) for each in zip(splits, found, strict=True)]
+        merged = _Merge(rows)
+        befores = [merged.add(*each) for each in zip(splits, results, strict=True)]
         due = [index for index in sorted(merged.due) if befores[index] is not None]
         if not due:
             break
-        if not any(found):
+        if not any(results):
             due = due[:1]
         on.run(partial(_read_split, rows, folder, splits, befores, due), len(due))
         for index in due:
-            found[index] = _load(_found_path(folder, index), splits[index])
+            results[index] = _load(_result_path(folder, index), splits[index])
     merged.reading.times = merged.times.report()
-    complete = [each for each in found if each is not None]
-    return SplitRows(reading=merged.reading, folder=folder, found=complete)
+    complete = [each for each in results if each is not None]
+    return SplitRows(reading=merged.reading, folder=folder, results=complete)
 
 
-class _Merged(Generic[Report]):
-    """Merges what splits found, in order, and finds those to read, or to read again.
+class _Merge(Generic[Report]):
+    """Merges the results of splits, in order, and lists those to read, or to read again.
 
     Attributes:
         due: the indices of these splits.
@@ -288,7 +290,7 @@ class _Merged(Generic[Report]):
         self._count = 0
         self.due: set[int] = set()
 
-    def add(self, split: Split, found: Found[Report] | None) -> Before | None:
+    def add(self, split: Split, result: SplitResult[Report] | None) -> PrecedingRows | None:
         """Add the next split and return what is known before it; None: it cannot be read yet.
 
         Raises:
@@ -302,38 +304,38 @@ class _Merged(Generic[Report]):
             self.due.add(index)
             return None
         reading, times = self.reading, self.times
-        before = Before(
+        before = PrecedingRows(
             start=replace(self._start, begin=max(split.begin, self._start.begin)),
             rows=reading.rows_read,
             latest=reading.latest,
             recognition=copy(times.recognition),
         )
-        if found is None:
+        if result is None:
             self._certain = False
             self.due.add(index)
             self._start = replace(self._start, begin=0)
             return before
-        words = found.has_words(reading, times)
-        if not reading.descents and reading.descends_to(found.reading) and not self._exact_words:
+        words = result.has_words(reading, times)
+        if not reading.descents and reading.descends_to(result.reading) and not self._exact_words:
             self.due.add(self._last_with_rows)
-        if not (found.holds(before, words=words) and self._rows.holds(found, before)):
+        if not (result.holds(before, words=words) and self._rows.holds(result, before)):
             self._certain = False
             self.due.add(index)
-        elif self._certain and found.error:
-            raise DatasetError(found.error)
-        mine = found.before.start
-        if found.reading.last_place:
+        elif self._certain and result.error:
+            raise DatasetError(result.error)
+        mine = result.before.start
+        if result.reading.last_place:
             self._last_with_rows = index
             self._exact_words = (mine.row, mine.line) == (before.start.row, before.start.line)
-        reading.merge(found.reading)
-        times.merge(found.times)
+        reading.merge(result.reading)
+        times.merge(result.times)
         if self._certain:
             self._rows.refuse(reading)
         self._start = Start(
-            begin=found.end,
-            row=before.start.row + found.rows,
-            line=before.start.line + found.lines,
-            head=found.head,
+            begin=result.end,
+            row=before.start.row + result.rows,
+            line=before.start.line + result.lines,
+            head=result.head,
         )
         return before
 
@@ -342,55 +344,55 @@ def _read_split(
     rows: Rows[Report],
     folder: Path,
     splits: Sequence[Split],
-    befores: Sequence[Before | None],
+    befores: Sequence[PrecedingRows | None],
     due: Sequence[int],
     task: int,
 ) -> None:
     """Read a split, and write its rows, texts and findings."""
     index = due[task]
-    before, path = befores[index], _found_path(folder, index)
+    before, path = befores[index], _result_path(folder, index)
     assert before is not None, "its start is known"
     path.unlink(missing_ok=True)
     times = rows.times()
     if before.recognition is not None:
         times.recognition = copy(before.recognition)
-    found = Found(
+    result = SplitResult(
         split=splits[index], before=before, reading=rows.reading(before.latest), times=times
     )
     writer = SplitWriter(folder, index)
     at = partial(report, folder / f"{index}.done")
     try:
-        for block in _blocks(rows, found, at, first=index == 0):
+        for block in _blocks(rows, result, at, first=index == 0):
             writer.append(block)
         writer.finish()
-        found.runs = writer.runs
+        result.runs = writer.runs
     except DatasetError as error:
-        found.error = str(error)
-    found.times.repeated_texts.clear()
-    new = path.with_suffix(".found.new")
-    new.write_bytes(pickle.dumps((FORMAT, found)))
+        result.error = str(error)
+    result.times.repeated_texts.clear()
+    new = path.with_suffix(".result.new")
+    new.write_bytes(pickle.dumps((FORMAT, result)))
     new.replace(path)
 
 
 def _blocks(
-    rows: Rows[Report], found: Found[Report], at: Any, *, first: bool
+    rows: Rows[Report], result: SplitResult[Report], at: Any, *, first: bool
 ) -> "Iterator[Mapping[str, Column | pa.Array]]":
     """Yield the good rows of a split, and record the others."""
-    parser, reading = rows.parser(found), found.reading
-    for part in rows.source.parts(found.split, found.before.start, at):
+    parser, reading = rows.parser(result), result.reading
+    for part in rows.source.parts(result.split, result.before.start, at):
         chosen = parser.columns(part)
-        found.head, found.rows, found.lines = part.head, 0, 0
+        result.head, result.rows, result.lines = part.head, 0, 0
         for chunk in part.chunks(chosen):
             reading.empty_lines += chunk.empty_lines
             reading.passed_over += chunk.header_lines
             block = parser.rows(part, chunk)
-            found.rows += chunk.batch.num_rows + len(chunk.bad) + bool(chunk.header_lines)
-            found.lines += _lines(chunk)
+            result.rows += chunk.batch.num_rows + len(chunk.bad) + bool(chunk.header_lines)
+            result.lines += _lines(chunk)
             if first:
                 rows.refuse(reading)
             if len(block["ts"]):
                 yield block
-        found.end = part.end()
+        result.end = part.end()
 
 
 def _lines(chunk: Chunk) -> int:
@@ -399,17 +401,17 @@ def _lines(chunk: Chunk) -> int:
     return lines + chunk.empty_lines + chunk.header_lines
 
 
-def _load(path: Path, split: Split) -> Found[Any] | None:
-    """Return what an earlier try found in a split; None: it is to be read."""
+def _load(path: Path, split: Split) -> SplitResult[Any] | None:
+    """Return the result of an earlier try; None: the split must be read."""
     if not path.is_file():
         return None
     try:
-        version, found = pickle.loads(path.read_bytes())
+        version, result = pickle.loads(path.read_bytes())
     except (AttributeError, EOFError, ImportError, TypeError, ValueError, pickle.UnpicklingError):
         return None  # another version of the lab wrote it
-    known = version == FORMAT and isinstance(found, Found) and found.split == split
-    return found if known else None
+    is_current = version == FORMAT and isinstance(result, SplitResult) and result.split == split
+    return result if is_current else None
 
 
-def _found_path(folder: Path, split: int) -> Path:
-    return folder / f"{split}.found"
+def _result_path(folder: Path, split: int) -> Path:
+    return folder / f"{split}.result"

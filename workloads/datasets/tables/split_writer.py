@@ -48,7 +48,7 @@ class SplitWriter:
         number, texts = len(self.runs), dict[str, Any]()
         blocks = [dict(block) for block in self._pending]
         for name in _texts_in(blocks[0]):
-            texts[name], columns = _encoded([block[name] for block in blocks])
+            texts[name], columns = _encode([block[name] for block in blocks])
             for block, column in zip(blocks, columns, strict=True):
                 block[name] = column
         path_of_texts = texts_path(self._folder, self._split, number)
@@ -72,7 +72,7 @@ def _texts_in(block: "Mapping[str, Column | pa.Array]") -> list[str]:
     return [name for name, column in block.items() if isinstance(column, pa.Array)]
 
 
-def _encoded(parts: "list[pa.Array]") -> "tuple[pa.Array, list[Column]]":
+def _encode(parts: "list[pa.Array]") -> "tuple[pa.Array, list[Column]]":
     """Return the distinct texts of arrays of texts, or of lists of texts, and the arrays with their indices instead."""
     lists = pa.types.is_list(parts[0].type)
     texts = [part.flatten() if lists else part for part in parts]

@@ -20,9 +20,8 @@ from streamlab.workloads.datasets.executor import AUTO, executor
 from streamlab.workloads.datasets.imports.raw_files import state_of
 from streamlab.workloads.datasets.manifest import Content, WrittenStream, canonical, file_sha256
 from streamlab.workloads.datasets.progress import Progress, watch
-from streamlab.workloads.datasets.session import DEFAULT_MASTER
 from streamlab.workloads.datasets.sorted_runs import SortedRuns
-from streamlab.workloads.datasets.split import Share, shares
+from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_file import (
     ROWS_PER_FILE,
     FilePart,
@@ -31,6 +30,7 @@ from streamlab.workloads.datasets.stream_file import (
     write_file,
     write_once,
 )
+from streamlab.workloads.datasets.stream_split import Share, shares
 from streamlab.workloads.datasets.tables.required_columns import (
     RequiredColumns,
     check_meaning,
@@ -232,7 +232,7 @@ def dataset_of(
                 **_origin(required, list(parts.values()), readings),
             }
             if made is None
-            else _generated(made),
+            else _generated_origin(made),
             source=source or NOT_STATED,
             licence=licence or NOT_STATED,
             dictionaries={entry: f"{entry}.parquet" for entry in keys.numberings},
@@ -291,7 +291,7 @@ def _origin(
     return {**total, **common, "tables": by_kind}
 
 
-def _generated(made: Recipe) -> dict[str, Any]:
+def _generated_origin(made: Recipe) -> dict[str, Any]:
     """Return the origin of a table that a function generated."""
     params = {name: value for name, value in made.params.items() if name != "wanted"}
     return {

@@ -173,7 +173,7 @@ class BlockReader:
         self._lacking: dict[str, npt.NDArray[np.bool_]] = {}
         in_part = {role: chunk.batch.column(number) for number, role in enumerate(chosen.index)}
         self._cells = {
-            role: plain(in_part[role]) if role in in_part else self._made(name, part)
+            role: plain(in_part[role]) if role in in_part else self._made_column(name, part)
             for role, name in chosen.names.items()
         }
 
@@ -202,7 +202,7 @@ class BlockReader:
         for name, dtype in self._required.lists.items():
             read[f".{name}"] = self._list(name, dtype, rows)
         if self._table.key_fields:
-            read["key"] = _joined([read[f".{name}"] for name in self._table.key_fields])
+            read["key"] = _row_texts([read[f".{name}"] for name in self._table.key_fields])
         self._check_empty(kind)
         # Invalid rows come last, because they do not show whether columns are declared wrongly.
         further = self._chunk.further
@@ -261,7 +261,7 @@ class BlockReader:
         whole = [pc.if_else(pc.equal(each, ""), None, each) for each in texts]
         return pc.binary_join_element_wise(*whole, " ")
 
-    def _made(self, name: str, part: Part) -> "pa.Array":
+    def _made_column(self, name: str, part: Part) -> "pa.Array":
         """Return one of `MADE_COLUMNS`; times of `START` and lateness are set later."""
         rows = self._chunk.batch.num_rows
         if name == START:
@@ -294,7 +294,7 @@ class BlockReader:
         codes = pc.index_in(texts, pa.array(names, texts.type)).fill_null(-1)
         kinds = np.asarray(codes.to_numpy(zero_copy_only=False)).astype(np.int8)
         for row in np.flatnonzero(kinds < 0):
-            why = f"{shown(texts[int(row)].as_py())} is none of the kinds {', '.join(names)}"
+            why = f"{shown(texts[int(row)].as_py())} is not one of the kinds {', '.join(names)}"
             self._note(KIND, {int(row): why})
         return np.maximum(kinds, 0)
 
@@ -339,7 +339,7 @@ class BlockReader:
             self._empty[name] = self._absent(name, rows)
             return np.zeros(rows, dtype)
         if name in self._table.derive:
-            return self._derived(name, dtype)
+            return self._derived_column(name, dtype)
         if name in self._table.ids:
             return self._texts(role)
         column, points = with_point(self._cells[role], self._table.decimal)
@@ -361,7 +361,7 @@ class BlockReader:
             self._reading.no_numbers.append(name)
         return values
 
-    def _derived(self, name: str, dtype: np.dtype[Any]) -> "npt.NDArray[Any] | pa.Array":
+    def _derived_column(self, name: str, dtype: np.dtype[Any]) -> "npt.NDArray[Any] | pa.Array":
         """Return what a function makes of a column's texts, called once for each distinct text."""
         role, (_, function) = f".{name}", self._table.derive[name]
         texts = self._texts(role)
@@ -459,7 +459,7 @@ def _add_counts(counts: dict[Any, int], more: Mapping[Any, int]) -> None:
         counts[name] = counts.get(name, 0) + count
 
 
-def _joined(columns: "Sequence[npt.NDArray[Any] | ListColumn | pa.Array]") -> "pa.Array":
+def _row_texts(columns: "Sequence[npt.NDArray[Any] | ListColumn | pa.Array]") -> "pa.Array":
     """Return one text for the values of a row, different for different values."""
     texts = [pa.array(column).cast(pa.string()) for column in columns]
     if len(texts) == 1:

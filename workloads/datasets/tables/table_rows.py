@@ -19,8 +19,8 @@ from streamlab.workloads.datasets.tables.required_columns import (
 )
 from streamlab.workloads.datasets.tables.source import Part, Source
 from streamlab.workloads.datasets.tables.split_reader import (
-    Before,
-    Found,
+    PrecedingRows,
+    SplitResult,
     SplitRows,
     read_splits,
 )
@@ -53,17 +53,17 @@ class _Rows:
             table.time_format, zone=table.zone, unit=table.unit, remedy=time_format_remedy
         )
 
-    def parser(self, found: Found[Reading]) -> "_Parser":
-        return _Parser(rows_of=self, found=found, times=ColumnTimes(found.times))
+    def parser(self, result: SplitResult[Reading]) -> "_Parser":
+        return _Parser(rows_of=self, result=result, times=ColumnTimes(result.times))
 
-    def holds(self, found: Found[Reading], before: Before) -> bool:
-        table, mine, roles = self.table, found.before, self.table.roles().values()
+    def holds(self, result: SplitResult[Reading], before: PrecedingRows) -> bool:
+        table, mine, roles = self.table, result.before, self.table.roles().values()
         if ROW in roles and mine.rows != before.rows:
             return False
         if mine.latest is not None and (before.latest is None or mine.latest > before.latest):
             return False  # Lateness was measured from a time that does not exist.
         if (table.out_of_order is not None or LATE in roles) and mine.latest != before.latest:
-            earliest = found.reading.lateness.earliest
+            earliest = result.reading.lateness.earliest
             latest = max(ts for ts in (mine.latest, before.latest) if ts is not None)
             return earliest is None or latest <= earliest
         return True
@@ -78,7 +78,7 @@ class _Rows:
         reading.times |= lateness.facts(table.out_of_order)
         if lateness.rows and table.late == ERROR:
             raise DatasetError(
-                f"{lateness.named[0]}; {lateness.rows:,} of {lateness.rows + reading.rows:,} rows are later than "
+                f"{lateness.examples[0]}; {lateness.rows:,} of {lateness.rows + reading.rows:,} rows are later than "
                 f"out_of_order={table.out_of_order!r}, at most by {lateness.largest:,} {table.unit}; give a longer "
                 'out_of_order, or leave late rows out with late="drop" (--late drop)'
             )
@@ -98,7 +98,7 @@ class _Parser:
     """Parses the rows of a split of a table (`split_reader.Parser`)."""
 
     rows_of: _Rows
-    found: Found[Reading]
+    result: SplitResult[Reading]
     times: ColumnTimes
     derived: dict[str, DerivedTexts] = field(default_factory=dict)
     chosen: ChosenColumns | None = None
@@ -108,7 +108,7 @@ class _Parser:
         return list(self.chosen.index.values()) or [0]
 
     def rows(self, part: Part, chunk: Chunk) -> "Mapping[str, Column | pa.Array]":
-        found, chosen = self.found, self.chosen
+        result, chosen = self.result, self.chosen
         assert chosen is not None, "columns come before rows"
         block = BlockReader(
             self.rows_of.table,
@@ -116,15 +116,15 @@ class _Parser:
             chosen,
             chunk,
             part,
-            found.reading,
+            result.reading,
             self.times,
             self.derived,
-            found.before.rows,
+            result.before.rows,
         ).columns()
         for name, column in block.items():
             if isinstance(column, pa.Array):
                 place = f"{part.place}: column {chosen.names.get(name, name)}"
-                found.texts.setdefault(name, place)
+                result.texts.setdefault(name, place)
         return block
 
 
@@ -159,9 +159,9 @@ class TableRows:
         name = column.removeprefix(".")
         dictionary = KEYS if column == KEY else name
         group = next((each for each in self.table.shared if dictionary in each), (dictionary,))
-        known = [numberings[each] for each in group if each in numberings]
+        shared = [numberings[each] for each in group if each in numberings]
         first = Numbering(() if column == KEY else self.table.first_texts.get(name, ()))
-        return numberings.setdefault(dictionary, known[0] if known else first)
+        return numberings.setdefault(dictionary, shared[0] if shared else first)
 
 
 def read(table: Table, required: RequiredColumns, folder: Path, on: Executor) -> TableRows:

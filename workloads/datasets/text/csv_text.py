@@ -146,11 +146,11 @@ class CsvText:
         with readable(self._part.place, lambda: f"line {self._line}"):
             for records in chain(self._first, self._records):
                 self._line += records.lines + header_lines
-                parsed = self._parsed(records, len(columns), chosen)
+                parsed = self._parse_records(records, len(columns), chosen)
                 yield replace(parsed, header_lines=header_lines)
                 header_lines = 0
 
-    def _parsed(self, records: Records, columns: int, chosen: Sequence[int]) -> Chunk:
+    def _parse_records(self, records: Records, columns: int, chosen: Sequence[int]) -> Chunk:
         data = records.data
         lone_return = b"\r" in data and data.count(b"\r") > data.count(b"\r\n")
         # Arrow ends a record at single returns, and refuses rows that are not UTF-8.
@@ -250,7 +250,7 @@ def _chunk(cells: "list[pa.Array]", rows: Records) -> Chunk:
         try:
             texts.append(column.cast(pa.string()))
         except pa.ArrowInvalid:
-            decoded = [_decoded(cell) for cell in column.to_pylist()]
+            decoded = [_decode(cell) for cell in column.to_pylist()]
             wrong |= np.array([text is None for text in decoded], np.bool_)
             texts.append(pa.array(decoded, pa.string()))
     if wrong.any():
@@ -278,7 +278,7 @@ def chunk_of(columns: "Sequence[pa.Array]", rows: Records) -> Chunk:
     )
 
 
-def _decoded(cell: bytes) -> str | None:
+def _decode(cell: bytes) -> str | None:
     try:
         return cell.decode()
     except UnicodeDecodeError:

@@ -47,7 +47,7 @@ def text_blocks(file: Bytes, place: str, *, continues: bool = False) -> Iterator
     """
     pending, skipping, held = b"", False, b""
     unify = False if continues else None
-    for text in _raw_blocks(file) if continues else _decoded(file, place):
+    for text in _raw_blocks(file) if continues else _decode(file, place):
         if unify is None:
             unify = _ends_with_returns(text)
         if unify:
@@ -66,7 +66,7 @@ def text_blocks(file: Bytes, place: str, *, continues: bool = False) -> Iterator
         yield pending + b"\n"
 
 
-def _decoded(file: Bytes, place: str) -> Iterator[bytes]:
+def _decode(file: Bytes, place: str) -> Iterator[bytes]:
     """Yield the content of a file as UTF-8, without its mark."""
     blocks = _raw_blocks(file)
     head = next(blocks, b"")

@@ -77,7 +77,7 @@ class JsonText:
         raise DatasetError(f"{place} is empty; there is nothing to import")
 
     def rows(self, columns: Sequence[str], chosen: Sequence[int]) -> Iterator[Chunk]:
-        """Yield the chosen of the named columns of all lines; a line that is no object is bad."""
+        """Yield the chosen of the named columns of all lines; a line that is not an object is bad."""
         names = [columns[index] for index in chosen]
         tops = {name if name in self.types else name.partition(".")[0] for name in names}
         schema = {name: kind for name, kind in self.types.items() if name in tops}
@@ -93,7 +93,7 @@ class JsonText:
                     cells, bad = _parse_lines(records)
                 good = records.without(bad)
                 empty = pa.nulls(len(good.row))
-                yield chunk_of([_whole(cells.get(name, empty)) for name in names], good)
+                yield chunk_of([_combine_chunks(cells.get(name, empty)) for name in names], good)
 
 
 class LogText:
@@ -198,7 +198,7 @@ def _parse_lines(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
 
 
 def _refuse(text: str) -> None:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _leaves(prefix: str, value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -219,7 +219,7 @@ def _column(values: Sequence[Any]) -> "pa.Array":
         return pa.array([shown(value) for value in values], pa.string())
 
 
-def _whole(column: Any) -> "pa.Array":
+def _combine_chunks(column: Any) -> "pa.Array":
     if isinstance(column, pa.ChunkedArray):
         return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0)
     return column

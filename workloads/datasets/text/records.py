@@ -1,4 +1,4 @@
-"""Finds CSV records in blocks of lines: their begins and ends, and lines that are no record.
+"""Finds CSV records in blocks of lines: their begins and ends, and lines that are not a record.
 
 A cell is quoted if its first character is a quote. It ends at the next quote that is not doubled, and a
 delimiter or the line's end must follow; until then, delimiters and line ends are content. Any other quote is a
@@ -38,7 +38,7 @@ _BLANKS = re.compile(
 
 
 class BadRecord(NamedTuple):
-    """Lines that are no record.
+    """Lines that are not a record.
 
     Attributes:
         row: its number among all records of the text, from 1.
@@ -55,7 +55,7 @@ class BadRecord(NamedTuple):
     start: bytes
 
     def words(self) -> str:
-        """Return why the lines are no record, and their beginning."""
+        """Return why the lines are not a record, and their beginning."""
         start = self.start[:_SHOWN_BYTES].decode("utf-8", errors="replace")
         return f"{self.reason}: {start!r}" if start else self.reason
 
@@ -198,7 +198,7 @@ class RecordScanner:
     def _joined_blanks(self, data: bytes) -> bytes:
         """Return lines with each run of blanks replaced by one, and without blanks at line ends."""
         if self._quoted and b'"' in data:
-            return _BLANKS.sub(_joined, data)
+            return _BLANKS.sub(_shorten_blanks, data)
         return _AT_ENDS.sub(b"", _EACH_RUN.sub(b" ", data))
 
     def _scan(self, data: bytes, row: int, line: int) -> tuple[Records, int]:
@@ -285,7 +285,7 @@ class RecordScanner:
         )
 
 
-def _joined(blanks: re.Match[bytes]) -> bytes:
+def _shorten_blanks(blanks: re.Match[bytes]) -> bytes:
     if blanks["quoted"] is not None:
         return blanks[0]
     return b"" if blanks["outer"] is not None else b" "

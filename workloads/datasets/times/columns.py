@@ -23,7 +23,7 @@ from streamlab.workloads.datasets.times.zones import Ints, utc_times
 _MOST_CACHED = 1 << 20
 """The most texts with cached times; times in minutes and days repeat."""
 _MOST_EXACT = 2.0**24
-"""Whole numbers of a float of 32 bits are exact up to here."""
+"""32-bit floats represent all whole numbers up to this one exactly."""
 
 _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d", "S": r"[0-5]\d"}
 """Fields of patterns with a fixed number of digits."""
@@ -66,13 +66,13 @@ class ColumnTimes:
             self.reader.stamps = True
             return self._stamps(column, row, column)
         if pa.types.is_integer(kind):
-            return self._whole(column, row)
+            return self._parse_integers(column, row)
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             if pa.types.is_floating(kind):
                 column = pc.if_else(pc.is_finite(column), column, None)
                 _check_precision(column, place)
             with suppress(pa.ArrowInvalid):  # pandas stores whole numbers with gaps as floats
-                return self._whole(column.cast(pa.int64()), row)
+                return self._parse_integers(column.cast(pa.int64()), row)
             return self._texts(column.cast(pa.string()), row)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return self._texts(column, row)
@@ -83,13 +83,13 @@ class ColumnTimes:
         if len(repeated):
             first = int(repeated[0])
             self.reader.count_repeated(len(repeated), f"{shown[first]} ({row(first)})")
-        return self._scaled(values, column.type.unit, _empty(column, bad))
+        return self._scale(values, column.type.unit, _empty(column, bad))
 
     def _utc(self, column: "pa.Array") -> tuple[Ints, dict[int, str], Ints]:
         values = np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
         return utc_times(values, column.type.unit, "UTC" if column.type.tz else self.reader.zone)
 
-    def _whole(self, column: "pa.Array", row: RowWords) -> Times:
+    def _parse_integers(self, column: "pa.Array", row: RowWords) -> Times:
         bad = _empty(column, {})
         values = column.fill_null(0).to_numpy(zero_copy_only=False)
         if values.dtype == np.uint64:
@@ -99,13 +99,13 @@ class ColumnTimes:
         values = values.astype(np.int64)
         if self.reader.form is None:
             if self.reader.recognition.form is None:
-                self._recognize(*_encoded(column.cast(pa.string()), row))
+                self._recognize(*_encode(column.cast(pa.string()), row))
             some = np.ones(len(values), np.bool_)
             some[list(bad)] = False
             bad.update(self._foreign(values, some, values.__getitem__))
         elif self.reader.numeric_unit is None:
             return self._texts(column.cast(pa.string()), row)  # 20240131, of a pattern
-        return self._scaled(values, self.reader.numeric_unit or self.reader.unit, bad)
+        return self._scale(values, self.reader.numeric_unit or self.reader.unit, bad)
 
     def _foreign(
         self, values: Ints, some: npt.NDArray[np.bool_], shown: Callable[[int], object]
@@ -120,11 +120,11 @@ class ColumnTimes:
         if stamps is not None:
             self.reader.note_zone(str(column[0]), named=False)
             return self._stamps(stamps, row, column)
-        texts, codes, row_of = _encoded(pc.utf8_trim_whitespace(column), row)
+        texts, codes, row_of = _encode(pc.utf8_trim_whitespace(column), row)
         self._repeated.clear()
         if self.reader.recognition.form is None and self.reader.form in (None, ISO):
             self._recognize(texts, codes, row_of)
-        times, wrong = self._quick(texts, codes) or self._each(texts)
+        times, wrong = self._quick(texts, codes) or self._parse_texts(texts)
         bad = {int(at): "is empty" for at in np.flatnonzero(codes < 0)}
         if wrong:
             for at in np.flatnonzero(np.isin(codes, list(wrong))):
@@ -154,7 +154,7 @@ class ColumnTimes:
             values, bad, repeated = self._utc(column)
             self._repeated.update(texts.take(repeated).to_pylist())
             self.reader.note_zone(str(texts[0]), named=bool(column.type.tz))
-            return self._scaled(values, column.type.unit, _empty(column, bad))
+            return self._scale(values, column.type.unit, _empty(column, bad))
         unit = self.reader.numeric_unit
         if unit is None or (numbers := _whole_numbers(texts)) is None:
             return None
@@ -162,7 +162,7 @@ class ColumnTimes:
         if self.reader.form is None:
             some = np.isin(np.arange(len(texts)), codes)
             bad = self._foreign(numbers, some, texts.__getitem__)
-        return self._scaled(numbers, unit, bad)
+        return self._scale(numbers, unit, bad)
 
     def _stamp_column(self, texts: "pa.Array") -> "pa.Array | None":
         """Return ISO 8601 texts as timestamps; None if Arrow cannot read them."""
@@ -171,7 +171,7 @@ class ColumnTimes:
                 return texts.cast(pa.timestamp(unit, zone))
         return None
 
-    def _each(self, texts: "pa.Array") -> Times:
+    def _parse_texts(self, texts: "pa.Array") -> Times:
         if len(self._times) > _MOST_CACHED:
             self._times.clear()
             self.reader.repeated_texts.clear()
@@ -191,7 +191,7 @@ class ColumnTimes:
         first = int(rows[0])
         self.reader.count_repeated(len(rows), f"{texts[int(codes[first])]} ({row(first)})")
 
-    def _scaled(self, values: Ints, unit: str, bad: dict[int, str]) -> Times:
+    def _scale(self, values: Ints, unit: str, bad: dict[int, str]) -> Times:
         """Return times of a unit in the unit of event time."""
         before, after = PER_SECOND[unit], PER_SECOND[self.reader.unit]
         most = min(2**63 - 1, FARTHEST * before // after)
@@ -202,7 +202,7 @@ class ColumnTimes:
         return values // (before // after) if after <= before else values * (after // before), bad
 
 
-def _encoded(column: "pa.Array", row: RowWords) -> tuple["pa.Array", Ints, RowWords]:
+def _encode(column: "pa.Array", row: RowWords) -> tuple["pa.Array", Ints, RowWords]:
     """Return the distinct texts of a column, the index of each row's text (-1: null), and the names of first rows."""
     coded = column.dictionary_encode(null_encoding="mask")
     codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False))

@@ -35,7 +35,7 @@ def parse_duration(
     A number is in that unit already.
 
     Raises:
-        Exception: `error`, if it is no length of time, no multiple of the unit, shorter than `shortest`
+        Exception: `error`, if it is not a length of time, not a multiple of the unit, shorter than `shortest`
             or 2^60 units or longer.
     """
     units = _units(duration, unit)
@@ -46,7 +46,7 @@ def parse_duration(
         )
     if units.denominator != 1:
         raise error(
-            f"{place} is {duration!r}, which is no multiple of 1 {unit}, the unit of event time; "
+            f"{place} is {duration!r}, which is not a multiple of 1 {unit}, the unit of event time; "
             "give another duration, or a finer unit of the input, such as unit='us'"
         )
     if not shortest <= units < _LONGEST:

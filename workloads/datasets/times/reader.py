@@ -45,12 +45,12 @@ def check_form(form: object, where: str) -> None:
 
 def time_format_remedy(form: str) -> str:
     """Return the option that chooses the form of a table's times."""
-    return f"--time-format {_quoted(form)} (time_format={form!r})"
+    return f"--time-format {_quote(form)} (time_format={form!r})"
 
 
 def time_remedy(form: str) -> str:
     """Return the option that chooses the form of times in an import by kind."""
-    return f"--time {_quoted(form)}"
+    return f"--time {_quote(form)}"
 
 
 class TimeReader:
@@ -101,7 +101,7 @@ class TimeReader:
             return self._hhmmss(text)
         if form is None or form in (DATES, AS_IS) or form in NAMES:
             return self._number(text)
-        return self._dated(text, form)
+        return self._parse_date(text, form)
 
     def count_repeated(self, rows: int, first: str) -> None:
         """Count rows whose time a clock showed twice."""
@@ -194,7 +194,7 @@ class TimeReader:
         if form != self.recognition.form:
             return self.recognition.text_words(form, text)
         if moment is not None:
-            return self._placed(text, *moment)
+            return self._event_time(text, *moment)
         assert day_time is not None, "the text is a moment or a time of day"
         return self._since_midnight(day_time, finer_ns(text))
 
@@ -212,14 +212,14 @@ class TimeReader:
         ns += (seconds * 1_000_000 + day_time.microsecond) * 1_000
         return ns * PER_SECOND[self.unit] // PER_SECOND["ns"]
 
-    def _dated(self, text: str, pattern: str) -> int | str:
+    def _parse_date(self, text: str, pattern: str) -> int | str:
         try:
             moment = datetime.strptime(text, pattern)
         except (ValueError, OverflowError):
             return f"{text[:60]!r} is not of the form {pattern}"
-        return self._placed(text, moment, 0)
+        return self._event_time(text, moment, 0)
 
-    def _placed(self, text: str, moment: datetime, ns: int) -> int | str:
+    def _event_time(self, text: str, moment: datetime, ns: int) -> int | str:
         """Return the event time of a moment, which is in the reader's zone if it has none."""
         self.note_zone(text, named=moment.tzinfo is not None)
         if moment.tzinfo is None and self.zone != "UTC":
@@ -243,5 +243,5 @@ def _ratio(text: str) -> tuple[int, int]:
     return Fraction(text).as_integer_ratio()
 
 
-def _quoted(form: str) -> str:
+def _quote(form: str) -> str:
     return f"'{form}'" if "%" in form else form

@@ -19,7 +19,7 @@ from streamlab.workloads.inputs.connections.schema import (
     KINDS,
     NORMAL,
 )
-from streamlab.workloads.inputs.synchronized import Layout
+from streamlab.workloads.inputs.synchronized_streams import Layout
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 __all__ = ["PARAMETERS", "PLANTED", "generate", "keys", "streams"]

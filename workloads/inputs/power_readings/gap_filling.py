@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class GapValues:
     """Filled-in values by plug, then second: columns of equal length.
 
     Attributes:
@@ -44,7 +44,7 @@ def readings(data: Input) -> Columns:
     }
 
 
-def fill(columns: Columns, longest_gap_s: int) -> Filled:
+def fill(columns: Columns, longest_gap_s: int) -> GapValues:
     """Return a value for every second from each plug's first reading to its last.
 
     Of several readings in a second, the smallest ends the line before and the largest begins the
@@ -71,7 +71,7 @@ def fill(columns: Columns, longest_gap_s: int) -> Filled:
     step = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + 1
     seconds = length[row]
     exact = 2 * (from_mw[row] * (seconds - step) + least[row] * step)
-    return Filled(
+    return GapValues(
         plug=plug[row],
         device=device[row],
         second=ts[row] - seconds + step,

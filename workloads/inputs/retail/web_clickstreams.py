@@ -77,7 +77,7 @@ _VISITORS = range(11, 15)
 _CLICKS = 0  # rows of all physical streams draw as this stream
 
 
-class _Places(NamedTuple):
+class _Positions(NamedTuple):
     """Positions of rows: place in a cycle, number of the cycle, number of the order or 0, time."""
 
     place: Ints
@@ -104,7 +104,7 @@ def generate(
     visits = int(params["visits_per_hour"])
     # 152 rows hold ten visits, so a window of M groups lasts M x 36000 s / visits.
     groups = max(1, visits * int(params["gap_s"]) // (3600 * CYCLE_VISITS))
-    places = _places(seed, groups, group, row)
+    places = _positions(seed, groups, group, row)
     line = group * GROUP_ROWS + row
     which = draw_at(seed, _CLICKS, _WHICH, line)
     choice = draw_at(seed, _CLICKS, _ITEM, line)
@@ -124,7 +124,7 @@ def generate(
     }
 
 
-def _places(seed: int, groups: int, group: Ints, row: Ints) -> _Places:
+def _positions(seed: int, groups: int, group: Ints, row: Ints) -> _Positions:
     """Return the positions of rows; `groups` is M."""
 
     def drawn(lane: int, rows: Ints, limit: int) -> Ints:
@@ -147,7 +147,7 @@ def _places(seed: int, groups: int, group: Ints, row: Ints) -> _Places:
     among = np.where(bought_here, here, (here + shift) % groups)
     cycle, place = np.divmod(window - bought_here + phase, CYCLE_CLICKS)
     begin = np.where(second, CYCLE_CLICKS + lines, _BEFORE_FIRST_ORDER)
-    return _Places(
+    return _Positions(
         place=place,
         cycle=(cycle * groups + among) * CYCLE_CLICKS + phase,
         sale=np.where(bought_here, 1 + 2 * group + second, 0),
@@ -155,7 +155,7 @@ def _places(seed: int, groups: int, group: Ints, row: Ints) -> _Places:
     )
 
 
-def _users(params: Params, seed: int, places: _Places) -> Ints:
+def _users(params: Params, seed: int, places: _Positions) -> Ints:
     """Return the user of each row; 0 for unknown visitors."""
 
     def drawn(lane: int, rows: Ints) -> Bits:

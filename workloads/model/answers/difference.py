@@ -111,12 +111,12 @@ def classify(
     """
     left, _ = row_hashes(expected)
     right, _ = row_hashes(actual)
-    left_only, right_only = _unmatched(left, right), _unmatched(right, left)
+    left_only, right_only = _unmatched_rows(left, right), _unmatched_rows(right, left)
     duplicate = np.zeros(len(right), dtype=np.bool_)
     duplicate[right_only] = _occurs(right[right_only], whole)
     odd = right_only[~duplicate[right_only]]
-    place_left = _places(expected, relation, left_only)
-    place_right = _places(actual, relation, odd)
+    place_left = _place_hashes(expected, relation, left_only)
+    place_right = _place_hashes(actual, relation, odd)
     replaced_by = _pair(place_left, place_right)
     missing = left_only[replaced_by < 0]
     examples: list[Example] = []
@@ -139,7 +139,7 @@ def classify(
         add("wrong", row, more)
     common_left = np.delete(np.arange(len(left)), left_only)
     common_right = np.delete(np.arange(len(right)), right_only)
-    moved, moved_from = _displaced(expected, actual, relation, common_left, common_right)
+    moved, moved_from = _displaced_rows(expected, actual, relation, common_left, common_right)
     for row, home in zip(moved[:limit].tolist(), moved_from[:limit].tolist(), strict=True):
         add("out of order", row, f", expected as row {first_row + home}")
     return Difference(
@@ -149,7 +149,7 @@ def classify(
         duplicate=int(duplicate.sum()),
         out_of_order=len(moved),
         wrong=len(odd),
-        rounded=_rounded(expected, actual, left_only[replaced_by >= 0], odd, replaced_by),
+        rounded=_count_rounded(expected, actual, left_only[replaced_by >= 0], odd, replaced_by),
         examples=spread(examples, limit),
     )
 
@@ -165,7 +165,7 @@ def spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
     return tuple(sorted((example for _, example in ranked[:limit]), key=lambda e: e.position))
 
 
-def _unmatched(these: HashArray, those: HashArray) -> IntArray:
+def _unmatched_rows(these: HashArray, those: HashArray) -> IntArray:
     """Return, ascending, the rows of `these` in excess of `those`: last occurrences of a value."""
     values, counts = np.unique(these, return_counts=True)
     other_values, other_counts = np.unique(those, return_counts=True)
@@ -203,7 +203,7 @@ def _occurs(hashes: HashArray, columns: Columns) -> npt.NDArray[np.bool_]:
     return occurs[inverse]
 
 
-def _rounded(
+def _count_rounded(
     expected: Columns, actual: Columns, replaced: IntArray, odd: IntArray, replaced_by: IntArray
 ) -> int:
     """Return how many wrong rows differ in the last bits of floats only."""
@@ -239,7 +239,7 @@ def in_last_bits(expected: Columns, row: int, actual: Columns, other: int) -> st
     return f": {', '.join(parts)}" if parts else ""
 
 
-def _places(columns: Columns, relation: Relation, rows: IntArray) -> HashArray:
+def _place_hashes(columns: Columns, relation: Relation, rows: IntArray) -> HashArray:
     """Return a hash of time and tag of some rows."""
     some = {name: column[rows] for name, column in columns.items()}
     return row_hashes({"ts": some["ts"], "kind": relation.kinds(some), "key": relation.keys(some)})[
@@ -260,14 +260,14 @@ def _pair(left: HashArray, right: HashArray) -> IntArray:
     return result
 
 
-def _displaced(
+def _displaced_rows(
     expected: Columns, actual: Columns, relation: Relation, left: IntArray, right: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Return the rows of `actual` with an unexpected level, and their expected rows."""
     left_hash, left_level_hash = _level_hashes(expected, relation, left)
     right_hash, right_level_hash = _level_hashes(actual, relation, right)
-    moved = _unmatched(right_level_hash, left_level_hash)
-    home = _unmatched(left_level_hash, right_level_hash)
+    moved = _unmatched_rows(right_level_hash, left_level_hash)
+    home = _unmatched_rows(left_level_hash, right_level_hash)
     # Both sides hold the same rows, so the moved rows are equal multisets; sort both to pair them.
     moved = moved[np.argsort(right_hash[moved], kind="stable")]
     home = home[np.argsort(left_hash[home], kind="stable")]

@@ -112,8 +112,8 @@ class _Matcher:
         right = np.flatnonzero(self._partner < 0)
         if not len(left) or not len(right):
             return
-        left, left_hash = self._grouped(self._expected, left, with_levels)
-        right, right_hash = self._grouped(self._actual, right, with_levels)
+        left, left_hash = self._group_rows(self._expected, left, with_levels)
+        right, right_hash = self._group_rows(self._actual, right, with_levels)
         hashes, begin, group, count = np.unique(
             left_hash, return_index=True, return_inverse=True, return_counts=True
         )
@@ -131,7 +131,7 @@ class _Matcher:
             here, those = slice(begin[g], begin[g] + count[g]), slice(low[g], high[g])
             self._take(*self._best(left[here], right[those]))
 
-    def _grouped(
+    def _group_rows(
         self, columns: Columns, rows: IntArray, with_levels: bool
     ) -> tuple[IntArray, HashArray]:
         """Return rows sorted by a hash of their other fields, then by their floats; and the hashes."""
@@ -155,7 +155,7 @@ class _Matcher:
         for name, deviation in self.deviations.items():
             some = ~same(self._expected[name][left], self._actual[name][right])
             if some.any():
-                deviation.take(*self._compared(name, left[some], right[some]))
+                deviation.take(*self._compare(name, left[some], right[some]))
 
     def _best(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
         """Return a maximum matching."""
@@ -176,15 +176,13 @@ class _Matcher:
             expected, actual = self._expected[name][left], self._actual[name][right]
             within = same(expected, actual)
             if not within.all():
-                difference, _, allowed = self._compared(name, left, right)
+                difference, _, allowed = self._compare(name, left, right)
                 with np.errstate(invalid="ignore"):
                     within |= np.isfinite(expected) & np.isfinite(actual) & (difference <= allowed)
             result &= within
         return result
 
-    def _compared(
-        self, name: str, left: IntArray, right: IntArray
-    ) -> tuple[Floats, Floats, Floats]:
+    def _compare(self, name: str, left: IntArray, right: IntArray) -> tuple[Floats, Floats, Floats]:
         """Return difference, scale and allowed difference of a field for pairs of rows."""
         expected = self._expected[name][left].astype(np.float64)
         actual = self._actual[name][right].astype(np.float64)

@@ -41,7 +41,7 @@ def inferred_output(program: Program, key_field: str | None = None) -> OutputTyp
     names = program.output.names or ()
     if key_field is not None and key_field not in names:
         raise ModelError(
-            f"program {program.name}: key_field is {key_field!r}, which is no field of the output; "
+            f"program {program.name}: key_field is {key_field!r}, which is not a field of the output; "
             f"it has {', '.join(names)}"
         )
     if isinstance(program, Pipeline):
@@ -94,7 +94,7 @@ def _of_query(query: Query) -> OutputType:
     if early != timed[:1] or window.size % window.advance:
         raise ModelError(
             f"query {query.name}: operator {early[0].name} emits on update, after other operators or "
-            "in windows whose size is no multiple of their advance; the delay of an output after its "
+            "in windows whose size is not a multiple of their advance; the delay of an output after its "
             "cause cannot be derived: declare it (output=OutputType(...))"
         )
     return OutputType(

@@ -83,7 +83,7 @@ def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int)
         return Difference(expected_rows=rows, actual_rows=rows)
     # Traces cancel: x u y and x v y are the same trace if and only if u and v are.
     left, right = _slice(expected, begin, 0), _slice(actual, begin, 0)
-    end = _common_prefix(_reversed(left), _reversed(right))
+    end = _common_prefix(_reverse(left), _reverse(right))
     left, right = _slice(left, 0, end), _slice(right, 0, end)
     relation = Relation.of(output, left, right)
     if fingerprint(left, relation) == fingerprint(right, relation):
@@ -97,7 +97,7 @@ def _slice(columns: Columns, begin: int, end: int) -> Columns:
     return {name: column[begin : len(column) - end] for name, column in columns.items()}
 
 
-def _reversed(columns: Columns) -> Columns:
+def _reverse(columns: Columns) -> Columns:
     return {name: column[::-1] for name, column in columns.items()}
 
 

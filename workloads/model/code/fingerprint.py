@@ -72,7 +72,7 @@ def fingerprint(function: Callable[..., Any], *, places: bool = False) -> str:
     Raises:
         UnstableError: It reads a global or closure variable of a kind that cannot be fingerprinted.
     """
-    walk = _Placed() if places else _Exact()
+    walk = _WithPlaces() if places else _Exact()
     _plain(function)  # raises if it is no Python function
     return _digest(walk.value("function", function, ""))
 
@@ -84,7 +84,7 @@ def code_of(*values: object) -> str:
     the same and the source of all functions is available. It may differ between two runs if a
     function reads an object without a stable content.
     """
-    walk = _Whole()
+    walk = _AnyValue()
     return _digest(piece for value in values for piece in walk.value("", value, ""))
 
 
@@ -128,7 +128,7 @@ class _Exact:
         # Numbers of visited values by id; holding the values keeps their ids unique.
         self._visited: dict[int, tuple[int, object]] = {}
 
-    def again(self, value: object) -> Iterator[bytes]:
+    def visit(self, value: object) -> Iterator[bytes]:
         """Yield the number of a visited value, else nothing; values may refer to themselves."""
         if id(value) in self._visited:
             yield f"again {self._visited[id(value)][0]}".encode()
@@ -137,7 +137,7 @@ class _Exact:
 
     def function(self, function: FunctionType, home: str) -> Iterator[bytes]:
         """Yield the identity of a function that code of the module `home` calls."""
-        if repeated := list(self.again(function)):
+        if repeated := list(self.visit(function)):
             yield from repeated
             return
         home = function.__module__ or ""
@@ -175,13 +175,13 @@ class _Exact:
             yield repr(getattr(value, "targetoptions", None)).encode()  # such as fastmath
             yield from self.function(_plain(value), home)  # type: ignore[arg-type]
         else:
-            yield from self.other(name, value, home)
+            yield from self.other_value(name, value, home)
 
-    def other(self, name: str, value: object, home: str) -> Iterator[bytes]:
+    def other_value(self, name: str, value: object, home: str) -> Iterator[bytes]:
         raise UnstableError(f"{name} is a {type(value).__name__}")
 
 
-class _Placed(_Exact):
+class _WithPlaces(_Exact):
     """Includes the place of functions, so that equal functions in other places differ."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
@@ -190,7 +190,7 @@ class _Placed(_Exact):
         yield code.co_linetable
 
 
-class _Whole(_Exact):
+class _AnyValue(_Exact):
     """Walks over any value; hashes more than is read where it cannot tell what is read."""
 
     def code(self, code: CodeType) -> Iterator[bytes]:
@@ -203,14 +203,14 @@ class _Whole(_Exact):
                 for imported in _imported(function):
                     yield from self._imported(imported, module)
             yield from super().function(function, home)
-        elif repeated := list(self.again(function)):
+        elif repeated := list(self.visit(function)):
             yield from repeated
         else:  # a library's closure may hold a user's values
             yield _reference(function, module)
             for cell in function.__closure__ or ():
                 yield from self.value("", cell.cell_contents, module)
 
-    def other(self, name: str, value: object, home: str) -> Iterator[bytes]:
+    def other_value(self, name: str, value: object, home: str) -> Iterator[bytes]:
         yield type(value).__qualname__.encode()
         if isinstance(value, np.dtype | range | slice | Path | Enum):
             yield repr(value).encode()
@@ -232,13 +232,13 @@ class _Whole(_Exact):
                 yield from self.value(part.name, getattr(value, part.name), home)
         elif hasattr(value, "__wrapped__"):
             yield from self.value(name, value.__wrapped__, home)
-        elif repeated := list(self.again(value)):
+        elif repeated := list(self.visit(value)):
             yield from repeated
         else:
             yield from self._object(name, value, home)
 
     def _collection(self, name: str, value: Any, home: str) -> Iterator[bytes]:
-        if repeated := list(self.again(value)):
+        if repeated := list(self.visit(value)):
             yield from repeated
             return
         if isinstance(value, list):
@@ -264,7 +264,7 @@ class _Whole(_Exact):
         if _is_foreign_name(module.__name__, home) or _is_shared(module.__name__):
             yield _reference(None, module.__name__)
             return
-        if repeated := list(self.again(module)):
+        if repeated := list(self.visit(module)):
             yield from repeated
             return
         file = getattr(module, "__file__", None)
@@ -390,14 +390,14 @@ def _reference(value: object, module: str) -> bytes:
     name = getattr(value, "__qualname__", None)
     if top in sys.stdlib_module_names:  # private modules differ between Python versions
         return repr((top, [part for part in below if not part.startswith("_")], name)).encode()
-    files = "" if top in STABLE_MODULES or top == _OURS else _installed(top)
+    files = "" if top in STABLE_MODULES or top == _OURS else _installed_digest(top)
     # A package's __version__ is available only after loading it; its files are there before.
     version = None if files else getattr(sys.modules.get(top), "__version__", None)
     return repr((module, name, str(version), files)).encode()
 
 
 @functools.cache
-def _installed(package: str) -> str:
+def _installed_digest(package: str) -> str:
     """Return a digest of a package's files from its RECORD; empty without one."""
     lines = [
         line

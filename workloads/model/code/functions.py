@@ -25,7 +25,7 @@ def require_plain(where: str, **functions: object) -> None:
     """Check the functions of a program, by role (None: absent); `where` is their place, for messages.
 
     Raises:
-        ProgramError: A value is no function, or calling it would not do its work.
+        ProgramError: A value is not a function, or calling it would not do its work.
     """
     for role, function in functions.items():
         if function is None:

@@ -65,7 +65,7 @@ def source_identity(code: CodeType) -> Iterator[bytes]:
 def _functions(source: bytes) -> dict[_Place, list[tuple[_Function, CodeType]]]:
     """Return the functions of a source by place, each as a tree and as code."""
     tree = ast.parse(source)
-    nodes = [(_place(node), node) for node in ast.walk(tree) if isinstance(node, _Function)]
+    nodes = [(_place_of(node), node) for node in ast.walk(tree) if isinstance(node, _Function)]
     codes, times = _by_place(tree), Counter(at for at, _ in nodes)
     functions = {at: [(node, code) for code in codes[at]] for at, node in nodes}
     shared = [(at, node) for at, node in nodes if times[at] > 1]
@@ -75,11 +75,11 @@ def _functions(source: bytes) -> dict[_Place, list[tuple[_Function, CodeType]]]:
         functions[at] = []
     codes = _by_place(tree) if shared else {}
     for at, node in shared:
-        functions[at] += [(node, code) for code in codes[_place(node)]]
+        functions[at] += [(node, code) for code in codes[_place_of(node)]]
     return functions
 
 
-def _place(node: _Function) -> _Place:
+def _place_of(node: _Function) -> _Place:
     if isinstance(node, ast.Lambda):
         return "<lambda>", node.lineno
     return node.name, min(part.lineno for part in (node, *node.decorator_list))
@@ -87,16 +87,16 @@ def _place(node: _Function) -> _Place:
 
 def _by_place(tree: ast.Module) -> dict[_Place, list[CodeType]]:
     codes = defaultdict(list)
-    for code in _nested(compile(tree, "", "exec", dont_inherit=True)):
+    for code in _nested_code(compile(tree, "", "exec", dont_inherit=True)):
         codes[code.co_name, code.co_firstlineno].append(code)
     return codes
 
 
-def _nested(code: CodeType) -> Iterator[CodeType]:
+def _nested_code(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _nested(constant)
+            yield from _nested_code(constant)
 
 
 def _text(node: object) -> str:

@@ -67,13 +67,13 @@ def check_purity(vertex: Vertex) -> Vertex:
         records |= dict.fromkeys(("a", "x", "y", "into", "agg"), aggregate)
         roles = _UNORDERED
     wrapped: dict[str, Any] = {
-        role: _checked(role, function, roles[role], records)
+        role: _checked_function(role, function, roles[role], records)
         for role, function in operator.functions.items()
     }
     return replace(vertex, operator=replace(operator, **wrapped))
 
 
-def _checked(
+def _checked_function(
     role: str, function: Function, arguments: _Arguments, records: dict[str, RecordType]
 ) -> Function:
     def call(*values: Any) -> None:

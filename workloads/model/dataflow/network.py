@@ -55,7 +55,7 @@ class Node:
     wires: tuple[Wire, ...] = ()
 
 
-def place(key: int, instances: int) -> int:
+def instance_of_key(key: int, instances: int) -> int:
     """Return the index of the instance that owns a key."""
     return hash_key(key) % instances
 
@@ -106,14 +106,14 @@ class _Network:
         for node, elements in feeds.items():
             sent = [e for e in elements if period is None or not isinstance(e, Marker)]
             self._into[node].append(_Channel(node, deque(sent)))
-        self._out = [self._wired(index, node) for index, node in enumerate(nodes)]
+        self._out = [self._wire(index, node) for index, node in enumerate(nodes)]
         self._channels = [channel for channels in self._into for channel in channels]
         self._runs = [
             None if node.begin is None else node.begin(self._out[index][0])
             for index, node in enumerate(nodes)
         ]
 
-    def _wired(self, index: int, node: Node) -> tuple[Take, Callable[[Marker], None]]:
+    def _wire(self, index: int, node: Node) -> tuple[Take, Callable[[Marker], None]]:
         """Make a node's output channels; return functions that send items and markers into them."""
         if not node.wires:
             left = self.left.setdefault(index, [])
@@ -174,7 +174,7 @@ class _Network:
 def _splitter(route: Route, channels: list[_Channel]) -> Take:
     n = len(channels)
     if route is Route.HASH:
-        return lambda key, value: channels[place(key, n)].waiting.append((key, value))
+        return lambda key, value: channels[instance_of_key(key, n)].waiting.append((key, value))
     if route is Route.ROUND_ROBIN:
         turns = count()
         return lambda key, value: channels[next(turns) % n].waiting.append((key, value))

@@ -149,7 +149,7 @@ def split_at_partials(flow: Dataflow) -> tuple[Deployment, Deployment] | None:
     ahead = set(range(len(flow.vertices))) - behind
     if any(not behind.issuperset(flow.vertices[index].inputs) for index in behind - {cut}):
         return None
-    return _partials(flow, cut, ahead), _rest(flow, cut, behind)
+    return _partials(flow, cut, ahead), _deployment_behind(flow, cut, behind)
 
 
 def _partials(flow: Dataflow, cut: int, ahead: set[int]) -> Deployment:
@@ -170,7 +170,7 @@ def _partials(flow: Dataflow, cut: int, ahead: set[int]) -> Deployment:
     return Deployment(flow=flow, workers=1, units=tuple(builder.units), answers=answers, sound=True)
 
 
-def _rest(flow: Dataflow, cut: int, behind: set[int]) -> Deployment:
+def _deployment_behind(flow: Dataflow, cut: int, behind: set[int]) -> Deployment:
     """Return a source of partial aggregates, the combining unit of `cut`, and the vertices behind it."""
     builder = _Builder(1, partials=False, sound=True)
     vertex = flow.vertices[cut]
@@ -227,7 +227,7 @@ class _Builder:
             m = self.units[before].degree
             n = vertex.degree or (m if self._sound else self._workers)
             copy = Unit(
-                name=_numbered(vertex.name, number),
+                name=_copy_name(vertex.name, number),
                 vertex=vertex,
                 reads=reads,
                 gives=vertex.type,
@@ -263,7 +263,7 @@ class _Builder:
         for number, before in enumerate(inputs):
             parts += self._add(
                 Unit(
-                    name=_numbered(f"{vertex.name} partial", number),
+                    name=_copy_name(f"{vertex.name} partial", number),
                     vertex=vertex,
                     part=Part.PARTIAL,
                     reads=reads,
@@ -303,6 +303,6 @@ class _Builder:
         return (len(self.units) - 1,)
 
 
-def _numbered(name: str, number: int) -> str:
+def _copy_name(name: str, number: int) -> str:
     """Return the name of the copy for an input, numbered from 0."""
     return name if number == 0 else f"{name} ({number + 1})"

@@ -192,7 +192,7 @@ class Dataflow:
             )
 
     def reads(self, index: int) -> TraceType:
-        """Return the input type of a vertex that is no source."""
+        """Return the input type of a vertex that is not a source."""
         vertex = self.vertices[index]
         if vertex.operator is not None:
             return vertex.operator.reads
@@ -249,7 +249,7 @@ class Flow:
         """Add a source: all streams of a kind, whose events have these fields (without `ts`).
 
         Raises:
-            ProgramError: A field has a reserved name, or is no number.
+            ProgramError: A field has a reserved name, or is not a number.
         """
         _require_free(f"dataflow {self._name}", kind, fields.names or ())
         return self._add(Vertex(name=kind, type=of_events(fields)))
@@ -264,11 +264,11 @@ class Flow:
         """Add an operator that reads the merged output of `inputs`; the rest as in `Vertex`.
 
         Raises:
-            ProgramError: It is no operator, or an input is no vertex. `gives` checks types.
+            ProgramError: It is not an operator, or an input is not a vertex. `gives` checks types.
         """
         if not isinstance(operator, FlowOperator):
             raise ProgramError(
-                f"dataflow {self._name}: {operator!r:.60} is no operator; expected an OpStateless, "
+                f"dataflow {self._name}: {operator!r:.60} is not an operator; expected an OpStateless, "
                 "OpKeyedOrdered or OpKeyedUnordered"
             )
         self._require(operator.name, inputs)

@@ -284,12 +284,12 @@ class _SortRun(VertexRun):
         self._block = [(key, self._make(value)) for key, value in saved]
 
 
-def _comparing(places: list[tuple[int, bool]]) -> Callable[[Item], tuple[Any, ...]]:
+def _comparing(indices: list[tuple[int, bool]]) -> Callable[[Item], tuple[Any, ...]]:
     """Return a sort key of items by key, then by the fields at some places, falling or not."""
 
     def compared(item: Item) -> tuple[Any, ...]:
         key, value = item
-        fields = [-value[place] if falling else value[place] for place, falling in places]
+        fields = [-value[index] if falling else value[index] for index, falling in indices]
         return by_numbers((key, fields))
 
     return compared

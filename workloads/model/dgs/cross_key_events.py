@@ -91,7 +91,7 @@ class Across:
         """Return the group of a key.
 
         Raises:
-            ProgramError: The group is out of range, or no integer.
+            ProgramError: The group is out of range, or not an integer.
         """
         if self.group is None:
             return 0
@@ -107,7 +107,7 @@ class Across:
         """Return the group of each key below `keys`.
 
         Raises:
-            ProgramError: A group is out of range, or no integer.
+            ProgramError: A group is out of range, or not an integer.
         """
         if self.group is None:
             return np.zeros(keys, dtype=np.int64)

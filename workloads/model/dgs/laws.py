@@ -99,8 +99,8 @@ def events_commute(semantics: Semantics, type_name: str, draw: Draw) -> None:
     assume(pairs)
     kinds = draw(st.sampled_from(sorted(pairs)))
     a, b = (draw(semantics.events(frozenset({kind}))) for kind in kinds)
-    left, left_out = _both(semantics, type_name, wire.state, a, b)
-    right, right_out = _both(semantics, type_name, wire.state, b, a)
+    left, left_out = _run_both(semantics, type_name, wire.state, a, b)
+    right, right_out = _run_both(semantics, type_name, wire.state, b, a)
     if not (
         semantics.equal(type_name, left, right)
         and semantics.same_outputs(left_out, right_out, ordered=False)
@@ -152,7 +152,7 @@ def cut_commutes(semantics: Semantics, draw: Draw) -> None:
         _fail("the answer for a cut input is not the cut of the answer", lines)
 
 
-def _both(
+def _run_both(
     semantics: Semantics, type_name: str, state: Any, first: Any, second: Any
 ) -> tuple[Any, list[Any]]:
     middle, early = semantics.update(type_name, state, first)

@@ -115,7 +115,7 @@ class _Diagram:
         """Draw predicates; mostly those of a plan, with work for both parts."""
         program = self.semantics.program
         if self.draw(st.integers(0, 3)) < 3:
-            shared = _shared(program, kinds)
+            shared = _shared_kinds(program, kinds)
             first, second = (
                 shared & program.kinds_of(program.state(name)) for name in (pair.first, pair.second)
             )
@@ -134,7 +134,7 @@ class _Diagram:
         return state, drawn
 
 
-def _shared(program: DGSProgram, kinds: Kinds) -> Kinds:
+def _shared_kinds(program: DGSProgram, kinds: Kinds) -> Kinds:
     """Return kinds that do not depend on each other or on themselves, which both parts may have."""
     dependent = program.dependent_kinds()
     shared: set[int] = set()

@@ -46,7 +46,7 @@ class QueryRun:
         chosen = owner or (lambda bucket: bucket % instances)
         stage = None
         for operator in reversed(query.operators):
-            forward = emit if stage is None else _chained(operator, stage)
+            forward = emit if stage is None else _chain(operator, stage)
             rows: list[Row] = []
             each = [
                 instance(
@@ -127,7 +127,7 @@ class _Stage:
             self._following.advance(watermark)
 
 
-def _chained(operator: Operator, following: _Stage) -> Forward:
+def _chain(operator: Operator, following: _Stage) -> Forward:
     """Return a function that passes each record of `operator` to the next operator as a tuple."""
     names = (operator.output.names or ())[1:]
     make = tuple_type(names)._make

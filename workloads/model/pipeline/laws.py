@@ -90,14 +90,14 @@ def keys_are_apart(pipeline: Pipeline, index: int, draw: Draw) -> None:
     stage = pipeline.stages[index]
     assert stage.key is not None, "only partitioned operators have keys"
     data = _records_of(pipeline, index, draw)
-    alone = _alone(pipeline, index)
+    alone = _single_operator(pipeline, index)
     together = _by_record(alone, data)
-    places: dict[int, list[int]] = defaultdict(list)
+    indices: dict[int, list[int]] = defaultdict(list)
     for place, t in enumerate(data):
-        places[int(stage.key(t))].append(place)
-    for key in draw(st.permutations(sorted(places))):
-        separate = _by_record(alone, [data[place] for place in places[key]])
-        for place, rows in zip(places[key], separate, strict=True):
+        indices[int(stage.key(t))].append(place)
+    for key in draw(st.permutations(sorted(indices))):
+        separate = _by_record(alone, [data[place] for place in indices[key]])
+        for place, rows in zip(indices[key], separate, strict=True):
             if rows != together[place]:
                 lines = [
                     *(_words(pipeline, index, t) for t in data),
@@ -140,7 +140,7 @@ def _require_equal_outputs(
     pipeline: Pipeline, index: int, data: list[Any], order: list[int], law: str
 ) -> None:
     """Raise BrokenLawError if an operator's output for a record differs in another order."""
-    alone = _alone(pipeline, index)
+    alone = _single_operator(pipeline, index)
     straight = _by_record(alone, data)
     mixed = _by_record(alone, [data[place] for place in order])
     for turn, place in enumerate(order):
@@ -174,7 +174,7 @@ def _by_record(alone: Pipeline, data: list[Any]) -> list[list[Row]]:
     return outputs
 
 
-def _alone(pipeline: Pipeline, index: int) -> Pipeline:
+def _single_operator(pipeline: Pipeline, index: int) -> Pipeline:
     """Return a pipeline with a single operator."""
     stage: Stage = pipeline.stages[index]
     event = pipeline.input_of(index)

@@ -27,7 +27,7 @@ class PipelineRun:
             if index == 0:
                 self.process = running.process
             else:
-                forward = _chained(pipeline, index, running.process)
+                forward = _chain(pipeline, index, running.process)
 
     def state(self) -> Any:
         """Return the states of all operators; they can be pickled."""
@@ -91,7 +91,7 @@ class _Running:
             stage.apply(state, t, out)
 
 
-def _chained(pipeline: Pipeline, index: int, process: Callable[[Any], None]) -> Forward:
+def _chain(pipeline: Pipeline, index: int, process: Callable[[Any], None]) -> Forward:
     """Return a function that passes outputs of the operator before to operator `index` as records."""
     fields = pipeline.input_of(index)
     names = fields.names or ()

@@ -45,7 +45,7 @@ def checked_value(where: str, dtype: np.dtype[Any], value: Any) -> Any:
     Integer fields accept floats without a fraction. `where` is the field, for messages.
 
     Raises:
-        ProgramError: The field is of integers, and the value is no integer of its type.
+        ProgramError: The field is of integers, and the value is not an integer of its type.
     """
     number = value.item() if isinstance(value, np.generic) else value
     if dtype.kind not in "iu":
@@ -59,7 +59,7 @@ def checked_value(where: str, dtype: np.dtype[Any], value: Any) -> Any:
         remedy = (
             f"compiled code would wrap it: keep it from {low} to {high}, or declare a wider type"
         )
-    raise ProgramError(f"{where} is of type {dtype} and was given {number!r}; {remedy}")
+    raise ProgramError(f"{where} is of type {dtype} and got {number!r}; {remedy}")
 
 
 @cache

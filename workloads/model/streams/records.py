@@ -149,7 +149,7 @@ class Emitter:
         """Return the rows as columns of the output dtype.
 
         Raises:
-            ProgramError: A row has a wrong number of fields, or a value is no integer of its field's
+            ProgramError: A row has a wrong number of fields, or a value is not an integer of its field's
                 type.
         """
         for row in self.rows:
@@ -164,7 +164,7 @@ def rows_to_columns(rows: Sequence[tuple[Any, ...]], dtype: np.dtype[np.void]) -
     """Return tuples as columns of a structured dtype; exact for integers up to 64 bits.
 
     Raises:
-        ProgramError: A value is no integer of its field's type.
+        ProgramError: A value is not an integer of its field's type.
     """
     names = dtype.names or ()
     parts: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
@@ -177,14 +177,14 @@ def column(
     """Return values as a column of a field's type; integer fields accept floats without a fraction.
 
     Raises:
-        ProgramError: The field is of integers, and a value is no integer of its type.
+        ProgramError: The field is of integers, and a value is not an integer of its type.
     """
     kind = dtype[name]
     if kind.kind not in "iu":
         return np.asarray(values, dtype=kind)
     raw = np.asarray(values)
     if raw.dtype.kind in "fO" and not isinstance(values, np.ndarray):
-        raw = np.array([_whole(value) for value in values], dtype=object)
+        raw = np.array([_shorten(value) for value in values], dtype=object)
     with np.errstate(invalid="ignore"), suppress(OverflowError, TypeError, ValueError):
         converted = raw.astype(kind, copy=False)
         if np.array_equal(converted, raw):
@@ -193,15 +193,15 @@ def column(
     wrong = next(
         value
         for value in raw.tolist()
-        if not (isinstance(whole := _whole(value), int | np.integer) and low <= whole <= high)
+        if not (isinstance(whole := _shorten(value), int | np.integer) and low <= whole <= high)
     )
     raise ProgramError(
-        f"output field {name} is of type {kind} and was given {wrong!r}; round it, or give the "
+        f"output field {name} is of type {kind} and got {wrong!r}; round it, or give the "
         "field a type that has it"
     )
 
 
-def _whole(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     """Return a float without a fraction as an integer, and other values unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -238,20 +238,22 @@ def record_type(names: tuple[str, ...]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _cached(name: str, dtype: np.dtype[np.void]) -> RecordType:
+def _record_type(name: str, dtype: np.dtype[np.void]) -> RecordType:
     return RecordType(name, dtype)
 
 
 def state_records(program: DGSProgram) -> dict[str, RecordType]:
     """Return the record type of every state type and `across`, by name."""
-    records = {state.name: _cached(state.name, state.dtype) for state in program.states}
-    return records | {across.name: _cached(across.name, across.dtype) for across in program.across}
+    records = {state.name: _record_type(state.name, state.dtype) for state in program.states}
+    return records | {
+        across.name: _record_type(across.name, across.dtype) for across in program.across
+    }
 
 
 def initial_state(program: DGSProgram) -> Record:
     """Return a new initial state."""
     first = program.states[0]
-    state = _cached(first.name, first.dtype).zeroed()
+    state = _record_type(first.name, first.dtype).zeroed()
     program.init(state)
     return state
 

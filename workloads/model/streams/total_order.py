@@ -22,7 +22,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class MergedInput:
     """Holds all events of an input as one sequence.
 
     Attributes:
@@ -62,7 +62,7 @@ class Merged:
             yield from map(make, zip(*columns, strict=True))
 
 
-def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> Merged:
+def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> MergedInput:
     """Return all events of an input in total order.
 
     Raises:
@@ -70,15 +70,15 @@ def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> Mer
     """
     n_kinds = len(data.alphabet.kinds)
     tags = [_tags(stream) for stream in data.streams]
-    tag = _joined(tags, np.dtype(np.int64))
+    tag = _concatenate(tags, np.dtype(np.int64))
     columns: Columns = {
-        "ts": _joined([stream.ts for stream in data.streams], np.dtype(np.int64)),
+        "ts": _concatenate([stream.ts for stream in data.streams], np.dtype(np.int64)),
         "kind": tag % n_kinds,
         "key": tag // n_kinds,
     }
     for name in program.event.names or ():
         dtype = program.event[name]
-        columns[name] = _joined([_scalars(s, name, dtype) for s in data.streams], dtype)
+        columns[name] = _concatenate([_scalars(s, name, dtype) for s in data.streams], dtype)
     lists: dict[str, ListColumn] = {}
     if isinstance(program, Query):
         check_times(program, data)
@@ -86,7 +86,7 @@ def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> Mer
             parts = [_lists(stream, name, dtype) for stream in data.streams]
             lists[name] = ListColumn.concatenate(parts, dtype)
     lengths = [len(stream) for stream in data.streams]
-    return Merged(
+    return MergedInput(
         columns=columns,
         lists=lists,
         stream=np.repeat(np.arange(len(lengths)), lengths),
@@ -95,7 +95,7 @@ def merge(data: Input, program: DGSProgram | Query | Pipeline | Dataflow) -> Mer
     )
 
 
-def _joined(parts: Sequence[npt.NDArray[Any]], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _concatenate(parts: Sequence[npt.NDArray[Any]], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
 

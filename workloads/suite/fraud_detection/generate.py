@@ -5,7 +5,7 @@ import numpy as np
 from streamlab.workloads.datasets.cadence import one_key as keys
 from streamlab.workloads.datasets.drift import AWAKE
 from streamlab.workloads.datasets.random import below, draw
-from streamlab.workloads.inputs.synchronized import Layout
+from streamlab.workloads.inputs.synchronized_streams import Layout
 from streamlab.workloads.model import Columns, Params, StreamSpec
 
 __all__ = ["PARAMETERS", "generate", "keys", "streams"]

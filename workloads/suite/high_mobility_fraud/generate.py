@@ -68,7 +68,7 @@ def generate(
     places: Columns = {}
     for name, phone, lane in (("caller", caller, _CALLER_CLONE), ("callee", callee, _CALLEE_CLONE)):
         by_clone = (phone % 1000 < cloned) & (below(draw_at(seed, _CALLS, lane, call), 2) == 1)
-        x, y = _place(seed, phone, ts, by_clone * _CLONES)
+        x, y = _position(seed, phone, ts, by_clone * _CLONES)
         places |= {name: phone.astype(np.int32), f"{name}_x": x, f"{name}_y": y}
     duration = 1 + below(draw_at(seed, _CALLS, _DURATION, call), MOST_DURATION_S)
     return {
@@ -79,7 +79,7 @@ def generate(
     }
 
 
-def _place(
+def _position(
     seed: int, phone: Ints, ts: Ints, clone: Ints
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return where phones, or their clones, are at a time: `clone` is 0 or `_CLONES`."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from streamlab.workloads.datasets.random import draw, zipf
 from streamlab.workloads.inputs.parameters import skew_parameter
-from streamlab.workloads.inputs.synchronized import Layout
+from streamlab.workloads.inputs.synchronized_streams import Layout
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 LAYOUT = Layout(kind="increment", sync="read_reset", period="increments_per_reset")

@@ -5,7 +5,7 @@ import numpy as np
 from streamlab.workloads.datasets.drift import shift_keys
 from streamlab.workloads.datasets.random import below, draw, zipf
 from streamlab.workloads.inputs.parameters import skew_parameter
-from streamlab.workloads.inputs.synchronized import Layout
+from streamlab.workloads.inputs.synchronized_streams import Layout
 from streamlab.workloads.model import Columns, Parameter, Params, StreamSpec
 
 ZIP_FIRST, ZIP_COUNT = 10_000, 90_000

@@ -137,9 +137,9 @@ def settings_of(params: Params) -> tuple[Setting, ...]:
             f"parametric: operators is {params['operators']!r}; give one or more of "
             f"{', '.join(KINDS)}, separated by commas"
         )
-    iterations = _each("iterations", params, len(names), _count)
-    selectivity = _each("selectivity", params, len(names), _selectivity)
-    state_bytes = _each("state_bytes", params, len(names), _size)
+    iterations = _read_each("iterations", params, len(names), _count)
+    selectivity = _read_each("selectivity", params, len(names), _selectivity)
+    state_bytes = _read_each("state_bytes", params, len(names), _size)
     partitioning, tuple_bytes = params["partitioning"], int(params["tuple_bytes"])
     if partitioning not in (RANGE, HASH):
         raise ModelError(f"parametric: partitioning is {partitioning!r}; give {RANGE} or {HASH}")
@@ -170,7 +170,7 @@ def settings_of(params: Params) -> tuple[Setting, ...]:
     )
 
 
-def _each(name: str, params: Params, count: int, read: Callable[[str], T]) -> list[T]:
+def _read_each(name: str, params: Params, count: int, read: Callable[[str], T]) -> list[T]:
     texts = [text.strip() for text in str(params[name]).split(",")]
     if len(texts) not in (1, count):
         raise ModelError(

@@ -106,7 +106,7 @@ class PlanChanger:
         """
         assert self._proposal is not None, "only this object requests stops"
         proposal, begun_s, cut = self._proposal, time.monotonic(), self._core.snapshot_cut()
-        states = self._layout.joined(self._core)
+        states = self._layout.joined_states(self._core)
         if not self._core.take_plan_away():
             return None
         positions = positions_at(self._data, *self._cuts[cut].item())

@@ -86,7 +86,7 @@ def decode(data: bytes, identity: Identity) -> Checkpoint:
         )
     magic, version, checksum = _PREFIX.unpack_from(data)
     if magic != MAGIC:
-        raise RefusedError(f"it is no checkpoint: it begins with {magic!r}, not {MAGIC!r}")
+        raise RefusedError(f"it is not a checkpoint: it begins with {magic!r}, not {MAGIC!r}")
     if version != VERSION:
         text = f"it has version {version} of the format, this lab reads version {VERSION}"
         raise RefusedError(text, foreign=True)

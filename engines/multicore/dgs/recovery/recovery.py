@@ -129,7 +129,7 @@ class CheckpointWriter(SnapshotThread):
     def _write_snapshots(self, ending: threading.Event) -> None:
         while self._core.wait_snapshot():
             ts, stream, position = self._recovery.cuts[self._core.snapshot_cut()].item()
-            joined = self._layout.joined(self._core)
+            joined = self._layout.joined_states(self._core)
             stops = self._core.snapshot_stops()
             wanted = stops or self._recovery.wants(joined, stream, position)
             if wanted:

@@ -132,7 +132,7 @@ class ElasticLoop:
             if instances != decision.instances:
                 raise EngineError(
                     f"a mapping to {decision.instances} instances is not within the bounds "
-                    f"{self._minimum} and {self._maximum}; observations have them"
+                    f"{self._minimum} and {self._maximum} that each observation states"
                 )
             return checked_mapping(decision.mapping, len(self.mapping), instances)
         except EngineError as error:

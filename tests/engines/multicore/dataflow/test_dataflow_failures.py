@@ -97,7 +97,7 @@ def numbers(key, value, out):
 
 
 def in_their_order(s, key, value, out):
-    # Depends on the order of items, and on how many are no numbers.
+    # Depends on the order of items, and on how many are not numbers.
     s.sum = (3 * s.sum + (7 if value.wide != value.wide else int(value.wide))) % 997
     out.emit(key, value.ts, s.sum, value.narrow == value.narrow)
 

@@ -29,7 +29,7 @@ def test_the_first_provider_that_really_counts_is_chosen_and_all_are_reported():
     assert [report.name for report in found.reports] == ["pyrapl", "powercap", "hwmon", "perf"]
     assert found.reports[1].reason == "package-0: the counters stand still"
     assert found.reports[1].counting == ("core-0",)
-    assert found.reports[2].still == ("dram-0",)
+    assert found.reports[2].static == ("dram-0",)
     assert found.reports[3].reason is None
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamlab.engines.protocol import Histogram, OfferedLoad, Progress, Sent
-from streamlab.lab.measure.sustained import judge
+from streamlab.lab.measure.sustained_rate import judge
 
 STEP_NS = 100_000_000
 

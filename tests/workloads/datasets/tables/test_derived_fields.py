@@ -135,7 +135,7 @@ def test_wrong_declarations_are_refused(catalog: Catalog, tmp_path: Path):
         DatasetError, match="derive has 'plan' for size; give a column and a function"
     ):
         derived(tmp_path, size="plan")
-    with pytest.raises(DatasetError, match="derive names other, which is no field"):
+    with pytest.raises(DatasetError, match="derive names other, which is not a field"):
         made(derived(tmp_path, other=("plan", len)), pipeline(size=np.int32), catalog)
     with pytest.raises(DatasetError, match="no column shape for field size"):
         made(derived(tmp_path, size=("shape", len)), pipeline(size=np.int32), catalog)

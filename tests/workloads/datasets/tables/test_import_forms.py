@@ -218,7 +218,7 @@ class TestNumbers:
     @pytest.mark.parametrize(
         ("cell", "why"),
         [
-            ("1.005", "'1.005' times 100 is no whole number"),
+            ("1.005", "'1.005' times 100 is not a whole number"),
             ("x", "'x' is not a number"),
             ("99999999999", "'99999999999' times 100 is beyond the range of int32"),
         ],
@@ -243,14 +243,14 @@ class TestNumbers:
         assert not read.bad and read.values.tolist() == [c or 0 for c in cents]
         finer = scaled_numbers(pa.array([0.29, 0.295]), 100, np.dtype(np.int64), "x")
         assert finer.values.tolist() == [29, 0]
-        assert finer.bad == {1: "0.295 times 100 is no whole number"}
+        assert finer.bad == {1: "0.295 times 100 is not a whole number"}
 
     def test_they_are_declared_for_fields_of_whole_numbers(self, catalog: Catalog, tmp_path: Path):
         file = text(tmp_path / "a.csv", "t,value", "1,2")
         with pytest.raises(DatasetError, match="scale has 3 for value; give a power of ten"):
             csv(file, ts="t", scale={"value": 3})
         with pytest.raises(
-            DatasetError, match="scale has value, which is no field of whole numbers"
+            DatasetError, match="scale has value, which is not a field of whole numbers"
         ):
             made(csv(file, ts="t", scale={"value": 10}), pipeline(value=np.float64), catalog)
         with pytest.raises(DatasetError, match=r"decimal is ';'; give '\.' or ','"):

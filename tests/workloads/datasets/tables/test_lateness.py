@@ -141,7 +141,7 @@ def test_late_rows_are_an_error_with_row_bound_and_remedy(tmp_path):
     [
         ({"out_of_order": "soon"}, "out_of_order is 'soon'; give a duration such as"),
         ({"out_of_order": "5"}, "out_of_order is '5'; give a duration such as"),
-        ({"out_of_order": "500 us"}, "no multiple of 1 ms"),
+        ({"out_of_order": "500 us"}, "not a multiple of 1 ms"),
         ({"out_of_order": "99999999999999 d"}, "give 0 ms or more"),
         ({"out_of_order": "1 s", "late": "sort"}, "late is 'sort'; give drop, keep or error"),
         ({"key": "@late"}, "key is @late, which only a plain field can be"),

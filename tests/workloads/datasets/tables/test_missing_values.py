@@ -161,7 +161,7 @@ def test_both_are_part_of_the_content(tmp_path: Path):
         ),
         ({"fill": {"duration": 1.5}}, "fill has 1.5 for duration"),
         ({"fill": {"station": 3}}, "fill has 3 for station; give a text"),
-        ({"fill": {"price": 3}}, "fill names price, which is no field of the program"),
+        ({"fill": {"price": 3}}, "fill names price, which is not a field of the program"),
         ({"skip_missing": ["price"]}, "skip_missing names price"),
         ({"fill": {"duration": 1}, "skip_missing": "duration"}, "in fill and in skip_missing"),
     ],

@@ -39,7 +39,7 @@ def test_a_misspelt_argument_is_told_with_the_one_that_was_meant(name: str):
         (("a.csv",), {"ts": "t", "x": 1}, "no argument 'x'; there are path, ts, delimiter, "),
         (("a.csv",), {}, "lab.csv: ts is missing; give ts=...; `help(lab.csv)`"),
         ((), {"ts": "t"}, "lab.csv: path is missing"),
-        (("a.csv", "t"), {}, "lab.csv: only path may be given without its name, got 2 values;"),
+        (("a.csv", "t"), {}, "lab.csv: only path may be positional, got 2 values;"),
         (("a.csv",), {"path": "b", "ts": "t"}, "lab.csv: multiple values for argument 'path';"),
     ],
 )

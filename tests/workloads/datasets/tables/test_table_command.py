@@ -149,8 +149,8 @@ def test_a_field_that_is_called_as_a_role_is_the_field():
     ("said", "words"),
     [
         (("--columns", "ts=a", "--columns", "ts=b"), "'ts=b' is not ROLE=COLUMN, or"),
-        (("--columns", "ts=t", "--zone", "UTC", "--zone", "UTC"), "--zone is given 2 times"),
-        (("--columns", "ts=t", "--streams", "1", "--streams=2"), "--streams is given 2 times"),
+        (("--columns", "ts=t", "--zone", "UTC", "--zone", "UTC"), "--zone is set 2 times"),
+        (("--columns", "ts=t", "--streams", "1", "--streams=2"), "--streams is set 2 times"),
     ],
 )
 def test_what_is_said_twice_is_refused(tmp_path: Path, said: tuple[str, ...], words: str):

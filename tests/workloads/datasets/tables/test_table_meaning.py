@@ -92,7 +92,7 @@ class TestKeysAndKinds:
         table = arrays(
             {"t": [1, 2], "k": [0, 0], "w": ["increment", "reset"]}, ts="t", key="k", kind="w"
         )
-        match = r"row 2, column w: 'reset' is none of the kinds increment, read_reset"
+        match = r"row 2, column w: 'reset' is not one of the kinds increment, read_reset"
         with pytest.raises(DatasetError, match=match):
             made(table, COUNTER, catalog)
 
@@ -122,8 +122,8 @@ class TestKeysAndKinds:
             ({"kind": "increment"}, "program is keyed; say which column is the key"),
             ({"kind": "increment", "key": "nobody"}, "no column nobody for key"),
             ({"kind": "nothing", "key": "k"}, "neither a column .* nor one of the kinds"),
-            ({"kind": "increment", "key": "k", "columns": {"x": "k"}}, "no field of the program"),
-            ({"kind": "increment", "key": "k", "ids": "x"}, "no field of the program"),
+            ({"kind": "increment", "key": "k", "columns": {"x": "k"}}, "not a field of the program"),
+            ({"kind": "increment", "key": "k", "ids": "x"}, "not a field of the program"),
         ],
     )
     def test_what_does_not_fit_the_program_is_refused(

@@ -121,7 +121,7 @@ def test_each_table_counts_its_own_bad_rows(catalog: Catalog):
     ("change", "message"),
     [
         ({"update": None}, "kind update has no table"),
-        ({"other": arrays({"t": [1]}, ts="t")}, "input 'other' is none of its kinds"),
+        ({"other": arrays({"t": [1]}, ts="t")}, "input 'other' is not one of its kinds"),
         ({"view": arrays({"t": [1], "k": [1]}, ts="t", key="k")}, "no.* column for field user"),
     ],
 )

@@ -246,7 +246,7 @@ def test_blocks_of_empty_lists_have_no_texts(tmp_path: Path):
 
 
 def test_splits_that_another_version_left_are_read_again(tmp_path: Path):
-    path = tmp_path / "0.found"
+    path = tmp_path / "0.result"
     assert _load(path, Split()) is None
     for content in (b"", pickle.dumps(("another", None)), b"cnowhere\nFound\n."):
         path.write_bytes(content)

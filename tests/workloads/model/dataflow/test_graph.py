@@ -159,7 +159,7 @@ OTHER = replace(LI, name="other", reads=O("house", LOAD), gives=O("house", LOAD)
         (lambda f, r: r, "needs at least one operator"),
         (
             lambda f, r: f.add(lambda key, value, out: None, r),
-            "is no operator; expected an OpStateless, OpKeyedOrdered or OpKeyedUnordered",
+            "is not an operator; expected an OpStateless, OpKeyedOrdered or OpKeyedUnordered",
         ),
     ],
 )

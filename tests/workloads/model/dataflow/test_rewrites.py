@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamlab.workloads.model.dataflow import FlowOperator, TraceType, Vertex
-from streamlab.workloads.model.dataflow.network import Choose, Node, Route, Wire, place, run
+from streamlab.workloads.model.dataflow.network import (
+    Choose,
+    Node,
+    Route,
+    Wire,
+    instance_of_key,
+    run,
+)
 from streamlab.workloads.model.dataflow.partials import CombiningRun, PartialRun
 from streamlab.workloads.model.dataflow.traces import Element, Trace, trace
 from streamlab.workloads.model.dataflow.vertex_reference import Marker, start
@@ -78,7 +85,9 @@ def several(data: st.DataObject, of: TraceType, n: int, *, disjoint: bool) -> li
                 one.append(element)
         else:
             key = element[0]
-            found[place(key, n) if disjoint else data.draw(st.integers(0, n - 1))].append(element)
+            found[instance_of_key(key, n) if disjoint else data.draw(st.integers(0, n - 1))].append(
+                element
+            )
     return found
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamlab.lab.judge.accounts import Accounts, Sighting, accounts, contradictions
+from streamlab.lab.judge.lab_readings import LabReadings, PhaseReport, contradictions, read_phases
 from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEFORE_END
 
 TIMES_S = {
@@ -23,7 +23,7 @@ CORES = 2
 
 def seen(changed_s=None):
     return tuple(
-        Sighting(
+        PhaseReport(
             name=name,
             at_ns=round(at_s * 1e9),
             cpu_s=CPU_S.get(name),
@@ -34,7 +34,7 @@ def seen(changed_s=None):
 
 
 def test_the_timed_part_lies_between_the_stamps_and_the_rest_is_around_it():
-    assert accounts(seen()) == Accounts(
+    assert read_phases(seen()) == LabReadings(
         least_s=1.9, most_s=2.3, cpu_s=2.0, margin_s=0.25, prepare_s=1.2, answer_s=0.7
     )
 
@@ -42,14 +42,14 @@ def test_the_timed_part_lies_between_the_stamps_and_the_rest_is_around_it():
 @pytest.mark.parametrize("name", TIMES_S)
 def test_a_report_that_is_missing_or_comes_twice_is_named(name):
     whole = seen()
-    without = tuple(sighting for sighting in whole if sighting.name != name)
-    assert f"reported {name!r} never" in accounts(without)
-    again = next(sighting for sighting in whole if sighting.name == name)
-    assert f"reported {name!r} 2 times" in accounts((*whole, again))
+    without = tuple(phase for phase in whole if phase.name != name)
+    assert f"reported {name!r} never" in read_phases(without)
+    again = next(phase for phase in whole if phase.name == name)
+    assert f"reported {name!r} 2 times" in read_phases((*whole, again))
 
 
 def test_reports_in_another_order_are_no_account():
-    assert "in the wrong order" in accounts(seen({BEFORE_BEGIN: 1.25}))
+    assert "in the wrong order" in read_phases(seen({BEFORE_BEGIN: 1.25}))
 
 
 @pytest.mark.parametrize(
@@ -66,17 +66,17 @@ def test_reports_in_another_order_are_no_account():
     ],
 )
 def test_readings_outside_the_bounds_are_contradicted(timed_s, cpu_s, words):
-    found = contradictions(accounts(seen()), timed_s=timed_s, cpu_s=cpu_s, cores=CORES)
+    found = contradictions(read_phases(seen()), timed_s=timed_s, cpu_s=cpu_s, cores=CORES)
     assert len(found) == len(words)
     assert all(text.startswith(word) for text, word in zip(found, words, strict=True))
 
 
 def test_cpu_that_cannot_be_read_is_not_held_against_a_trial():
-    unread = Accounts(
+    unread = LabReadings(
         least_s=1.0, most_s=1.0, cpu_s=None, margin_s=0.0, prepare_s=0.0, answer_s=0.0
     )
     assert contradictions(unread, timed_s=1.0, cpu_s=0.0, cores=CORES) == []
 
 
 def test_a_trial_that_states_no_cpu_time_is_not_contradicted():
-    assert contradictions(accounts(seen()), timed_s=2.0, cpu_s=None, cores=CORES) == []
+    assert contradictions(read_phases(seen()), timed_s=2.0, cpu_s=None, cores=CORES) == []

@@ -1,12 +1,13 @@
-"""Declares workloads in a few lines: windows, sessions, first rows, deduplication, alerts and columns.
+"""Declares workloads of windows in a few lines: of time, sessions, numbers of rows, and first rows.
 
 These functions are public names of `streamlab`. Each returns a `Workload`, or takes a class and returns one.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Mapping, Sequence
+from typing import overload
 
 from streamlab.workloads.argument_errors import check_arguments
+from streamlab.workloads.declarative import windows
 from streamlab.workloads.declarative.arrival import check_time
 from streamlab.workloads.declarative.class_form import ClassForm
 from streamlab.workloads.declarative.declaration import (
@@ -17,7 +18,12 @@ from streamlab.workloads.declarative.declaration import (
     SLIDING,
     TUMBLING,
     Aggregate,
+    Column,
+    SelectStep,
+    TopStep,
+    WindowStep,
 )
+from streamlab.workloads.declarative.expressions import BOOL, INT
 from streamlab.workloads.declarative.maker import (
     Decorator,
     KeyNames,
@@ -29,6 +35,7 @@ from streamlab.workloads.declarative.maker import (
 )
 from streamlab.workloads.model import (
     ModelError,
+    Window,
     Workload,
 )
 from streamlab.workloads.model.operators.program import DROP, FLUSH
@@ -275,135 +282,42 @@ def top(
     """
     maker = Maker.of(input, types, name, "top", at_end)
     check_count(most, maker.place, "most")
-    return maker.top(most, by, size, key, columns, where)
-
-
-@check_arguments(ModelError)
-def deduplicate(
-    *,
-    key: KeyNames,
-    input: Source,
-    within: Length | None = None,
-    columns: Sequence[str] | None = None,
-    where: Where | None = None,
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
-) -> Workload:
-    """Declare rows without duplicates: a row leaves if none of its key left at most `within` before.
-
-    The state has each key that occurs.
-
-    Args:
-        key: the column that is equal in duplicates, or a list of columns.
-        input: as for `window`.
-        within: a length of time; None: at any time before.
-        columns: further columns of the output; None: all of the input.
-        where: as for `window`.
-        types: as for `window`.
-        name: as for `window`.
-
-    Raises:
-        ModelError: the declaration is wrong; the message names the place.
-    """
-    maker = Maker.of(input, types, name, "deduplicate")
-    units = None if within is None else maker.length(within, "within")
-    return maker.deduplicate(units, key, columns, where)
-
-
-@check_arguments(ModelError)
-def alert(
-    condition: str,
-    *,
-    lasting: Length,
-    input: Source,
-    key: KeyNames | None = None,
-    columns: Sequence[str] = (),
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
-) -> Workload:
-    """Declare alerts: the first row of a key at which a condition has held for `lasting`.
-
-    The condition holds from a row that satisfies it to the next row of the key that does not; then it can
-    alert again. The output has the column `since`, the time of the first of these rows.
-
-    Args:
-        condition: an expression such as "load > 80".
-        lasting: a length of time.
-        input: as for `window`.
-        key: as for `window`.
-        columns: further columns of the output.
-        types: as for `window`.
-        name: as for `window`.
-
-    Raises:
-        ModelError: the declaration is wrong; the message names the place.
-    """
-    maker = Maker.of(input, types, name, "alert")
-    return maker.alert(condition, maker.length(lasting, "lasting"), key, columns)
-
-
-@check_arguments(ModelError)
-def select(
-    columns: Sequence[str] | Mapping[str, str],
-    *,
-    input: Source,
-    where: Where | None = None,
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
-) -> Workload:
-    """Declare rows with chosen columns, by name or as expressions: {"minutes": "duration / 60"}.
-
-    The other arguments are those of `window`.
-
-    Raises:
-        ModelError: the declaration is wrong; the message names the place.
-    """
-    maker = Maker.of(input, types, name, "select")
-    chosen = columns if isinstance(columns, Mapping) else {name: name for name in columns}
-    return maker.select(chosen, where)
-
-
-@check_arguments(ModelError)
-def late_rows(of: Workload, *, name: str | None = None) -> Workload:
-    """Declare the rows that came too late for all windows of a workload, whether or not they satisfy its `where`.
-
-    The output has `late_by`, how much earlier the row is than the latest row read before it, and the columns that the
-    windows read.
-
-    Args:
-        of: a `window` of a table with late="keep".
-        name: of the workload; None: that of `of`, and `_late_rows`.
-
-    Raises:
-        ModelError: `of` takes no late rows.
-    """
-    return Maker.of(of, None, name, "late_rows").late_rows()
-
-
-@check_arguments(ModelError)
-def flat_map(
-    function: Callable[[Any], Iterable[Mapping[str, object]]],
-    *,
-    most: int,
-    input: Source,
-    where: Where | None = None,
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
-) -> Workload:
-    """Declare the rows that a function yields for each row, at their row's time.
-
-    The function yields a dictionary for each row, as in `yield {"place": ride.station, "change": -1}`. A text
-    comes from a column as it is; those of several columns may become one column. Functions make no texts.
-
-    Args:
-        function: a function of a row.
-        most: the most rows for one row; more end the run with a message.
-        input: as for `window`.
-        where: as for `window`.
-        types: as for `window`.
-        name: as for `window`; None: the name of the function.
-
-    Raises:
-        ModelError: the declaration is wrong; the message names the place.
-    """
-    return Maker.of(input, types, name, "flat_map").flat_map(function, most, where)
+    before = maker.columns.declaration
+    if size is not None:
+        units = maker.length(size, "the size of the window")
+    else:
+        windows_before = before
+        while windows_before is not None and isinstance(windows_before.step, SelectStep):
+            windows_before = windows_before.before
+        step_before = None if windows_before is None else windows_before.step
+        if not isinstance(step_before, WindowStep) or step_before.kind == COUNT:
+            raise ModelError(f'{maker.place}: give the size of the window, such as size="1 h"')
+        units = step_before.advance
+    keys, keep = maker.find_key(key), maker.read_filter(where)
+    column = maker.columns.find(by, f"{maker.place}: by")
+    if column.dictionary is not None or column.dtype == BOOL:
+        raise ModelError(f"{maker.place}: by is {by}, which is not a column of numbers")
+    if columns is None:
+        columns = maker.columns.names() if before is not None else ()
+    others = [n for n in maker.check_names(columns) if n != by and n not in keys.names]
+    shown = [column, *(maker.columns.find(other, f"{maker.place}: columns") for other in others)]
+    rank = Column(name=windows.RANK, dtype=INT)
+    at = Column(name=windows.AT, dtype=INT, is_time=True)
+    output = maker.output_columns(keys, [rank], [*shown, at])
+    step = TopStep(most=most, size=units, by=by, columns=tuple(others))
+    declared_step = maker.declare(
+        step, keys, keep, (*shown, *keep.reads), output, keep.is_user_function
+    )
+    return declared_step.query(
+        windows.top(
+            name=declared_step.name,
+            source=declared_step.source,
+            most=most,
+            window=Window(advance=units, size=units),
+            key=keys,
+            columns=shown,
+            where=keep.function,
+            output=output,
+            may_be_nan=before is not None,
+        )
+    )

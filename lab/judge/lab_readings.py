@@ -16,7 +16,7 @@ OWN_CPU_SHARE = 0.01
 """Tolerance of CPU time as a share of the timed part, for the process that reads energy for the lab."""
 
 
-class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+class PhaseReport(msgspec.Struct, frozen=True, kw_only=True):
     """One report of a trial, as received by the lab.
 
     Attributes:
@@ -32,7 +32,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     read_ns: int = 0
 
 
-class Accounts(msgspec.Struct, frozen=True, kw_only=True):
+class LabReadings(msgspec.Struct, frozen=True, kw_only=True):
     """The lab's readings of a trial that ended normally.
 
     Attributes:
@@ -52,17 +52,17 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
     answer_s: float
 
 
-def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
+def read_phases(reports: tuple[PhaseReport, ...]) -> LabReadings | str:
     """Return the lab's readings of a trial, or why they are missing."""
     by_name = {}
     stamps = (BEFORE_BEGIN, AFTER_BEGIN, BEFORE_END, AFTER_END)
     for name in ("prepare", "run", *stamps, "ran", "answer", "close"):
-        matches = [sighting for sighting in sightings if sighting.name == name]
+        matches = [phase for phase in reports if phase.name == name]
         if len(matches) != 1:
             times = "never" if not matches else f"{len(matches)} times"
             return f"the trial reported {name!r} {times}, so the lab cannot check its clock"
         by_name[name] = matches[0]
-    order = [sighting.at_ns for sighting in by_name.values()]
+    order = [phase.at_ns for phase in by_name.values()]
     if order != sorted(order):
         return "the trial reported its phases in the wrong order"
 
@@ -71,7 +71,7 @@ def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
 
     before, after = by_name["run"].cpu_s, by_name["ran"].cpu_s
     read_late_s = max(0, by_name["ran"].read_ns - by_name["ran"].at_ns) / 1e9
-    return Accounts(
+    return LabReadings(
         least_s=between(AFTER_BEGIN, BEFORE_END),
         most_s=between(BEFORE_BEGIN, AFTER_END),
         cpu_s=None if before is None or after is None else max(0.0, after - before),
@@ -82,7 +82,7 @@ def accounts(sightings: tuple[Sighting, ...]) -> Accounts | str:
 
 
 def contradictions(
-    lab: Accounts, *, timed_s: float, cpu_s: float | None, cores: float
+    lab: LabReadings, *, timed_s: float, cpu_s: float | None, cores: float
 ) -> list[str]:
     """Return texts about a trial's readings of its timed part's length and CPU time outside the lab's bounds.
 

@@ -19,7 +19,7 @@ from streamlab.workloads.model.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowsForm:
+class RowFunction:
     """What a function that yields rows declares.
 
     Attributes:
@@ -34,7 +34,7 @@ class RowsForm:
     output: tuple[Column, ...]
 
 
-def read_rows(function: object, most: int, columns: InputColumns) -> RowsForm:
+def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction:
     """Return what a function of a row that yields at most `most` rows declares.
 
     Raises:
@@ -49,13 +49,13 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowsForm:
     (row,) = user.parameters
     reads = tuple(row_columns(user, row, columns))
     types = result_types(user, types_of_row(reads))
-    known = {f"{row}.{column.name}": column for column in reads}
-    known[f"{row}.ts"] = Column(name="ts", dtype=types_of_row(())["ts"], is_time=True)
+    columns_by_code = {f"{row}.{column.name}": column for column in reads}
+    columns_by_code[f"{row}.ts"] = Column(name="ts", dtype=types_of_row(())["ts"], is_time=True)
     output = [
-        _meaning(user, known, Column(name=name, dtype=dtype), columns)
+        _meaning(user, columns_by_code, Column(name=name, dtype=dtype), columns)
         for name, dtype in types.items()
     ]
-    return RowsForm(
+    return RowFunction(
         name=user.function.__name__,
         give=emitting(user, (), {}, (), most=most),
         reads=reads,
@@ -64,12 +64,12 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowsForm:
 
 
 def _meaning(
-    user: UserFunction, known: dict[str, Column], column: Column, columns: InputColumns
+    user: UserFunction, columns_by_code: dict[str, Column], column: Column, columns: InputColumns
 ) -> Column:
     """Return a column with the dictionary or the time that all its values have.
 
     Raises:
-        ModelError: some values are texts, and others numbers or texts that are numbered apart.
+        ModelError: some values are texts, and others numbers, or texts of separate dictionaries.
     """
     values = [
         value
@@ -78,7 +78,7 @@ def _meaning(
         for key, value in zip(node.value.keys, node.value.values, strict=True)
         if isinstance(key, ast.Constant) and key.value == column.name
     ]
-    parts = [known.get(ast.unparse(value)) for value in _parts(values)]
+    parts = [columns_by_code.get(ast.unparse(value)) for value in _parts(values)]
     texts = sorted({part.dictionary for part in parts if part is not None and part.dictionary})
     if not texts:
         return replace(column, is_time=all(part is not None and part.is_time for part in parts))
@@ -89,8 +89,8 @@ def _meaning(
         )
     if len(texts) > 1 and not columns.share(texts):
         raise ModelError(
-            f"{user.place(values[0])}: {column.name} is a text of {', '.join(texts)}, which the input, a "
-            "workload, has numbered apart; make this the first step, which reads the table"
+            f"{user.place(values[0])}: {column.name} is a text of {', '.join(texts)}, whose texts the "
+            "input workload numbers separately; make this the first step, which reads the table"
         )
     return replace(column, dtype=TEXT_ID, dictionary=texts[0])
 

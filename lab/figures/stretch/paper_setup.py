@@ -1,4 +1,4 @@
-"""Provides what the figures of STRETCH share: systems, variants, stages and notes."""
+"""Provides the paper's set-up for the figures of STRETCH: systems, variants, stages and notes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -46,16 +46,16 @@ def static_stages(tree: Callable[[Options], Tree]) -> tuple[FigureStage, ...]:
     )
 
 
-def published(system: str, options: Options, /, **more: Any) -> dict[str, Any]:
+def paper_engine(system: str, options: Options, /, **more: Any) -> dict[str, Any]:
     """Return the `[[engine]]` table of a system as the paper runs it: a tuple at a time, VSN with TB_out.
 
     `more` are further keys; its `options` are options in addition to the system's.
     """
-    found = PAPER.systems[system]
-    settings = {**found.options, **more.pop("options", {})}
-    if found.variant == VSN:
+    setup = PAPER.systems[system]
+    settings = {**setup.options, **more.pop("options", {})}
+    if setup.variant == VSN:
         settings |= DOWNSTREAM
-    return engine(found.variant, options, **{"batch": [1], "options": settings} | more)
+    return engine(setup.variant, options, **{"batch": [1], "options": settings} | more)
 
 
 def flink(workers: Sequence[int], system: str, /, **more: Any) -> dict[str, Any]:

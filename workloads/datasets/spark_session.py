@@ -241,4 +241,4 @@ def _reason(message: str) -> str:
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     traced = any(line.startswith("Traceback") for line in lines)
     errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b: ?", line)]
-    return (errors[-1] if traced and errors else lines[0] if lines else "no reason given")[:500]
+    return (errors[-1] if traced and errors else lines[0] if lines else "no reason stated")[:500]

@@ -119,13 +119,13 @@ def shares(program: Program, streams: int) -> tuple[Share, ...]:
     reasons = [why_unsplit(program, kind) for kind in range(len(program.kinds))]
     return tuple(
         Share(
-            name=name if why else f"{name}-{place}",
+            name=name if why else f"{name}-{index}",
             kind=kind,
-            place=place,
+            place=index,
             count=1 if why else streams,
         )
         for kind, (name, why) in enumerate(zip(program.kinds, reasons, strict=True))
-        for place in range(1 if why else streams)
+        for index in range(1 if why else streams)
     )
 
 

@@ -1,4 +1,4 @@
-"""Provides the parts that the figures of DGS share: programs, published scaling, claims, notes.
+"""Provides the paper's set-up for the figures of DGS: programs, published scaling, claims and notes.
 
 The paper hands over single events, and measures rates at 12 nodes of a core each. So claims here are
 about single events. Growth is judged by the published share of linear growth: fewer nodes must keep the
@@ -11,7 +11,7 @@ from typing import Any
 
 from streamlab.lab.figures import experiment
 from streamlab.lab.figures.figure import Runs
-from streamlab.lab.figures.judge import Posed
+from streamlab.lab.figures.judge import MeasuredClaim
 from streamlab.lab.figures.lines import parts_of
 from streamlab.lab.figures.measurements import Series, column, quotient
 from streamlab.lab.figures.offered_stages import SEND_LAG_MS
@@ -19,7 +19,7 @@ from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.paper import Paper
 from streamlab.lab.figures.preconditions import (
     Need,
-    engine_counts,
+    counted_synchronizations,
     outputs,
     sweep_points,
     trials,
@@ -36,7 +36,7 @@ UNITS = {SINGLE: "event by event", BLOCK: f"in blocks of {BLOCK:,}"}
 PUBLISHED, OWN = "as-published", "own"
 FORMS = {PUBLISHED: "DGS as published", OWN: "own form"}
 """Forms of synchronization plans, by the labels of their engine tables. Claims are judged on single
-messages between actors (docs/decisions/0029-messages.md). This lab's own form is drawn beside them."""
+messages between actors (docs/decisions/0029-messages.md). This lab's own form is drawn next to them."""
 SERIES = ((PUBLISHED, SINGLE), (OWN, SINGLE), (OWN, BLOCK))
 """Form and batch of each line of figures 8 and A1."""
 FORM_NOTE = (
@@ -103,7 +103,7 @@ def streams(options: Options) -> int:
     return max(options.instances)
 
 
-def crowded(options: Options) -> tuple[int, ...]:
+def oversubscribed_workers(options: Options) -> tuple[int, ...]:
     """Return the numbers of workers: the chosen ones, or up to twice the cores."""
     return options.instances_and(2 * options.cores)
 
@@ -116,7 +116,7 @@ def load_lengths_s(options: Options) -> tuple[float, float]:
 
 
 def form_engine(form: str, options: Options, /, label: str = "", **more: Any) -> dict[str, Any]:
-    """Return the `[[engine]]` table of a form; its label is the form, unless given."""
+    """Return the `[[engine]]` table of a form; its label is the form, unless `label` is set."""
     chosen = dict(PAPER.systems["DGS"].options) if form == PUBLISHED else {}
     chosen |= more.pop("options", {})
     return experiment.engine(DGS, options, label=label or form, options=chosen, **more)
@@ -138,10 +138,10 @@ def synchronizations(run: Run, *parts: str, workers: Iterable[int]) -> tuple[Nee
     `parts` select cells as in `trials`; a single worker does not synchronize.
     """
     rows = trials(run, f"/{DGS}/", *parts, workers=[n for n in workers if n > 1])
-    return outputs(rows), engine_counts(rows, "synchronizations", "synchronizations of every trial")
+    return outputs(rows), counted_synchronizations(rows)
 
 
-def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[Posed]:
+def growth(options: Options, fact: Fact, rate: Series, *needs: Need) -> list[MeasuredClaim]:
     """Pose the claims on growth: the published share of linear, and the value at as many nodes."""
     nodes = int(fact.x)
     within = rate.workers(options.within)

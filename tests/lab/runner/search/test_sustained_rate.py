@@ -5,7 +5,7 @@ import pytest
 
 from streamlab.lab.measure.latency import Percentiles, parse_objective
 from streamlab.lab.measure.load_window import window
-from streamlab.lab.measure.sustained import Criteria
+from streamlab.lab.measure.sustained_rate import Criteria
 from streamlab.results.schema import NAMES, STATUSES
 from tests.lab.runner.search.trials import Queue, outcome, sent, simulate
 

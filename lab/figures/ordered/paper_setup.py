@@ -1,4 +1,4 @@
-"""Provides what the ordered pipelines' figures share: systems, queries, degrees and notes.
+"""Provides the paper's set-up for the figures of ordered pipelines: systems, queries, degrees and notes.
 
 All experiments run at full speed and measure the paper's *processing latency*: from when the first
 operator takes a tuple until its outputs have left, including the wait for their turn.
@@ -59,7 +59,7 @@ def with_one(options: Options) -> tuple[int, ...]:
     return tuple(sorted({1, *options.instances}))
 
 
-def crowded(options: Options) -> tuple[int, ...]:
+def oversubscribed_workers(options: Options) -> tuple[int, ...]:
     """Return the numbers of workers; the default includes twice the cores, where workers block."""
     return with_one(options) if options.workers else options.instances_and(2 * options.cores)
 

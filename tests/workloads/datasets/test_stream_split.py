@@ -13,7 +13,12 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import import_kind
 from streamlab.workloads.datasets.sorted_runs import SortedRuns, write_run
-from streamlab.workloads.datasets.split import MOST_IN_ORDER, check_generated, check_streams, shares
+from streamlab.workloads.datasets.stream_split import (
+    MOST_IN_ORDER,
+    check_generated,
+    check_streams,
+    shares,
+)
 from streamlab.workloads.model import Program, Query
 from streamlab.workloads.registry import names, workload
 from tests.workloads.datasets.cuts import cut_small
