@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from streamlab.lab.figures.timeline import MOST_BINS, binned
+from streamlab.lab.figures.timeline import MOST_BINS, bin_means
 from streamlab.reports.figures.labels import spread
 from streamlab.reports.figures.paper import Layout, Line, Panel, Point, draw, subtitle
 from streamlab.reports.figures.shared_axes import share_axes
