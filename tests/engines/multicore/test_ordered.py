@@ -126,7 +126,8 @@ def test_counters_tell_what_operators_cost_and_what_the_scheduler_did():
     units = -(-5000 // 64)
     assert counters["reordering_adds"] == counters["reordering_sends"] == 3 * units
     assert counters["window_units"] == 128
-    assert measured.latency.counts.sum() == units
+    # Units with records from the 20th to the 80th percentile.
+    assert measured.latency.counts.sum() == 3999 // 64 - 1000 // 64 + 1
     assert counters["processing_p50_ns"] <= counters["processing_p99_ns"]
     assert measured.plan == (
         "some: stateless -> remember: partitioned, 4 partitions by hash, homed -> "

@@ -1,4 +1,4 @@
-"""Linear Road's tolls: computes the toll of vehicles that enter a segment, by its vehicle count."""
+"""Linear Road's tolls: computes the toll of vehicles that enter a segment, by its last minutes."""
 
 from streamlab.workloads.inputs.linear_road.generate import declare_linear_road_workload
 from streamlab.workloads.model import OutputType
@@ -7,7 +7,7 @@ from streamlab.workloads.suite.linear_road_toll.program import PROGRAM
 
 WORKLOAD = declare_linear_road_workload(
     name="linear_road_toll",
-    title="Linear Road's tolls: vehicles counted in each segment, by two states in a row",
+    title="Linear Road's tolls: by vehicles, speed and accidents of the minutes before",
     paper="Viper, figure 1: A1, F, A2, M",
     program=PROGRAM,
     oracle=oracle,
