@@ -37,6 +37,9 @@ from streamlab.workloads.model import Columns, DGSProgram, Input, Pipeline, Quer
 ROW_BYTES = 48
 """Memory per row of an answer in Java."""
 
+STATE_BYTES = 256
+"""Memory per event that a written query keeps, such as a join of all rows so far: some 250 bytes in its hash maps."""
+
 CLIENT_HEAP_MB = 512
 """Of the trial's own Java if the job runs on a cluster."""
 
@@ -169,7 +172,8 @@ class FlinkEngine(BaseEngine):
         """Start Java, load the input, warm up on a prefix, and deploy the timed job."""
         data = task.dataset.load()
         answer_bytes = ROW_BYTES * (task.expected_outputs or task.dataset.events)
-        needed_mb = 2 * (files.input_bytes(data) + answer_bytes) >> 20
+        state_bytes = STATE_BYTES * task.dataset.events if task.variant == SQL else 0
+        needed_mb = (2 * (files.input_bytes(data) + answer_bytes) + state_bytes) >> 20
         options = flink_options(task)
         slots = max(task.workers, options.map_instances)
         if options.jobmanager is not None:

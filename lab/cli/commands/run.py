@@ -32,9 +32,8 @@ from streamlab.lab.runner.run_plan import RunPlan, plan_run, read_plan
 from streamlab.lab.runner.runner import RunResult
 from streamlab.reports.numbers import number_of
 from streamlab.results import schema
-from streamlab.workloads.inputs.nexmark.schema import LEFT_OUT
 from streamlab.workloads.name_suggestions import suggest_names
-from streamlab.workloads.registry import names
+from streamlab.workloads.registry import LEFT_OUT, names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
