@@ -159,7 +159,8 @@ class LoadGenerator:
         files = (self._folder / f"{index}.sent_ns" for index in range(len(self.topics)))
         sent_ns = np.concatenate([np.fromfile(path, dtype="<i8") for path in files])
         lags = sent_ns - np.concatenate(self._load.due_ns)
-        events = int(np.count_nonzero(sent_ns <= self._load.end_ns + PUNCTUAL_NS))
+        by_ns = self._load.end_ns + SHORTEST_SLEEP_S * 1e9 + PUNCTUAL_NS
+        events = int(np.count_nonzero(sent_ns <= by_ns))
         return Sent(events=events, lag=histogram(lags, _LAG), own_thread=True)
 
     def close(self) -> None:

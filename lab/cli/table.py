@@ -132,7 +132,7 @@ def print_columns(columns: Mapping[str, Sequence[object]], console: Console | No
 
 def print_loads(rows: Iterable[TrialRow], console: Console) -> None:
     """Print one line per cell with an offered load of a fixed rate; nothing without such cells."""
-    rows = [row for row in rows if row.load is not None]
+    rows = [row for row in rows if row.load is not None and row.probe is None]
     if not rows:
         return
     summaries = {summary.cell: summary for summary in by_cell(rows)}

@@ -150,6 +150,10 @@ def test_a_search_has_its_bracket_on_one_line(terminal):
     assert "20.1 M/s" in line and "20.5 M/s" in line and ("2.0%" in line) is not terminal
 
 
+def test_a_run_of_searches_only_has_no_table_of_loads():
+    assert printed(print_loads, searches()[0]) == ""
+
+
 def test_a_narrow_terminal_loses_columns_but_cuts_no_number():
     rows = [trial_row(offered(label="a-long-label-of-a-load-that-fills-its-line"))]
     text = printed(print_loads, rows, width=80, terminal=True)
