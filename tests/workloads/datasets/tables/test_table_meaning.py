@@ -122,7 +122,10 @@ class TestKeysAndKinds:
             ({"kind": "increment"}, "program is keyed; say which column is the key"),
             ({"kind": "increment", "key": "nobody"}, "no column nobody for key"),
             ({"kind": "nothing", "key": "k"}, "neither a column .* nor one of the kinds"),
-            ({"kind": "increment", "key": "k", "columns": {"x": "k"}}, "not a field of the program"),
+            (
+                {"kind": "increment", "key": "k", "columns": {"x": "k"}},
+                "not a field of the program",
+            ),
             ({"kind": "increment", "key": "k", "ids": "x"}, "not a field of the program"),
         ],
     )
