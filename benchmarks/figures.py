@@ -19,7 +19,7 @@ from streamlab.lab.figures.verdict import Claim
 from streamlab.lab.matrix.cells import CELL
 from streamlab.reports.searches import LEVEL
 from streamlab.results.schema import INVALID, NAMES, VERIFIED, TrialRow
-from streamlab.results.stats.estimates import Estimate, MonotonicFunction, Product, cell_median
+from streamlab.results.stats.estimates import Estimate, Monotone, Product, cell_median
 
 LISTS = "lists."
 """Before the name of a list column, whose values of the input are counted."""
@@ -153,7 +153,7 @@ def estimate(target: Target, evidence: Evidence) -> Estimate | None:
     none = _measure(target.beyond, evidence)
     if none is None:
         return None
-    return MonotonicFunction(lambda both: (both[0] - both[1]) / target.per, (mine,), (none,))
+    return Monotone(lambda both: (both[0] - both[1]) / target.per, (mine,), (none,))
 
 
 def _measure(quantity: Quantity, evidence: Evidence) -> Product | None:

@@ -29,12 +29,7 @@ from streamlab.workloads.join_program import (
 from streamlab.workloads.model import ModelError, OutputType, Workload
 from streamlab.workloads.model.answers.output_order import inferred_output, never
 from streamlab.workloads.model.operators.program import DROP, FLUSH
-from streamlab.workloads.user_workload import (
-    caller_file,
-    name_of_file,
-    program_workload,
-    resolve_paths,
-)
+from streamlab.workloads.user_workload import caller_file, locate, name_of_file, program_workload
 
 How = Literal["inner", "left", "asof"]
 Within = int | str | tuple[int | str, int | str]
@@ -97,10 +92,7 @@ def join(
         DatasetError: a table cannot be read.
     """
     file = caller_file()
-    sides = {
-        LEFT: resolve_paths(_plain(left, LEFT), file),
-        RIGHT: resolve_paths(_plain(right, RIGHT), file),
-    }
+    sides = {LEFT: locate(_plain(left, LEFT), file), RIGHT: locate(_plain(right, RIGHT), file)}
     unit = sides[LEFT].unit
     if how not in (INNER, OUTER, ASOF):
         raise ModelError(f"lab.join: how is {how!r}; give 'inner', 'left' or 'asof'")

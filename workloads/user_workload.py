@@ -92,7 +92,7 @@ def workload(
     source: Table | TableSet | InputFunction
     if isinstance(input, Table | Mapping):
         table = input if isinstance(input, Table) else TableSet(by_kind=dict(input))
-        source = resolve_paths(table, file)
+        source = locate(table, file)
     elif callable(input):
         source = input_function(input)
     else:
@@ -179,7 +179,7 @@ def caller_file(frames: int = 3) -> str | None:
     return file
 
 
-def resolve_paths(table: AnyTable, file: str | None) -> AnyTable:
+def locate(table: AnyTable, file: str | None) -> AnyTable:
     """Return a table with relative paths resolved against the folder of a file, if there is one."""
     # Each kind of table returns its own kind.
     return table if file is None else table.relative_to(Path(file).absolute().parent)  # type: ignore[return-value]

@@ -186,7 +186,7 @@ class _ByTag(_Shares):
             return [
                 rows if share == index else take(rows, _NO_ROWS) for index in range(self.shares)
             ]
-        return _rows_by_share(rows, _narrow(self.parts % self.shares).take(rows.tag), self.shares)
+        return _by_share(rows, _narrow(self.parts % self.shares).take(rows.tag), self.shares)
 
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
@@ -206,9 +206,7 @@ class _ByKey(_Shares):
 
     def deal(self, src: int, rows: Stream, shared: Sequence[Stream]) -> Sequence[Stream]:
         mapped = self.tuples.map(rows)
-        return _rows_by_share(
-            mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares
-        )
+        return _by_share(mapped, _share_of(mapped.payload[map_stage.KEY], self.shares), self.shares)
 
     def resume(
         self, share: int, streams: Sequence[Stream], state: Any, until_ts: int
@@ -245,7 +243,7 @@ class _ByAggregate(WorkSplit):
         made = Stream(name=rows.name, kinds=(0,), ts=ts, payload=columns)
         if self.shares == 1:
             return (made,)
-        return _rows_by_share(made, _share_of(columns[str(sums.key)], self.shares), self.shares)
+        return _by_share(made, _share_of(columns[str(sums.key)], self.shares), self.shares)
 
     def answer(self, share: int, streams: Sequence[Stream]) -> Columns:
         return self._run(self._merge(streams, self.whole.until_ts), self.rest)
@@ -289,7 +287,7 @@ def _narrow(shares: npt.NDArray[Any]) -> npt.NDArray[np.unsignedinteger[Any]]:
     return shares.astype(np.min_scalar_type(shares.max(initial=0)))
 
 
-def _rows_by_share(
+def _by_share(
     rows: Stream, share: npt.NDArray[np.unsignedinteger[Any]], shares: int
 ) -> list[Stream]:
     """Return the rows of each share, in their order."""

@@ -39,16 +39,14 @@ _ROUNDING = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfferedInput:
+class Offer:
     """A dataset truncated to the length of a load, and the load."""
 
     dataset: Dataset
     load: OfferedLoad
 
 
-def offer(
-    spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None
-) -> OfferedInput:
+def offer(spec: LoadSpec, dataset: Dataset, *, grid: int = 1, program: object = None) -> Offer:
     """Return the load of a specification on a dataset; equal on every machine.
 
     Reads only the timestamps of the complete dataset, unless the load has heartbeats per barrier.
@@ -65,16 +63,15 @@ def offer(
         raise LoadError(
             f"dataset {dataset.id[:16]} has no events, so no load can be offered; use another dataset"
         )
-    schedule = (
-        _replay_schedule(spec, times) if spec.arrival == REPLAY else _schedule_at_rate(spec, times)
-    )
+    make = _replay if spec.arrival == REPLAY else _schedule_at_rate
+    schedule = make(spec, times)
     if grid > 1:
         schedule = _align(schedule, grid)
     due = schedule.due_ns
     last_ns = max(int(stream[-1]) for stream in due if len(stream))
     cut = truncate(dataset, times, schedule.until_ts)
     beats = _heartbeats(schedule.ts, due, last_ns, _period_ns(spec, cut, program, last_ns))
-    return OfferedInput(
+    return Offer(
         dataset=cut,
         load=OfferedLoad(
             due_ns=due,
@@ -123,7 +120,7 @@ def _schedule_at_rate(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     return _Schedule(ts=scheduled, due_ns=_spread(scheduled, due[:total]), until_ts=last_ts + 1)
 
 
-def _replay_schedule(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
+def _replay(spec: LoadSpec, times: Sequence[IntArray]) -> _Schedule:
     """Return the schedule of a recorded arrival process."""
     params = parameters(spec)
     first, last = _bounds(times)

@@ -11,7 +11,7 @@ independent of each other and of other cells'.
 - `Level` (a correlation, a share): the same on the values themselves, which may be 0 or below.
 - `Middle` (counts, durations that are often equal): the order statistics of one cell, exact for
   every distribution; needs 1 / 2^n of at most alpha.
-- `Extreme` and `MonotonicFunction` combine several. The lower end of the highest of k uses alpha / k
+- `Extreme` and `Monotone` combine several. The lower end of the highest of k uses alpha / k
   (Bonferroni), since any of the k lower ends could exceed the truth; its upper end uses alpha. For
   the lowest it is the reverse. Other combinations divide alpha at both ends. So their intervals err
   towards width.
@@ -189,7 +189,7 @@ class Extreme:
 
 
 @dataclass(frozen=True, slots=True)
-class MonotonicFunction:
+class Monotone:
     """A monotonic function of several quantities.
 
     Attributes:

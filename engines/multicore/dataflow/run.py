@@ -118,8 +118,8 @@ class DataflowRun(CoreRun):
                 link_rows=LINK_ROWS if settings.link_rows is None else settings.link_rows,
             )
             for index, (unit, kernels) in enumerate(zip(units, self._kernels, strict=True)):
-                unit_states = None if states is None else states.units[index]
-                self._add_unit(unit, kernels, unit_states, gives=index in self._deployed.answers)
+                state_pair = None if states is None else states.units[index]
+                self._add_unit(unit, kernels, state_pair, gives=index in self._deployed.answers)
             for index, stream in enumerate(data.streams):
                 source = self._deployed.sources[stream.kinds[0]]
                 row = units[source].gives.row
@@ -146,12 +146,7 @@ class DataflowRun(CoreRun):
         )
 
     def _add_unit(
-        self,
-        unit: Unit,
-        kernels: UnitKernels,
-        unit_states: tuple[bytes, bytes] | None,
-        *,
-        gives: bool,
+        self, unit: Unit, kernels: UnitKernels, states: tuple[bytes, bytes] | None, *, gives: bool
     ) -> None:
         row = unit.gives.row
         vertex, keyed = unit.vertex, unit.gives.key is not None
@@ -175,7 +170,7 @@ class DataflowRun(CoreRun):
             fields=[_FIELDS[row[name].kind] for name in row.names or ()] if vertex.is_sort else [],
             order=[1] * keyed + [columns.index(name) for name in falling],
             falling=[falling.get(name, False) for name in columns],
-            kept=unit_states,
+            kept=states,
         )
 
 

@@ -134,7 +134,7 @@ class ActorWiring:
         places = np.arange(len(tree.keys), dtype=np.int32) * len(nodes)
         roots = self.core.first_actor(first_tree) + places
         for index, (node, mailbox) in enumerate(zip(nodes, mailboxes, strict=True)):
-            self._route_own_tags(mailbox, tree.keys, roots + index, _worker(node))
+            self._route_tags(mailbox, tree.keys, roots + index, _worker(node))
             if not node.children:
                 self._place_states(shape, index)
         return shape
@@ -200,7 +200,7 @@ class ActorWiring:
                 )
                 if number < keys:  # Otherwise no tag has this number.
                     group = np.array([number], dtype=np.int32)
-                    self._route_own_tags(mailbox, group, np.array([actor], dtype=np.int32), worker)
+                    self._route_tags(mailbox, group, np.array([actor], dtype=np.int32), worker)
             first_flow += len(mailbox.flows)
             first_tag += len(mailbox.tags)
 
@@ -233,7 +233,7 @@ class ActorWiring:
             if other.kind not in own or (tag.kind, other.kind) in self._dependent
         ]
 
-    def _route_own_tags(
+    def _route_tags(
         self, mailbox: _Mailbox, keys: Int32Array, actors: Int32Array, worker: int
     ) -> None:
         """Route the events of an actor's own tags, of these keys or groups, to actors of a worker."""

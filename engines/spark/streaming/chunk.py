@@ -165,13 +165,11 @@ def separate(
     order = np.lexsort((row, source, ts))
     separators = {"ts": ts, "src": source, "row": row, "key": key, "value": value}
     separators = {name: column[order] for name, column in separators.items()}
-    before = {
-        src: _windows_of_rows(src, run, separators, rows.get(src)) for src, run in bulk.items()
-    }
+    before = {src: _windows_of(src, run, separators, rows.get(src)) for src, run in bulk.items()}
     return Prefix(separators=separators, bulk=bulk, before=before)
 
 
-def _windows_of_rows(
+def _windows_of(
     src: int, run: Run, separators: Run, rows: npt.NDArray[np.int64] | None
 ) -> npt.NDArray[np.int64]:
     same_stream = separators["src"] == src

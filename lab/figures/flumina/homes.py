@@ -38,8 +38,8 @@ from streamlab.lab.figures.flumina.paper_setup import (
     lines_note,
     load_lengths_s,
     notes,
-    oversubscribed_workers,
     synchronizations,
+    worker_counts,
 )
 from streamlab.lab.figures.flumina.percentiles import (
     Percentiles,
@@ -113,7 +113,7 @@ def tree(options: Options) -> Tree:
                 "events": event_counts[mode],
                 "params": {
                     "houses": houses(),
-                    "streams": min(houses(), max(oversubscribed_workers(options))),
+                    "streams": min(houses(), max(worker_counts(options))),
                     "ends": ends,
                     "period_s": PERIOD_S[mode],
                     "slice_s": SLICE_S,
@@ -128,7 +128,7 @@ def tree(options: Options) -> Tree:
             form_engine(
                 form,
                 options,
-                workers=list(oversubscribed_workers(options)),
+                workers=list(worker_counts(options)),
                 batch=[batch],
                 workloads=[f"*-{mode}"],
             )
@@ -191,7 +191,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     latencies = {
         (line, n): percentiles(runs[0], key(line[1], OFFERED), n, f"{line[0]}/{OFFERED}")
         for line in LINES
-        for n in oversubscribed_workers(options)
+        for n in worker_counts(options)
     }
     speed_up = rate_eps() * PERIOD_S[OFFERED] / houses() / HOUSEHOLDS / PLUGS
     measured = {
@@ -203,7 +203,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         notes(
             options,
             runs,
-            oversubscribed_workers(options),
+            worker_counts(options),
             f"{houses()} houses of {HOUSEHOLDS * PLUGS} plugs each, generated; the paper: as many of "
             "the challenge's, with measured work.",
             f"Throughput and bytes: a load of each plug every {PERIOD_S[FULL]} s, as in the "
@@ -234,7 +234,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     "throughput",
                     "loads/s",
                     {text: rates[line] for line, text in LINES.items()},
-                    ticks=oversubscribed_workers(options),
+                    ticks=worker_counts(options),
                 ),
                 _latency(options, latencies),
                 _shares(options, shares),
@@ -257,16 +257,13 @@ def _latency(options: Options, latencies: Mapping[tuple[LineKey, int], Percentil
         [
             band_line(
                 text,
-                (
-                    (n, latencies[line, n], n > options.cores)
-                    for n in oversubscribed_workers(options)
-                ),
+                ((n, latencies[line, n], n > options.cores) for n in worker_counts(options)),
                 colour,
             )
             for colour, (line, text) in enumerate(LINES.items())
         ],
         words=[f"challenge's winner, published: p90 {_fact('latency p90').text}"],
-        ticks=oversubscribed_workers(options),
+        ticks=worker_counts(options),
     )
 
 
@@ -287,7 +284,7 @@ def _shares(options: Options, shares: Mapping[LineKey, Series]) -> Panel:
         ],
         marks=[Mark(name="DGS, published", low=share, high=share)],
         log_y=True,
-        ticks=[n for n in oversubscribed_workers(options) if n > 1],
+        ticks=[n for n in worker_counts(options) if n > 1],
         write=plain,
     )
 

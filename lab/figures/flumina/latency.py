@@ -25,7 +25,7 @@ from streamlab.lab.figures.flumina.paper_setup import (
     form_engine,
     load_lengths_s,
     notes,
-    oversubscribed_workers,
+    worker_counts,
     workers_text,
 )
 from streamlab.lab.figures.flumina.percentiles import (
@@ -118,11 +118,8 @@ def depth_key(streams: int) -> str:
 def _tree(options: Options) -> Tree:
     warm_up_s, window_s = load_lengths_s(options)
     most = most_workers(options)
-    by_workers = [
-        (workers_key(ratio, n), ratio, n)
-        for ratio in RATIOS
-        for n in oversubscribed_workers(options)
-    ]
+    counts = worker_counts(options)
+    by_workers = [(workers_key(ratio, n), ratio, n) for ratio in RATIOS for n in counts]
     by_heartbeats = (heartbeats_key(options), max(RATIOS), most)
     by_depth = [(depth_key(n), DEPTH_RATIO, n) for n in streams(options)]
 
@@ -155,7 +152,7 @@ def _tree(options: Options) -> Tree:
         "engine": [
             form_engine(form, options, workers=[n], batch=[_BATCH], workloads=[f"*-of-{n}"])
             for form in FORMS
-            for n in oversubscribed_workers(options)
+            for n in worker_counts(options)
         ]
         + [
             form_engine(
@@ -186,7 +183,7 @@ class _Latencies:
         self.by_workers = {
             (ratio, n): percentiles(run, workers_key(ratio, n), n, f"{form}/{_USUAL}")
             for ratio in RATIOS
-            for n in oversubscribed_workers(options)
+            for n in worker_counts(options)
         }
         self.by_heartbeats = {
             beats: percentiles(run, heartbeats_key(options), most, f"{form}/{_beats(beats)}")
@@ -332,14 +329,14 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
                     FORMS[form],
                     (
                         (n, results.by_workers[ratio, n], n > options.cores)
-                        for n in oversubscribed_workers(options)
+                        for n in worker_counts(options)
                     ),
                     colour,
                 )
                 for colour, (form, results) in enumerate(by_form.items())
             ],
             span=[s.median * 1e-6 for cell in all_of_workers for s in cell.values()],
-            ticks=oversubscribed_workers(options),
+            ticks=worker_counts(options),
         )
         for ratio in RATIOS
     ]
@@ -381,7 +378,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
         notes(
             options,
             runs,
-            oversubscribed_workers(options),
+            worker_counts(options),
             f"{RATE_EPS:,} values a second on each stream, ten times the paper's; a stream for each "
             f"worker; {USUAL_HEARTBEATS} heartbeats a barrier when workers vary.",
             FORM_NOTE,

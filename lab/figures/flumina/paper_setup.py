@@ -103,7 +103,7 @@ def streams(options: Options) -> int:
     return max(options.instances)
 
 
-def oversubscribed_workers(options: Options) -> tuple[int, ...]:
+def worker_counts(options: Options) -> tuple[int, ...]:
     """Return the numbers of workers: the chosen ones, or up to twice the cores."""
     return options.instances_and(2 * options.cores)
 

@@ -59,7 +59,7 @@ def with_one(options: Options) -> tuple[int, ...]:
     return tuple(sorted({1, *options.instances}))
 
 
-def oversubscribed_workers(options: Options) -> tuple[int, ...]:
+def worker_counts(options: Options) -> tuple[int, ...]:
     """Return the numbers of workers; the default includes twice the cores, where workers block."""
     return with_one(options) if options.workers else options.instances_and(2 * options.cores)
 

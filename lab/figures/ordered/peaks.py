@@ -50,7 +50,7 @@ from streamlab.lab.figures.ordered.paper_setup import (
 from streamlab.lab.figures.preconditions import Need, trials
 from streamlab.reports.figures.paper import Line, Panel, Point
 from streamlab.results.query import CellSummary, Spread
-from streamlab.results.stats.estimates import Estimate, MonotonicFunction, highest
+from streamlab.results.stats.estimates import Estimate, Monotone, highest
 
 _QUEUES = {"hybrid": "hybrid queue", "partitioned": "partitioned queue"}
 BATCHES = (TUPLE, BLOCK)
@@ -224,7 +224,7 @@ def _queues(options: Options, runs: Runs) -> Outcome:
     def relative_gain(parts: Sequence[Estimate]) -> Estimate:
         """Return the mean gain with two partitioned operators by that with one."""
         count = len(double)
-        return MonotonicFunction(
+        return Monotone(
             lambda values: fmean(values[:count]) / fmean(values[count:]),
             tuple(parts[:count]),
             tuple(parts[count:]),
@@ -253,7 +253,7 @@ def _queues(options: Options, runs: Runs) -> Outcome:
 
 def _count_below_one(ratios: Sequence[Estimate]) -> Estimate:
     """Return the number of ratios below 1."""
-    return MonotonicFunction(lambda values: sum(value < 1 for value in values), (), tuple(ratios))
+    return Monotone(lambda values: sum(value < 1 for value in values), (), tuple(ratios))
 
 
 def _buffers_tree(options: Options) -> Tree:

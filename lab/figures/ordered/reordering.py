@@ -38,7 +38,7 @@ from streamlab.lab.figures.ordered.paper_setup import (
     in_order,
     iterations,
     notes,
-    oversubscribed_workers,
+    worker_counts,
 )
 from streamlab.lab.figures.preconditions import trials, two_degrees
 from streamlab.reports.figures.paper import Line, Mark, Panel
@@ -157,7 +157,7 @@ def _tree(question: Question, options: Options) -> Tree:
             engine(
                 ORDERED,
                 options,
-                workers=list(oversubscribed_workers(options)),
+                workers=list(worker_counts(options)),
                 batch=[batch],
                 workloads=[f"*-b{batch}"],
                 options={"reordering": reordering, "worklist": "hybrid"}
@@ -217,7 +217,7 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         notes(
             options,
             runs,
-            oversubscribed_workers(options),
+            worker_counts(options),
             f"{question.about} Costs are nominal; the row of 0.1 us is this lab's own, for few "
             "cores.",
             f"Cost of a tuple: {first}time with a worker by tuples, including sending the next "
@@ -261,7 +261,7 @@ def _row(
             y_label="speedup over one worker",
             x_label=WORKERS,
             lines=drawn_lines(speedup),
-            ticks=oversubscribed_workers(options),
+            ticks=worker_counts(options),
             write=plain,
         ),
         Panel(
@@ -270,7 +270,7 @@ def _row(
             x_label=WORKERS,
             lines=drawn_lines(cost),
             marks=[mark] if setup.cost_us > LIGHT_US else [],
-            ticks=oversubscribed_workers(options),
+            ticks=worker_counts(options),
             log_y=True,
             write=plain,
         ),
@@ -292,9 +292,9 @@ def _claims(
     """Pose the claims on the most workers within the cores, a tuple at a time, in the paper's form."""
     free, lock = (speedup[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
     free_us, lock_us = (cost[reordering, TUPLE] for reordering in REORDERING_BUFFERS)
-    _, last = free.ends(n for n in oversubscribed_workers(options) if n <= options.cores)
+    _, last = free.ends(n for n in worker_counts(options) if n <= options.cores)
     needs = (
-        two_degrees(options, free, oversubscribed_workers(options)),
+        two_degrees(options, free, worker_counts(options)),
         *in_order(options, trials(runs[0], setup.key(TUPLE), workers=[last])),
     )
     faster = quotient(free.at(last), lock.at(last))

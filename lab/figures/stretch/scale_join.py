@@ -50,14 +50,7 @@ from streamlab.lab.figures.stretch.steps import SIDE_EPS, coherent_eps, join_wor
 from streamlab.reports.figures.paper import Mark
 from streamlab.results.query import by_cell
 from streamlab.results.schema import TrialRow
-from streamlab.results.stats.estimates import (
-    Level,
-    MonotonicFunction,
-    Product,
-    highest,
-    lowest,
-    ratio,
-)
+from streamlab.results.stats.estimates import Level, Monotone, Product, highest, lowest, ratio
 from streamlab.results.store import Run
 
 
@@ -135,7 +128,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     linear = None if growth is None else ratio(growth, Product((), most / least))
     ratios = [quotient(vsn.at(n), adhoc.at(n)) for n in counted if n in adhoc.by_workers]
     overheads = [
-        MonotonicFunction(lambda values: values[0] - values[1], (a,), (b,))
+        Monotone(lambda values: values[0] - values[1], (a,), (b,))
         for n in options.within
         if (a := latency[STRETCH].at(n)) is not None and (b := latency[SCALEJOIN].at(n)) is not None
     ]
@@ -204,7 +197,7 @@ def _linear(vsn: Series, options: Options) -> tuple[Mark, ...]:
     )
 
 
-def _per_output(runs: Runs) -> MonotonicFunction | None:
+def _per_output(runs: Runs) -> Monotone | None:
     """Return the comparisons per output, as the mean over the cells of operator 10."""
 
     def per_output(row: TrialRow) -> float | None:
@@ -213,11 +206,7 @@ def _per_output(runs: Runs) -> MonotonicFunction | None:
 
     cells = [cell for cell in by_cell(runs[0].rows) if f"/{OPERATOR10}" in cell.cell]
     spreads = [spread for cell in cells if (spread := per_row(cell, per_output)) is not None]
-    return (
-        MonotonicFunction(fmean, tuple(Level(spread.values) for spread in spreads))
-        if spreads
-        else None
-    )
+    return Monotone(fmean, tuple(Level(spread.values) for spread in spreads)) if spreads else None
 
 
 FIGURE = Figure(

@@ -40,7 +40,7 @@ from streamlab.lab.figures.paper import Paper
 from streamlab.lab.figures.preconditions import outputs, several_workers, sweep_points, trials
 from streamlab.reports.figures.paper import Line, Mark, Panel
 from streamlab.reports.numbers import number_of
-from streamlab.results.stats.estimates import Estimate, Extreme, MonotonicFunction, highest, lowest
+from streamlab.results.stats.estimates import Estimate, Extreme, Monotone, highest, lowest
 
 NATIVE, STORM = "multicore/layers", "storm/layers"
 
@@ -317,7 +317,7 @@ def _claims(
 
 def _middle(parts: Sequence[Estimate]) -> Estimate:
     """Return the median of several quantities."""
-    return MonotonicFunction(median, tuple(parts))
+    return Monotone(median, tuple(parts))
 
 
 def _notes(options: Options, runs: Runs, energy: Energy, threads: Quantity) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 from streamlab.engines.protocol import Histogram
 from streamlab.lab.figures.experiment import REPETITIONS
 from streamlab.lab.figures.flumina import latency
-from streamlab.lab.figures.flumina.paper_setup import DGS, FORMS, PUBLISHED, oversubscribed_workers
+from streamlab.lab.figures.flumina.paper_setup import DGS, FORMS, PUBLISHED, worker_counts
 from streamlab.lab.figures.flumina.percentiles import tenth_ns
 from streamlab.lab.figures.measurements import cells
 from streamlab.lab.figures.options import Options
@@ -47,7 +47,7 @@ def late(row, make_run):
                 )  # fmt: skip
 
         for place, ratio in enumerate(latency.RATIOS):
-            for n in oversubscribed_workers(options):
+            for n in worker_counts(options):
                 times = frequent ** ((2 - place) / 2)
                 p50_us = 100 * times * (grown if n > 1 else 1.0)
                 status = "unsustained" if ratio == 100 and n > keeps_up else "ok"
@@ -134,7 +134,7 @@ def test_a_tenth_is_taken_from_the_histogram_that_was_kept(late, row, make_run, 
 @pytest.mark.parametrize("options", [TWO, Options(cores=2, quick=True), Options(cores=4)])
 def test_every_cell_has_the_load_of_its_streams(options):
     cells = cells_of("flumina:10", options)
-    sweep = len(latency.RATIOS) * len(oversubscribed_workers(options))
+    sweep = len(latency.RATIOS) * len(worker_counts(options))
     deep = len(latency.streams(options)) * len(latency.PLANS)
     assert len(cells) == len(FORMS) * (sweep + len(latency.heartbeats(options)) + deep)
     assert {cell.options.get("form") for cell in cells} == {"as-published", None}

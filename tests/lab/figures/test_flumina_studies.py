@@ -11,7 +11,7 @@ from streamlab.lab.figures.flumina.paper_setup import (
     PUBLISHED,
     SERIES,
     SINGLE,
-    oversubscribed_workers,
+    worker_counts,
 )
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.registry import find
@@ -87,7 +87,7 @@ def homely(row, make_run):
     def make(share):
         rows = []
         for ends in homes.ENDS:
-            for n in oversubscribed_workers(TWO):
+            for n in worker_counts(TWO):
                 moved = 0 if n == 1 else round(share * 1e6) if ends == homes.ALL else 0
                 counters = {
                     "synchronizations": 9,

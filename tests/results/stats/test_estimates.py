@@ -12,7 +12,7 @@ from streamlab.results.stats.estimates import (
     Extreme,
     Level,
     Middle,
-    MonotonicFunction,
+    Monotone,
     Product,
     cell_median,
     highest,
@@ -78,7 +78,7 @@ def test_the_best_of_several_by_the_best_of_others_holds():
 
 def test_functions_of_several_hold():
     draw = cells(6, 5, (0.03, 0.03))
-    made = lambda: MonotonicFunction(lambda v: v[0] - v[1], tuple(draw()[:1]), tuple(draw()[1:]))  # noqa: E731
+    made = lambda: Monotone(lambda v: v[0] - v[1], tuple(draw()[:1]), tuple(draw()[1:]))  # noqa: E731
     ends = np.array([made().ends(0.025) for _ in range(DRAWS)])
     assert max((ends[:, 0] > 0).mean(), (ends[:, 1] < 0).mean()) <= 0.025 * SLACK
 
@@ -110,9 +110,7 @@ def test_too_few_values_and_values_without_a_logarithm_have_no_interval():
     assert cell_median([1.0, 0.0, 1.1]).ends(0.025) == UNKNOWN
     assert Middle((1.0,) * 5).ends(0.025) == UNKNOWN
     assert Middle((1.0,) * 6).ends(0.025) == (1.0, 1.0)
-    assert (
-        MonotonicFunction(sum, (cell_median([1.0]), cell_median([1.0] * 3))).ends(0.025) == UNKNOWN
-    )
+    assert Monotone(sum, (cell_median([1.0]), cell_median([1.0] * 3))).ends(0.025) == UNKNOWN
 
 
 def test_what_is_in_both_halves_of_a_quotient_cancels():

@@ -201,11 +201,7 @@ class Cells:
         chunk = self.chunk
         line = range(len(self)) if chunk.line is None else chunk.line.tolist()
         bad = [
-            (
-                line[row],
-                f"{self.place(row)}: {why}: {self._describe_row(row)}",
-                int(chunk.further[row]),
-            )
+            (line[row], f"{self.place(row)}: {why}: {self._words(row)}", int(chunk.further[row]))
             for row, why in self.bad.items()
         ]
         for record in chunk.bad:
@@ -221,7 +217,7 @@ class Cells:
     def _row(self, row: int) -> str:
         return self.place(row).rpartition("/")[2]
 
-    def _describe_row(self, row: int) -> str:
+    def _words(self, row: int) -> str:
         cells = {role: str(self._columns[role][row].as_py() or "") for role in self._shown_roles}
         text = ", ".join(f"{role}={cell}" for role, cell in cells.items())
         text = next(iter(cells.values())) if len(cells) == 1 else text

@@ -101,12 +101,8 @@ def identity_is_neutral(flow: Dataflow, index: int, draw: Draw) -> None:
     monoid = _Monoid(flow, index, draw)
     x = monoid.draw(draw)
     neutral = monoid.identity()
-    monoid.require(
-        "combine(x, identity) is not x", x, monoid.combine_copies(x, neutral), x=x, id=neutral
-    )
-    monoid.require(
-        "combine(identity, x) is not x", x, monoid.combine_copies(neutral, x), x=x, id=neutral
-    )
+    monoid.require("combine(x, identity) is not x", x, monoid.sum_of(x, neutral), x=x, id=neutral)
+    monoid.require("combine(identity, x) is not x", x, monoid.sum_of(neutral, x), x=x, id=neutral)
 
 
 def combine_commutes(
@@ -116,7 +112,7 @@ def combine_commutes(
     monoid = _Monoid(flow, index, draw, rounding)
     x, y = monoid.draw(draw), monoid.draw(draw)
     law = "combine(x, y) is not combine(y, x)"
-    monoid.require(law, monoid.combine_copies(x, y), monoid.combine_copies(y, x), x=x, y=y)
+    monoid.require(law, monoid.sum_of(x, y), monoid.sum_of(y, x), x=x, y=y)
 
 
 def combine_associates(
@@ -125,8 +121,8 @@ def combine_associates(
     """Associative: combine(combine(x, y), z) = combine(x, combine(y, z))."""
     monoid = _Monoid(flow, index, draw, rounding)
     x, y, z = monoid.draw(draw), monoid.draw(draw), monoid.draw(draw)
-    left = monoid.combine_copies(monoid.combine_copies(x, y), z)
-    right = monoid.combine_copies(x, monoid.combine_copies(y, z))
+    left = monoid.sum_of(monoid.sum_of(x, y), z)
+    right = monoid.sum_of(x, monoid.sum_of(y, z))
     law = "combine(combine(x, y), z) is not combine(x, combine(y, z))"
     monoid.require(law, left, right, x=x, y=y, z=z)
 
@@ -257,7 +253,7 @@ class _Monoid:
         self._lines.append(f"an aggregate is of {' and '.join(words)}")
         total = self._take(items[0])
         for item in items[1:]:
-            total = self.combine_copies(total, self._take(item))
+            total = self.sum_of(total, self._take(item))
         return total
 
     def _take(self, item: Item) -> Record:
@@ -270,7 +266,7 @@ class _Monoid:
         """Return the neutral element."""
         return new_record(self._type, self._operator.identity)
 
-    def combine_copies(self, x: Record, y: Record) -> Record:
+    def sum_of(self, x: Record, y: Record) -> Record:
         """Return the combination of copies of two aggregates."""
         combined = self._type.zeroed()
         with _rejecting():

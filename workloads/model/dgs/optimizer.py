@@ -181,9 +181,7 @@ class _Grower:
         """Return the tree over all tags; see `grow`."""
         tags = frozenset(self.graph.rates)
         initial = self.program.states[0].name
-        return self._assign_types(self._grow(tags), initial) or replace(
-            self._leaf(tags), state=initial
-        )
+        return self._assign(self._grow(tags), initial) or replace(self._leaf(tags), state=initial)
 
     def _workers(self, tags: frozenset[ImplTag]) -> set[int]:
         return {self.worker_of[tag] for tag in tags if tag in self.worker_of}
@@ -227,7 +225,7 @@ class _Grower:
         children = (self._combine(nodes[:half], nothing), self._combine(nodes[half:], nothing))
         return PlanNode(state="", tags=tags, children=children)
 
-    def _assign_types(self, node: PlanNode, state: str) -> PlanNode | None:
+    def _assign(self, node: PlanNode, state: str) -> PlanNode | None:
         """Return the tree with state types, `state` at the root; None if no fork-joins fit."""
         if not node.kinds() <= self.program.kinds_of(self.program.state(state)):
             return None
@@ -238,10 +236,7 @@ class _Grower:
             if pair.parent != state:
                 continue
             for left, right in ((a, b), (b, a)):
-                first, second = (
-                    self._assign_types(left, pair.first),
-                    self._assign_types(right, pair.second),
-                )
+                first, second = self._assign(left, pair.first), self._assign(right, pair.second)
                 if first is not None and second is not None:
                     return replace(node, state=state, children=(first, second))
         return None

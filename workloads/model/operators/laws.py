@@ -219,7 +219,7 @@ class _Keys:
         self.add = added.append
 
 
-class _CountingOut:
+class _Counter:
     """Implements `out` for one call of a program's function: raises beyond the declared records."""
 
     def __init__(self, operator: Operator, function: str, out: Any) -> None:
@@ -246,16 +246,14 @@ def _counting(operator: Operator) -> Operator:
     def wrapped(function: Callable[..., None] | None, name: str) -> Callable[..., None] | None:
         if function is None:
             return None
-        return lambda *args: function(*args[:-1], _CountingOut(operator, name, args[-1]))
+        return lambda *args: function(*args[:-1], _Counter(operator, name, args[-1]))
 
     join = operator.join
     if join is not None:
         emit = join.emit
         counted = replace(
             join,
-            emit=lambda first, second, out: emit(
-                first, second, _CountingOut(operator, "emit", out)
-            ),
+            emit=lambda first, second, out: emit(first, second, _Counter(operator, "emit", out)),
         )
         return replace(operator, join=counted)
     return replace(

@@ -238,22 +238,20 @@ def record_type(names: tuple[str, ...]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _record_type(name: str, dtype: np.dtype[np.void]) -> RecordType:
+def _type_of(name: str, dtype: np.dtype[np.void]) -> RecordType:
     return RecordType(name, dtype)
 
 
 def state_records(program: DGSProgram) -> dict[str, RecordType]:
     """Return the record type of every state type and `across`, by name."""
-    records = {state.name: _record_type(state.name, state.dtype) for state in program.states}
-    return records | {
-        across.name: _record_type(across.name, across.dtype) for across in program.across
-    }
+    records = {state.name: _type_of(state.name, state.dtype) for state in program.states}
+    return records | {across.name: _type_of(across.name, across.dtype) for across in program.across}
 
 
 def initial_state(program: DGSProgram) -> Record:
     """Return a new initial state."""
     first = program.states[0]
-    state = _record_type(first.name, first.dtype).zeroed()
+    state = _type_of(first.name, first.dtype).zeroed()
     program.init(state)
     return state
 

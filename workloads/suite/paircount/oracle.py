@@ -40,10 +40,7 @@ def pairs(words: ListColumn, distance: int) -> ListColumn:
     if distance:
         farthest = min(farthest, distance)
     offsets = np.zeros(len(words) + 1, dtype=np.int64)
-    np.cumsum(
-        sum((_pairs_at_distance(count, d) for d in range(1, farthest + 1)), 0 * count),
-        out=offsets[1:],
-    )
+    np.cumsum(sum((_pairs(count, d) for d in range(1, farthest + 1)), 0 * count), out=offsets[1:])
     values = np.empty(offsets[-1], dtype=np.int64)
     place = np.arange(len(words.values)) - np.repeat(words.offsets[:-1], count)
     length, to = np.repeat(count, count), np.repeat(offsets[:-1], count)
@@ -51,11 +48,11 @@ def pairs(words: ListColumn, distance: int) -> ListColumn:
         first = np.flatnonzero(place + d < length)
         pair = words.values[first].astype(np.int64) << 32 | words.values[first + d]
         values[to[first] + place[first]] = pair
-        to += np.repeat(_pairs_at_distance(count, d), count)
+        to += np.repeat(_pairs(count, d), count)
     return ListColumn(offsets, values)
 
 
-def _pairs_at_distance(count: Ints, distance: int) -> Ints:
+def _pairs(count: Ints, distance: int) -> Ints:
     """Return the number of pairs at this distance in lists of `count` words."""
     apart: Ints = np.maximum(count - distance, 0)
     return apart
