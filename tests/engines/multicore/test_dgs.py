@@ -116,7 +116,7 @@ def test_an_input_that_the_core_cannot_read_is_refused(ts, values, said):
 @pytest.mark.parametrize(
     ("workers", "variant", "reason"),
     [
-        (0, "dgs", "between 1 and 64"),
+        (0, "dgs", "between 1 and 256"),
         (257, "dgs", "between 1 and 256"),
         (2, "nosuch", "no variant 'nosuch'"),
     ],

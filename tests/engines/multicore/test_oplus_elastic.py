@@ -186,5 +186,5 @@ def test_a_wrong_number_of_readers_is_refused():
     expected = "option downstream is 257; it must be a whole number from 0 to 256"
     assert option_error("vsn", {"downstream": 257}) == expected
     found = workload("wordcount")
-    with pytest.raises(EngineError, match="downstream must be between 0 and 64"):
+    with pytest.raises(EngineError, match="downstream must be between 0 and 256"):
         make_run("vsn", found.program, ordinary_input(found), downstream=-1)
