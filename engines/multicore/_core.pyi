@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 STEP_NS: int = 100000000
 
-MOST_WORKERS: int = 64
+MOST_WORKERS: int = 256
 
 class RunSettings:
     """What every run is given; see core/run/run.h."""
@@ -171,7 +171,7 @@ class DgsRun(Run):
 
 FARTHEST: int = 2305843009213693952
 
-MOST_DOWNSTREAM: int = 64
+MOST_DOWNSTREAM: int = 256
 
 WINDOW_TABLE_BYTES: int = 64
 
@@ -201,7 +201,7 @@ class OplusRun(Run):
 
     def load_steps(self) -> list[list[tuple[int, int]]]: ...
 
-MOST_STREAMS: int = 64
+MOST_STREAMS: int = 256
 
 MOST_UNIT_RECORDS: int = 65536
 
@@ -247,7 +247,6 @@ MERGE_UNITS: list = ['run', 'tuple']
 
 DEALINGS: list = ['time', 'turn']
 
-MOST_LAYER_INSTANCES: int = 63
 
 class LayersRun(Run):
     def __init__(self, settings: RunSettings, *, determinism: str, channels: str, merge_unit: str, dealing: str, channel_rows: int, itemsizes: Sequence[int]) -> None: ...

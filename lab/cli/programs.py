@@ -110,7 +110,7 @@ def check() -> None:
     If the laws hold, every parallel run gives the same answer. PROGRAM is a workload's name,
     package.module:ATTRIBUTE, or path/to/file.py[:ATTRIBUTE].
 
-    DGS program: conditions C1 to C3; forks and joins, as deep as in a plan for 64 workers, give
+    DGS program: conditions C1 to C3; forks and joins, as deep as in a plan for 256 workers, give
     the sequential answer; outputs carry the timestamp of the event that caused them; a prefix of
     the input gives a prefix of the answer.
 

@@ -59,7 +59,7 @@ def _take(column: Column, turn: slice) -> Column:
     return column[turn]
 
 
-MOST_IN_ORDER = 64
+MOST_IN_ORDER = 256
 """The most streams that the multicore engine's ordered log merges, for queries and pipelines."""
 
 

@@ -21,7 +21,6 @@ void bind_layers(nb::module_& m) {
   m.attr("CHANNELS") = list_of(kChannels);
   m.attr("MERGE_UNITS") = list_of(kMergeUnits);
   m.attr("DEALINGS") = list_of(kDealings);
-  m.attr("MOST_LAYER_INSTANCES") = kMostRouted;
   bind_stages(nb::class_<LayersRun, Run>(m, "LayersRun"))
       .def(
           "__init__",

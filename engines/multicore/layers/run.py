@@ -62,8 +62,8 @@ class LayersOptions(CompiledOptions):
 class LayersRun(CoreRun):
     """Runs a pipeline, or a query of one operator O+, once as a query graph.
 
-    Each stream has an injector. A stateful operator of a pipeline has one instance. An operator O+ has at most
-    63 instances, each with the windows of its own keys.
+    Each stream has an injector. A stateful operator of a pipeline has one instance. Each instance of an
+    operator O+ has the windows of its own keys.
     The answer is ordered by time and sink; a late output of a sink stays in place.
     The setting `ring_blocks` has an effect only under a load.
     """
@@ -211,18 +211,11 @@ def check_ties(
 
 def _check_query(query: Query, data: Input, workers: int, determinism: str) -> str | None:
     joins = query.operators[0].join is not None
-    return check_graph(query, workers, determinism) or check_query(
-        query, data, fused=joins, states=workers
-    )
+    return check_graph(query, determinism) or check_query(query, data, fused=joins, states=workers)
 
 
-def check_graph(query: Query, workers: int, determinism: str) -> str | None:
-    """Return why a query cannot run as a graph with this many instances and this layer, or None."""
-    if workers > _core.MOST_LAYER_INSTANCES:
-        return (
-            f"variant layers runs at most {_core.MOST_LAYER_INSTANCES} instances of an operator "
-            f"O+; give fewer workers than {workers}"
-        )
+def check_graph(query: Query, determinism: str) -> str | None:
+    """Return why a query cannot run as a graph with this layer, or None."""
     operator = query.operators[0]
     if operator.stores and operator.join is None:
         return (
@@ -242,7 +235,7 @@ def _unsupported(task: Task, options: LayersOptions) -> str | None:
     if isinstance(program, Pipeline):
         return check_ties(program, task.workload.output, workers, options.dealing)
     assert isinstance(program, Query), "the adapter checks"
-    return check_graph(program, workers, options.determinism) or check_streams(task.dataset)
+    return check_graph(program, options.determinism) or check_streams(task.dataset)
 
 
 LAYERS = Family(

@@ -218,9 +218,9 @@ UPDATE_OVERLAPPING = """\
 
 ROUTE = """\
 @kernel
-def route(owner, columns, begin, end, masks):
+def route(owner, first, columns, begin, end, masks):
 {pointers}
-    owners = open_owners(owner, OWNERS)
+    owners = open_owners(owner, first, OWNERS)
     for i in range(begin, end):
         clear_owners(owners)
         user_keys({tuple}, owners)

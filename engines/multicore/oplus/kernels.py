@@ -30,7 +30,7 @@ from streamlab.workloads.model.operators.windows import purge
 
 _P, _I = types.voidptr, types.int64
 _PROCESS = _I(_P, _I, _I, _P)
-_ROUTE = _I(_P, _P, _I, _I, _P)
+_ROUTE = _I(_P, _I, _P, _I, _I, _P)
 _MAP = _I(_P, _P, _P, _I, _P)
 _EXPIRE = _I(_P, _I, _I, _I, _P)
 _MATCH = _I(_P, _I, _I, _P, _I, _I, _P, _I)

@@ -3,7 +3,7 @@
 `KeySetType` collects the keys of tuples whose buckets belong to this instance; the C struct behind it is `KeySet`
 (core/oplus/kernel.h). During a kernel call its counters live on the stack.
 `LoneKeyType` collects the keys of tuples that have exactly one, of any instance.
-`OwnersType` collects the instances that own a tuple's keys, as a bit mask.
+`OwnersType` collects which of 64 instances own a tuple's keys, as a bit mask.
 """
 
 from collections.abc import Callable
@@ -222,16 +222,21 @@ class OwnersType(StructType):
         self.to_bucket = to_bucket
         self.members = [
             ("owner", types.CPointer(types.int32)),
+            ("first", types.int64),
             ("mask", types.CPointer(types.int64)),
         ]
         super().__init__(name=f"Owners({name})")
 
 
-@intrinsic(lambda address, like: named_type(like)(types.voidptr, like))
-def open_owners(code: Code, address: Any, like: Any) -> Any:
-    """`open_owners(address, OWNERS)`: the empty set of owners, by the table of buckets at `address`."""
+@intrinsic(lambda address, first, like: named_type(like)(types.voidptr, types.int64, like))
+def open_owners(code: Code, address: Any, first: Any, like: Any) -> Any:
+    """`open_owners(address, first, OWNERS)`: the empty set of owners, by the table of buckets at `address`.
+
+    Bit 0 is instance `first`; instances before it, and from `first + 64` on, have no bit.
+    """
     owners = code.struct(code.result)
     owners.owner = code.builder.bitcast(address, HALF.as_pointer())
+    owners.first = first
     owners.mask = code.local(WORD(0))
     return owners._getvalue()
 
@@ -249,8 +254,10 @@ owners_mask = counter("mask")
 def _add_owner(code: Code, out: Any, bucket: Any) -> None:
     builder = code.builder
     owner = builder.zext(builder.load(builder.gep(out.owner, [bucket])), WORD)
-    bits = builder.or_(builder.load(out.mask), builder.shl(WORD(1), owner))
-    builder.store(bits, out.mask)
+    place = builder.sub(owner, out.first)
+    bit = builder.shl(WORD(1), builder.and_(place, WORD(63)))
+    bit = builder.select(builder.icmp_unsigned("<", place, WORD(64)), bit, WORD(0))
+    builder.store(builder.or_(builder.load(out.mask), bit), out.mask)
 
 
 @overload_method_part(OwnersType, "add")

@@ -29,7 +29,7 @@ class RunSettings:
     """Settings of a run.
 
     Attributes:
-        workers: number of threads, 1 to 64. For operators O+: the instances active at the start.
+        workers: number of threads, 1 to 256. For operators O+: the instances active at the start.
             For query graphs: the instances of each operator.
         batch: maximum number of events in one block.
         ring_blocks: maximum number of blocks that a source may be ahead of its slowest reader.

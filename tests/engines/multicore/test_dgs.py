@@ -116,8 +116,8 @@ def test_an_input_that_the_core_cannot_read_is_refused(ts, values, said):
 @pytest.mark.parametrize(
     ("workers", "variant", "reason"),
     [
-        (0, "dgs", "between 1 and 64"),
-        (65, "dgs", "between 1 and 64"),
+        (0, "dgs", "between 1 and 256"),
+        (257, "dgs", "between 1 and 256"),
         (2, "nosuch", "no variant 'nosuch'"),
     ],
 )

@@ -197,6 +197,28 @@ def test_a_run_keeps_the_arrays_it_is_given_until_it_goes():
     assert kept() is None
 
 
+@pytest.mark.some(4)
+@pytest.mark.parametrize(
+    ("variant", "name", "how"),
+    [
+        ("dgs", "event_window", {}),
+        ("vsn", "forward", {}),
+        ("vsn", "wordcount", {"tuple_buffer": "scalegate"}),
+        ("sn", "wordcount", {}),
+        ("sn-map", "wordcount", {"map_instances": 2}),
+        ("layers", "forward", {"workers": 70, "link_rows": 16}),  # a channel to each from each
+        ("layers", "scale_join", {"workers": 70, "link_rows": 16}),
+        ("ordered", "parametric", {}),
+        ("dataflow", "sensor_interpolation", {}),
+        ("adhoc", "scale_join", {}),
+    ],
+)
+def test_many_more_workers_than_cores_give_the_oracles_answer(variant, name, how):
+    found = workload(name)
+    most = {"workers": _core.MOST_WORKERS, "batch": 16}
+    check_native(variant, found, ordinary_input(found), **most | how)
+
+
 @pytest.mark.some(2)
 @pytest.mark.parametrize("variant", ["vsn", "sn", "layers", "ordered"])
 def test_as_many_streams_as_a_log_merges_run_and_more_are_unsupported(variant, tmp_path):

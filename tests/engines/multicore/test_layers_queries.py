@@ -148,10 +148,9 @@ def test_a_function_that_raises_ends_the_run_and_is_named(functions):
 
 def test_what_does_not_run_as_a_graph_is_refused_with_a_reason():
     chain = CHAINS["aggregate twice"]
-    assert "has 2 operators" in str(check_graph(chain, 2, OPERATOR))
-    assert "at most 63" in str(check_graph(RANDOM["tumbling"], 64, OPERATOR))
-    assert "needs an order" in str(check_graph(JOIN, 2, NONE))
-    assert check_graph(JOIN, 63, COMMUNICATION) is None
-    assert check_graph(RANDOM["tumbling"], 2, NONE) is None
+    assert "has 2 operators" in str(check_graph(chain, OPERATOR))
+    assert "needs an order" in str(check_graph(JOIN, NONE))
+    assert check_graph(JOIN, COMMUNICATION) is None
+    assert check_graph(RANDOM["tumbling"], NONE) is None
     with pytest.raises(UnsupportedError, match="use variant vsn"):
         run(chain, two_streams_apart(9), workers=2)

@@ -183,8 +183,8 @@ def test_all_operators_of_a_chain_change(name, readers):
 
 def test_a_wrong_number_of_readers_is_refused():
     assert option_error("vsn", {"downstream": 64}) is None
-    expected = "option downstream is 65; it must be a whole number from 0 to 64"
-    assert option_error("vsn", {"downstream": 65}) == expected
+    expected = "option downstream is 257; it must be a whole number from 0 to 256"
+    assert option_error("vsn", {"downstream": 257}) == expected
     found = workload("wordcount")
-    with pytest.raises(EngineError, match="downstream must be between 0 and 64"):
+    with pytest.raises(EngineError, match="downstream must be between 0 and 256"):
         make_run("vsn", found.program, ordinary_input(found), downstream=-1)

@@ -30,7 +30,7 @@ def test_what_the_engine_merges_is_the_limit():
 
 
 @pytest.mark.parametrize(
-    ("program", "most"), [(REPORTS, 64), (WORDS, 64), (PAIRS, 1), (SUMS, 1024), (COUNTER, 1024)]
+    ("program", "most"), [(REPORTS, 256), (WORDS, 256), (PAIRS, 1), (SUMS, 1024), (COUNTER, 1024)]
 )
 def test_more_streams_than_engines_take_are_refused(program: Program, most: int):
     check_streams(program, most)
@@ -41,8 +41,10 @@ def test_more_streams_than_engines_take_are_refused(program: Program, most: int)
 
 @pytest.mark.parametrize("kind", ["tweets", "linear-road", "retail"])
 def test_imports_know_the_limit_before_they_look_at_a_file(kind: str, tmp_path):
-    options = ImportOptions(files=(tmp_path / "no such file",), streams=65)
-    with pytest.raises(DatasetError, match=r"streams is 65, which makes 65 streams for .* 64 or"):
+    options = ImportOptions(files=(tmp_path / "no such file",), streams=257)
+    with pytest.raises(
+        DatasetError, match=r"streams is 257, which makes 257 streams for .* 256 or"
+    ):
         import_kind(kind).complete(options)
 
 
@@ -54,8 +56,8 @@ def test_imports_know_the_limit_before_they_look_at_a_file(kind: str, tmp_path):
             2,
             "there would be 2 streams of left, but the input of scale_join takes one",
         ),
-        ("forward", 33, "there would be 66 streams for forward; engines .* take 64 at most"),
-        ("parametric", 65, "there would be 65 streams for"),
+        ("forward", 129, "there would be 258 streams for forward; engines .* take 256 at most"),
+        ("parametric", 257, "there would be 257 streams for"),
     ],
 )
 def test_generated_input_that_engines_would_refuse_is_not_made(name, streams, said, tmp_path):

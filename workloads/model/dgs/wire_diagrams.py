@@ -16,7 +16,7 @@ from streamlab.workloads.model.dgs.program import DGSProgram, ForkJoin
 from streamlab.workloads.model.dgs.wires import Draw, Kinds, Semantics, draw_predicates
 from streamlab.workloads.model.streams.records import initial_state
 
-MOST_WORKERS = 64
+MOST_WORKERS = 256
 """Leaves of the largest plan that an engine of the lab runs."""
 MOST_EVENTS = 2
 """Largest number of events of a wire before, between and after its forks; shrinking finds fewer."""
@@ -24,7 +24,7 @@ _BALANCED = (MOST_WORKERS - 1).bit_length()
 
 
 def deepest(program: DGSProgram) -> int:
-    """Return the depth of nested forks in a plan for 64 workers.
+    """Return the depth of nested forks in a plan for 256 workers.
 
     Splitting the dependence graph removes at least one kind and combines the parts in a balanced tree; a
     part that splits again is a tree within that.

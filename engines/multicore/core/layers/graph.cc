@@ -154,6 +154,7 @@ std::vector<std::int32_t> LayersRun::add_level(const std::vector<Level>& levels,
     TupleBuffer* log = nullptr;
     if (kind == Kind::kLogged) {
       LogOptions options;
+      options.readers = 1;
       options.entries = kLogEntries;
       options.rows_in_flight = options_.channel_rows;
       options.acknowledged_rows = acknowledged;
@@ -210,7 +211,7 @@ std::unique_ptr<LayerRoute> LayersRun::route_of(std::int32_t producer, std::size
     if (operator_->spec.is_join()) return std::make_unique<RouteToAll>(consumers);
     // Injectors are the first threads.
     return std::make_unique<RouteByKeys>(streams_[static_cast<std::size_t>(producer)], operator_->owner.data(),
-                                         operator_->spec.called());
+                                         consumers, operator_->spec.called());
   }
   if (level.stage != nullptr && level.stage->kind == StageSpec::Kind::kPartitioned) {
     return std::make_unique<RouteByKey>(*level.stage, consumers);

@@ -42,9 +42,6 @@ void LayersRun::set_operator(LayersOperator of) {
   if (operator_ || !stages_.empty()) {
     throw std::invalid_argument("a query graph has the operators of a pipeline, or one operator O+");
   }
-  if (options_.workers > kMostRouted) {
-    throw std::invalid_argument("an operator O+ has at most " + std::to_string(kMostRouted) + " instances");
-  }
   check_output(of.itemsizes);
   of.spec = lab::checked(std::move(of.spec));
   check_owners(of.spec, of.owner, options_.workers);

@@ -70,19 +70,31 @@ void LayerOut::distribute(const void* const* columns, std::int64_t from, std::in
 }
 
 void LayerOut::multicast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to) {
+  const std::size_t stride = static_cast<std::size_t>(rows);
+  // Calls `visit` with each link of row `i` until it returns false.
+  const auto each_link = [&](std::int64_t i, auto visit) {
+    for (std::size_t first = 0; first < links_.size(); first += 64) {
+      for (std::uint64_t rest = to[first / 64 * stride + static_cast<std::size_t>(i)]; rest != 0; rest &= rest - 1) {
+        if (!visit(first + static_cast<std::size_t>(std::countr_zero(rest)))) return false;
+      }
+    }
+    return true;
+  };
   while (rows > 0) {
     const std::int64_t count = std::min(rows, unit_);
     for (std::int64_t i = 0; i < count; ++i) {
-      for (std::uint64_t rest = to[i]; rest != 0; rest &= rest - 1) {
-        list(static_cast<std::size_t>(std::countr_zero(rest)), i);
-      }
+      each_link(i, [&](std::size_t link) {
+        list(link, i);
+        return true;
+      });
     }
     if (!send_lists(columns, from)) {
       for (std::int64_t i = 0; i < count; ++i) {  // in order: see above
-        for (std::uint64_t rest = to[i]; rest != 0; rest &= rest - 1) {
-          send(static_cast<std::size_t>(std::countr_zero(rest)), columns, from + i, 1);
-          if (threads_.failed()) return;
-        }
+        const bool sent = each_link(i, [&](std::size_t link) {
+          send(link, columns, from + i, 1);
+          return !threads_.failed();
+        });
+        if (!sent) return;
       }
     }
     from += count;

@@ -52,7 +52,7 @@ class LayerOut {
   // Sends row from + i to link to[i].
   void distribute(const void* const* columns, std::int64_t from, std::int64_t rows, const std::int32_t* to);
 
-  // Sends row from + i to each link that has a bit in to[i].
+  // Sends row from + i to each link that has a bit: link 64 * w + b has bit b of to[w * rows + i].
   void multicast(const void* const* columns, std::int64_t from, std::int64_t rows, const std::uint64_t* to);
 
   // Later rows of all links have ts >= `ts`; kEndOfTime: no rows follow.

@@ -57,11 +57,20 @@ void RouteByKey::send(LayerOut& out, const void* const* columns, std::int64_t fr
 void RouteByKeys::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
   // The rows are consecutive rows of the stream.
   const RowNumber first(static_cast<const std::int64_t*>(columns[RowNumber::kColumn])[from]);
-  to_.resize(static_cast<std::size_t>(rows));
+  to_.resize(static_cast<std::size_t>(rows * routed_words(consumers_)));
   try {
-    route_rows(stream_, first.row(), first.row() + rows, owner_, to_.data());
+    route_rows(stream_, first.row(), first.row() + rows, owner_, consumers_, to_.data(), rows);
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(called_ + error.what());
+  }
+  out.multicast(columns, from, rows, to_.data());
+}
+
+void RouteToAll::send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) {
+  to_.clear();
+  for (std::int32_t first = 0; first < consumers_; first += kRoutedAtOnce) {
+    const std::int32_t unused = kRoutedAtOnce - std::min(kRoutedAtOnce, consumers_ - first);  // bits of the word
+    to_.resize(to_.size() + static_cast<std::size_t>(rows), ~std::uint64_t{0} >> unused);
   }
   out.multicast(columns, from, rows, to_.data());
 }

@@ -108,14 +108,15 @@ class RouteByKey final : public LayerRoute {
 class RouteByKeys final : public LayerRoute {
  public:
   // `owner`: the instance of each bucket of keys. Both must outlive it. `called`: prefix of errors.
-  RouteByKeys(const OperatorStream& stream, const std::int32_t* owner, std::string called)
-      : stream_(stream), owner_(owner), called_(std::move(called)) {}
+  RouteByKeys(const OperatorStream& stream, const std::int32_t* owner, std::size_t consumers, std::string called)
+      : stream_(stream), owner_(owner), consumers_(static_cast<std::int32_t>(consumers)), called_(std::move(called)) {}
 
   void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override;
 
  private:
   const OperatorStream& stream_;
   const std::int32_t* const owner_;
+  const std::int32_t consumers_;
   const std::string called_;
   std::vector<std::uint64_t> to_;
 };
@@ -123,15 +124,12 @@ class RouteByKeys final : public LayerRoute {
 // All rows to all consumers: joins of all pairs.
 class RouteToAll final : public LayerRoute {
  public:
-  explicit RouteToAll(std::size_t consumers) : all_(~std::uint64_t{0} >> (64 - consumers)) {}
+  explicit RouteToAll(std::size_t consumers) : consumers_(static_cast<std::int32_t>(consumers)) {}
 
-  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override {
-    to_.assign(static_cast<std::size_t>(rows), all_);
-    out.multicast(columns, from, rows, to_.data());
-  }
+  void send(LayerOut& out, const void* const* columns, std::int64_t from, std::int64_t rows) override;
 
  private:
-  const std::uint64_t all_;
+  const std::int32_t consumers_;
   std::vector<std::uint64_t> to_;
 };
 

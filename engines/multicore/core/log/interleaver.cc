@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace lab {
 namespace {
@@ -85,11 +86,13 @@ std::size_t Interleaver::merge(std::uint8_t* out, std::size_t capacity) noexcept
   const std::int64_t done = pull<false>(1, nullptr, out, static_cast<std::int64_t>(capacity));
   if (leaves_ == 2) return static_cast<std::size_t>(done);
 
-  std::array<std::int64_t, kMostInputs> dropped{};  // by source
+  const std::span<SortedRows> inputs = std::span(rows_).subspan(leaves_, count_);
+  std::array<std::int64_t, std::numeric_limits<std::uint8_t>::max() + 1> dropped;  // by source
+  for (const SortedRows& input : inputs) dropped[*input.source] = 0;
   for (std::size_t node = 2; node < leaves_; ++node) {
     for (std::int64_t i = rows_[node].next; i < rows_[node].end; ++i) ++dropped[rows_[node].source[i]];
   }
-  for (SortedRows& input : std::span(rows_).subspan(leaves_, count_)) input.next -= dropped[*input.source];
+  for (SortedRows& input : inputs) input.next -= dropped[*input.source];
   return static_cast<std::size_t>(done);
 }
 

@@ -15,7 +15,7 @@
 namespace lab {
 
 // Rows [next, end) of a source, or of the output of a node. Row i has the timestamp `ts[i & mask]` and the source
-// `source[i & source_mask]`. Timestamps never decrease; sources are below 64.
+// `source[i & source_mask]`. Timestamps never decrease.
 struct SortedRows {
   const std::int64_t* ts = nullptr;
   const std::uint8_t* source = nullptr;

@@ -32,7 +32,7 @@ class LoggedOrder final : public TotalOrder {
  public:
   LoggedOrder(std::deque<Feed>& feeds, std::int32_t threads, const LogOptions& options,
               std::string_view tuple_buffer = "order")
-      : log_(make_tuple_buffer(tuple_buffer, options)), feeder_(*log_, feeds) {
+      : log_(make_tuple_buffer(tuple_buffer, of_readers(options, threads))), feeder_(*log_, feeds) {
     feeder_.start();
     for (std::int32_t i = 0; i < threads; ++i) log_->add_reader();
   }
@@ -43,6 +43,11 @@ class LoggedOrder final : public TotalOrder {
   bool ended(std::int32_t thread) override { return log_->ended(thread); }
 
  private:
+  static LogOptions of_readers(LogOptions options, std::int32_t readers) {
+    options.readers = readers;
+    return options;
+  }
+
   std::unique_ptr<TupleBuffer> log_;
   LogFeeder feeder_;
 };

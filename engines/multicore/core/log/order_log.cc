@@ -24,13 +24,14 @@ std::size_t ring_size(std::int64_t least, const char* name) {
 
 OrderLog::OrderLog(const LogOptions& options)
     : options_(options),
+      readers_(options.readers),
       merger_(options.interleaved),
       rows_(static_cast<std::size_t>(kMaxLogSources)),
       lines_(static_cast<std::size_t>(kMaxLogSources)),
       entries_(ring_size(options.entries, "entries")),
       order_(options.interleaved ? ring_size(std::clamp(options.rows_in_flight, kLeastPlaces, kMostPlaces), "places")
                                  : 0),
-      seen_(static_cast<std::size_t>(kMaxLogReaders)) {
+      seen_(static_cast<std::size_t>(options.readers)) {
   if (options.rows_in_flight < 1) {
     throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");
   }
@@ -211,7 +212,7 @@ bool OrderLog::append_rows() noexcept {
   for (;;) {
     const std::span<LogRun> free = free_entries();
     if (free.empty()) return appended;
-    if (options_.interleaved && merger_.short_runs()) {
+    if (merger_.interleaves()) {
       if (append_interleaved(free[0]) == 0) return appended;
       appended = true;
       continue;

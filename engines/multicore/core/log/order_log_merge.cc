@@ -6,7 +6,7 @@
 namespace lab {
 namespace {
 
-constexpr unsigned kPlaceBits = 6;
+constexpr unsigned kPlaceBits = 8;
 constexpr std::uint64_t kPlaceMask = (1U << kPlaceBits) - 1;
 static_assert(kMaxLogSources == 1 << kPlaceBits);
 
@@ -156,8 +156,10 @@ std::size_t RunMerger::merge(LogRun* out, std::size_t capacity, std::int64_t max
       return tree<4>(out, capacity, max_rows);
     case 5:
       return tree<5>(out, capacity, max_rows);
-    default:
+    case 6:
       return tree<6>(out, capacity, max_rows);
+    default:
+      return tree<8>(out, capacity, max_rows);
   }
 }
 

@@ -5,8 +5,8 @@
 // the timestamp of its last published row. A row is ready iff (ts, source) <= H. The merger computes H once per pass;
 // below H, a row's readiness needs no further lookup.
 //
-// Keys are packed as (ts - base) << 6 | place, so the comparison itself breaks ties. `base` is the lowest timestamp at
-// hand, which leaves 58 bits for the distance. Rows further ahead wait for a later base.
+// Keys are packed as (ts - base) << 8 | place, so the comparison itself breaks ties. `base` is the lowest timestamp at
+// hand, which leaves 56 bits for the distance. Rows further ahead wait for a later base.
 //
 // Galloping finds long runs (one search per run). A loser tree without branches merges short ones (log2 k minima per
 // row). The observed run length selects the method. Interleaved merging does not form runs (log/interleaver.h).
@@ -49,12 +49,14 @@ class RunMerger {
   // the number of runs; 0: no more rows are ready (or no capacity). Call until 0 before the next `gather`.
   std::size_t merge(LogRun* out, std::size_t capacity, std::int64_t max_rows) noexcept;
 
-  // As `merge`, but writes the source of each row, at most `capacity` (2^16 - 1) of them, and returns their number. For
-  // short runs; the merger must be constructed as `interleaved`.
+  // As `merge`, but writes the source of each row, at most `capacity` (2^16 - 1) of them, and returns their number. Only
+  // if `interleaves()`.
   std::size_t interleave(std::uint8_t* out, std::size_t capacity) noexcept;
 
-  // Returns whether the last runs were short and came from more than one source.
-  bool short_runs() const noexcept { return short_runs_ && count_ > 1; }
+  // Returns whether `interleave` suits: the last runs were short, and came from several sources, but not too many.
+  bool interleaves() const noexcept {
+    return interleaver_ != nullptr && short_runs_ && count_ > 1 && count_ <= static_cast<int>(Interleaver::kMostInputs);
+  }
 
   // Returns whether rows that the last `gather` found ready are not merged yet.
   bool ready() const noexcept;

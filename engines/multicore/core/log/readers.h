@@ -23,7 +23,8 @@ namespace lab {
 
 class LogReaders {
  public:
-  LogReaders() : slots_(kMaxLogReaders) {}
+  // `readers`: most at a time. Throws std::invalid_argument.
+  explicit LogReaders(int readers) : slots_(checked(readers)) {}
 
   // Adds a reader at position 0. Before the run.
   int add() {
@@ -32,16 +33,16 @@ class LogReaders {
       activate(i);
       return static_cast<int>(i);
     }
-    throw std::length_error("a log has at most " + std::to_string(kMaxLogReaders) + " readers");
+    throw std::length_error("a log has at most " + std::to_string(size()) + " readers");
   }
 
   // Sets `reader` to the position of `like`. The thread of `like`, under the merge flag.
   void add_at(int reader, int like) {
-    if (reader < 0 || reader >= kMaxLogReaders || active(reader)) {
+    if (reader < 0 || reader >= size() || active(reader)) {
       throw std::invalid_argument("reader " + std::to_string(reader) + " is not an inactive slot below " +
-                                  std::to_string(kMaxLogReaders));
+                                  std::to_string(size()));
     }
-    if (like < 0 || like >= kMaxLogReaders || !active(like)) {
+    if (like < 0 || like >= size() || !active(like)) {
       throw std::invalid_argument("reader " + std::to_string(like) + " is not active: nothing to continue from");
     }
     Slot& to = slot(reader);
@@ -60,6 +61,8 @@ class LogReaders {
     slot(reader).active.store(false, std::memory_order_seq_cst);  // pairs with the load in `lowest`
     membership_.fetch_add(1, std::memory_order_seq_cst);
   }
+
+  int size() const noexcept { return static_cast<int>(slots_.size()); }
 
   bool active(int reader) const noexcept { return slot(reader).active.load(std::memory_order_seq_cst); }
 
@@ -163,6 +166,14 @@ class LogReaders {
       released.store(released.load(std::memory_order_relaxed) + rows, std::memory_order_release);
     }
     mine.places.store(run.end, std::memory_order_release);  // the reader has read the places; pairs with `places`
+  }
+
+  static std::size_t checked(int readers) {
+    if (readers < 1 || readers > kMaxLogReaders) {
+      throw std::invalid_argument("readers is " + std::to_string(readers) + ", wanted 1 to " +
+                                  std::to_string(kMaxLogReaders));
+    }
+    return static_cast<std::size_t>(readers);
   }
 
   Slot& slot(int reader) noexcept { return slots_[static_cast<std::size_t>(reader)]; }

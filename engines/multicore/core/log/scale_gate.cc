@@ -21,9 +21,10 @@ constexpr std::int32_t kAcknowledged =
 
 ScaleGate::ScaleGate(const LogOptions& options)
     : options_(options),
+      readers_(options.readers),
       rows_(static_cast<std::size_t>(kMaxLogSources)),
       writers_(static_cast<std::size_t>(kMaxLogSources)),
-      cursors_(static_cast<std::size_t>(kMaxLogReaders)) {
+      cursors_(static_cast<std::size_t>(options.readers)) {
   if (options.rows_in_flight < 1) {
     throw std::invalid_argument("rows_in_flight is " + std::to_string(options.rows_in_flight) + ", wanted at least 1");
   }
@@ -75,7 +76,7 @@ void ScaleGate::reclaim(Writer& mine) {
   if (const std::uint64_t floor = floor_position_.load(std::memory_order_seq_cst); floor != 0) {
     bound = std::min(bound, floor);
   }
-  for (const Writer& other : writers_) {
+  for (const Writer& other : used_writers()) {
     if (!other.open.load(std::memory_order_acquire)) continue;    // pairs with add_source
     const Node* low = other.low.load(std::memory_order_acquire);  // pairs with the store in `insert`
     for (;;) {
@@ -211,8 +212,7 @@ std::int64_t ScaleGate::room(int source, std::int64_t least) {
 }
 
 bool ScaleGate::all_closed() const noexcept {
-  return std::none_of(writers_.begin(), writers_.end(),
-                      [](const Writer& w) { return w.open.load(std::memory_order_seq_cst); });
+  return std::ranges::none_of(used_writers(), [](const Writer& w) { return w.open.load(std::memory_order_seq_cst); });
 }
 
 // ---- changes of membership, and control entries: under the flag, while no reader walks
@@ -226,7 +226,7 @@ bool ScaleGate::stand_still() noexcept {
 const ScaleGate::Node* ScaleGate::furthest() noexcept {
   std::uint64_t position = floor_position_.load(std::memory_order_relaxed);  // relaxed: written under the flag
   const Node* result = position != 0 ? floor_ : &head_;
-  for (int r = 0; r < kMaxLogReaders; ++r) {
+  for (int r = 0; r < readers_.size(); ++r) {
     if (!readers_.active(r) || cursor(r).position <= position) continue;
     result = cursor(r).node;
     position = cursor(r).position;
@@ -311,7 +311,9 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
       break;
     }
     if (chosen >= 0) {
-      any_source_ = true;
+      // relaxed: own stores, under the flag; seq_cst: pairs with `used_writers`.
+      const std::size_t used = writers_used_.load(std::memory_order_relaxed);
+      writers_used_.store(std::max(used, static_cast<std::size_t>(chosen) + 1), std::memory_order_seq_cst);
       Writer& w = writer(chosen);
       w.base += w.end;
       w.end = 0;
@@ -463,7 +465,7 @@ void ScaleGate::remove_reader(int reader) {
 void ScaleGate::drop_floor() noexcept {
   const std::uint64_t floor = floor_position_.load(std::memory_order_relaxed);  // relaxed: written under the flag
   if (floor == 0) return;
-  for (int r = 0; r < kMaxLogReaders; ++r) {
+  for (int r = 0; r < readers_.size(); ++r) {
     if (!readers_.active(r) || readers_.passed(r) < floor) continue;
     floor_position_.store(0, std::memory_order_seq_cst);  // that reader, or another one, is now the furthest
     return;
@@ -536,7 +538,7 @@ bool ScaleGate::ended(int reader) {
   if (!all_closed()) return false;
   const std::lock_guard lock(mutex_);
   Cursor& at = cursor(reader);
-  if (!any_source_ || !all_closed() || !controls_.empty() || at.begin != at.end) return false;
+  if (used_writers().empty() || !all_closed() || !controls_.empty() || at.begin != at.end) return false;
   const Node* next = at.node->next[0].load(std::memory_order_acquire);
   if (next != nullptr && next->ts != kEndOfTime) return false;
   final_ = true;

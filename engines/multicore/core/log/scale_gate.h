@@ -111,6 +111,10 @@ class ScaleGate final : public TupleBuffer {
   };
 
   static bool less(const Node& a, const Node& b) noexcept;
+  std::span<const Writer> used_writers() const noexcept {
+    // seq_cst: pairs with `add_source`, which then opens the slot. A scan that misses it came before.
+    return {writers_.data(), writers_used_.load(std::memory_order_seq_cst)};
+  }
   Writer& writer(int source) noexcept { return writers_[static_cast<std::size_t>(source)]; }
   Cursor& cursor(int reader) noexcept { return cursors_[static_cast<std::size_t>(reader)]; }
 
@@ -133,6 +137,8 @@ class ScaleGate final : public TupleBuffer {
   LogReaders readers_;
   std::vector<LogColumns> rows_;
   std::vector<Writer> writers_;
+  // Slots of `writers_` that ever had an owner: the first ones. Written under the flag before the slot opens.
+  std::atomic<std::size_t> writers_used_{0};
   std::vector<Cursor> cursors_;
   Node head_;
   MergeFlag flag_;
@@ -149,7 +155,6 @@ class ScaleGate final : public TupleBuffer {
   std::mutex mutex_;  // guards the fields below
   std::vector<std::int64_t> controls_;
   std::vector<std::unique_ptr<Node>> control_nodes_;
-  bool any_source_ = false;
   bool final_ = false;
 };
 

@@ -17,7 +17,7 @@
 // If another thread holds the merge, the caller leaves a note, which the holder reads before it leaves. So when
 // `advance` returns false, some thread merges the rows that the caller has published.
 //
-// Limits: 64 sources, 64 readers; timestamps below kEndOfTime.
+// Limits: 256 sources, 256 readers; timestamps below kEndOfTime.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -30,8 +30,8 @@
 
 namespace lab {
 
-inline constexpr int kMaxLogSources = 64;
-inline constexpr int kMaxLogReaders = 64;
+inline constexpr int kMaxLogSources = 256;
+inline constexpr int kMaxLogReaders = 256;
 
 // The kinds of entries, as the `source` of a run below 0.
 inline constexpr std::int32_t kControlEntry = -1;       // begin = the id passed to `control`
@@ -72,6 +72,7 @@ struct LogColumns {
 struct LogOptions {
   std::int64_t entries = 1 << 14;         // runs that the slowest reader may lag; rounded up to a power of two
   std::int64_t rows_in_flight = 1 << 16;  // rows of one source, published and not released; bounds `room`
+  int readers = kMaxLogReaders;           // most readers at a time; the log has memory for them
   // Append a watermark entry when the frontiers rose and no row became ready, so that windows close while sources are
   // silent.
   bool watermarks = true;
@@ -136,7 +137,7 @@ class TupleBuffer {
   // Adds a reader that starts at the beginning and returns its index. Before the run.
   virtual int add_reader() = 0;
 
-  // Makes the inactive slot `reader` (any below kMaxLogReaders) continue exactly after the last entry that `like` has
+  // Makes the inactive slot `reader` (any below LogOptions::readers) continue exactly after the last entry that `like` has
   // released. The thread of `like` calls it, and must notify the new reader's thread afterwards.
   virtual void add_reader_at(int reader, int like) = 0;
 

@@ -47,15 +47,20 @@ struct OperatorStream {
   std::int64_t due(std::int64_t row) const noexcept { return view->due.empty() ? -1 : view->due[item(row)]; }
 };
 
-// Each instance has one bit; the highest bit stays free.
-inline constexpr std::int32_t kMostRouted = 63;
+// The bits of `instances` instances take this number of words.
+inline constexpr std::int32_t kRoutedAtOnce = 64;  // instances of one word
+constexpr std::int32_t routed_words(std::int32_t instances) noexcept {
+  return (instances + kRoutedAtOnce - 1) / kRoutedAtOnce;
+}
 
 // Writes, for rows [begin, end) of a stream, the bits of the instances to which `owner` assigns a bucket of the row's
-// keys. Throws std::runtime_error when f_MK raised.
+// keys: those of instances 64 * w, ... to masks[w * stride], ... Throws std::runtime_error when f_MK raised.
 inline void route_rows(const OperatorStream& stream, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
-                       std::uint64_t* masks) {
-  if (stream.route(owner, stream.view->columns.data(), begin, end, masks) - 1 != end) {
-    throw std::runtime_error("keys raised an exception");
+                       std::int32_t instances, std::uint64_t* masks, std::int64_t stride) {
+  for (std::int32_t first = 0; first < instances; first += kRoutedAtOnce, masks += stride) {
+    if (stream.route(owner, first, stream.view->columns.data(), begin, end, masks) - 1 != end) {
+      throw std::runtime_error("keys raised an exception");
+    }
   }
 }
 

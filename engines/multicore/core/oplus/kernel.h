@@ -69,10 +69,10 @@ static_assert(sizeof(InstanceView) == 23 * 8);  // words, whose places compiled 
 // processed, because there is no room for it.
 using ProcessKernel = std::int64_t (*)(const InstanceView* view, std::int64_t begin, std::int64_t end, Emit* out);
 
-// Algorithm 1: computes, for rows [begin, end), one bit for each instance that is responsible for a key of the row.
-// `owner` maps each bucket to its instance.
-using RouteKernel = std::int64_t (*)(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
-                                     std::int64_t end, std::uint64_t* masks);
+// Algorithm 1: computes, for rows [begin, end), one bit for each of 64 instances, from `first` on, that is responsible
+// for a key of the row. `owner` maps each bucket to its instance.
+using RouteKernel = std::int64_t (*)(const std::int32_t* owner, std::int64_t first, const void* const* columns,
+                                     std::int64_t begin, std::int64_t end, std::uint64_t* masks);
 
 // f_MK in a map instance (STRETCH, Algorithms 7, 11 and 13). Adds the keys of rows[0], ..., rows[count - 1] to `keys`,
 // including repeated ones. ends[i] is the number of keys up to and including row i. Returns the number of rows that had

@@ -27,6 +27,7 @@ MapStage::MapStage(const OperatorSpec& spec, std::int32_t maps, std::string tupl
 
 void MapStage::start(std::int32_t most, std::int32_t) {
   options_.rows_in_flight = std::max(options_.rows_in_flight, kQueueRows);
+  options_.readers = 1;
   const auto receivers = static_cast<std::size_t>(most);
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     hand_overs_.emplace_back();

@@ -48,25 +48,37 @@ void RowMarks::switch_over(const std::deque<Feed>& feeds, std::int32_t instances
 void RowMarks::mark(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner) noexcept {
   if (instances_ == 1) return;
   Source& one = sources_[source];
-  std::array<std::uint64_t, kAtOnce> masks;
   for (std::int64_t next; begin < end; begin = next) {
     const std::uint64_t at = static_cast<std::uint64_t>(begin) & mask_;
     next = std::min({end, begin + kAtOnce, begin + static_cast<std::int64_t>(mask_ + 1 - at)});
     const auto count = static_cast<std::size_t>(next - begin);
     std::uint8_t* const to = one.ring.data() + at;
-    const OperatorStream& stream = streams_[source];
     const bool looks = begin >= one.look_at;
     // Where f_MK raises, every instance must meet the exception itself.
-    const bool known =
-        (one.worth || looks) && stream.route(owner, stream.view->columns.data(), begin, next, masks.data()) - 1 == next;
-    if (!known) {
+    if (!(one.worth || looks) || !evaluate(source, begin, next, owner, to)) {
       std::fill_n(to, count, kAll);
       continue;
     }
-    ask_for(one, next, std::min(next + static_cast<std::int64_t>(count), stream.view->size()));
-    for (std::size_t i = 0; i < count; ++i) to[i] = folded(masks[i]);
-    if (looks) judge(one, std::span(masks).first(count), next);
+    ask_for(one, next, std::min(next + (next - begin), streams_[source].view->size()));
+    if (looks) judge(one, next - begin, next);
   }
+}
+
+// Writes the marks of at most `kAtOnce` rows. Returns false when f_MK raised.
+bool RowMarks::evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
+                        std::uint8_t* marks) noexcept {
+  Source& one = sources_[source];
+  const OperatorStream& stream = streams_[source];
+  const bool looks = begin >= one.look_at;
+  std::array<std::uint64_t, kAtOnce> masks;
+  const auto rows = std::span(masks).first(static_cast<std::size_t>(end - begin));
+  for (std::int32_t first = 0; first < instances_; first += kRoutedAtOnce) {
+    if (stream.route(owner, first, stream.view->columns.data(), begin, end, masks.data()) - 1 != end) return false;
+    if (first == 0) std::fill_n(marks, rows.size(), std::uint8_t{0});
+    for (std::size_t i = 0; i < rows.size(); ++i) marks[i] |= folded(rows[i]);
+    for (std::size_t i = 0; looks && i < rows.size(); ++i) one.concerned += std::popcount(rows[i]);
+  }
+  return true;
 }
 
 // The marking thread is the first to read a row's columns, in stretches too short for the hardware prefetcher.
@@ -79,9 +91,8 @@ void RowMarks::ask_for(const Source& one, std::int64_t begin, std::int64_t end) 
 }
 
 // Rows with many keys concern nearly all instances; then evaluating f_MK for the marks as well does not pay off.
-void RowMarks::judge(Source& one, std::span<const std::uint64_t> masks, std::int64_t end) noexcept {
-  for (const std::uint64_t mask : masks) one.concerned += std::popcount(mask);
-  one.looked += std::ssize(masks);
+void RowMarks::judge(Source& one, std::int64_t rows, std::int64_t end) noexcept {
+  one.looked += rows;
   if (one.looked < kLookedAt) return;
   one.worth = 4 * one.concerned <= 3 * one.looked * instances_;
   one.look_at = end + kLookAgain;

@@ -92,7 +92,9 @@ class RowMarks {
   };
 
   void ask_for(const Source& one, std::int64_t begin, std::int64_t end) const noexcept;
-  void judge(Source& one, std::span<const std::uint64_t> masks, std::int64_t end) noexcept;
+  bool evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
+                std::uint8_t* marks) noexcept;
+  void judge(Source& one, std::int64_t rows, std::int64_t end) noexcept;
 
   std::span<const OperatorStream> streams_;
   const std::uint64_t mask_;

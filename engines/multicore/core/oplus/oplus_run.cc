@@ -26,6 +26,7 @@ OplusOptions checked(OplusOptions options) {
     throw std::invalid_argument("downstream must be between 0 and " + std::to_string(kMaxLogReaders));
   }
   if (options.batch_rows < 1) throw std::invalid_argument("batch_rows must be at least 1");
+  options.log.readers = options.most_instances;
   // A whole block must fit into the log.
   options.log.rows_in_flight = std::max(options.log.rows_in_flight, options.batch);
   static_cast<void>(make_tuple_buffer(options.tuple_buffer, options.log));  // throws on invalid options
@@ -148,8 +149,10 @@ void OplusRun::prepare() {
   }
   // A downstream reader takes runs of rows as stored, and needs no watermarks.
   between.interleaved = between.watermarks = false;
+  const bool copied = options_.shared_nothing || options_.map_instances != 0;
+  between.readers = copied ? 1 : options_.downstream;
   OperatorStage& last = *stages_.back();
-  published_ = published(last, options_.shared_nothing || options_.map_instances != 0 ? options_.downstream : 1);
+  published_ = published(last, copied ? options_.downstream : 1);
   published_->start(options_.most_instances, options_.workers);
   last.publish_into(*published_, options_.most_instances, options_.downstream);
   downstream_ = std::make_unique<Downstream>(options_, threads(), *published_, last);

@@ -184,10 +184,8 @@ Queues::Queues(const OperatorSpec& spec, std::string tuple_buffer, LogOptions op
 }
 
 void Queues::start(std::int32_t most, std::int32_t) {
-  if (most > kMostRouted) {
-    throw std::invalid_argument("shared-nothing takes at most " + std::to_string(kMostRouted) + " instances");
-  }
   options_.rows_in_flight = std::max(options_.rows_in_flight, kRows);
+  options_.readers = 1;
   for (std::int32_t i = 0; i < most; ++i) {
     Receiver& receiver = receivers_.emplace_back();
     std::deque<TupleQueue>& queues = queues_.emplace_back();
@@ -203,7 +201,7 @@ void Queues::start(std::int32_t most, std::int32_t) {
   routers_.resize(streams_.size());
   routed_ = std::make_unique<std::atomic<std::int64_t>[]>(streams_.size());
   for (Router& router : routers_) {
-    router.masks.resize(kRouteRows);
+    router.masks.resize(static_cast<std::size_t>(kRouteRows * routed_words(most)));
     router.shares.resize(static_cast<std::size_t>(most));
     for (Share& share : router.shares) share.rows.resize(static_cast<std::size_t>(kRouteRows) + 1);
   }
@@ -279,10 +277,11 @@ bool Queues::route(std::size_t s, const std::int32_t* owner, std::int32_t active
 
 // Computes the owners of rows [begin, end). Returns the end of the evaluated rows. Rows that a full queue refused are
 // not evaluated again, although `route` retries them at every turn.
-std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner) {
+std::int64_t Queues::evaluate(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
+                              std::int32_t active) {
   Router& router = routers_[s];
   if (begin >= router.masked_begin && begin < router.masked_end) return std::min(end, router.masked_end);
-  route_rows(streams_[s], begin, end, owner, router.masks.data());
+  route_rows(streams_[s], begin, end, owner, active, router.masks.data(), kRouteRows);
   router.masked_begin = begin;
   router.masked_end = end;
   return end;
@@ -305,10 +304,14 @@ void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, st
     }
     return;
   }
-  for (std::size_t k = 0; k < count; ++k) {
-    for (std::uint64_t rest = masks[k]; rest != 0; rest &= rest - 1) {
-      Share& share = router.shares[static_cast<std::size_t>(std::countr_zero(rest))];
-      share.rows[share.count++] = begin + static_cast<std::int64_t>(k);
+  for (std::int32_t word = 0; word < routed_words(active); ++word) {
+    Share* const shares = router.shares.data() + word * kRoutedAtOnce;
+    const std::uint64_t* const bits = masks + word * kRouteRows;
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::uint64_t rest = bits[k]; rest != 0; rest &= rest - 1) {
+        Share& share = shares[std::countr_zero(rest)];
+        share.rows[share.count++] = begin + static_cast<std::int64_t>(k);
+      }
     }
   }
 }
@@ -316,7 +319,7 @@ void Queues::distribute(Router& router, std::int64_t begin, std::int64_t end, st
 std::int64_t Queues::copy_rows(std::size_t s, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                                std::int32_t active) {
   Router& router = routers_[s];
-  end = evaluate(s, begin, end, owner);
+  end = evaluate(s, begin, end, owner, active);
   distribute(router, begin, end, active);
   // All or none: a tuple that does not fit into every queue waits, and so do those after it.
   for (std::size_t i = 0; i < router.shares.size(); ++i) {

@@ -86,8 +86,9 @@ class Queues final : public PrivateLogs {
     std::size_t count = 0;
     std::span<const std::int64_t> all() const noexcept { return {rows.data(), count}; }
   };
-  struct Router {                      // by source; used under its feed's flag
-    std::vector<std::uint64_t> masks;  // of rows [masked_begin, masked_end), by the current owners
+  struct Router {  // by source; used under its feed's flag
+    // Of rows [masked_begin, masked_end), by the current owners: first those of instances 0 to 63, then the next 64, ...
+    std::vector<std::uint64_t> masks;
     std::int64_t masked_begin = 0;
     std::int64_t masked_end = 0;
     std::vector<Share> shares;                                         // by instance
@@ -97,7 +98,8 @@ class Queues final : public PrivateLogs {
   };
 
   bool route(std::size_t source, const std::int32_t* owner, std::int32_t active, Recorder& recorder);
-  std::int64_t evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner);
+  std::int64_t evaluate(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
+                        std::int32_t active);
   static void distribute(Router& router, std::int64_t begin, std::int64_t end, std::int32_t active) noexcept;
   std::int64_t copy_rows(std::size_t source, std::int64_t begin, std::int64_t end, const std::int32_t* owner,
                          std::int32_t active);

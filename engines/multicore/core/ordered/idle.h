@@ -1,11 +1,14 @@
 // IdleWorkers: records which workers sleep, so that a producer of work wakes one of them instead of all.
 //
 // Law (as in run/parker.h, with the announcement in a shared mask): a worker announces itself, looks once more, then
-// sleeps. A producer makes its work visible with a sequentially consistent store, then reads the mask. The sleeper sees
-// the work or the producer sees the sleeper.
+// sleeps. A producer makes its work visible with a sequentially consistent store, then reads all words of the mask. The
+// word of a sleeper has one store and one load of this pair, so the sleeper sees the work or the producer sees the
+// sleeper, whatever the other words are.
 #pragma once
+#include <array>
 #include <atomic>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -16,44 +19,65 @@ namespace lab {
 
 class IdleWorkers {
  public:
-  static constexpr std::int32_t kMost = 64;
+  static constexpr std::int32_t kMost = 256;
+
+  explicit IdleWorkers(std::int32_t workers) : words_((static_cast<std::size_t>(workers) + kBits - 1) / kBits) {}
 
   // Called by the worker itself, after Parker::prepare and before its last look.
   void announce(std::int32_t worker) noexcept {
-    mask_.fetch_or(bit(worker), std::memory_order_seq_cst);  // pairs with the load in `wake_one`
+    word_of(worker).fetch_or(bit(worker), std::memory_order_seq_cst);  // pairs with the load in `others`
   }
   // The worker resumes, woken or not.
   void withdraw(std::int32_t worker) noexcept {
-    mask_.fetch_and(~bit(worker), std::memory_order_relaxed);  // relaxed: a superfluous wake-up is harmless
+    // relaxed: a superfluous wake-up is harmless
+    word_of(worker).fetch_and(~bit(worker), std::memory_order_relaxed);
   }
 
   // Returns whether a worker other than `self` sleeps or is about to.
-  bool any(std::int32_t self) const noexcept { return others(self) != 0; }
+  bool any(std::int32_t self) const noexcept {
+    for (std::size_t w = 0; w < words_; ++w) {
+      if (others(w, self) != 0) return true;
+    }
+    return false;
+  }
 
   // Wakes one worker that sleeps or is about to, but not `self`: it may have announced itself and found work at its
   // last look. The work must have been stored with sequential consistency.
   void wake_one(std::span<Parker> parkers, std::int32_t self) noexcept {
-    std::uint64_t mask = others(self);
-    while (mask != 0) {
-      const int worker = std::countr_zero(mask);
-      // Cleared here, so that two producers wake two workers. relaxed: it decides only which producer wakes this
-      // worker.
-      const std::uint64_t before = mask_.fetch_and(~(std::uint64_t{1} << worker), std::memory_order_relaxed);
-      if ((before >> worker & 1) != 0) {
-        parkers[static_cast<std::size_t>(worker)].notify();
-        return;
+    for (std::size_t w = 0; w < words_; ++w) {
+      for (std::uint64_t mask = others(w, self); mask != 0;) {
+        const std::uint64_t lowest = mask & -mask;
+        // Cleared here, so that two producers wake two workers. relaxed: it decides only which producer wakes this
+        // worker.
+        const std::uint64_t before = mask_[w].fetch_and(~lowest, std::memory_order_relaxed);
+        if ((before & lowest) != 0) {
+          parkers[w * kBits + static_cast<std::size_t>(std::countr_zero(lowest))].notify();
+          return;
+        }
+        mask = before & ~own(w, self);
       }
-      mask = before & ~bit(self);
     }
   }
 
  private:
-  std::uint64_t others(std::int32_t self) const noexcept {
-    return mask_.load(std::memory_order_seq_cst) & ~bit(self);  // pairs with `announce`
-  }
-  static std::uint64_t bit(std::int32_t worker) noexcept { return std::uint64_t{1} << worker; }
+  static constexpr std::size_t kBits = 64;
 
-  alignas(kCacheLine) std::atomic<std::uint64_t> mask_{0};  // one bit for each worker that sleeps or is about to
+  std::uint64_t others(std::size_t word, std::int32_t self) const noexcept {
+    return mask_[word].load(std::memory_order_seq_cst) & ~own(word, self);  // pairs with `announce`
+  }
+  static std::uint64_t bit(std::int32_t worker) noexcept {
+    return std::uint64_t{1} << (static_cast<std::size_t>(worker) % kBits);
+  }
+  static std::uint64_t own(std::size_t word, std::int32_t self) noexcept {
+    return static_cast<std::size_t>(self) / kBits == word ? bit(self) : 0;
+  }
+  std::atomic<std::uint64_t>& word_of(std::int32_t worker) noexcept {
+    return mask_[static_cast<std::size_t>(worker) / kBits];
+  }
+
+  const std::size_t words_;  // of the mask, for the workers of this run
+  // One bit for each worker that sleeps or is about to. Each worker writes its own bit, producers clear it.
+  alignas(kCacheLine) std::array<std::atomic<std::uint64_t>, kMost / kBits> mask_{};
 };
 
 }  // namespace lab

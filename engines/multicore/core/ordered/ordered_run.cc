@@ -57,6 +57,7 @@ OrderedRun::OrderedRun(OrderedOptions options)
     : options_(checked(std::move(options))),
       scheduler_(heuristic_of(options_.scheduler), options_.capacity, options_.slice_ns, options_.window_ns),
       units_(each_operator() ? 0 : static_cast<std::size_t>(options_.window)),
+      idle_(options_.workers),
       slots_(static_cast<std::size_t>(options_.workers)) {
   make_threads(options_.workers, "worker");
 }

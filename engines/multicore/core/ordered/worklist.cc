@@ -18,7 +18,7 @@ constexpr std::int64_t kAtOnce = 16;
 // Items handed over together are at most an eighth of a slice of work.
 constexpr std::int64_t kShare = 8;
 
-// The bits of a word, and the most workers.
+// The bits of a word. Further workers share the queues.
 constexpr std::int32_t kMostQueues = 64;
 
 // Spins of a worker that waits for its turn before it yields the core.

@@ -30,7 +30,7 @@ namespace lab {
 
 // The settings of every run. The options of a family derive from them.
 struct RunSettings {
-  static constexpr std::int32_t kMostWorkers = 64;  // sleeping threads and readers of a log are bits of a word
+  static constexpr std::int32_t kMostWorkers = 256;  // a source of a log is a byte, and each worker may be one
   static constexpr std::uint64_t kMostRingBlocks = std::uint64_t{1} << 20;  // they take 32 MiB
 
   std::int32_t workers = 1;         // threads, or instances of operators, at the start

@@ -400,10 +400,38 @@ void timestamps_may_be_anywhere_below_the_end_of_time(const std::string& form) {
   CHECK(rig.log->ended(reader));
 }
 
+// Their rows in turn, and of one time.
+void as_many_sources_as_permitted_are_merged(const std::string& form) {
+  Rig rig(form);
+  const int reader = rig.log->add_reader();
+  std::vector<Row> expected;
+  for (int s = 0; s < lab::kMaxLogSources; ++s) CHECK_EQ(rig.source(0, 4), s);
+  for (std::int64_t r = 0; r < 3; ++r) {
+    for (int s = 0; s < lab::kMaxLogSources; ++s) {
+      const std::int64_t ts = r == 1 ? 1000 : 1000 * r + s;
+      rig.add(s, {ts});
+      expected.push_back({ts, s, r});
+    }
+  }
+  for (int s = 0; s < lab::kMaxLogSources; ++s) rig.log->close(s);
+  CHECK(rig.drain(reader) == expected);
+  CHECK(rig.log->ended(reader));
+}
+
 void wrong_use_is_refused(const std::string& form) {
   lab::LogOptions options;
   options.rows_in_flight = 0;
   CHECK_THROWS(lab::test::make_form(form, options), std::invalid_argument);
+  options = {};
+  options.readers = 2;
+  Rig few(form, options);
+  for (int r = 0; r < 2; ++r) CHECK_EQ(few.log->add_reader(), r);
+  CHECK_THROWS(few.log->add_reader(), std::length_error);
+  CHECK_THROWS(few.log->add_reader_at(2, 0), std::invalid_argument);
+  for (const int readers : {0, lab::kMaxLogReaders + 1}) {
+    options.readers = readers;
+    CHECK_THROWS(lab::test::make_form(form, options), std::invalid_argument);
+  }
   Rig rig(form);
   const std::vector<std::int64_t> ts(4);
   CHECK_THROWS(rig.log->add_source(nullptr, 3, 0), std::invalid_argument);
@@ -459,6 +487,7 @@ int main() {
     a_source_that_has_left_joins_again(form);
     readers_continue_where_others_stand(form);
     timestamps_may_be_anywhere_below_the_end_of_time(form);
+    as_many_sources_as_permitted_are_merged(form);
     wrong_use_is_refused(form);
   }
   return 0;

@@ -21,10 +21,10 @@ Tuples numbered(std::int64_t keys) {
 
 std::int64_t rows_routed = 0;
 
-std::int64_t counting_route(const std::int32_t* owner, const void* const* columns, std::int64_t begin, std::int64_t end,
-                            std::uint64_t* masks) {
+std::int64_t counting_route(const std::int32_t* owner, std::int64_t first, const void* const* columns,
+                            std::int64_t begin, std::int64_t end, std::uint64_t* masks) {
   rows_routed += end - begin;
-  return lab::test::route(owner, columns, begin, end, masks);
+  return lab::test::route(owner, first, columns, begin, end, masks);
 }
 
 // Marks of one stream, made as a log's feeder makes them.
@@ -76,7 +76,7 @@ void only_the_instances_that_a_tuple_concerns_evaluate_it() {
 void a_mark_never_leaves_out_an_instance_that_a_row_concerns() {
   behaviour = {.buckets = 64};
   const Tuples one = numbered(2);
-  for (const std::int32_t instances : {2, 3, 8, 9, 40, 64}) {
+  for (const std::int32_t instances : {2, 3, 8, 9, 40, 64, 65, 256}) {
     Marked marked(one, instances, 256);
     std::int64_t spared = 0;
     for (std::int64_t begin = 0, end; begin < 900; begin = end) {

@@ -204,14 +204,19 @@ Outcome process_one(const Behaviour& op, std::size_t input, const InstanceView* 
   return Outcome::kDone;
 }
 
-inline std::int64_t route(const std::int32_t* owner, const void* const* columns, std::int64_t begin, std::int64_t end,
-                          std::uint64_t* masks) {
+// The bit of an instance in a word of a `RouteKernel`.
+inline std::uint64_t bit_of(std::int64_t instance, std::int64_t first) {
+  return instance < first || instance >= first + 64 ? 0 : std::uint64_t{1} << (instance - first);
+}
+
+inline std::int64_t route(const std::int32_t* owner, std::int64_t first, const void* const* columns, std::int64_t begin,
+                          std::int64_t end, std::uint64_t* masks) {
   for (std::int64_t i = begin; i < end; ++i) {
     const Tuple tuple = read_keyed({columns, static_cast<std::size_t>(i)});
     if (tuple.value == behaviour.raises_at) return 0;
     masks[i - begin] = 0;
     for (std::int64_t k = 0; k < tuple.count; ++k) {
-      masks[i - begin] |= std::uint64_t{1} << owner[bucket_of(tuple.base + k)];
+      masks[i - begin] |= bit_of(owner[bucket_of(tuple.base + k)], first);
     }
   }
   return end + 1;

@@ -184,6 +184,15 @@ void joins_give_the_answer_of_all_pairs() {
   joins(seed++, 900, 300, {1, 5, true}, 1);
 }
 
+// More threads than cores; the last word is part full.
+void more_instances_than_a_word_has_bits_give_the_sequential_answer() {
+  behaviour = {.window = {5, 20, false}, .buckets = 300};
+  std::mt19937 random(11);
+  const auto streams = lab::test::random_tuples(random, 2, 2, 100, 3);
+  const std::vector<Record> expected = lab::test::keyed_oracle(streams, {});
+  CHECK(sorted(OperatorRunCase(streams, options_of(150, 16, "order")).run()) == expected);
+}
+
 void a_join_may_find_more_pairs_than_its_scratch_holds() {
   behaviour = {.window = {1, 1000, true}, .buckets = 3, .max_outputs = 2};
   std::vector<Tuples> streams(2);
@@ -280,7 +289,7 @@ void options_out_of_range_are_refused() {
   behaviour = {.window = {10, 10, false}, .buckets = 1};
   const std::vector<Tuples> streams(1);
   void (*const wrong[])(OplusOptions&) = {
-      [](OplusOptions& o) { o.workers = 0; },    [](OplusOptions& o) { o.most_instances = 65; },
+      [](OplusOptions& o) { o.workers = 0; },    [](OplusOptions& o) { o.most_instances = 257; },
       [](OplusOptions& o) { o.batch = 0; },      [](OplusOptions& o) { o.tuple_buffer = "nosuch"; },
       [](OplusOptions& o) { o.batch_rows = 0; }, [](OplusOptions& o) { o.ring_blocks = 0; },
   };
@@ -336,6 +345,7 @@ int main() {
   a_kernel_that_fails_ends_the_run_with_an_error();
   a_failure_releases_a_thread_that_waits_for_a_switch();
   joins_give_the_answer_of_all_pairs();
+  more_instances_than_a_word_has_bits_give_the_sequential_answer();
   a_join_may_find_more_pairs_than_its_scratch_holds();
   promises_beyond_the_last_tuple_close_nothing();
   the_time_of_expiry_counts_as_busy();

@@ -55,13 +55,13 @@ inline std::span<const std::int32_t> words_of(const void* const* columns, std::i
   return {static_cast<const std::int32_t*>(columns[3]) + begin, static_cast<std::size_t>(end - begin)};
 }
 
-inline std::int64_t route_texts(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
-                                std::int64_t end, std::uint64_t* masks) {
+inline std::int64_t route_texts(const std::int32_t* owner, std::int64_t first, const void* const* columns,
+                                std::int64_t begin, std::int64_t end, std::uint64_t* masks) {
   const auto* value = static_cast<const std::int64_t*>(columns[4]);
   for (std::int64_t i = begin; i < end; ++i) {
     if (value[i] == behaviour.raises_at) return 0;
     std::uint64_t mask = 0;
-    for (const std::int32_t word : words_of(columns, i)) mask |= std::uint64_t{1} << owner[bucket_of(word)];
+    for (const std::int32_t word : words_of(columns, i)) mask |= bit_of(owner[bucket_of(word)], first);
     masks[i - begin] = mask;
   }
   return end + 1;

@@ -17,10 +17,10 @@ struct Arrived {
 // The number of rows for which f_MK was called.
 inline std::int64_t rows_evaluated = 0;
 
-inline std::int64_t route_and_count(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
-                                    std::int64_t end, std::uint64_t* masks) {
+inline std::int64_t route_and_count(const std::int32_t* owner, std::int64_t first, const void* const* columns,
+                                    std::int64_t begin, std::int64_t end, std::uint64_t* masks) {
   rows_evaluated += end - begin;
-  return route_texts(owner, columns, begin, end, masks);
+  return route_texts(owner, first, columns, begin, end, masks);
 }
 
 // Instances that only stand at a barrier.

@@ -15,7 +15,7 @@ void each_responsible_instance_gets_one_copy_in_order() {
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::mt19937 random(seed);
     const auto streams = lab::test::random_texts(random, 1 + static_cast<int>(seed % 4), 150);
-    const std::int32_t instances = 1 + static_cast<std::int32_t>(seed % 5);
+    const std::int32_t instances = seed == 19 ? 150 : 1 + static_cast<std::int32_t>(seed % 5);
     for (const char* log : kLogs) {
       Rig rig(streams, instances + 1, lab::test::random_owner(random, instances), instances, log);
       rig.settle();
@@ -136,8 +136,6 @@ void silent_sources_hold_back_until_they_promise_or_end() {
 }
 
 void invalid_queues_are_refused() {
-  const std::vector<Texts> none;
-  CHECK_THROWS(Rig(none, 64, {0}, 1, "order"), std::invalid_argument);
   lab::OperatorSpec join;
   join.match_by_left = &lab::test::match<true>;
   std::deque<lab::Feed> feeds;

@@ -39,12 +39,12 @@ void each_stored_key(std::int64_t base, Visit visit) {
   for (std::int64_t key = 0; key < stored_behaviour.shares; ++key) visit(key);
 }
 
-inline std::int64_t route_stored(const std::int32_t* owner, const void* const* columns, std::int64_t begin,
-                                 std::int64_t end, std::uint64_t* masks) {
+inline std::int64_t route_stored(const std::int32_t* owner, std::int64_t first, const void* const* columns,
+                                 std::int64_t begin, std::int64_t end, std::uint64_t* masks) {
   for (std::int64_t i = begin; i < end; ++i) {
     std::uint64_t mask = 0;
     each_stored_key(static_cast<const std::int64_t*>(columns[1])[i],
-                    [&](std::int64_t key) { mask |= std::uint64_t{1} << owner[stored_bucket(key)]; });
+                    [&](std::int64_t key) { mask |= bit_of(owner[stored_bucket(key)], first); });
     masks[i - begin] = mask;
   }
   return end + 1;

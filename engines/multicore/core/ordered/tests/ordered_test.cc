@@ -90,6 +90,17 @@ void every_scheduler_worklist_and_reordering_gives_the_sequential_answer() {
   }
 }
 
+void as_many_workers_as_permitted_on_few_cores_give_the_sequential_answer() {
+  behaviours = {Behaviour{.kind = Kind::kPartitioned, .partitions = 40}, Behaviour{.copies = 2, .max_outputs = 2},
+                Behaviour{.kind = Kind::kStateful}};
+  const auto streams = input(9, 3, 700);
+  for (const Queues& queues : kQueues) {
+    OrderedOptions options = options_of(OrderedOptions::kMostWorkers, 4);
+    queues.into(options);
+    check(streams, 3, options);
+  }
+}
+
 // An operator with keys that takes all the time is split, once for two workers of even keys; another is not. The clock
 // measures which operator delays others. On a busy machine the second worker may start after all work is done, or the
 // worker of the light operator may lose its core. So each outcome must be seen in one run.
@@ -365,7 +376,7 @@ void refused(const Change& change) {
 void options_out_of_range_are_refused() {
   behaviours = {};
   refused([](OrderedOptions& o) { o.workers = 0; });
-  refused([](OrderedOptions& o) { o.workers = 65; });
+  refused([](OrderedOptions& o) { o.workers = 257; });
   refused([](OrderedOptions& o) { o.batch = 0; });
   refused([](OrderedOptions& o) { o.window = 0; });
   refused([](OrderedOptions& o) { o.window = 1 << 17; });
@@ -416,6 +427,7 @@ void a_processing_latency_is_measured_at_full_speed_without_the_first_and_last_f
 
 int main() {
   every_scheduler_worklist_and_reordering_gives_the_sequential_answer();
+  as_many_workers_as_permitted_on_few_cores_give_the_sequential_answer();
   only_an_operator_that_delays_others_is_split();
   a_single_partition_is_not_looked_for();
   one_key_may_have_everything();

@@ -128,16 +128,15 @@ void a_heuristic_that_declines_is_overruled_before_a_worker_sleeps() {
   CHECK_EQ(scheduler.choose(0, 0, true, table).stage, 0);
 }
 
-void one_sleeper_is_woken_for_one_piece_of_work() {
-  const int rounds = lab::test::stress_rounds(20) * 200;
-  constexpr int kSleepers = 3;
-  constexpr std::int32_t kNobody = kSleepers;  // the producer of work here is not a worker
-  std::vector<lab::Parker> parkers(kSleepers);
-  lab::IdleWorkers idle;
+// Many sleepers: more than the machine has cores, and than a word of the mask has bits.
+void one_sleeper_is_woken_for_one_piece_of_work(int sleepers, int rounds) {
+  const std::int32_t nobody = sleepers;  // the producer of work here is not a worker
+  std::vector<lab::Parker> parkers(static_cast<std::size_t>(sleepers));
+  lab::IdleWorkers idle(sleepers);
   std::atomic<int> work{0};
   std::atomic<int> done{0};
   std::vector<std::thread> threads;
-  for (int me = 0; me < kSleepers; ++me) {
+  for (int me = 0; me < sleepers; ++me) {
     threads.emplace_back([&, me] {
       lab::Parker& parker = parkers[static_cast<std::size_t>(me)];
       while (done.load(std::memory_order_seq_cst) < rounds) {
@@ -163,11 +162,32 @@ void one_sleeper_is_woken_for_one_piece_of_work() {
   }
   for (int round = 0; round < rounds; ++round) {
     work.fetch_add(1, std::memory_order_seq_cst);
-    if (idle.any(kNobody)) idle.wake_one(parkers, kNobody);
+    if (idle.any(nobody)) idle.wake_one(parkers, nobody);
     while (round % 4 == 0 && work.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();  // a lost wake-up hangs here
   CHECK_EQ(done.load(), rounds);
+}
+
+void a_worker_finds_every_other_sleeper_once() {
+  constexpr std::int32_t kWorkers = lab::IdleWorkers::kMost;
+  std::vector<lab::Parker> parkers(kWorkers);
+  lab::IdleWorkers idle(kWorkers);
+  CHECK(!idle.any(0));
+  for (const std::int32_t self : {0, 63, 64, 255}) {
+    idle.announce(self);
+    CHECK(!idle.any(self));
+    idle.wake_one(parkers, self);
+    CHECK(idle.any((self + 1) % kWorkers));  // no worker wakes itself
+    idle.withdraw(self);
+  }
+  const std::array<std::int32_t, 5> sleepers{3, 63, 64, 200, 255};
+  for (const std::int32_t sleeper : sleepers) idle.announce(sleeper);
+  for (std::size_t i = 0; i < sleepers.size(); ++i) {
+    CHECK(idle.any(100));
+    idle.wake_one(parkers, 100);
+  }
+  CHECK(!idle.any(100));
 }
 
 }  // namespace
@@ -177,6 +197,8 @@ int main() {
   an_unknown_heuristic_is_an_error_that_lists_them();
   the_scheduler_measures_costs_and_keeps_to_limits();
   a_heuristic_that_declines_is_overruled_before_a_worker_sleeps();
-  one_sleeper_is_woken_for_one_piece_of_work();
+  one_sleeper_is_woken_for_one_piece_of_work(3, lab::test::stress_rounds(20) * 200);
+  one_sleeper_is_woken_for_one_piece_of_work(200, lab::test::stress_rounds(20) * 40);
+  a_worker_finds_every_other_sleeper_once();
   return 0;
 }
