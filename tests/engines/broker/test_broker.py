@@ -15,6 +15,7 @@ import pytest
 from streamlab.engines import environment
 from streamlab.engines.broker.broker import ENVIRONMENT, NAME, answers
 from streamlab.engines.broker.ceiling import broker_ceiling_eps
+from streamlab.engines.broker.generator import at_once
 from streamlab.engines.broker.records import (
     PARTITIONS,
     SILENCE_S,
@@ -188,6 +189,7 @@ def check_load(engine, broker, task):
     """Offer events through the broker, and check answer and measurements."""
     measured, _answer = check_task(engine, task)
     assert measured.sent.lag.counts.sum() == task.dataset.events
+    assert measured.progress.emitted.sum() == task.dataset.events
     assert measured.latency.counts.sum() > 0
     assert measured.latency.values_ns.min() > 0
     assert topics_at(broker) == []
@@ -450,7 +452,12 @@ def test_a_broker_that_dies_before_it_has_sent_all_rows_fails_the_run_and_is_nam
 
 @pytest.mark.full
 @ROOT_ONLY
-def test_a_full_disk_of_the_broker_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("offered", "words"),
+    [(False, "cannot store the dataset"), (True, "took no more records")],
+    ids=["at once", "under a load"],
+)
+def test_a_full_disk_of_the_broker_is_named(offered, words, tmp_path):
     clusters = tmp_path / "clusters"
     clusters.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", clusters], check=True)
@@ -460,9 +467,10 @@ def test_a_full_disk_of_the_broker_is_named(tmp_path):
         address = up.stdout.strip()
         found = workload("event_window")
         data = generate_input(found, found.params({}), 4_000_000, seed=1)
-        task = broker_task(address, tmp_path, data=data)
-        with pytest.raises(EngineError, match="cannot store the dataset"):
-            MulticoreEngine().prepare(task)
+        load = at_once(data.streams) if offered else None
+        task = broker_task(address, tmp_path, data=data, load=load)
+        with pytest.raises(EngineError, match=words):
+            run_task(MulticoreEngine(), task)
         assert run_command(tmp_path, "broker", "down").returncode == 0
     finally:
         subprocess.run(["umount", clusters], check=True)
