@@ -125,8 +125,16 @@ EACH_ENGINE = pytest.mark.parametrize(
     ("engine", "variant", "options"),
     [
         pytest.param(MulticoreEngine(), "dgs", {}, id="multicore"),
-        pytest.param(KafkaStreamsEngine(), "processor", {"warm_up_rounds": 0}, id="kafka-streams"),
-        pytest.param(FlinkEngine(), "automatic", {"warm_up_rounds": 0}, id="flink"),
+        pytest.param(
+            *(KafkaStreamsEngine(), "processor", {"warm_up_rounds": 0}),
+            id="kafka-streams",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            *(FlinkEngine(), "automatic", {"warm_up_rounds": 0}),
+            id="flink",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 PROGRAMS = ("event_window", "keyed_counter", "page_view_join")
@@ -153,7 +161,7 @@ def test_flink_is_right_from_the_broker(name, broker, tmp_path):
     check_task(engine, task)
 
 
-RATES_EPS = [20_000, 10_000_000]
+RATES_EPS = [20_000, pytest.param(10_000_000, marks=pytest.mark.full)]
 """The second is too much for every reader: nothing is lost while it falls behind."""
 
 
@@ -211,10 +219,10 @@ def test_a_load_through_the_broker_is_right_on_kafka_streams(rate_eps, broker, t
     ("variant", "name", "rate_eps"),
     [
         ("automatic", "keyed_counter", 20_000),
-        ("automatic", "keyed_counter", 10_000_000),
-        ("automatic", "event_window", 20_000),
-        ("manual", "page_view_join", 20_000),
-        ("sequential", "event_window", 20_000),
+        pytest.param("automatic", "keyed_counter", 10_000_000, marks=pytest.mark.full),
+        pytest.param("automatic", "event_window", 20_000, marks=pytest.mark.full),
+        pytest.param("manual", "page_view_join", 20_000, marks=pytest.mark.full),
+        pytest.param("sequential", "event_window", 20_000, marks=pytest.mark.full),
     ],
 )
 def test_a_load_through_the_broker_is_right_on_flink(variant, name, rate_eps, broker, tmp_path):
