@@ -146,6 +146,11 @@ def _counts(steps: IntArray, rows: int) -> IntArray:
     return np.bincount(steps, minlength=rows).astype(np.int64)
 
 
+def counts_by_step(times_ns: IntArray, rows: int) -> IntArray:
+    """Return how many times lie in each step; those after the last step count for it."""
+    return np.bincount(np.minimum(times_ns // STEP_NS, rows - 1), minlength=rows).astype(np.int64)
+
+
 def _by_step(steps: IntArray, latency_ns: IntArray, rows: int) -> tuple[IntArray, ...]:
     """Return p50, p99 and maximum of the latencies of each step; -1 for steps without outputs."""
     if (np.diff(steps) < 0).any():

@@ -30,8 +30,8 @@ from streamlab.engines.broker.topics import (
 )
 from streamlab.engines.command_process import CommandProcess
 from streamlab.engines.errors import EngineCrashError, EngineError
-from streamlab.engines.protocol import OfferedLoad, Sent
-from streamlab.engines.recording import PUNCTUAL_NS, histogram
+from streamlab.engines.protocol import IntArray, OfferedLoad, Sent
+from streamlab.engines.recording import PUNCTUAL_NS, counts_by_step, histogram
 from streamlab.workloads.model import Stream
 
 CLOSE_GRACE_S = 5.0
@@ -156,12 +156,15 @@ class LoadGenerator:
     def sent(self) -> Sent:
         """Return what was sent, after the last row; the folder then has a file of times for each stream."""
         self._expect("done")
-        files = (self._folder / f"{index}.sent_ns" for index in range(len(self.topics)))
-        sent_ns = np.concatenate([np.fromfile(path, dtype="<i8") for path in files])
+        sent_ns = self._sent_ns()
         lags = sent_ns - np.concatenate(self._load.due_ns)
         by_ns = self._load.end_ns + SHORTEST_SLEEP_S * 1e9 + PUNCTUAL_NS
         events = int(np.count_nonzero(sent_ns <= by_ns))
         return Sent(events=events, lag=histogram(lags, _LAG), own_thread=True)
+
+    def emitted(self, steps: int) -> IntArray:
+        """Return how many events were sent in each step of the run's progress, after `sent`."""
+        return counts_by_step(self._sent_ns(), steps)
 
     def close(self) -> None:
         """End the process and delete its topics. May be called twice."""
@@ -178,6 +181,10 @@ class LoadGenerator:
             return
         with suppress(client().KafkaException, EngineError, TimeoutError):
             delete_topics(self._address, [topic.name for topic in self.topics])
+
+    def _sent_ns(self) -> IntArray:
+        files = (self._folder / f"{index}.sent_ns" for index in range(len(self.topics)))
+        return np.concatenate([np.fromfile(path, dtype=np.int64) for path in files])
 
     def _expect(self, word: str) -> None:
         assert self._process is not None and self._process.stdout is not None

@@ -89,7 +89,12 @@ class BrokerRun:
         measured = self._run.run()
         counters = {**measured.counters, "broker_records": float(self._reader.records())}
         if self._generator is not None:
-            return replace(measured, counters=counters, sent=self._generator.sent())
+            sent = self._generator.sent()
+            progress = measured.progress
+            if progress is not None:  # what waits in the broker is backlog, too
+                emitted = self._generator.emitted(len(progress.emitted))
+                progress = replace(progress, emitted=emitted)
+            return replace(measured, counters=counters, sent=sent, progress=progress)
         # All events are due at once: no latency means anything.
         none: dict[str, Any] = dict.fromkeys(
             ("latency", "warm_up_latency", "service_latency", "sent")

@@ -15,6 +15,7 @@ import pytest
 from streamlab.engines import environment
 from streamlab.engines.broker.broker import ENVIRONMENT, NAME, answers
 from streamlab.engines.broker.ceiling import broker_ceiling_eps
+from streamlab.engines.broker.generator import at_once
 from streamlab.engines.broker.records import (
     PARTITIONS,
     SILENCE_S,
@@ -124,8 +125,16 @@ EACH_ENGINE = pytest.mark.parametrize(
     ("engine", "variant", "options"),
     [
         pytest.param(MulticoreEngine(), "dgs", {}, id="multicore"),
-        pytest.param(KafkaStreamsEngine(), "processor", {"warm_up_rounds": 0}, id="kafka-streams"),
-        pytest.param(FlinkEngine(), "automatic", {"warm_up_rounds": 0}, id="flink"),
+        pytest.param(
+            *(KafkaStreamsEngine(), "processor", {"warm_up_rounds": 0}),
+            id="kafka-streams",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            *(FlinkEngine(), "automatic", {"warm_up_rounds": 0}),
+            id="flink",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 PROGRAMS = ("event_window", "keyed_counter", "page_view_join")
@@ -152,7 +161,7 @@ def test_flink_is_right_from_the_broker(name, broker, tmp_path):
     check_task(engine, task)
 
 
-RATES_EPS = [20_000, 10_000_000]
+RATES_EPS = [20_000, pytest.param(10_000_000, marks=pytest.mark.full)]
 """The second is too much for every reader: nothing is lost while it falls behind."""
 
 
@@ -188,6 +197,7 @@ def check_load(engine, broker, task):
     """Offer events through the broker, and check answer and measurements."""
     measured, _answer = check_task(engine, task)
     assert measured.sent.lag.counts.sum() == task.dataset.events
+    assert measured.progress.emitted.sum() == task.dataset.events
     assert measured.latency.counts.sum() > 0
     assert measured.latency.values_ns.min() > 0
     assert topics_at(broker) == []
@@ -209,10 +219,10 @@ def test_a_load_through_the_broker_is_right_on_kafka_streams(rate_eps, broker, t
     ("variant", "name", "rate_eps"),
     [
         ("automatic", "keyed_counter", 20_000),
-        ("automatic", "keyed_counter", 10_000_000),
-        ("automatic", "event_window", 20_000),
-        ("manual", "page_view_join", 20_000),
-        ("sequential", "event_window", 20_000),
+        pytest.param("automatic", "keyed_counter", 10_000_000, marks=pytest.mark.full),
+        pytest.param("automatic", "event_window", 20_000, marks=pytest.mark.full),
+        pytest.param("manual", "page_view_join", 20_000, marks=pytest.mark.full),
+        pytest.param("sequential", "event_window", 20_000, marks=pytest.mark.full),
     ],
 )
 def test_a_load_through_the_broker_is_right_on_flink(variant, name, rate_eps, broker, tmp_path):
@@ -450,7 +460,12 @@ def test_a_broker_that_dies_before_it_has_sent_all_rows_fails_the_run_and_is_nam
 
 @pytest.mark.full
 @ROOT_ONLY
-def test_a_full_disk_of_the_broker_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("offered", "words"),
+    [(False, "cannot store the dataset"), (True, "took no more records")],
+    ids=["at once", "under a load"],
+)
+def test_a_full_disk_of_the_broker_is_named(offered, words, tmp_path):
     clusters = tmp_path / "clusters"
     clusters.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", clusters], check=True)
@@ -460,9 +475,10 @@ def test_a_full_disk_of_the_broker_is_named(tmp_path):
         address = up.stdout.strip()
         found = workload("event_window")
         data = generate_input(found, found.params({}), 4_000_000, seed=1)
-        task = broker_task(address, tmp_path, data=data)
-        with pytest.raises(EngineError, match="cannot store the dataset"):
-            MulticoreEngine().prepare(task)
+        load = at_once(data.streams) if offered else None
+        task = broker_task(address, tmp_path, data=data, load=load)
+        with pytest.raises(EngineError, match=words):
+            run_task(MulticoreEngine(), task)
         assert run_command(tmp_path, "broker", "down").returncode == 0
     finally:
         subprocess.run(["umount", clusters], check=True)
