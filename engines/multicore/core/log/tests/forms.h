@@ -25,11 +25,15 @@ inline std::unique_ptr<TupleBuffer> make_form(const std::string& form, LogOption
 template <typename OnRow, typename OnEntry>
 void each_row(const TupleBuffer& log, int reader, std::span<const LogRun> runs, OnRow row, OnEntry entry) {
   std::array<std::int64_t, static_cast<std::size_t>(kMaxLogSources)> next;
-  for (int s = 0; s < kMaxLogSources; ++s) next[static_cast<std::size_t>(s)] = log.next_row(reader, s);
+  next.fill(-1);  // not known yet
+  const auto next_of = [&](std::uint8_t source) -> std::int64_t& {
+    if (next[source] < 0) next[source] = log.next_row(reader, source);
+    return next[source];
+  };
   for (const LogRun& run : runs) {
     if (run.source == kInterleavedEntry) {
       const std::uint8_t* const sources = log.order().of(run.begin);
-      for (std::int64_t i = 0; i < run.end - run.begin; ++i) row(std::int32_t{sources[i]}, next[sources[i]]++);
+      for (std::int64_t i = 0; i < run.end - run.begin; ++i) row(std::int32_t{sources[i]}, next_of(sources[i])++);
     } else if (run.source < 0) {
       if (run.source != kAcknowledgedEntry) entry(run);
     } else {

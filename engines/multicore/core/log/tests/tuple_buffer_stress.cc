@@ -70,9 +70,7 @@ Feed make_feed(std::mt19937_64& random, std::int64_t count, std::int64_t start, 
 class Run {
  public:
   explicit Run(const Case& what)
-      : log_(lab::test::make_form(what.form, what.options)),
-        parkers_(static_cast<std::size_t>(lab::kMaxLogReaders)),
-        source_parkers_(static_cast<std::size_t>(lab::kMaxLogSources)) {}
+      : log_(lab::test::make_form(what.form, what.options)), parkers_(kSlots), source_parkers_(kSlots) {}
 
   lab::TupleBuffer& log() { return *log_; }
 
@@ -173,6 +171,8 @@ class Run {
   }
 
   std::unique_ptr<lab::TupleBuffer> log_;
+  static constexpr std::size_t kSlots = 64;  // more than a test uses
+
   std::vector<lab::Parker> parkers_;
   std::vector<lab::Parker> source_parkers_;
 };
