@@ -117,7 +117,7 @@ def test_a_deployment_with_a_fault_is_found(fault: str, monkeypatch: pytest.Monk
 def plant(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if fault == "hash":  # keys are anywhere
         turns = iter(range(1 << 30))
-        monkeypatch.setattr(network, "place", lambda key, n: next(turns) % n)
+        monkeypatch.setattr(network, "instance_of_key", lambda key, n: next(turns) % n)
     elif fault == "round robin":  # keyed instances that have the keys of others
         monkeypatch.setattr(plan, "preserves_keys", lambda vertex: True)
     elif fault == "markers":  # channels are not aligned
