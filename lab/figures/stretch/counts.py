@@ -52,7 +52,7 @@ COUNTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 """Panel, key of the workload in the matrix, query."""
 
 MOST_MAPS = 32
-"""Limit of map instances with two streams: 64 in all (docs/engines/multicore.md)."""
+"""Most map instances of the figure, a power of two; the paper has up to 36."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,8 +126,8 @@ def test_what_cannot_run_behind_a_map_stage_is_refused_with_the_remedy():
     assert "variant sn-map runs queries of one operator" in chain
     assert map_stage.check_query(words) is None
     data = ordinary_input(workload("wordcount"))
-    for maps in (-1, 33):
-        with pytest.raises(UnsupportedError, match="map_instances must be between 1 and 32"):
+    for maps in (-1, 129):
+        with pytest.raises(UnsupportedError, match="map_instances must be between 1 and 128"):
             run(words, data, map_instances=maps)
     for option in ("max_instances", "controller", "join_form"):
         assert f"has no option '{option}'" in option_error("sn-map", {option: 2})
