@@ -77,7 +77,7 @@ def defer_signals() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise for a signal at once in this block, although it is inside `defer_signals`."""
+    """In this block, raise at once for a signal, even inside `defer_signals`."""
     flag = _flag()
     if flag is None:
         yield

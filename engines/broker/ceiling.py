@@ -1,4 +1,4 @@
-"""Measures how many rows a second pass a broker, without work on them: the limit of every engine behind it."""
+"""Measures how many rows a second pass a broker, without work on them: a trial's ceiling job."""
 
 import tempfile
 import time

@@ -188,8 +188,8 @@ def _is_complete(address: str, topic: Topic) -> bool:
             decoded = topic.decode(message.value() or b"")
             if decoded is None:
                 raise EngineError(
-                    f"the last record in partition {number} of topic {topic.name} is none that the lab wrote "
-                    f"for this dataset; keep other programs from this topic, and {REMEDY}"
+                    f"the last record in partition {number} of topic {topic.name} was not written by the "
+                    f"lab for this dataset; stop other programs writing to this topic, and {REMEDY}"
                 )
             if not decoded[0]["end"]:
                 return False

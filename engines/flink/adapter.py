@@ -50,7 +50,7 @@ _CONDITIONS = Conditions(unit=RECORD, origin=MEMORY)
 
 
 class FlinkEngine(BaseEngine):
-    """Runs a hand-written DataStream program for each supported workload."""
+    """Runs Flink SQL, generated operators or hand-written DataStream programs, in one JVM or on a cluster."""
 
     name: ClassVar[str] = "flink"
     known_variants = (

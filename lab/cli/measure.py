@@ -254,7 +254,7 @@ def figure() -> None:
     "--baseline",
     **RUNS,
     multiple=True,
-    help="Compare with a stored run (path or name), a file of counts, or pytest-benchmark files "
+    help="Compare with a stored run (path or name), a file of instruction counts, or pytest-benchmark files "
     "(globs).",
 )
 @click.option(

@@ -227,6 +227,6 @@ def environment() -> None:
 def doctor() -> None:
     """Check whether this machine is fit for measurements, and suggest remedies.
 
-    `warn`: numbers are less reliable, or a column stays empty. `missing`: something does not work.
+    `warn`: numbers are less reliable, or a column of the results stays empty. `missing`: something does not work.
     The exit code is always 0.
     """

@@ -7,7 +7,7 @@ from enum import StrEnum
 class State(StrEnum):
     """How serious a finding is.
 
-    `WARN`: numbers are less reliable, or a column stays empty. `MISSING`: something does not work.
+    `WARN`: numbers are less reliable, or a column of the results stays empty. `MISSING`: something does not work.
     """
 
     OK = "ok"

@@ -35,7 +35,7 @@ class Counts:
 
 
 def read_counts(path: Path) -> Counts:
-    """Read a file of counts; refuse a missing or damaged one."""
+    """Read a file of instruction counts; refuse a missing or damaged one."""
     # An existing file may be anything, so the remedy must not overwrite it.
     remedy = "give a file that `python -m benchmarks.instructions` wrote"
     try:

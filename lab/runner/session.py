@@ -104,7 +104,10 @@ class Session:
 
 
 def measure_ceiling(job: CeilingJob, log: Path, isolate: Isolation | None = None) -> CeilingRecord:
-    """Measure the rate of a generator into a null engine, for about a second; None: a virtual source."""
+    """Measure the rate of a generator without an engine: a second, or up to a minute through a broker.
+
+    The record has no rate for a virtual source, or if the measurement failed (with the reason).
+    """
     result = run_trial(job, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=isolate).columns
     if result.get("status") is not None:
         return CeilingRecord(reason=result["reason"])

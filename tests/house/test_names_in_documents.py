@@ -197,3 +197,38 @@ def test_paths_are_found_in_prose(text, found):
 )
 def test_dotted_names_are_looked_up_in_the_module_itself(name, there):
     assert is_a_name(name) is there
+
+
+def attributes_of(class_: ast.ClassDef) -> set[str]:
+    """Names that a class assigns, annotates or defines, in its body or on `self`."""
+    names = set()
+    for node in ast.walk(class_):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.attr)
+        elif isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+    return names
+
+
+def test_a_class_has_the_attributes_that_its_docstring_lists():
+    missing = []
+    for path in committed(".py"):
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        for class_ in classes.values():
+            _, _, section = (ast.get_docstring(class_) or "").partition("\nAttributes:\n")
+            section = re.split(r"^\S", section, maxsplit=1, flags=re.MULTILINE)[0]
+            listed = re.findall(r"^    (\w+(?:, \w+)*):", section, re.MULTILINE)
+            bases = [base.id for base in class_.bases if isinstance(base, ast.Name)]
+            attributes = attributes_of(class_).union(
+                *(attributes_of(classes[base]) for base in bases if base in classes)
+            )
+            missing += [
+                f"{path}: {class_.name}.{name}"
+                for names in listed
+                for name in names.split(", ")
+                if name not in attributes
+            ]
+    assert not missing

@@ -76,9 +76,9 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     required=True,
     metavar="ts=...,key=...,kind=...,FIELD=...",
     help="Column of each role: event time (ts; DATE+TIME if in two), key and kind if the program has them, and fields "
-    "whose column has another name (FIELD=-: no column, the value is 0). kind=NAME may also be one "
-    "kind for all rows. Columns are names of the first line, or numbers from 1 if it is not a header; "
-    "@file is the name of a row's file, @row its number, @late its lateness. Repeatable.",
+    "whose column has another name (FIELD=-: no column, the value is 0). kind=NAME may name a "
+    "column, or one kind that all rows have. Columns are names of the first line, or numbers from 1 if "
+    "it is not a header; @file is the name of a row's file, @row its number, @late its lateness. Repeatable.",
 )
 @click.option(
     "--ids",
@@ -160,7 +160,7 @@ HELP = "any table (CSV, JSON lines, access logs, Parquet, Arrow) for any workloa
     "--out-of-order",
     metavar="DURATION",
     help="Largest lateness of a row behind the latest row before it, such as '5 s'; default: any. "
-    "Rows up to it are sorted in.",
+    "Rows at most this late are sorted into place.",
 )
 @click.option(
     "--late",

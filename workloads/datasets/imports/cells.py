@@ -34,7 +34,7 @@ class Cells:
         part: the text or file of the rows.
         chunk: the rows.
         bad: why a row is bad, by row.
-        passed: bool mask of the rows that the import skips.
+        skipped: bool mask of the rows that the import skips.
     """
 
     def __init__(self, part: Part, chunk: Chunk, roles: Sequence[str], times: ColumnTimes) -> None:

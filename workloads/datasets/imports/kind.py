@@ -67,7 +67,7 @@ TIME_SETTING = Setting(
     name="time",
     default="auto",
     help="Format of times: iso; s, ms, us or ns since 1970; hhmmss; or a pattern such as "
-    "'%d/%m/%Y %H:%M'. auto recognizes all but patterns and hhmmss, see `lab data import table`.",
+    "'%d/%m/%Y %H:%M'. auto recognizes iso and the units, not hhmmss and patterns; see `lab data import table`.",
 )
 """For the `settings` of kinds whose files have times in several formats."""
 

@@ -45,9 +45,9 @@ class Difference:
         expected_rows, actual_rows: Lengths of both outputs.
         missing: Expected rows without an equal actual row.
         duplicate: Rows that occur more often than expected.
-        out_of_order: Rows in another place than expected among the rows that they depend on, after
-            removing rows with other faults. If there are none and records must leave in order of time:
-            rows timed before an earlier row.
+        out_of_order: After rows with other faults are removed: rows in the wrong place among the rows that
+            they depend on. If there are none, and records must leave in order of time: rows timed before
+            an earlier row.
         wrong: Rows that equal no expected row. A wrong row replaces a missing row of the same time and
             tag, which is then not counted as missing.
         rounded: The part of `wrong` that differs from the expected row only in the last bits of floats.

@@ -113,8 +113,8 @@ def _check_columns(expected: Columns, actual: Columns, output: OutputType) -> No
     for name in (output.kind_field, output.key_field):
         if name is not None and name not in expected:
             raise ModelError(
-                f"the output type names the field {name}; the output has no such column, "
-                f"but {', '.join(expected)}"
+                f"the output type names the field {name}, which is not among the output's columns: "
+                f"{', '.join(expected)}"
             )
     for name, column in expected.items():
         if actual[name].dtype != column.dtype:

@@ -1,4 +1,4 @@
-"""Counts or estimates the events of each tag in a stream, for the optimizer."""
+"""Counts or estimates the events of each tag in a stream, for plans and their costs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

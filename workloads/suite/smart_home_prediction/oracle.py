@@ -1,4 +1,4 @@
-"""Computes the expected predictions: the loads of all seconds, then the tree, level by level."""
+"""Computes the expected predictions: every second's load, then the regression tree on it."""
 
 import numpy as np
 

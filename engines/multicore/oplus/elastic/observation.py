@@ -40,8 +40,8 @@ class RawSnapshot:
 class Observation:
     """The interval since the last observation, in which instances and mapping did not change.
 
-    Costs are None before they are measured; `arrived`, `offered_eps`, `pending`, `windows` and `comparison_s`
-    as in `RawSnapshot`.
+    Costs are None before they are measured. `arrived`, `offered_eps` and `pending` are None if the run does
+    not count arriving tuples, and `windows` and `comparison_s` unless the operator is a join.
 
     Attributes:
         time_s: current time, after the start of the timed part.
