@@ -3,6 +3,7 @@ package streamlab;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.flink.api.common.eventtime.Watermark;
 import org.apache.flink.api.common.eventtime.WatermarkGenerator;
@@ -38,15 +39,17 @@ final class KafkaEvents implements BrokerSource {
     @Override
     public SingleOutputStreamOperator<Event> add(
             StreamExecutionEnvironment env, Job job, Run.Id run, int kinds, int tasks, String name) {
-        String[] topics =
+        List<Topics.Topic> topics =
                 Arrays.stream(job.topics.topics)
                         .filter(topic -> (job.kinds[topic.stream()] & kinds) != 0)
-                        .map(Topics.Topic::name)
-                        .toArray(String[]::new);
+                        .toList();
+        if (job.offered) {
+            Run.of(run).expectedEnds.add(topics.stream().mapToInt(Topics.Topic::partitions).sum());
+        }
         KafkaSource<Event> source =
                 KafkaSource.<Event>builder()
                         .setBootstrapServers(job.topics.broker)
-                        .setTopics(topics)
+                        .setTopics(topics.stream().map(Topics.Topic::name).toList())
                         .setStartingOffsets(OffsetsInitializer.earliest())
                         // Bounded in any case: a task without partitions ends, and holds nothing up.
                         .setBounded(
@@ -122,6 +125,9 @@ final class KafkaEvents implements BrokerSource {
             }
             shared.received.add(count);
             shared.records.increment();
+            if (rows.end) {
+                shared.ends.increment();
+            }
         }
 
         @Override

@@ -52,6 +52,10 @@ final class Run {
     /** Events and records that came from a broker. */
     final LongAdder received = new LongAdder();
     final LongAdder records = new LongAdder();
+    /** Of a load: partitions of topics whose last record has come, by source, and all of them. */
+    final LongAdder ends = new LongAdder();
+
+    final LongAdder expectedEnds = new LongAdder();
     /** Null on a cluster, where Flink aligns the sources. */
     final Alignment alignment;
 
@@ -224,7 +228,7 @@ final class Run {
                     seen = records.sum();
                     heardNs = System.nanoTime();
                 }
-                if (received.sum() < job.topics.rows()) {
+                if (received.sum() < job.topics.rows() || ends.sum() < expectedEnds.sum()) {
                     job.topics.checkHeard(heardNs, received + " of " + job.topics.rows() + " rows");
                 }
             }

@@ -25,7 +25,7 @@ class IdleWorkers {
 
   // Called by the worker itself, after Parker::prepare and before its last look.
   void announce(std::int32_t worker) noexcept {
-    word_of(worker).fetch_or(bit(worker), std::memory_order_seq_cst);  // pairs with the load in `others`
+    word_of(worker).fetch_or(bit(worker), std::memory_order_seq_cst);  // pairs with `others` and `wake_one`
   }
   // The worker resumes, woken or not.
   void withdraw(std::int32_t worker) noexcept {
@@ -47,9 +47,9 @@ class IdleWorkers {
     for (std::size_t w = 0; w < words_; ++w) {
       for (std::uint64_t mask = others(w, self); mask != 0;) {
         const std::uint64_t lowest = mask & -mask;
-        // Cleared here, so that two producers wake two workers. relaxed: it decides only which producer wakes this
-        // worker.
-        const std::uint64_t before = mask_[w].fetch_and(~lowest, std::memory_order_relaxed);
+        // Cleared here, so that two producers wake two workers. acquire: the bit may be of a later announcement than
+        // the one seen above, and its worker's parker must be seen as prepared; pairs with `announce`.
+        const std::uint64_t before = mask_[w].fetch_and(~lowest, std::memory_order_acquire);
         if ((before & lowest) != 0) {
           parkers[w * kBits + static_cast<std::size_t>(std::countr_zero(lowest))].notify();
           return;

@@ -106,8 +106,9 @@ void Generator::run(std::int64_t start_ns, std::span<Parker> parkers, const std:
       next = std::min(next, fed.source->waits() ? now - start_ns + kFullRingNs : fed.source->next_due());
     }
     if (done) return;
+    const bool waits_for_rows = receipts_ != nullptr && !behind();  // reads the sources, so before unlocking them
     if (held) held.unlock();
-    if (receipts_ != nullptr && !behind()) {
+    if (waits_for_rows) {
       receipts_->wait(seen, kLongestSleepNs);
     } else if (next != kEndOfTime) {
       wait(start_ns + next);
