@@ -59,7 +59,7 @@ class BaseEngine(ABC):
     name: ClassVar[str]
     interface: ClassVar[int] = 1
     known_variants: ClassVar[tuple[Variant, ...]]
-    queries: ClassVar[Mapping[str, Any] | None] = None
+    queries: ClassVar[Mapping[str, object] | None] = None
     most_workers: ClassVar[int | None] = 1
     packages: ClassVar[tuple[str, ...]] = ()
     environment: ClassVar[Environment | None] = None
@@ -185,11 +185,13 @@ class BatchEngine(BaseEngine):
         By default, calls the workload's function in `queries`; `task.workload` has the query parameters.
         """
         assert self.queries is not None, "an engine without queries computes by itself"
-        return self.queries[task.workload.name](task, data)
+        query = self.queries[task.workload.name]
+        assert callable(query), "an engine whose queries are not functions computes by itself"
+        return query(task, data)
 
-    def columns(self, task: Task, answer: Any) -> Mapping[str, Any]:
+    def columns(self, task: Task, answer: Any) -> Mapping[str, object]:
         """Convert the answer of `compute` to columns by name, in output order; not timed."""
-        columns: Mapping[str, Any] = answer
+        columns: Mapping[str, object] = answer
         return columns
 
     def plan(self, task: Task) -> str | None:
@@ -236,7 +238,7 @@ class PreparedBatch:
         columns = self._engine.columns(self._task, self._answer)
         return {name: self._exact(name, columns, output[name]) for name in output.names or ()}
 
-    def _exact(self, name: str, columns: Mapping[str, Any], dtype: np.dtype[Any]) -> Any:
+    def _exact(self, name: str, columns: Mapping[str, object], dtype: np.dtype[Any]) -> Any:
         """Return a column in the dtype of the output, without loss."""
         try:
             values = np.asanyarray(columns[name])

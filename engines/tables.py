@@ -72,7 +72,7 @@ class TableEngine(BatchEngine):
         flushes: whether its queries close the windows that `task.dataset.until_ts` closes, see `Query.at_end`.
     """
 
-    queries: ClassVar[Mapping[str, Any]]
+    queries: ClassVar[Mapping[str, object]]
     known_variants: ClassVar[tuple[Variant, ...]] = memory_and_file("tables in memory")
     one_kind: ClassVar[tuple[type[Program], ...]] = (DGSProgram,)
     flushes: ClassVar[bool] = False
@@ -148,7 +148,7 @@ class TableEngine(BatchEngine):
         query, tables = data
         return query(tables)
 
-    def columns(self, task: Task, answer: Any) -> Mapping[str, Any]:
+    def columns(self, task: Task, answer: Any) -> Mapping[str, object]:
         """Return the answer, merged where there are several tables."""
         if not isinstance(answer, list):
             return super().columns(task, answer)

@@ -156,7 +156,7 @@ class MeasuredRun:
         )
 
 
-def _summary_row(cell: Cell) -> dict[str, Any]:
+def _summary_row(cell: Cell) -> dict[str, object]:
     rate = cell.throughput_eps
     return {
         "workload": cell.workload,
@@ -177,7 +177,7 @@ def _median(spread: Spread | None) -> float | None:
     return None if spread is None else spread.median
 
 
-def _ratio_row(ratio: Ratio) -> dict[str, Any]:
+def _ratio_row(ratio: Ratio) -> dict[str, object]:
     names = dict.fromkeys(_RATIO_COLUMNS[:-1])
     return {**{name: getattr(ratio, name) for name in names}, "verdict": ratio.word}
 
@@ -192,12 +192,12 @@ def run(
     batch: Sequence[int] = (),
     repetitions: int | None = None,
     events: int | None = None,
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, object] | None = None,
     seed: int | None = None,
     dataset: str | None = None,
-    query: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
-    load: Mapping[str, Any] | None = None,
+    query: Mapping[str, object] | None = None,
+    options: Mapping[str, object] | None = None,
+    load: Mapping[str, object] | None = None,
     only: Sequence[str] = (),
     out: Path | str | None = None,
     master: str = DEFAULT_MASTER,
@@ -233,7 +233,7 @@ def run(
         LabError, ModelError, DatasetError, EngineError: the request cannot be run; nothing was run.
         KeyboardInterrupt: the run was interrupted; the message has the command that resumes it.
     """
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         "workers": workers,
         "batch": batch,
         "repetitions": repetitions,

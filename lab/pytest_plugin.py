@@ -19,7 +19,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,7 +34,7 @@ DATA_VARIABLE = "LAB_DATA"
 LOG_LINES = 20
 """Number of lines, from the end of the lab's output, that a failure shows."""
 
-Row = Mapping[str, Any]
+Row = Mapping[str, object]
 
 
 class LabTrial:
@@ -54,12 +53,12 @@ class LabTrial:
         workers: int = 1,
         batch: int | None = None,
         events: int | None = None,
-        params: Mapping[str, Any] | None = None,
-        query: Mapping[str, Any] | None = None,
+        params: Mapping[str, object] | None = None,
+        query: Mapping[str, object] | None = None,
         seed: int | None = None,
         dataset: str | None = None,
-        options: Mapping[str, Any] | None = None,
-        load: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
+        load: Mapping[str, object] | None = None,
         timeout_s: float = 120.0,
     ) -> Row:
         """Run one trial; fail the test if it cannot run or its answer is not verified.

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from streamlab.json_value import json_object
 from streamlab.results.query import Spread, spread_of
 from streamlab.results.schema import TrialRow
 
@@ -97,7 +97,9 @@ def remarks(reasons: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(text for text in texts if text))
 
 
-def _arrival(request: Mapping[str, Any]) -> str:
-    params = ", ".join(f"{name} {value:g}" for name, value in (request.get("params") or {}).items())
+def _arrival(request: Mapping[str, object]) -> str:
+    params = ", ".join(
+        f"{name} {value:g}" for name, value in json_object(request.get("params")).items()
+    )
     name = str(request.get("arrival", "constant"))
     return f"{name} ({params})" if params else name

@@ -5,11 +5,11 @@ bracket and the outcomes of probes. A search with a wrong answer has no number.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from streamlab.engines.conditions import BROKER
@@ -129,79 +129,119 @@ def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
     Raises:
         ResultsError: a record of a search is damaged.
     """
-    records = dict(run.meta.recorded.get("searches") or {}) | _read_records(run.path)
+    stored = msgspec.convert(run.meta.recorded.get("searches") or {}, dict[str, _Record])
+    records = stored | _read_records(run.path)
     free = [cell for cell in cells if cell.load is None]
     return tuple(
-        _search(name, rows, records.get(name) or {}, _settings(run, name), free)
+        _search(name, rows, records.get(name), _settings(run, name), free)
         for name, rows in by_search(run.rows).items()
     )
 
 
-def _read_records(run_dir: Path) -> dict[str, Any]:
+class _StoredVote(msgspec.Struct, frozen=True, kw_only=True):
+    verdict: str
+    reason: str | None
+
+
+class _StoredProbe(msgspec.Struct, frozen=True, kw_only=True):
+    number: int
+    purpose: str
+    rate_eps: float
+    outcome: str | None
+    votes: tuple[_StoredVote, ...]
+
+
+class _Bracket(msgspec.Struct, frozen=True, kw_only=True):
+    r_pass_eps: float | None = None
+    r_fail_eps: float | None = None
+    confirmed: bool = False
+    refuted: bool = False
+    reason: str | None = None
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True):
+    """The file of a search, which `streamlab.lab.runner.search` writes."""
+
+    cell: str
+    over: bool = False
+    bracket: _Bracket | None = None
+    probes: tuple[_StoredProbe, ...] = ()
+
+
+class _Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a search in the description of its cell."""
+
+    tolerance: float | None = None
+    votes: int | None = None
+    confirmations: int | None = None
+    levels: tuple[float, ...] = ()
+
+
+def _read_records(run_dir: Path) -> dict[str, _Record]:
     records = {}
     for path in sorted((run_dir / "searches").glob("*.json")):
         try:
-            content = json.loads(read_sealed(run_dir, path))
-            records[content["cell"]] = content
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            record = msgspec.json.decode(read_sealed(run_dir, path), type=_Record)
+            records[record.cell] = record
+        except (OSError, ValueError) as error:
             raise ResultsError(f"{path} is damaged ({error!r}); {remedy(run_dir, path)}") from error
     return records
 
 
-def _settings(run: Run, name: str) -> Mapping[str, Any]:
+def _settings(run: Run, name: str) -> _Settings:
     planned = run.meta.cells.get(name) or {}
-    return planned.get("search") or {}
+    return msgspec.convert(planned.get("search") or {}, _Settings)
 
 
 def _search(
     name: str,
     rows: Sequence[TrialRow],
-    record: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    record: _Record | None,
+    settings: _Settings,
     free: Sequence[Cell],
 ) -> Search:
     place = as_cell(rows)
     wrong = any(row.status == WRONG_OUTPUT for row in rows)
-    bracket = {} if wrong else record.get("bracket") or {}
+    bracket = (None if wrong or record is None else record.bracket) or _Bracket()
     assert place.load is not None, f"{name}: the trials of a search have a load"
-    low = bracket.get("r_pass_eps")
+    low = bracket.r_pass_eps
     confirming = confirming_trials(rows, low)
     through_broker = [row for row in rows if row.origin == BROKER]
     return Search(
         name=name,
         place=place,
-        over=bool(record.get("over")),
+        over=record is not None and record.over,
         pass_eps=low,
-        fail_eps=bracket.get("r_fail_eps"),
-        confirmed=bool(bracket.get("confirmed")),
-        refuted=bool(bracket.get("refuted")),
+        fail_eps=bracket.r_fail_eps,
+        confirmed=bracket.confirmed,
+        refuted=bracket.refuted,
         reason=_reason(rows, record, wrong=wrong),
         wrong=wrong,
         load=place.load,
-        tolerance=settings.get("tolerance"),
-        votes=settings.get("votes"),
-        confirmations=settings.get("confirmations"),
+        tolerance=settings.tolerance,
+        votes=settings.votes,
+        confirmations=settings.confirmations,
         probes=_probes(rows, record),
-        levels=() if wrong else _levels(rows, settings.get("levels") or (), low),
+        levels=() if wrong else _levels(rows, settings.levels, low),
         at_rate=as_cell(confirming) if confirming and not wrong else None,
         catch_up_eps=_catch_up(place, free),
         broker_ceiling_eps=spread_of(through_broker, "generator_ceiling_eps"),
     )
 
 
-def _reason(rows: Sequence[TrialRow], record: Mapping[str, Any], *, wrong: bool) -> str:
+def _reason(rows: Sequence[TrialRow], record: _Record | None, *, wrong: bool) -> str:
     if wrong:
         row = next(row for row in rows if row.status == WRONG_OUTPUT)
         return f"an answer was wrong, so no rate means anything: {row.reason or ''}"
-    if not record:
+    if record is None:
         return "the run stopped before it recorded the search; lab run --resume continues it"
-    return str((record.get("bracket") or {}).get("reason") or "")
+    return (record.bracket and record.bracket.reason) or ""
 
 
-def _probes(rows: Sequence[TrialRow], record: Mapping[str, Any]) -> tuple[Probe, ...]:
+def _probes(rows: Sequence[TrialRow], record: _Record | None) -> tuple[Probe, ...]:
     """Return the recorded probes, or derive them from the rows if there is no record."""
     by_number = group_by(rows, lambda row: row.probe or 0)
-    if not record:
+    if record is None:
         return tuple(
             Probe(
                 number=number,
@@ -216,20 +256,20 @@ def _probes(rows: Sequence[TrialRow], record: Mapping[str, Any]) -> tuple[Probe,
         )
     return tuple(
         Probe(
-            number=probe["number"],
-            purpose=probe["purpose"],
-            rate_eps=probe["rate_eps"],
-            outcome=probe["outcome"] or "",
+            number=probe.number,
+            purpose=probe.purpose,
+            rate_eps=probe.rate_eps,
+            outcome=probe.outcome or "",
             votes=tuple(
                 Vote(
-                    verdict=vote["verdict"],
-                    status=_status(by_number.get(probe["number"], ()), index),
-                    reason=vote["reason"] or "",
+                    verdict=vote.verdict,
+                    status=_status(by_number.get(probe.number, ()), index),
+                    reason=vote.reason or "",
                 )
-                for index, vote in enumerate(probe["votes"], 1)
+                for index, vote in enumerate(probe.votes, 1)
             ),
         )
-        for probe in record.get("probes") or ()
+        for probe in record.probes
     )
 
 

@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 
+from streamlab.json_value import JsonValue
 from streamlab.reports.numbers import (
     LEAST_RATIO,
     UNCLEAR,
@@ -210,7 +210,7 @@ def what_differs(facts: Sequence[Mapping[str, str]]) -> list[tuple[str, tuple[st
     return [(name, texts) for name, texts in rows if len(set(texts)) > 1]
 
 
-def recorded_facts(run: Run) -> dict[str, Any]:
+def recorded_facts(run: Run) -> dict[str, JsonValue]:
     """Return the parts of run.json on a run's machine, software, settings and code."""
     parts = (
         "lab_version",

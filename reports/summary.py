@@ -5,7 +5,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from streamlab.engines.conditions import (
     BROKER,
@@ -135,7 +134,7 @@ class Cell:
     duration_s: Spread | None
     untimed_s: Spread | None
     plan: str
-    properties: Mapping[str, Any]
+    properties: Mapping[str, object]
     counters: Mapping[str, Spread]
 
     @property
@@ -286,7 +285,7 @@ def _distinct(texts: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _json(text: str) -> Mapping[str, Any]:
+def _json(text: str) -> Mapping[str, object]:
     value = json.loads(text) if text else {}
     return value if isinstance(value, dict) else {"value": value}
 

@@ -5,9 +5,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
 
+from streamlab.json_value import JsonObject, JsonValue
 from streamlab.results.schema import TrialRow
 from streamlab.results.store import Run
 
@@ -16,8 +15,8 @@ FREE = ("repetitions", "timeout_s", "workload")
 
 
 def conditions_of_cell(
-    described: Mapping[str, Any], dataset: str | None, isolation: Any, program: str | None
-) -> dict[str, Any]:
+    described: JsonObject, dataset: str | None, isolation: JsonValue, program: str | None
+) -> dict[str, JsonValue]:
     """Return all conditions that must be equal for a comparison, by name.
 
     `described` is the cell as in run.json (`streamlab.lab.matrix.cells.describe`), and `program` the
@@ -28,12 +27,12 @@ def conditions_of_cell(
     return content if program is None else content | {"program": program}
 
 
-def fingerprint(content: Mapping[str, Any]) -> str:
+def fingerprint(content: JsonObject) -> str:
     """Return a short hash of JSON values: 16 hex digits."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def content_of(run: Run, row: TrialRow) -> dict[str, Any]:
+def content_of(run: Run, row: TrialRow) -> dict[str, JsonValue]:
     """Return a stored trial's conditions that must be equal, as far as run.json records them."""
     described = run.meta.cells.get(row.cell) or {}
     isolation = run.meta.settings.get("isolation")

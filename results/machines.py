@@ -3,12 +3,12 @@
 Reads the `host` of run.json, which `streamlab.lab.runner.provenance` writes.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isclose
-from typing import Any
 
-Host = Mapping[str, Any]
+from streamlab.json_value import JsonObject, JsonValue
+
+Host = JsonObject
 
 EXACT = (
     "cpu_model",
@@ -41,8 +41,8 @@ class Field:
     """A field of the host in which two machines differ, with both values."""
 
     name: str
-    old: Any
-    new: Any
+    old: JsonValue
+    new: JsonValue
 
     def __str__(self) -> str:
         return f"host.{self.name} is {self.old!r} in A, {self.new!r} in B"
@@ -85,7 +85,7 @@ def compare_machines(old: Host, new: Host) -> Machines:
     return Machines(decisive=tuple(decisive), notes=tuple(notes))
 
 
-def exact_fields(host: Host) -> dict[str, Any]:
+def exact_fields(host: Host) -> dict[str, JsonValue]:
     """Return the fields that decide speed and have no tolerance, to key measurements by machine."""
     effective = _in_effect(host)
     return {name: effective[name] for name in (*EXACT, QUOTA)}
@@ -94,7 +94,9 @@ def exact_fields(host: Host) -> dict[str, Any]:
 def usable_cores(host: Host) -> float | None:
     """Return the number of cores a run could use, at most its CPU quota; None if not recorded."""
     cores, quota = host.get("cores_usable"), _in_effect(host)[QUOTA]
-    return float(quota) if isinstance(quota, int | float) else cores
+    if isinstance(quota, int | float):
+        return float(quota)
+    return cores if isinstance(cores, int | float) else None
 
 
 def _decides(field: Field) -> bool:
@@ -109,7 +111,7 @@ def _decides(field: Field) -> bool:
     return field.name != MEMORY and bool(numbers)
 
 
-def _in_effect(host: Host) -> dict[str, Any]:
+def _in_effect(host: Host) -> dict[str, JsonValue]:
     """Return a host with ineffective limits as None and missing fields as NOT_RECORDED."""
     decisive = {name: host.get(name, NOT_RECORDED) for name in (*EXACT, MEMORY)}
     limits = {
@@ -120,9 +122,9 @@ def _in_effect(host: Host) -> dict[str, Any]:
     return {**decisive, **limits, **{k: v for k, v in rest.items() if k not in limits}}
 
 
-def _limit(host: Host, name: str, most: float | None) -> Any:
+def _limit(host: Host, name: str, most: JsonValue) -> JsonValue:
     value = host.get(name, NOT_RECORDED)
     without_effect = isinstance(value, int | float) and (
-        most is not None and value >= most * (1 - TOLERANCE[name])
+        isinstance(most, int | float) and value >= most * (1 - TOLERANCE[name])
     )
     return None if without_effect else value

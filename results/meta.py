@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
+from streamlab.json_value import JsonObject, JsonValue, json_list, json_object
 from streamlab.results.errors import ResultsError
 
 
@@ -13,9 +14,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """An object in run.json."""
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Self:
+    def of(cls, content: JsonObject) -> Self:
         """Convert a JSON object; keys of other versions of the lab are ignored."""
         return cls(**{name: content[name] for name in cls.__struct_fields__ if name in content})
+
+
+_Record = TypeVar("_Record", bound=Record)
 
 
 class Revision(Record, frozen=True, kw_only=True):
@@ -47,7 +51,7 @@ class DatasetRecord(Record, frozen=True, kw_only=True):
     id: str
     workload: str | None = None
     events: int | None = None
-    origin: Mapping[str, Any] = {}
+    origin: JsonObject = {}
     source: str | None = None
     licence: str | None = None
     invented: str | None = None
@@ -103,15 +107,15 @@ class RunMeta(Record, frozen=True, kw_only=True):
 
     lab_version: str | None = None
     name: str = ""
-    settings: Mapping[str, Any] = {}
+    settings: JsonObject = {}
     matrix_text: str = ""
     matrix_folder: str = ""
     only: list[str] = []
     keep_outputs: bool = False
-    cells: Mapping[str, Mapping[str, Any]] = {}
+    cells: Mapping[str, JsonObject] = {}
     code: Mapping[str, str] = {}
     vcs: Revision = Revision()
-    host: Mapping[str, Any] = {}
+    host: JsonObject = {}
     software: Software = Software()
     datasets: Mapping[str, DatasetRecord] = {}
     sessions: list[SessionRecord] = []
@@ -119,19 +123,19 @@ class RunMeta(Record, frozen=True, kw_only=True):
     container: Mapping[str, str] | None = None
     fingerprint: str | None = None
     generators: Mapping[str, CeilingRecord] = {}
-    imported: Mapping[str, Any] | None = None
-    recorded: Mapping[str, Any] = {}
+    imported: JsonObject | None = None
+    recorded: JsonObject = {}
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> JsonObject:
         """Return the JSON object of run.json, without the schema version."""
-        content: dict[str, Any] = msgspec.to_builtins(self)
-        recorded = content.pop("recorded")
+        content: dict[str, JsonValue] = msgspec.to_builtins(self)
+        del content["recorded"]
         if self.fingerprint is None:  # known when the first session starts
             del content["fingerprint"]
-        return {**recorded, **content}
+        return {**self.recorded, **content}
 
 
-def parse_meta(run_dir: Path, content: Mapping[str, Any]) -> RunMeta:
+def parse_meta(run_dir: Path, content: JsonObject) -> RunMeta:
     """Convert the JSON object of a run.json.
 
     Raises:
@@ -141,20 +145,26 @@ def parse_meta(run_dir: Path, content: Mapping[str, Any]) -> RunMeta:
     meta = RunMeta.of(content)
     return msgspec.structs.replace(
         meta,
-        vcs=Revision.of(content.get("vcs", {})),
-        software=Software.of(content.get("software", {})),
-        datasets={k: DatasetRecord.of(v) for k, v in content.get("datasets", {}).items()},
-        sessions=[SessionRecord.of(session) for session in content.get("sessions", [])],
-        generators={k: CeilingRecord.of(v) for k, v in content.get("generators", {}).items()},
+        vcs=Revision.of(json_object(content.get("vcs"))),
+        software=Software.of(json_object(content.get("software"))),
+        datasets=_records(DatasetRecord, content.get("datasets")),
+        sessions=[
+            SessionRecord.of(json_object(each)) for each in json_list(content.get("sessions"))
+        ],
+        generators=_records(CeilingRecord, content.get("generators")),
         recorded=content,
     )
 
 
+def _records(kind: type[_Record], content: JsonValue) -> dict[str, _Record]:
+    return {name: kind.of(json_object(each)) for name, each in json_object(content).items()}
+
+
 class _Dataset(msgspec.Struct):
-    id: Any
+    id: object
 
 
-_OBJECT = (dict[str, Any], "an object")
+_OBJECT = (dict[str, object], "an object")
 _TEXT = (str, "a text")
 _TEXT_OR_NULL = (str | None, "a text or null")
 _PARTS: Mapping[str, tuple[Any, str]] = {
@@ -172,7 +182,7 @@ _PARTS: Mapping[str, tuple[Any, str]] = {
     "software": _OBJECT,
     "software.packages": _OBJECT,
     "datasets": (dict[str, _Dataset], "objects with an id"),
-    "sessions": (list[dict[str, Any]], "a list of objects"),
+    "sessions": (list[dict[str, object]], "a list of objects"),
     "complete": (bool, "true or false"),
 }
 """Parts that resuming a run needs: their types, in code and in words."""
@@ -180,7 +190,7 @@ _PARTS: Mapping[str, tuple[Any, str]] = {
 _OTHER_PARTS: Mapping[str, tuple[Any, str]] = {
     "code": (dict[str, str], "texts"),
     "matrix_folder": _TEXT,
-    "generators": (dict[str, dict[str, Any]], "objects"),
+    "generators": (dict[str, dict[str, object]], "objects"),
 }
 _TO_READ = ("vcs.commit", "vcs.dirty_diff_sha256", "host")
 """Parts that every command needs."""
@@ -199,7 +209,7 @@ def check_meta(run_dir: Path, meta: RunMeta, *, to_resume: bool = False) -> None
             raise _damage(run_dir, path, "absent")
 
 
-def _check_types(run_dir: Path, content: Mapping[str, Any]) -> None:
+def _check_types(run_dir: Path, content: JsonObject) -> None:
     for path, (kind, _) in (*_PARTS.items(), *_OTHER_PARTS.items()):
         part = _part(content, path)
         try:
@@ -209,8 +219,8 @@ def _check_types(run_dir: Path, content: Mapping[str, Any]) -> None:
             raise _damage(run_dir, path, str(part)[:80]) from error
 
 
-def _part(content: Mapping[str, Any], path: str) -> Any:
-    part: Any = content
+def _part(content: JsonObject, path: str) -> object:
+    part: object = content
     for name in path.split("."):
         part = part.get(name, _ABSENT) if isinstance(part, Mapping) else _ABSENT
     return part

@@ -17,7 +17,7 @@ _ESCAPED_BYTE = re.compile(r"(?<!\\)((?:\\\\)*)\\u(dc[89a-f][0-9a-f])")
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-def convert_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def convert_row(row: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
     """Convert a row to the schema's types; also return a message for each value that does not fit.
 
     Texts are escaped (`escape_text`).
@@ -31,17 +31,19 @@ def convert_row(row: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]
         if value is None:
             continue
         try:
-            converted[column.name] = _CONVERSIONS[column.type](value)
+            converted[column.name] = fitting = _CONVERSIONS[column.type](value)
         except (TypeError, ValueError, OverflowError):
             converted[column.name] = None
             shown = escape_text(repr(value)[:80])
             misfits.append(f"{column.name} is {shown}, which is not of type {column.type}")
             continue
-        if column.type == "float64" and not math.isfinite(value):
+        if column.type == "float64" and not math.isfinite(fitting):
             converted[column.name] = None
-            lost.append(f"{column.name} is {float(value)}, not a finite number: it is left out")
+            lost.append(f"{column.name} is {fitting}, not a finite number: it is left out")
     if lost:
-        converted["warnings"] = json.dumps([*json.loads(converted.get("warnings") or "[]"), *lost])
+        converted["warnings"] = json.dumps(
+            [*json.loads(str(converted.get("warnings") or "[]")), *lost]
+        )
     return converted, tuple(misfits)
 
 

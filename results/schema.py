@@ -6,7 +6,7 @@ They ignore unknown columns and read missing ones as null, so optional columns n
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, get_args, get_type_hints
 
 import msgspec
 
@@ -341,7 +341,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
-def columns_of(row: TrialRow) -> dict[str, Any]:
+def columns_of(row: TrialRow) -> dict[str, object]:
     """Return a row as a dictionary of all columns, for JSON, Arrow and data frames."""
     return msgspec.structs.asdict(row)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.results.errors import ResultsError
 from streamlab.results.meta import RunMeta, parse_meta
 from streamlab.results.row_conversion import convert_row, escape_text
@@ -36,7 +37,7 @@ def write_meta(run_dir: Path, meta: RunMeta) -> None:
     _write_json(run_dir, run_dir / "run.json", {"schema_version": SCHEMA_VERSION, **meta.json()})
 
 
-def make_row(name: str, columns: Mapping[str, Any]) -> TrialRow:
+def make_row(name: str, columns: Mapping[str, object]) -> TrialRow:
     """Return the row of the trial `name`, whose process reported these columns; others are None.
 
     Raises:
@@ -151,7 +152,7 @@ _REQUIRED = ("cell", "repetition", "order_index", "status")
 """Columns without which a row does not identify its trial."""
 
 
-def _read_trial(path: Path, columns: Mapping[str, Any]) -> TrialRow:
+def _read_trial(path: Path, columns: Mapping[str, object]) -> TrialRow:
     """Convert a trial's record; raises ResultsError without its place and a known status."""
     row = _convert(columns)
     missing = [name for name in _REQUIRED if getattr(row, name) is None]
@@ -163,7 +164,7 @@ def _read_trial(path: Path, columns: Mapping[str, Any]) -> TrialRow:
     return row
 
 
-def _convert(columns: Mapping[str, Any]) -> TrialRow:
+def _convert(columns: Mapping[str, object]) -> TrialRow:
     """Return stored columns as a row.
 
     Values of the wrong type, which older labs recorded, become None.
@@ -173,12 +174,12 @@ def _convert(columns: Mapping[str, Any]) -> TrialRow:
     return _row(values)
 
 
-def _row(columns: Mapping[str, Any]) -> TrialRow:
+def _row(columns: Mapping[str, object]) -> TrialRow:
     values: dict[str, Any] = {name: columns.get(name) for name in TrialRow.__struct_fields__}
     return TrialRow(**values)
 
 
-def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[str, Any]:
+def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[str, JsonValue]:
     try:
         loaded = json.loads(read_sealed(run_dir, path, seals))
     except (OSError, ValueError, RecursionError) as error:
@@ -190,6 +191,6 @@ def _read_json(run_dir: Path, path: Path, seals: Seals | None = None) -> dict[st
     return {escape_text(key): escape_text(value) for key, value in loaded.items()}
 
 
-def _write_json(run_dir: Path, path: Path, content: Mapping[str, Any]) -> None:
+def _write_json(run_dir: Path, path: Path, content: Mapping[str, object]) -> None:
     """Write a JSON file atomically, with its seal; `write_sealed` says how it fails."""
     write_sealed(run_dir, path, (json.dumps(content, indent=1) + "\n").encode())

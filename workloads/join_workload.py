@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.datasets.tables import Table, TableSet
@@ -33,6 +33,9 @@ from streamlab.workloads.user_workload import caller_file, locate, name_of_file,
 
 How = Literal["inner", "left", "asof"]
 Within = int | str | tuple[int | str, int | str]
+
+
+_T = TypeVar("_T")
 
 
 @check_arguments(ModelError)
@@ -179,7 +182,7 @@ def _rename_columns(table: Table, columns: Mapping[str, str]) -> Table:
     """Return a table whose settings by column are by field; those of unread columns stay, and are refused."""
     read = set(columns.values())
 
-    def by_field(settings: Mapping[str, Any]) -> dict[str, Any]:
+    def by_field(settings: Mapping[str, _T]) -> dict[str, _T]:
         renamed = {name: settings[c] for name, c in columns.items() if c in settings}
         return {**renamed, **{name: each for name, each in settings.items() if name not in read}}
 

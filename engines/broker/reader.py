@@ -18,7 +18,7 @@ from streamlab.workloads.model import Stream
 
 ABSENT = np.iinfo(np.int64).max
 """The time of a row that has not arrived; no event has it."""
-SETTINGS: Mapping[str, Any] = {
+SETTINGS: Mapping[str, object] = {
     "enable.partition.eof": False,
     "fetch.wait.max.ms": 10,
     "queued.max.messages.kbytes": 1 << 16,

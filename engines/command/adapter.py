@@ -133,7 +133,7 @@ class CommandEngine(BatchEngine):
             )
         return data
 
-    def columns(self, task: Task, answer: Job) -> Mapping[str, Any]:
+    def columns(self, task: Task, answer: Job) -> Mapping[str, object]:
         """Read the answer; an empty file has no rows."""
         output = task.workload.program.output
         if not answer.answer.is_file():
@@ -161,10 +161,10 @@ def write_events(task: Task, path: Path) -> None:
         )
 
 
-def event_columns(merged: MergedInput, kinds: Sequence[str]) -> dict[str, Any]:
+def event_columns(merged: MergedInput, kinds: Sequence[str]) -> dict[str, object]:
     """Return the columns of the events' file, in total order."""
     order = merged.order
-    columns: dict[str, Any] = {"ts": merged.columns["ts"][order], "stream": merged.stream[order]}
+    columns: dict[str, object] = {"ts": merged.columns["ts"][order], "stream": merged.stream[order]}
     kind = pa.array(merged.columns["kind"][order].astype(np.int32))
     columns["kind"] = pa.DictionaryArray.from_arrays(kind, pa.array(kinds)).cast(pa.string())
     columns |= {

@@ -49,9 +49,9 @@ class CspEngine(TableEngine):
         data.run()
         return data
 
-    def columns(self, task: Task, answer: Any) -> Mapping[str, Any]:
+    def columns(self, task: Task, answer: Any) -> Mapping[str, object]:
         """Return the outputs in total order of their events."""
-        columns: Mapping[str, Any] = answer.columns()
+        columns: Mapping[str, object] = answer.columns()
         return columns
 
     def plan(self, task: Task) -> str:

@@ -14,7 +14,7 @@ from streamlab.workloads.model import Input, Stream
 START = datetime(1970, 1, 1)
 """csp's times have no zone."""
 
-Part = Mapping[str, Any]
+Part = Mapping[str, object]
 """Outputs by column: edges that tick together, or a constant integer."""
 
 
@@ -67,7 +67,7 @@ class Graph:
         self._graph = csp.build_graph(self._edges, query, events)
         self._ticks: Mapping[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
 
-    def _edges(self, query: Query, events: Events) -> dict[str, Any]:
+    def _edges(self, query: Query, events: Events) -> dict[str, object]:
         self._parts += query(events)
         return {
             f"{name} {index}": value

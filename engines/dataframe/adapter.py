@@ -4,7 +4,7 @@ It is not a streaming engine: it computes on the whole input at once, without he
 baseline of batch work.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +35,7 @@ class DataframeEngine(TableEngine):
             baseline=1,
         ),
     )
-    queries: ClassVar[Mapping[str, Any]] = {
+    queries: ClassVar[Mapping[str, Callable[..., Any]]] = {
         "event_window": queries.event_window,
         "fraud_detection": queries.fraud_detection,
         "keyed_counter": queries.keyed_counter,

@@ -75,7 +75,7 @@ class DuckdbEngine(TableEngine):
             connection.execute(statement)
         return connection
 
-    def columns(self, task: Task, answer: Any) -> Mapping[str, Any]:
+    def columns(self, task: Task, answer: Any) -> Mapping[str, object]:
         """Return the columns of the table `answer`."""
-        columns: Mapping[str, Any] = answer.table("answer").fetchnumpy()
+        columns: Mapping[str, object] = answer.table("answer").fetchnumpy()
         return columns

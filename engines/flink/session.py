@@ -154,9 +154,9 @@ def read(jobmanager: str, page: str) -> Any:
         ) from None
 
 
-def host_of(task_manager: Mapping[str, Any]) -> str:
+def host_of(task_manager: Mapping[str, object]) -> str:
     """Return the address of a task manager that the job manager reports."""
-    found = re.search(r"@(.+):\d+/", task_manager["path"])
+    found = re.search(r"@(.+):\d+/", str(task_manager["path"]))
     return found[1] if found else str(task_manager["id"])
 
 

@@ -85,7 +85,7 @@ class PolarsEngine(TableEngine):
         """Return the function of a workload."""
         if task.variant != GENERATED:
             return super().query(task)
-        functions: dict[str, Any] = {}
+        functions: dict[str, object] = {}
         source = self.generate(task.workload.declaration)
         exec(compile(source, f"<generated query {task.workload.name}>", "exec"), functions)
         return functions["answer"]

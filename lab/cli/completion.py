@@ -4,7 +4,7 @@ It imports no workload and no engine, to answer at once.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TypedDict
 
 import click
 from click.shell_completion import CompletionItem
@@ -55,9 +55,15 @@ def _completer(names: Callable[[], Iterable[str]], *, or_file: bool) -> Complete
     return complete
 
 
-WORKLOADS: dict[str, Any] = {"shell_complete": _completer(_workloads, or_file=True)}
+class Completion(TypedDict):
+    """Keyword arguments of a click parameter with completion of names."""
+
+    shell_complete: Completer
+
+
+WORKLOADS: Completion = {"shell_complete": _completer(_workloads, or_file=True)}
 """Keyword arguments of a click parameter that takes a workload's name or file."""
-ENGINES: dict[str, Any] = {"shell_complete": _completer(_engines, or_file=False)}
-FIGURES: dict[str, Any] = {"shell_complete": _completer(_figures, or_file=False)}
-RUNS: dict[str, Any] = {"shell_complete": _completer(_runs, or_file=True)}
-DATASETS: dict[str, Any] = {"shell_complete": _completer(_datasets, or_file=False)}
+ENGINES: Completion = {"shell_complete": _completer(_engines, or_file=False)}
+FIGURES: Completion = {"shell_complete": _completer(_figures, or_file=False)}
+RUNS: Completion = {"shell_complete": _completer(_runs, or_file=True)}
+DATASETS: Completion = {"shell_complete": _completer(_datasets, or_file=False)}

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
 
 from streamlab.engines.clusters import ClusterEngine, ClusterState
 from streamlab.engines.errors import EngineError
@@ -23,7 +22,7 @@ WHOLE_TIMEOUT_S = 60.0
 _LOOK_S = 0.1
 
 
-def refusal(fault: Fault, engine: str, options: Mapping[str, Any]) -> str | None:
+def refusal(fault: Fault, engine: str, options: Mapping[str, object]) -> str | None:
     """Return why a fault cannot be caused in a task with these options; None if it can."""
     try:
         option = cluster_engine(engine).cluster_option

@@ -5,8 +5,8 @@ Every ratio has the same number of values. `benchmarks/barriers.toml` has the sa
 """
 
 from collections.abc import Mapping
-from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import (
     engine,
     events,
@@ -49,7 +49,7 @@ def degrees(options: Options) -> tuple[int, ...]:
     return tuple(sorted({1, *(options.workers or (2,))}))
 
 
-def _tree(options: Options) -> dict[str, Any]:
+def _tree(options: Options) -> dict[str, JsonValue]:
     several = [n for n in degrees(options) if n > 1]
     return {
         "run": run_table(options, timeout_s=300),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from streamlab.json_value import JsonObject, JsonValue
 from streamlab.lab.figures.figure import FigureStage, Outcome, Plan, Runs, Tree
 from streamlab.lab.figures.judge import MeasuredClaim, PublishedClaim, judge
 from streamlab.lab.figures.measurements import Series, machine, troubles
@@ -32,12 +33,12 @@ Most papers average over five runs."""
 
 def run_table(
     options: Options, *, timeout_s: float, repetitions: int = REPETITIONS
-) -> dict[str, Any]:
+) -> dict[str, JsonValue]:
     """Return the `[run]` table of a matrix."""
     return {"repetitions": options.repeated(repetitions), "timeout_s": timeout_s, "seed": 1}
 
 
-def engine(variant: str, options: Options, /, **more: Any) -> dict[str, Any]:
+def engine(variant: str, options: Options, /, **more: Any) -> dict[str, JsonValue]:
     """Return an `[[engine]]` table of a matrix; `more` may replace `workers` and `batch`."""
     name, _, engine_variant = variant.partition("/")
     return {
@@ -111,7 +112,7 @@ def degree_panel(
     return Panel(title=title, y_label=y_label, x_label=x_label, lines=drawn, **more)
 
 
-def numbers(**named: Series) -> dict[str, Any]:
+def numbers(**named: Series) -> dict[str, JsonValue]:
     """Return series as JSON values."""
     return {
         name: {str(n): list(map(as_json, spreads)) for n, spreads in measured.by_workers.items()}
@@ -124,7 +125,7 @@ def as_json(spread: Spread) -> dict[str, float]:
     return {"n": spread.n, "median": spread.median, "min": spread.low, "max": spread.high}
 
 
-def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
+def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, JsonValue]:
     """Return the spreads that have a value as JSON values."""
     return {name: as_json(spread) for name, spread in spreads.items() if spread is not None}
 
@@ -132,7 +133,7 @@ def spread_numbers(spreads: Mapping[str, Spread | None]) -> dict[str, Any]:
 def outcome(
     posed: Sequence[MeasuredClaim],
     notes: tuple[str, ...],
-    numbers: Mapping[str, Any],
+    numbers: JsonObject,
     title: str,
     rows: Sequence[Sequence[Panel]],
     *,

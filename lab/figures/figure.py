@@ -3,12 +3,13 @@
 A stage may depend on the rates of earlier stages. Every stage is an ordinary run.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import tomli_w
 
+from streamlab.json_value import JsonObject, JsonValue, json_list, json_object
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.options import Options, stamp
 from streamlab.lab.figures.verdict import Claim
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 Runs = Sequence[Run]
-Tree = Mapping[str, Any]
+Tree = JsonObject
 """A matrix as TOML values."""
 _GENERATED = ("events", "params", "seed")
 """Keys of a generated input."""
@@ -60,7 +61,7 @@ class Outcome:
 
     claims: tuple[Claim, ...]
     notes: tuple[str, ...]
-    numbers: Mapping[str, Any]
+    numbers: JsonObject
     draw: Callable[[], "Canvas"]
 
 
@@ -107,18 +108,19 @@ class Figure:
             FigureError: the chosen dataset is the input of none of the figure's workloads.
             DatasetError: the catalogue has no such dataset.
         """
-        run = {"name": f"{self.slug}-{stage.name}"} | dict(plan.tree.get("run", {}))
+        run = {"name": f"{self.slug}-{stage.name}"} | dict(json_object(plan.tree.get("run")))
         if options.cores_within_ns is not None:
             run["cores_within_ns"] = options.cores_within_ns
         tree = {"run": run} | {key: value for key, value in plan.tree.items() if key != "run"}
         if options.dataset is not None:
-            tree["workload"] = self._read(options.dataset, tree["workload"])
+            tree["workload"] = self._read(options.dataset, plan.tree["workload"])
         return stamp(self.id, stage.name, options) + tomli_w.dumps(tree)
 
-    def _read(self, dataset: str, tables: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def _read(self, dataset: str, value: JsonValue) -> list[JsonObject]:
         """Return `[[workload]]` tables where a dataset replaces the generated input of its workloads."""
         source = Catalog.default().get(dataset).workload
-        inputs = [workload(table["name"]).input_name for table in tables]
+        tables = [json_object(table) for table in json_list(value)]
+        inputs = [workload(str(table["name"])).input_name for table in tables]
         if source not in inputs:
             raise FigureError(
                 f"dataset {dataset} is the input of {source}, and {self.id} reads "

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from streamlab.json_value import JsonObject, JsonValue
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.figure import Plan, Runs, Tree
 from streamlab.lab.figures.measurements import troubles, workload_key
@@ -31,7 +32,8 @@ def latency_plan(
     Raises:
         FigureError: no cell has a rate.
     """
-    loads, ids = [], []
+    loads: list[JsonValue] = []
+    ids: list[str] = []
     for number, cell in enumerate(by_cell(runs[-1].rows), 1):
         rate = cell.spread("throughput_eps")
         if cell.status not in VERIFIED or rate is None or not (select is None or select(cell)):
@@ -40,6 +42,7 @@ def latency_plan(
         rate_eps = LATENCY_SHARE * rate.median
         events = min(row.events or 0 for row in cell.rows)
         length_s = min(_LONGEST_S, _INPUT_SHARE * events / rate_eps)
+        lag: JsonObject = {"send_lag_ms": SEND_LAG_MS} if cell.workers >= options.cores else {}
         loads.append(
             {
                 "label": label,
@@ -49,8 +52,8 @@ def latency_plan(
                 "window_s": float(f"{length_s * (1 - _WARM_UP_SHARE):.4g}"),
                 "engines": [f"{cell.engine}/{cell.variant}"],
                 "workloads": [workload_key(cell)],
+                **lag,
             }
-            | ({"send_lag_ms": SEND_LAG_MS} if cell.workers >= options.cores else {})
         )
         ids.append(f"{cell.cell}/{label}")
     if not loads:

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.systems import absent, describe_systems
@@ -125,7 +126,7 @@ def write(judged: JudgedFigure, folder: Path, formats: Sequence[str]) -> tuple[P
     return (*files, trials, record)
 
 
-def as_json(judged: JudgedFigure) -> dict[str, Any]:
+def as_json(judged: JudgedFigure) -> dict[str, object]:
     """Return the record as JSON values."""
     figure = judged.figure
     return {
@@ -202,7 +203,7 @@ def as_markdown(judged: JudgedFigure, drawings: Sequence[str]) -> str:
             [
                 (
                     f"`{run['run']}`",
-                    run["cpu_model"] or "",
+                    str(run["cpu_model"] or ""),
                     str(run["cores"]),
                     (run["commit"] or "")[:12] + (" and changes" if run["dirty"] else ""),
                     ", ".join(f"{key} {value[:12]}" for key, value in run["datasets"].items()),
@@ -227,7 +228,17 @@ def claim_line(claim: Claim) -> str:
     )
 
 
-def _run(path: Path, meta: RunMeta) -> dict[str, Any]:
+class _StoredRun(TypedDict):
+    run: str
+    cpu_model: JsonValue
+    cores: float | None
+    commit: str | None
+    dirty: bool
+    datasets: dict[str, str]
+    fingerprint: str | None
+
+
+def _run(path: Path, meta: RunMeta) -> _StoredRun:
     return {
         "run": path.name,
         "cpu_model": meta.host.get("cpu_model"),

@@ -1,8 +1,8 @@
 """Checks that an existing run has all that a figure's stage needs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from streamlab.json_value import JsonObject
 from streamlab.lab.errors import FigureError
 from streamlab.lab.matrix.cells import Cell, describe
 from streamlab.results.store import Run
@@ -36,7 +36,7 @@ def check(run: Run, cells: Sequence[Cell], figure_id: str, stage: str) -> None:
             )
 
 
-def _difference(actual: Mapping[str, Any], expected: Mapping[str, Any]) -> str | None:
+def _difference(actual: JsonObject, expected: JsonObject) -> str | None:
     for key, value in expected.items():
         if key in _FREE or key not in actual or actual[key] == value:
             continue

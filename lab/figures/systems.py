@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from streamlab.json_value import JsonObject
 from streamlab.reports.published.facts import FOLDER, read_pairs, read_rows
 from streamlab.results.errors import ResultsError
 
@@ -47,7 +48,7 @@ class System:
     source: str
     algorithm: str
     variant: str = ""
-    options: Mapping[str, object] = field(default_factory=dict, hash=False)
+    options: JsonObject = field(default_factory=dict, hash=False)
     engine: str = ""
     absent: str = ""
     stand_in: str = ""

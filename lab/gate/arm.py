@@ -16,7 +16,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from streamlab.lab.errors import GateError
 from streamlab.lab.host.git import environment
@@ -27,7 +26,7 @@ from streamlab.lab.trial.spec import EngineTrial, Job, OracleJob, fields_of
 from streamlab.workloads.default_folders import cache_folder
 from streamlab.workloads.references import file_of
 
-Result = dict[str, Any]
+Result = dict[str, object]
 
 LAB_MODULES = ("streamlab", "streamlab.lab.trial", "streamlab.results.schema")
 """Modules of this lab to check in each arm."""

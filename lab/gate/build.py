@@ -84,7 +84,7 @@ def _is_complete(tree: Path) -> bool:
         return False
 
 
-def toolchain() -> dict[str, Any]:
+def toolchain() -> dict[str, object]:
     """Return the versions and flags that must be equal for comparable builds."""
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",

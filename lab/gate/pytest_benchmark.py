@@ -7,7 +7,6 @@ comparisons (docs/gates.md). With too few files per side, ratios are shown but n
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from streamlab.lab.errors import GateError
 from streamlab.lab.gate.metrics import Metric, Pair, TrialResult
@@ -51,7 +50,7 @@ def _trials(side: Sequence[tuple[Path, ExternalFile]], name: str) -> list[TrialR
     ]
 
 
-def _machine(path: Path, host: Mapping[str, Any]) -> str:
+def _machine(path: Path, host: Mapping[str, object]) -> str:
     if "cpu_model" not in host:
         raise GateError(
             f"{path}: machine_info names no processor, which identifies the machine; do not "

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 
@@ -103,7 +102,7 @@ class Experiment:
     """
 
     matrix: str
-    plants: Mapping[str, Mapping[str, Any]]
+    plants: Mapping[str, Mapping[str, object]]
     metrics: Sequence[Metric]
 
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -59,7 +58,7 @@ class Bench:
 
     works: Mapping[str, Work]
     logs: Path
-    planted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    planted: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     energy: str = "none"
 
     def is_loaded(self, cell_id: str) -> bool:

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ def _options(
     isolation: Isolation,
     mounts: Sequence[Mount],
     hidden: Sequence[str],
-) -> Mapping[str, Any]:
+) -> dict[str, Any]:
     """Return the limits of a trial's container as options of the Docker SDK."""
     limits: dict[str, Any] = {
         "cpuset_cpus": isolation.cpus or ",".join(map(str, sorted(os.sched_getaffinity(0)))),

@@ -64,7 +64,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         lacked_space: the lab itself, not an engine, had no disk space for its files.
     """
 
-    columns: dict[str, Any]
+    columns: dict[str, object]
     lacked_space: bool = False
 
 
@@ -82,12 +82,12 @@ def read_request(line: bytes) -> SizeRequest:
     return request
 
 
-def write_judgement(judgement: Judgement) -> dict[str, Any]:
+def write_judgement(judgement: Judgement) -> dict[str, object]:
     """Return a judgement as one JSON object, in a form that all revisions of the lab read."""
     return {**judgement.columns, LACKED_SPACE: judgement.lacked_space}
 
 
-def read_judgement(content: dict[str, Any]) -> Judgement:
+def read_judgement(content: dict[str, object]) -> Judgement:
     """Return the judgement of an object by `write_judgement`."""
     lacked_space = bool(content.pop(LACKED_SPACE, False))
     return Judgement(columns=content, lacked_space=lacked_space)
@@ -118,7 +118,7 @@ class Judge:
         request = JudgementRequest(
             folder=str(folder),
             phase_reports=None if phase_reports is None else tuple(phase_reports),
-            **_context(job, log, environ),
+            **msgspec.structs.asdict(_size_request(job, log, environ)),
         )
         result, ending = self._reply(request)
         if isinstance(result, dict):
@@ -128,7 +128,7 @@ class Judge:
 
     def expected_rows(self, job: Job, *, log: Path, environ: Mapping[str, str]) -> int | None:
         """Return the number of records in a trial's expected answer; None: not computed yet."""
-        size, _ = self._reply(SizeRequest(**_context(job, log, environ)))
+        size, _ = self._reply(_size_request(job, log, environ))
         return size if isinstance(size, int) else None
 
     def _reply(self, request: SizeRequest) -> tuple[object, str]:
@@ -158,7 +158,7 @@ class Judge:
                     with suppress(OSError):
                         pipe.close()
 
-    def _ask(self, request: bytes, deadline: float) -> list[dict[str, Any]]:
+    def _ask(self, request: bytes, deadline: float) -> list[dict[str, object]]:
         """Return the replies to a request: the result, if any, and the exit code of its process.
 
         If the server dies or the time is up, closes the server and returns the replies so far.
@@ -167,7 +167,7 @@ class Judge:
         assert server.stdin is not None and server.stdout is not None
         poll = select.poll()
         poll.register(server.stdout, select.POLLIN)
-        replies: list[dict[str, Any]] = []
+        replies: list[dict[str, object]] = []
         rest = b""
         try:
             server.stdin.write(request)
@@ -205,13 +205,13 @@ class Judge:
         return self._server
 
 
-def _context(job: Job, log: Path, environ: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "job": fields_of(job),
-        "log": str(log.absolute()),
-        "environ": dict(environ),
-        "cwd": str(start_folder()),
-    }
+def _size_request(job: Job, log: Path, environ: Mapping[str, str]) -> SizeRequest:
+    return SizeRequest(
+        job=fields_of(job),
+        log=str(log.absolute()),
+        environ=dict(environ),
+        cwd=str(start_folder()),
+    )
 
 
 MOST_SERVERS = 2

@@ -4,11 +4,11 @@ import errno
 import json
 import traceback
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from streamlab.engines.protocol import OfferedLoad
+from streamlab.json_value import json_number
 from streamlab.lab.errors import LoadError
 from streamlab.lab.judge import record
 from streamlab.lab.judge.client import Judgement
@@ -29,7 +29,7 @@ from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.oracle_cache import expected_rows
 from streamlab.workloads.model import Columns, ModelError, Workload
 
-Result = dict[str, Any]
+Result = dict[str, object]
 
 
 def judge(job: Job, folder: Path, phase_reports: tuple[PhaseReport, ...] | None) -> Judgement:
@@ -144,10 +144,11 @@ def _compare_readings(
         "prepare_s": lab.prepare_s,
         "answer_s": lab.answer_s,
     }
+    cpu_s = result.get("cpu_s")
     return contradictions(
         lab,
-        timed_s=result["duration_s"],
-        cpu_s=result.get("cpu_s"),
+        timed_s=json_number(result["duration_s"]),
+        cpu_s=None if cpu_s is None else json_number(cpu_s),
         cores=usable_cores_here(),
     )
 
@@ -200,7 +201,7 @@ def _recordable(result: Result) -> Result:
     """Return the columns in types that fit the results; reports values that do not fit."""
     fit, unfit = convert_row(result)
     if unfit:
-        reasons = [fit["reason"]] if fit.get("reason") else []
+        reasons = [str(fit["reason"])] if fit.get("reason") else []
         fit["reason"] = "; ".join([*reasons, *unfit])
         if fit.get("status") in schema.VERIFIED:
             fit["status"] = schema.INVALID

@@ -3,14 +3,13 @@
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from streamlab.engines.errors import EngineCrashError
 from streamlab.engines.protocol import Histogram, Measured, OfferedLoad, Sent
 from streamlab.lab.measure import hdr
 from streamlab.lab.measure.latency import percentiles
 
-Result = dict[str, Any]
+Result = dict[str, object]
 
 
 def engine_columns(measured: Measured) -> Result:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.protocol import OfferedLoad, Progress
+from streamlab.json_value import json_number
 from streamlab.lab.judge.invariants import Arrivals
 from streamlab.lab.judge.verify import Verification, verify, verify_arrivals
 from streamlab.lab.load.spec import LoadSpec
@@ -39,7 +40,7 @@ NOT_DETERMINISTIC = (
 )
 """Explanation of a wrong answer if engine and reference run the same program."""
 
-Result = dict[str, Any]
+Result = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,11 +243,11 @@ def steadiness(progress: Progress | None, duration_ns: int) -> Result:
 
 def rates(result: Result, *, offered: bool) -> list[str]:
     """Set the rates, without throughput under an offered load; return warnings about them."""
-    duration_s = result["duration_s"]
+    duration_s = json_number(result["duration_s"])
     if duration_s > 0:
-        result["outputs_eps"] = result["outputs"] / duration_s
+        result["outputs_eps"] = json_number(result["outputs"]) / duration_s
         if not offered:
-            result["throughput_eps"] = result["events"] / duration_s
+            result["throughput_eps"] = json_number(result["events"]) / duration_s
     if offered or duration_s >= SHORTEST_S:
         return []
     return [

@@ -15,6 +15,7 @@ from streamlab.engines.conditions import Conditions
 from streamlab.engines.options import OptionError, check_options
 from streamlab.engines.protocol import Engine, Variant, default_variant
 from streamlab.engines.registry import engine as find_engine
+from streamlab.json_value import JsonValue
 from streamlab.lab.errors import MatrixError
 from streamlab.lab.load.spec import LoadSpec
 from streamlab.lab.matrix.load_table import LoadEntry, SearchSettings
@@ -57,7 +58,7 @@ class Cell:
     variant: str
     workers: int
     batch: int | None
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     repetitions: int
     timeout_s: float
     load: LoadSpec | None = None
@@ -70,7 +71,7 @@ class Cell:
     trial_s: float | None = None
 
     @property
-    def query(self) -> Mapping[str, Any]:
+    def query(self) -> Mapping[str, object]:
         """Return all query parameters of the workload; may be empty."""
         return self.entry.bound().query_params
 
@@ -188,10 +189,10 @@ def interleave(cells: Sequence[Cell]) -> tuple[Trial, ...]:
     return tuple(trials)
 
 
-def describe(cell: Cell) -> dict[str, Any]:
+def describe(cell: Cell) -> dict[str, JsonValue]:
     """Return the definition of a cell as JSON values, which resuming compares."""
     entry = cell.entry
-    workload: dict[str, Any] = {"name": entry.name}
+    workload: dict[str, object] = {"name": entry.name}
     if entry.dataset is not None:
         workload["dataset"] = entry.dataset
     else:
@@ -213,7 +214,7 @@ def describe(cell: Cell) -> dict[str, Any]:
     if cell.query:  # leaving out an empty query keeps fingerprints of older runs valid
         content["query"] = dict(cell.query)
     # TOML values that JSON lacks, such as dates, become text on both sides of the comparison.
-    loaded: dict[str, Any] = json.loads(json.dumps(content, default=str))
+    loaded: dict[str, JsonValue] = json.loads(json.dumps(content, default=str))
     return loaded
 
 

@@ -107,7 +107,7 @@ def parse_loads(content: object, source: str) -> tuple[LoadEntry, ...]:
     )
 
 
-def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
+def _entry(table: TomlTable, content: Mapping[str, object]) -> LoadEntry:
     # Check this first: an unknown key is often the misspelt form of a key reported as missing below.
     for key, value in content.items():
         if key not in _KEYS:
@@ -117,14 +117,16 @@ def _entry(table: TomlTable, content: Mapping[str, Any]) -> LoadEntry:
     implied = OPEN if search or set(content) - _ALWAYS else CATCH_UP
     mode = table.take("mode", f'"{CATCH_UP}" or "{OPEN}"', lambda v: v in (CATCH_UP, OPEN), implied)
     label = table.label("label")
-    patterns: dict[str, Any] = {key: table.texts(key) for key in ("engines", "workloads")}
+    patterns: dict[str, tuple[str, ...] | None] = {
+        key: table.texts(key) for key in ("engines", "workloads")
+    }
     if mode == CATCH_UP:
         if search:
             raise table.error(
                 "search", f'is {search!r} with mode = "{CATCH_UP}"', f'mode = "{OPEN}"'
             )
         _refuse(table, content, set(content) - _ALWAYS, f'mode = "{OPEN}"')
-        return LoadEntry(offers=((label, None),), **patterns)
+        return LoadEntry(offers=((label, None),), search=None, **patterns)
     if "heartbeats_per_barrier" in content:
         _refuse(table, content, {"heartbeat_ms"}, "either heartbeat_ms or heartbeats_per_barrier")
     arrival = table.take("arrival", f"one of {', '.join(ARRIVALS)}", _arrival, CONSTANT)
@@ -173,7 +175,7 @@ def _short(rate_eps: float) -> str:
     return f"{rate_eps:.12g}"
 
 
-def _params(table: TomlTable, content: Mapping[str, Any], arrival: str) -> dict[str, float]:
+def _params(table: TomlTable, content: Mapping[str, object], arrival: str) -> dict[str, float]:
     """Take the parameters of the arrival process; raise an error for those of others."""
     for other, names in ARRIVALS.items():
         if other != arrival:
@@ -226,7 +228,7 @@ def _search_settings(table: TomlTable) -> SearchSettings:
     )
 
 
-def _refuse(table: TomlTable, content: Mapping[str, Any], keys: set[str], expected: str) -> None:
+def _refuse(table: TomlTable, content: Mapping[str, object], keys: set[str], expected: str) -> None:
     """Raise an error if the table has one of these keys."""
     for key in content:
         if key in keys:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ class WorkloadEntry:
     name: str
     reference: str = ""
     events: int = DEFAULT_EVENTS
-    params: Mapping[str, Any] = field(default_factory=dict)
-    query: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
+    query: Mapping[str, object] = field(default_factory=dict)
     seed: int = 1
     dataset: str | None = None
     label: str | None = None
@@ -94,7 +95,7 @@ class EngineEntry:
     variants: tuple[str, ...] | None = None
     workers: tuple[int, ...] = (1,)
     batch: tuple[int, ...] = (DEFAULT_BATCH,)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     workloads: tuple[str, ...] | None = None
     repetitions: int = 1
     timeout_s: float = DEFAULT_TIMEOUT_S
@@ -242,7 +243,7 @@ def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry
         lambda v: isinstance(v, str) and re.fullmatch("[0-9a-f]+", v) is not None,
         None,
     )
-    entry: dict[str, Any] = {"query": table.free_table("query")}
+    query = table.free_table("query")
     if dataset is not None:
         for key in ("events", "params", "seed"):
             if table.take(key, "", lambda _: True, None) is not None:
@@ -250,17 +251,18 @@ def _workloads(table: TomlTable, seed: int, folder: Path) -> tuple[WorkloadEntry
                     key, "cannot be combined with dataset", "either dataset or events/params/seed"
                 )
         label = table.take("label", "a label, or nothing", _is_label_or_empty, dataset[:8])
-        entry |= {"dataset": dataset, "label": label or None}
+        entry = partial(WorkloadEntry, dataset=dataset, label=label or None)
     else:
-        entry |= {
-            "events": table.integer("events", DEFAULT_EVENTS, minimum=0),
-            "params": table.free_table("params"),
-            "seed": table.seed(seed),
-            "label": table.label("label"),
-        }
+        entry = partial(
+            WorkloadEntry,
+            events=table.integer("events", DEFAULT_EVENTS, minimum=0),
+            params=table.free_table("params"),
+            seed=table.seed(seed),
+            label=table.label("label"),
+        )
     table.done()
     return tuple(
-        WorkloadEntry(name=name, reference="" if each == name else each, **entry)
+        entry(name=name, reference="" if each == name else each, query=query)
         for each, name in named.items()
     )
 

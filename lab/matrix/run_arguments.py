@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from streamlab.engines import registry
 from streamlab.engines.errors import EngineError
@@ -47,13 +46,13 @@ class RunArguments:
     workers: Sequence[int] = ()
     batch: Sequence[int] = ()
     repetitions: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     events: int | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
     seed: int | None = None
     dataset: str | None = None
-    query: Mapping[str, Any] = field(default_factory=dict)
-    load: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, object] = field(default_factory=dict)
+    load: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, numbers in (("workers", self.workers), ("batch", self.batch)):
@@ -106,9 +105,9 @@ class RunArguments:
             f"{numbers}"
         )
 
-    def _commands(self) -> list[dict[str, Any]]:
+    def _commands(self) -> list[dict[str, object]]:
         """Return an engine for each command, with a label that names the command in tables."""
-        tables: dict[str, dict[str, Any]] = {}
+        tables: dict[str, dict[str, object]] = {}
         for command in dict.fromkeys(self.commands):
             label = first = label_of(command)
             number = 1
@@ -126,7 +125,7 @@ class RunArguments:
     def _names(self) -> list[str]:
         return list(dict.fromkeys(engine.partition("/")[0] for engine in self.engines))
 
-    def _engine(self, engine: str) -> dict[str, Any]:
+    def _engine(self, engine: str) -> dict[str, object]:
         name, _, variant = engine.partition("/")
         names = self._names()
         options = {}

@@ -29,7 +29,7 @@ class TomlTable:
         self.name = name
         if not isinstance(content, Mapping):
             raise MatrixError(f"{file}: {name} must be a table, got {format_value(content)}")
-        self._rest: dict[str, Any] = dict(content)
+        self._rest: dict[str, object] = dict(content)
         self._keys: list[str] = []
 
     def take(self, key: str, expected: str, check: Callable[[Any], bool], default: Any) -> Any:
@@ -127,12 +127,12 @@ class TomlTable:
         value = self.take(key, "a list of different texts", _are_texts, None)
         return None if value is None else tuple(value)
 
-    def table(self, key: str) -> dict[str, Any]:
+    def table(self, key: str) -> dict[str, object]:
         """Take a table of any content; empty if the key is absent."""
         value = self.take(key, "a table, e.g. { streams = 2 }", lambda v: isinstance(v, dict), {})
         return dict(value)
 
-    def free_table(self, key: str) -> dict[str, Any]:
+    def free_table(self, key: str) -> dict[str, object]:
         """Take a table with any keys, whose numbers fit the results."""
         value = self.table(key)
         for place, number in _numbers(value, key):
@@ -169,7 +169,7 @@ def read_text(path: Path, what: str) -> str:
         raise MatrixError(f"{path}: cannot read {what}: it is not UTF-8 text: {error}") from error
 
 
-def parse_toml(text: str, source: str) -> dict[str, Any]:
+def parse_toml(text: str, source: str) -> dict[str, object]:
     """Return the content of a TOML text; `source` names it in messages."""
     try:
         return tomllib.loads(text)
@@ -179,7 +179,7 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
         raise MatrixError(f"{source}: not valid TOML: nested too deeply") from None
 
 
-def write_toml(tables: Mapping[str, Any]) -> str:
+def write_toml(tables: Mapping[str, object]) -> str:
     """Return tables as TOML, without their None values."""
     import tomli_w  # a matrix file runs without it (benchmarks/scaling.py)
 

@@ -16,13 +16,13 @@ from streamlab.lab.measure.series import write_table
 from streamlab.results.table import table_of
 
 
-def columns(elasticity: Elasticity | None) -> dict[str, Any]:
+def columns(elasticity: Elasticity | None) -> dict[str, object]:
     """Return the columns of a trial; empty if its operator is not elastic."""
     if elasticity is None:
         return {}
     durations_ns = np.sort([change.duration_ns for change in elasticity.reconfigurations])
     load_cov = elasticity.load_cov[~np.isnan(elasticity.load_cov)]
-    result: dict[str, Any] = {"reconfiguration_count": len(durations_ns)}
+    result: dict[str, object] = {"reconfiguration_count": len(durations_ns)}
     if len(durations_ns):
         result |= {
             "reconfiguration_p50_ns": _rank(durations_ns, 50),

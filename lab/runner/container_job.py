@@ -7,7 +7,6 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import msgspec
 
@@ -38,7 +37,7 @@ def translate(job: Job, folder: Path) -> ContainerJob:
     trial_mount = Mount(host=folder, target=str(FOLDER), writable=True)
     if isinstance(job, CeilingJob):
         return ContainerJob(job=job, mounts=(trial_mount,))
-    paths: dict[str, Any] = {
+    paths: dict[str, object] = {
         field: None
         for field, value in msgspec.structs.asdict(job).items()
         if isinstance(value, Path)

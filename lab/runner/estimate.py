@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
+from streamlab.json_value import JsonObject, json_number
 from streamlab.lab.matrix.cells import Cell, describe
 from streamlab.lab.matrix.matrix import Settings
 from streamlab.lab.runner.datasets import is_made
@@ -97,8 +97,8 @@ def _notes(cells: Sequence[Cell], unknown: Sequence[str]) -> Iterator[str]:
 def _times(
     run_dir: Path,
     cells: Mapping[str, Cell],
-    essences: Mapping[str, Mapping[str, Any] | None],
-    machine: Mapping[str, Any],
+    essences: Mapping[str, JsonObject | None],
+    machine: JsonObject,
 ) -> dict[str, float]:
     """Return the expected seconds of the cells that a run has completed, by cell id."""
     try:
@@ -108,7 +108,7 @@ def _times(
         if not same or not compare_machines(meta.host, machine).same:
             return {}
         rows = sorted(read_trials(run_dir).values(), key=lambda row: row.order_index)
-        durations = list(_durations(rows, meta.sessions, meta.settings["idle_s"]))
+        durations = list(_durations(rows, meta.sessions, json_number(meta.settings["idle_s"])))
     except (ResultsError, AttributeError, KeyError, TypeError):  # skip damaged runs
         return {}
     by_cell: dict[str, list[float]] = {}
@@ -124,7 +124,7 @@ def _times(
     }
 
 
-def _essence(described: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _essence(described: JsonObject | None) -> JsonObject | None:
     """Return the part of a cell's description that determines how long a trial takes."""
     if described is None:
         return None

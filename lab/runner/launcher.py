@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -36,7 +35,7 @@ from streamlab.results import schema
 from streamlab.workloads.datasets.oracle_cache import answers_folder
 from streamlab.workloads.default_folders import cache_folder, start_folder
 
-Result = dict[str, Any]
+Result = dict[str, object]
 # The part of a log that a row quotes; the complete log is stored.
 LAST_LINES = 5
 LONGEST_REASON = 2000
@@ -117,13 +116,13 @@ def run_trial(
     row = judgement.columns
     row["kept_folders"] = json.dumps([str(path) for path in kept]) if kept else None
     if judgement.lacked_space:
-        raise _disk_full(log, row["reason"])
-    if row.get("status") == schema.CRASH and _NO_SPACE in row["reason"]:
+        raise _disk_full(log, str(row["reason"]))
+    if row.get("status") == schema.CRASH and _NO_SPACE in str(row["reason"]):
         # The trial's temporary files are removed: a disk that is still full stops other trials, too.
         full = full_disk(log.parent, Path(tempfile.gettempdir()))
         if full is not None:
             raise _disk_full(log, f"{full}: {row['reason']}")
-        row["reason"] += f"; {HAVE_ROOM}"
+        row["reason"] = f"{row['reason']}; {HAVE_ROOM}"
     return TrialResult(columns=row, attempt=attempt)
 
 
@@ -156,7 +155,7 @@ def run_and_judge(
     row = classify(outcome, columns, _text(log, begin), phase=witness.phase, timeout_s=timeout_s)
     if folder.exists():
         left = f"the lab could not remove the temporary folder {folder}; remove it by hand"
-        row["warnings"] = json.dumps([*json.loads(row.get("warnings") or "[]"), left])
+        row["warnings"] = json.dumps([*json.loads(str(row.get("warnings") or "[]")), left])
     return Judgement(columns=row, lacked_space=judgement is not None and judgement.lacked_space)
 
 
@@ -314,13 +313,13 @@ def classify(
     elif result is None:
         row["status"] = schema.CRASH
         row["reason"] = f"the process {_how(outcome.returncode)} in phase {phase}: {_last(log)}"
-    if row.get("status") == schema.CRASH and _lacked_memory(outcome, row["reason"]):
+    if row.get("status") == schema.CRASH and _lacked_memory(outcome, str(row["reason"])):
         row["status"] = schema.OOM
     if outcome.leftovers:
         found = f"left processes behind: {'; '.join(outcome.leftovers)}"
         row["reason"] = f"{row['reason']}; {found}" if row.get("reason") else found
     if row.get("reason"):
-        row["reason"] = row["reason"][:LONGEST_REASON]
+        row["reason"] = str(row["reason"])[:LONGEST_REASON]
     if row.get("status") not in schema.VERIFIED:
         row["throughput_eps"] = row["outputs_eps"] = None
     row["returncode"] = outcome.returncode

@@ -6,10 +6,10 @@ import platform
 import sys
 from importlib.metadata import distributions
 from pathlib import Path
-from typing import Any
 
 import psutil
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.host.git import GitError, git, git_bytes
 from streamlab.lab.host.installation import SOURCE
 from streamlab.lab.isolate.source import source_bytes
@@ -29,7 +29,7 @@ SOURCE_PARTS = (
 """The part of the source that results depend on; not documentation, tests and runs."""
 
 
-def host() -> dict[str, Any]:
+def host() -> dict[str, JsonValue]:
     """Return the machine's properties for `streamlab.results.machines`; None where unreadable."""
     return {
         "cpu_model": _cpu_field("model name"),

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
+from streamlab.json_value import JsonObject
 from streamlab.lab.errors import DiskFullError, LabError, ResumeError
 from streamlab.lab.matrix.cells import Cell, describe
 from streamlab.lab.runner.provenance import host, revision, software
@@ -280,7 +281,7 @@ def fingerprint(cell: Cell, dataset: Dataset, meta: RunMeta) -> str:
 
 def run_fingerprint(meta: RunMeta) -> str:
     """Return the fingerprint of a run: of all its cells and datasets."""
-    content = {
+    content: JsonObject = {
         "cells": meta.cells,
         "datasets": {key: dataset.id for key, dataset in meta.datasets.items()},
         "isolation": meta.settings["isolation"],

@@ -110,10 +110,11 @@ def measure_ceiling(job: CeilingJob, log: Path, isolate: Isolation | None = None
     """
     result = run_trial(job, log=log, timeout_s=CEILING_TIMEOUT_S, isolate=isolate).columns
     if result.get("status") is not None:
-        return CeilingRecord(reason=result["reason"])
+        return CeilingRecord(reason=str(result["reason"]))
     if result.get("warnings"):  # the ceiling is not finite
-        return CeilingRecord(reason="; ".join(json.loads(result["warnings"])))
-    return CeilingRecord(ceiling_eps=result.get("generator_ceiling_eps"))
+        return CeilingRecord(reason="; ".join(json.loads(str(result["warnings"]))))
+    ceiling_eps = result.get("generator_ceiling_eps")
+    return CeilingRecord(ceiling_eps=ceiling_eps if isinstance(ceiling_eps, int | float) else None)
 
 
 def ceiling_warnings(ceiling: CeilingRecord, offered_eps: float | None) -> list[str]:

@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -159,10 +158,10 @@ def _observe_trial(
 
 def _request_columns(
     session: Session, meta: RunMeta, trial: Trial, dataset: Dataset
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the columns that describe the request, independent of the result."""
     cell, load = trial.cell, trial.load
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         "cell": cell.id,
         "workload": cell.entry.name,
         "workload_label": cell.entry.label,

@@ -59,7 +59,7 @@ class TimedPart(msgspec.Struct, frozen=True, kw_only=True):
     end_ns: int
     measured: Measured
     tracks: dict[str, Track]
-    energy: dict[str, Any]
+    energy: dict[str, object]
     answer: tuple[AnswerColumn, ...] | None
     answer_error: str | None = None
 
@@ -78,7 +78,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     status: str | None = None
     reason: str | None = None
     lacked_space: bool = False
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     warnings: tuple[str, ...] = ()
     timed: TimedPart | None = None
 
@@ -201,6 +201,8 @@ def _plain(value: object) -> object:
 
 def _to_array(kind: Any, value: object) -> object:
     """Convert a list from `_plain` back to an array."""
+    if kind is object:  # a column of the row
+        return value
     if not isinstance(value, list):
         raise ValueError(f"expected a list of numbers, got {type(value).__name__}")
     _, dtype = get_args(kind)  # numpy.ndarray[shape, numpy.dtype[int64]]

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -47,7 +46,7 @@ from streamlab.workloads.datasets.integrity import verify
 from streamlab.workloads.datasets.oracle_cache import expected
 from streamlab.workloads.model import Columns, Workload
 
-Result = dict[str, Any]
+Result = dict[str, object]
 
 
 class OwnFilesError(Exception):
@@ -158,7 +157,7 @@ def _offered_input(
     return offered.dataset, offered.load
 
 
-def _store(answer: Columns | str, folder: Path) -> dict[str, Any]:
+def _store(answer: Columns | str, folder: Path) -> dict[str, object]:
     """Write an answer; return its columns, or why it cannot be stored."""
     if isinstance(answer, str):
         return {"answer": None, "answer_error": answer}

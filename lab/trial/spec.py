@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -42,10 +41,10 @@ class EngineTrial(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     variant: str
     workers: int
     batch: int
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     dataset: Dataset
     workload: str | None = None
-    query: Mapping[str, Any] = {}
+    query: Mapping[str, object] = {}
     code: str | None = None
     load: LoadSpec | None = None
     planted_slowdown: float = 0.0
@@ -67,7 +66,7 @@ class OracleJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
 
     dataset: Dataset
     workload: str | None = None
-    query: Mapping[str, Any] = {}
+    query: Mapping[str, object] = {}
 
 
 class CeilingJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
@@ -106,9 +105,9 @@ def job_of(fields: object) -> Job:
     return job
 
 
-def fields_of(job: Job) -> dict[str, Any]:
+def fields_of(job: Job) -> dict[str, object]:
     """Return `type` and the fields that differ from their defaults, as JSON values."""
-    fields: dict[str, Any] = msgspec.to_builtins(job, enc_hook=_text)
+    fields: dict[str, object] = msgspec.to_builtins(job, enc_hook=_text)
     return fields
 
 

@@ -4,7 +4,6 @@ import threading
 import time
 import traceback
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from streamlab.lab.trial.report import AFTER_BEGIN, AFTER_END, BEFORE_BEGIN, BEF
 from streamlab.lab.trial.spec import EngineTrial
 from streamlab.workloads.model import Columns, ListColumn
 
-Result = dict[str, Any]
+Result = dict[str, object]
 
 # After closing, an engine's processes may need a moment to end.
 CLOSE_GRACE_S = 2.0

@@ -1,7 +1,7 @@
 """Draws the p50 and p99 latency of cells, one row a cell: at full speed, and under an offered load."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
 
 from matplotlib.axes import Axes
 
@@ -149,18 +149,17 @@ def _pair(
     for quantity, marker, size in zip(pair, (shape, "|"), sizes, strict=True):
         if quantity is None:
             continue
-        style: dict[str, Any] = {"linestyle": "none", "marker": marker, "markeredgecolor": colour}
+        plot = partial(axes.plot, linestyle="none", marker=marker, markeredgecolor=colour)
         if faint and quantity.n > 1:
             rows = [at] * quantity.n
-            axes.plot(quantity.values, rows, markersize=size * 0.6, alpha=0.35, **style)
-        axes.plot(
+            plot(quantity.values, rows, markersize=size * 0.6, alpha=0.35)
+        plot(
             [quantity.median],
             [at],
             markersize=size,
             markerfacecolor=PAPER.light if hollow else colour,
             markeredgewidth=1.8 if marker == "|" else 1.0,
             zorder=4,
-            **style,
         )
     if p50:
         annotate_time(axes, (p50.median, at), p50.median, shift_pt=-6, side="right")

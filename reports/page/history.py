@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.reports.figures.history import draw_history
 from streamlab.reports.page.frame import fill, write_whole
 from streamlab.reports.page.provenance import named_facts
@@ -33,7 +33,7 @@ def write_history(
     *,
     metric: str,
     seed: int,
-    machine: Mapping[str, Any],
+    machine: Mapping[str, object],
     left_out: Sequence[str],
 ) -> Path:
     """Write the history of runs as one HTML file and return its path.
@@ -83,7 +83,7 @@ def _listed(runs: Sequence[Run], names: Sequence[str]) -> list[_Listed]:
     ]
 
 
-def _code(run: Run) -> dict[str, Any]:
+def _code(run: Run) -> dict[str, JsonValue]:
     """Return the facts of a run that can explain a step: all but its start and load average."""
     facts = {name: part for name, part in recorded_facts(run).items() if name != "started_at"}
     host = {name: value for name, value in run.meta.host.items() if name != "loadavg"}

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from streamlab.json_value import JsonObject
 from streamlab.reports.numbers import number_of
 from streamlab.reports.summary import code_of, start_time
 from streamlab.results.meta import RunMeta
@@ -44,14 +45,14 @@ def origin(run: Run, size: str) -> str:
     parts = (
         re.sub(r"^(\S{10})T(\S{5})\S*$", r"\1 \2 UTC", start_time(run)),
         host.get("cpu_model"),
-        number_of(cores, "core") if cores else "",
+        number_of(cores, "core") if isinstance(cores, int) and cores else "",
         f"stream-lab {version}, {code_of(run)}" if version else "",
         size,
     )
     return " \N{MIDDLE DOT} ".join(str(part) for part in parts if part)
 
 
-def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:
+def sections(meta: JsonObject) -> tuple[Section, ...]:
     """Return the sections of run.json; single values come first, as the section `Run`.
 
     Removes absolute folders from names of the user's files.
@@ -77,7 +78,7 @@ def sections(meta: Mapping[str, Any]) -> tuple[Section, ...]:
     return tuple(section for section in result if section.facts)
 
 
-def named_facts(meta: Mapping[str, Any]) -> dict[str, str]:
+def named_facts(meta: JsonObject) -> dict[str, str]:
     """Return the texts of all facts of run.json, by section and key."""
     return {
         f"{part.title}: {fact.key}": fact.text for part in sections(meta) for fact in part.facts
@@ -106,7 +107,7 @@ def _user_text(value: Any) -> Any:
     return value
 
 
-def _facts(entries: Mapping[str, Any], path: str = "") -> list[Fact]:
+def _facts(entries: JsonObject, path: str = "") -> list[Fact]:
     facts: list[Fact] = []
     for key, value in entries.items():
         name = f"{path} / {_words(str(key))}" if path else _words(str(key))
@@ -133,7 +134,7 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _entries(value: Any) -> Mapping[str, Any]:
+def _entries(value: Any) -> JsonObject:
     if isinstance(value, Mapping):
         return value
     if not _is_list(value):

@@ -107,7 +107,6 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
         for place, run in enumerate(group)
         if (earlier := _last_alike(run, group[:place])) is not None
     }
-    common: dict[str, Any] = {"colours": {}, "runs": runs[::-1]}
     known = [{"name": run.name, "machine": places[run.name]} for run in runs]
     write_whole(
         out / "compare.html",
@@ -117,7 +116,8 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
             home="index.html",
             scripts=("page.js", "compare.js"),
             known={"runs": known, "higher": HIGHER_IS_BETTER},
-            **common,
+            colours={},
+            runs=runs[::-1],
         ),
     )
     index = fill(
@@ -126,7 +126,8 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
         cells=listed,
         before=before,
         left_out=[(path.name, reason) for path, reason in left_out],
-        **common,
+        colours={},
+        runs=runs[::-1],
     )
     return Written(
         index=write_whole(out / "index.html", index), pages=pages, left_out=tuple(left_out)

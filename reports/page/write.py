@@ -322,7 +322,7 @@ def _definitions(cells: Sequence[Cell]) -> list[tuple[str, str]]:
     ]
 
 
-def _properties(cells: Sequence[Cell]) -> list[tuple[Cell, Mapping[str, Any]]]:
+def _properties(cells: Sequence[Cell]) -> list[tuple[Cell, Mapping[str, object]]]:
     """Return a cell with its properties for each engine, variant and workload."""
     by_form: dict[tuple[str, str, str], Cell] = {}
     for cell in cells:

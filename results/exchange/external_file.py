@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from streamlab.json_value import JsonObject
 from streamlab.results.errors import ResultsError
 from streamlab.results.row_conversion import escape_text
 
@@ -49,7 +50,7 @@ class ExternalFile:
 
     tool: str
     trials: Mapping[str, Sequence[ExternalTrial]]
-    host: Mapping[str, Any] = field(default_factory=dict)
+    host: JsonObject = field(default_factory=dict)
     commit: str | None = None
     started_at: str | None = None
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from streamlab.results.errors import ResultsError
 from streamlab.results.exchange.external_file import ExternalFile, ExternalTrial
@@ -100,7 +99,7 @@ def _rows(tool: str, files: Sequence[ExternalFile]) -> Iterator[TrialRow]:
                 order += 1
 
 
-def _values(trial: ExternalTrial) -> Mapping[str, Any]:
+def _values(trial: ExternalTrial) -> Mapping[str, object]:
     if trial.seconds is None:
         return {"status": CRASH, "reason": escape_text(trial.failure)}
     return {

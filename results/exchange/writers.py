@@ -8,8 +8,8 @@ has their latencies, the other forms leave them out.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import mean, median, quantiles, stdev
-from typing import Any
 
+from streamlab.json_value import JsonObject, JsonValue
 from streamlab.results.exchange.pytest_benchmark_file import FRESH_PROCESSES
 from streamlab.results.query import CellSummary, Spread, by_cell
 from streamlab.results.schema import MEASURED
@@ -46,9 +46,9 @@ def _missing(cell: CellSummary, needs_time: bool) -> str | None:
     return None if cell.spread("duration_s") else "no time"
 
 
-def _bmf(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
+def _bmf(run: Run, cells: Sequence[CellSummary]) -> JsonObject:
     """Return Bencher's metric format: medians with their 95 % interval, or range if processes are few."""
-    content = {}
+    content: dict[str, JsonValue] = {}
     for cell in cells:
         rate = None if cell.rows[0].load else cell.spread("throughput_eps")
         spreads = {"throughput": rate} | {
@@ -66,9 +66,9 @@ def _metric(spread: Spread) -> dict[str, float]:
     return {"value": spread.median, "lower_value": low, "upper_value": high}
 
 
-def _google_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
+def _google_benchmark(run: Run, cells: Sequence[CellSummary]) -> JsonObject:
     """Return Google Benchmark's JSON: an entry per process."""
-    benchmarks = [
+    benchmarks: list[JsonValue] = [
         {
             "name": cell.cell,
             "family_index": position,
@@ -105,9 +105,9 @@ def _google_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
     }
 
 
-def _hyperfine(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
+def _hyperfine(run: Run, cells: Sequence[CellSummary]) -> JsonObject:
     """Return hyperfine's JSON: a result per cell."""
-    results = []
+    results: list[JsonValue] = []
     for cell in cells:
         times = [row.duration_s for row in cell.rows if row.duration_s is not None]
         results.append(
@@ -128,7 +128,7 @@ def _hyperfine(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
     return {"results": results}
 
 
-def _pytest_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
+def _pytest_benchmark(run: Run, cells: Sequence[CellSummary]) -> JsonObject:
     """Return pytest-benchmark's JSON: a benchmark per cell, whose rounds are fresh processes."""
     vcs, host = run.meta.vcs, run.meta.host
     return {
@@ -155,7 +155,7 @@ def _pytest_benchmark(run: Run, cells: Sequence[CellSummary]) -> dict[str, Any]:
     }
 
 
-def _pytest_entry(cell: CellSummary) -> dict[str, Any]:
+def _pytest_entry(cell: CellSummary) -> JsonObject:
     return {
         "group": cell.workload,
         "name": cell.cell,
@@ -175,7 +175,7 @@ def _pytest_entry(cell: CellSummary) -> dict[str, Any]:
     }
 
 
-def _pytest_stats(times: Sequence[float]) -> dict[str, Any]:
+def _pytest_stats(times: Sequence[float]) -> JsonObject:
     """Return the statistics that pytest-benchmark computes of rounds."""
     ordered = sorted(times)
     q1, _, q3 = quantiles(ordered, n=4, method="inclusive") if len(times) > 1 else ordered * 3
@@ -214,7 +214,7 @@ def _start(run: Run) -> str:
     return (run.meta.sessions[0].started_at if run.meta.sessions else None) or ""
 
 
-FORMS: Mapping[str, tuple[Callable[[Run, Sequence[CellSummary]], dict[str, Any]], bool]] = {
+FORMS: Mapping[str, tuple[Callable[[Run, Sequence[CellSummary]], JsonObject], bool]] = {
     "bmf": (_bmf, False),
     "google-benchmark": (_google_benchmark, True),
     "pytest-benchmark": (_pytest_benchmark, True),

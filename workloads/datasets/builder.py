@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -131,7 +130,7 @@ def _write(
     parts: tuple[FilePart, ...],
     folder: Path,
     index: int,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Generate one file, unless an interrupted build wrote it, and return the fields of its `WrittenStream`."""
     return write_once(
         folder / f"{index}.written",

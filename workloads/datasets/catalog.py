@@ -24,7 +24,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -241,18 +240,21 @@ class Catalog:
         Raises:
             DatasetError: the record cannot be written.
         """
-        before = {
-            "source": dataset.source,
-            "licence": dataset.licence,
-            "origin": dict(dataset.origin),
-        }
-        new = {"source": source, "licence": licence, "origin": origin}
-        after: dict[str, Any] = before | {k: v for k, v in new.items() if v}
-        if manifest.canonical(after) == manifest.canonical(before):
+        stated = replace(
+            dataset,
+            source=source or dataset.source,
+            licence=licence or dataset.licence,
+            origin=dict(origin or dataset.origin),
+        )
+        if _statement(stated) == _statement(dataset):
             return dataset
-        stated = replace(dataset, **after)
         try:
-            manifest.restate(self.folder(dataset.id), **after)
+            manifest.restate(
+                self.folder(dataset.id),
+                source=stated.source,
+                licence=stated.licence,
+                origin=stated.origin,
+            )
         except OSError as error:
             if (stated.source, stated.licence) == (dataset.source, dataset.licence):
                 return stated
@@ -354,3 +356,8 @@ def damages(folder: Path) -> Iterator[str]:
     for path in cached_answers(folder):
         if not is_intact(path):
             yield f"{path} (an oracle's answer) is damaged; remove it, runs compute it anew"
+
+
+def _statement(dataset: Dataset) -> str:
+    """Return what an import says of a dataset, as text that is equal for equal values."""
+    return manifest.canonical([dataset.source, dataset.licence, dict(dataset.origin)])

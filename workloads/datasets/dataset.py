@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+from streamlab.json_value import JsonObject, json_number, json_object
 from streamlab.workloads.model import Alphabet, Input, Stream
 from streamlab.workloads.model.operators.program import arrival_tick_ns
 from streamlab.workloads.model.operators.windows import END_OF_ARRIVALS, flush_end
@@ -152,29 +152,33 @@ def invented_words(origin: Mapping[str, object], events: int) -> str:
     return f"{total / max(1, events):.1%} of {events:,} events were invented by the import ({each})"
 
 
-def left_out_words(origin: Mapping[str, Any]) -> str:
+def left_out_words(origin: Mapping[str, object]) -> str:
     """Return how many rows of tables an import left out as bad or without a value, in words; "" if none."""
-    bad, skipped = origin.get("bad_rows", 0), origin.get("skipped_by_field", {})
+    bad, skipped = (
+        json_number(origin.get("bad_rows", 0)),
+        json_object(origin.get("skipped_by_field")),
+    )
     parts = [f"{bad:,} bad row{'s' * (bad > 1)}"] if bad else []
     for name, count in skipped.items():
-        parts += [f"{count:,} row{'s' * (count > 1)} without {name}"] if count else []
+        parts += [f"{count:,} row{'s' * (count != 1)} without {name}"] if count else []
     return f"the import left out {' and '.join(parts)}" if parts else ""
 
 
-def late_rows(origin: Mapping[str, Any]) -> int | None:
+def late_rows(origin: Mapping[str, object]) -> int | None:
     """Return how many rows an import left out as late; None: no row was late."""
-    counts = [part["late_rows"] for part in _tables_with_bound(origin) if "late" not in part]
+    tables = _tables_with_bound(origin)
+    counts = [int(json_number(part["late_rows"])) for part in tables if "late" not in part]
     return sum(counts) if counts else None
 
 
-def late_words(origin: Mapping[str, Any], *, kept: bool = False) -> str:
+def late_words(origin: Mapping[str, object], *, kept: bool = False) -> str:
     """Return how many late rows an import left out, or also how many it kept, in words; "" if none."""
     words = []
     for part in _tables_with_bound(origin):
-        count, is_kept = part["late_rows"], "late" in part
+        count, is_kept = json_number(part["late_rows"]), "late" in part
         if not count or (is_kept and not kept):
             continue
-        rows = part["rows"] + (0 if is_kept else count)
+        rows = json_number(part["rows"]) + (0 if is_kept else count)
         done = "kept" if is_kept else "left out"
         words.append(
             f"{count:,} of {rows:,} rows of {part.get('table')} {done} by the import: more than "
@@ -183,7 +187,8 @@ def late_words(origin: Mapping[str, Any], *, kept: bool = False) -> str:
     return "; ".join(words)
 
 
-def _tables_with_bound(origin: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _tables_with_bound(origin: Mapping[str, object]) -> list[JsonObject]:
     """Return the record of each table with a bound on lateness."""
-    parts = [*origin["tables"].values()] if "tables" in origin else [origin]
+    tables = json_object(origin.get("tables", {"": origin}))
+    parts = [json_object(part) for part in tables.values()]
     return [part for part in parts if "late_rows" in part]

@@ -23,7 +23,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 import msgspec
 from msgspec import Meta
@@ -87,7 +87,7 @@ class Content:
     streams: tuple[WrittenStream, ...]
     dictionaries: Mapping[str, _FileName] = field(default_factory=dict)
     dictionary_sha256: Mapping[str, _Sha256] = field(default_factory=dict)
-    origin: Mapping[str, Any]
+    origin: Mapping[str, object]
     source: str
     licence: str
 
@@ -149,7 +149,7 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _checksum(record: Mapping[str, Any]) -> str:
+def _checksum(record: Mapping[str, object]) -> str:
     """Return the SHA-256 of a record without its `checksum`, in hex."""
     rest = {name: value for name, value in record.items() if name != "checksum"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()
@@ -202,7 +202,7 @@ def read(folder: Path) -> Dataset:
     return dataset
 
 
-def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
+def _dataset(folder: Path, record: Mapping[str, object]) -> Dataset:
     """Return the dataset that a record describes.
 
     Raises:
@@ -218,7 +218,7 @@ def _dataset(folder: Path, record: Mapping[str, Any]) -> Dataset:
         raise ValueError(f"its id is {record['id']!r:.80}, but its content has id {content.id()}")
     here = folder.absolute()
     return Dataset(
-        id=record["id"],
+        id=content.id(),
         workload=content.workload,
         alphabet=content.alphabet,
         streams=tuple(
@@ -259,7 +259,7 @@ class _Origin(TypedDict, total=False):
     """The fields that readers of how a dataset was made rely on."""
 
     files: list[_File]
-    params: dict[str, Any]
+    params: dict[str, object]
 
 
 def is_id(text: str) -> bool:

@@ -145,7 +145,7 @@ def _logged_error(log: IO[bytes]) -> str:
     return next((line for line in lines if "Exception" in line or "Error" in line), "")
 
 
-def _launch(settings: "pyspark.SparkConf", streams: dict[str, Any]) -> Any:
+def _launch(settings: "pyspark.SparkConf", streams: dict[str, object]) -> Any:
     """Start the Java process with its output going to `streams`; end it if the start fails."""
     before = _children()
     try:

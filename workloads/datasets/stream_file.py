@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -109,10 +108,10 @@ def join_parts(
     return tuple(join_files([file for part, file in each if part.stream == n]) for n in streams)
 
 
-def write_once(record: Path, write: Callable[[], WrittenStream]) -> dict[str, Any]:
+def write_once(record: Path, write: Callable[[], WrittenStream]) -> dict[str, object]:
     """Return the fields of a file's record: that of a killed process, else of the file written now."""
     if record.is_file():
-        return msgspec.json.decode(record.read_bytes(), type=dict[str, Any])
+        return msgspec.json.decode(record.read_bytes(), type=dict[str, object])
     written = write()
     new = record.with_suffix(".new")
     new.write_bytes(msgspec.json.encode(written))

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -67,7 +66,7 @@ def _write(
     parts: tuple[FilePart, ...],
     rows_per_file: int,
     index: int,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Write a file or a stream, unless a killed import did, and return the fields of its `WrittenStream`."""
     part = parts[index]
     table = tables[part.stream]

@@ -20,6 +20,7 @@ from streamlab.workloads.datasets.executor import AUTO
 from streamlab.workloads.datasets.progress import Progress
 from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.tables import Table, TableSet, arrays, dataset_of, rows
+from streamlab.workloads.datasets.tables.constructors import Meaning
 from streamlab.workloads.datasets.tables.required_columns import required_columns
 from streamlab.workloads.model import ModelError, Parameter, Params, Program, Workload
 from streamlab.workloads.model.code.fingerprint import code_of
@@ -127,10 +128,9 @@ def dataset_of_source(
     )
 
 
-def _table(source: InputFunction, program: Program, arguments: Mapping[str, Any]) -> Table:
+def _table(source: InputFunction, program: Program, arguments: Mapping[str, object]) -> Table:
     required = required_columns(program)
-    meaning: dict[str, Any] = {
-        "ts": "ts",
+    meaning: Meaning = {
         "key": "key" if required.keyed else None,
         "kind": "kind" if len(required.kinds) > 1 else None,
         "time_format": "ms",
@@ -145,7 +145,7 @@ def _table(source: InputFunction, program: Program, arguments: Mapping[str, Any]
         ) from error
     if isinstance(made, Mapping) or (isinstance(made, np.ndarray) and made.dtype.names):
         return replace(
-            arrays(made, **meaning), shared=source.shared, first_texts=source.first_texts
+            arrays(made, ts="ts", **meaning), shared=source.shared, first_texts=source.first_texts
         )
     if not hasattr(made, "__iter__"):
         name = getattr(source.function, "__qualname__", "the function")

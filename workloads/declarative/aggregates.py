@@ -169,7 +169,7 @@ class AggregateCode:
     values: list[str] = field(default_factory=list)
     output: list[Column] = field(default_factory=list)
     reads: list[Column] = field(default_factory=list)
-    names: dict[str, Any] = field(default_factory=lambda: dict(HELPERS))
+    names: dict[str, object] = field(default_factory=lambda: dict(HELPERS))
     result: dict[str, Aggregate] = field(default_factory=dict)
 
 

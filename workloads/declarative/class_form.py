@@ -136,7 +136,7 @@ def read_class(cls: type, columns: InputColumns) -> ClassForm:
     )
 
 
-def _members(cls: type) -> dict[str, Any]:
+def _members(cls: type) -> dict[str, object]:
     """Return the attributes of a class, with those that it inherits."""
     bases = (base for base in reversed(cls.__mro__) if base is not object)
     return {name: value for base in bases for name, value in vars(base).items()}
@@ -227,7 +227,7 @@ def _check_state_use(
             )
 
 
-def _where(members: Mapping[str, Any]) -> UserFunction | None:
+def _where(members: Mapping[str, object]) -> UserFunction | None:
     method = members.get("where")
     if method is None:
         return None
@@ -249,7 +249,7 @@ def _of_row(user: UserFunction) -> Callable[..., Any]:
 
 
 def _with_defaults(
-    where: str, members: Mapping[str, Any], add: FunctionType, state: dict[str, np.dtype[Any]]
+    where: str, members: Mapping[str, object], add: FunctionType, state: dict[str, np.dtype[Any]]
 ) -> tuple[Callable[..., Any], tuple[tuple[str, np.dtype[Any]], ...]]:
     """Return `add` with the defaults of fields set first, and the fields of the state."""
     fields = tuple(state.items())

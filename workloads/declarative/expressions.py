@@ -25,7 +25,7 @@ TS = "ts"
 """The name of a row's event time in expressions."""
 
 INT, FLOAT, BOOL = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.bool_)
-HELPERS: Mapping[str, Any] = {"divide": divide, "int64": int64}
+HELPERS: Mapping[str, object] = {"divide": divide, "int64": int64}
 """The functions that the code of an expression calls."""
 
 _ROW = "t"

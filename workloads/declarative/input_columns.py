@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,9 @@ TEXT_ID = np.dtype(np.int32)
 _OTHER_USES = RESERVED | {"tag"}
 FIELD_NAMES = "names of fields are those of Python, without keywords and without _ in front"
 _GUESSES = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.bool_))
+
+
+_T = TypeVar("_T")
 
 
 def is_field_name(name: object) -> bool:
@@ -146,7 +149,7 @@ class InputColumns:
         table = self.source
         assert isinstance(table, Table), "only joins, which are declared, have two"
 
-        def of_read(settings: Mapping[str, Any]) -> dict[str, Any]:
+        def of_read(settings: Mapping[str, _T]) -> dict[str, _T]:
             """Leave out settings of columns that exist and are not read; the others are mistakes."""
             unread = [name for name in settings if name not in read]
             names = {*table.columns, *table.derive, *self._sample_rows()} if unread else set()

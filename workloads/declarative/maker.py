@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -259,18 +260,25 @@ class Maker:
         functions = (
             windows.body_of_aggregates(code) if form is None else windows.body_of_class(form, key)
         )
-        common: dict[str, Any] = {
-            "name": declare.name,
-            "source": declare.source,
-            "body": functions,
-            "key": key,
-            "where": keep.function,
-            "output": output,
-        }
-        if kind == SESSION:
-            return declare.query(windows.session(pause=size, **common))
-        shape = Window(advance=advance, size=size)
-        return declare.query(windows.time_window(window=shape, closes_after=closes_after, **common))
+        window = (
+            partial(windows.session, pause=size)
+            if kind == SESSION
+            else partial(
+                windows.time_window,
+                window=Window(advance=advance, size=size),
+                closes_after=closes_after,
+            )
+        )
+        return declare.query(
+            window(
+                name=declare.name,
+                source=declare.source,
+                body=functions,
+                key=key,
+                where=keep.function,
+                output=output,
+            )
+        )
 
     def _closes_after(self, allowed_lateness: Length | None) -> int | None:
         """Return `WindowStep.closes_after` of windows of the input."""

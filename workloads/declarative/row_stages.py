@@ -28,7 +28,7 @@ def _stage(
     key: Key,
     state: Sequence[tuple[Any, ...]],
     lines: Sequence[str],
-    names: Mapping[str, Any],
+    names: Mapping[str, object],
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
@@ -60,7 +60,7 @@ def count_window(
     for field in dtype.names or ():
         is_array = dtype[field].subdtype is not None
         lines.append(f"    clear(s.{field})" if is_array else f"    s.{field} = 0")
-    names: dict[str, Any] = {"clear": clear}
+    names: dict[str, object] = {"clear": clear}
     if isinstance(body, ClassForm):
         give = body.emitting(key.of_row("row_"), key=key.of_row("row_"), more=("row_",))
         names |= {"add": body.add, "give": give}
@@ -152,7 +152,7 @@ def select(
 
 def operator_of(stage: Stage, source: InputType) -> Operator:
     """Return a stage as an operator of a query. Rows of equal time keep their order for each key only."""
-    names: dict[str, Any] = {"apply": stage.apply}
+    names: dict[str, object] = {"apply": stage.apply}
     key, arguments = "0", "w[0], t, out"
     if stage.state is None:  # one instance takes all rows of one time, and so keeps their order
         key, arguments = "t.ts & 1023", "t, out"

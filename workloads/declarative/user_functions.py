@@ -261,7 +261,7 @@ class _Rewriter(ast.NodeTransformer):
 def compile_like(
     function: types.FunctionType,
     tree: ast.FunctionDef,
-    names: Mapping[str, Any] = MappingProxyType({}),
+    names: Mapping[str, object] = MappingProxyType({}),
 ) -> types.FunctionType:
     """Compile a definition in the place of a function: its file, globals and closure, with further names."""
     free = (*function.__code__.co_freevars, *names)
@@ -293,7 +293,7 @@ def _code_named(code: types.CodeType, name: str) -> types.CodeType | None:
     return None
 
 
-def call_once(function: Callable[..., Any], *arguments: Any) -> list[dict[str, Any]]:
+def call_once(function: Callable[..., Any], *arguments: Any) -> list[dict[str, object]]:
     """Return the dictionary that a function returns, or some that it yields; none if it raises first."""
     rows = []
     try:

@@ -117,7 +117,7 @@ def choose_form(query: Params, forms: Forms) -> Callable[..., Program]:
     return forms[form]
 
 
-def parameters_without_form(query: Params) -> Mapping[str, Any]:
+def parameters_without_form(query: Params) -> Mapping[str, object]:
     """Return the query parameters that a program and its oracle take."""
     return {name: value for name, value in query.items() if name != "form"}
 
@@ -126,7 +126,7 @@ def bind_arguments(
     program: Callable[..., Program] | Forms,
     oracle: Callable[..., Columns],
     output: OutputType,
-    arguments: Callable[[Params], Mapping[str, Any]] = parameters_without_form,
+    arguments: Callable[[Params], Mapping[str, object]] = parameters_without_form,
     limit: Callable[..., Limit] | None = None,
 ) -> Callable[[Params], Bound]:
     """Return a `bind` for a program and an oracle that take the same arguments, by name.

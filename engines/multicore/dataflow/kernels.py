@@ -192,7 +192,7 @@ class UnitKernels(KernelSet):
             if (function := getattr(self._operator, name)) is not None
         }
         reads = self._unit.reads
-        names: dict[str, Any] = {
+        names: dict[str, object] = {
             **library(keyset, window_tables),
             "Value": self._value,
             "Marker": _Marker,

@@ -39,7 +39,7 @@ from streamlab.workloads.model.code.fingerprint import UnstableError, fingerprin
 
 Functions = dict[str, tuple[str, Callable[..., Any]]]
 """Roles and users' functions, by the name that a kernel's source uses."""
-_NAMES: Mapping[str, Any] = {
+_NAMES: Mapping[str, object] = {
     "carray": carray,
     "boolean": np.bool_,
     "int32": np.int32,
@@ -159,7 +159,7 @@ def _plain_function(function: object, *, bounds: bool) -> FunctionType | None:
 
 
 def _compile_function(
-    function: FunctionType, options: dict[str, Any], compiled: dict[int, Any]
+    function: FunctionType, options: dict[str, object], compiled: dict[int, Any]
 ) -> Any:
     """Compile a function; `compiled` maps ids to compiled functions, and to None during compilation."""
     compiled[id(function)] = None
@@ -188,7 +188,7 @@ def _compile_function(
     return compiled[id(function)]
 
 
-def _compile_helper(value: object, options: dict[str, Any], compiled: dict[int, Any]) -> Any:
+def _compile_helper(value: object, options: dict[str, object], compiled: dict[int, Any]) -> Any:
     """Compile a plain function; return None for other values and for functions that Numba overloads."""
     plain = _plain_function(value, bounds="boundscheck" in options)
     if plain is None:

@@ -78,7 +78,7 @@ class PartCompiler(CompilerBase):
 
 # error_model="numpy": division by zero gives NaN or 0 instead of a Python exception, which the
 # core's threads cannot handle. forceinline: see memory.py.
-OPTIONS: dict[str, Any] = {
+OPTIONS: dict[str, object] = {
     "forceinline": True,
     "error_model": "numpy",
     "nogil": True,

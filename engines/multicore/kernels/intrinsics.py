@@ -115,7 +115,7 @@ def counter(name: str) -> Any:
     return read
 
 
-def library(*modules: ModuleType) -> dict[str, Any]:
+def library(*modules: ModuleType) -> dict[str, object]:
     """Return the functions and structs of modules by name, for the sources of kernels."""
     return {
         name: value

@@ -255,7 +255,7 @@ class OperatorKernels(KernelSet):
         operator = self._operator
         columns = {name: operator.fields[name] for name in operator.fields.names or ()}
         columns |= operator.lists
-        names: dict[str, Any] = {
+        names: dict[str, object] = {
             **library(keyset, stored_tuples, window_tables),
             "Tuple": self._tuple,
             "WINDOW": self._window_type(),

@@ -1,7 +1,7 @@
 """Defines the options of the variants `vsn`, `sn` and `sn-map`."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -23,7 +23,7 @@ class OplusOptions(CompiledOptions):
 
     tuple_buffer: Literal["order", "scalegate"] = "order"
     max_instances: int | None = None
-    controller: dict[str, Any] | None = None
+    controller: dict[str, object] | None = None
     downstream: Readers = 0
     join_form: Literal["fused", "operator10"] = "fused"
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from streamlab.engines.multicore import _core
 from streamlab.workloads.datasets.dataset import Dataset
@@ -85,7 +86,9 @@ def check_query(query: Query, data: Input, *, fused: bool, states: int = 1) -> s
     return None
 
 
-def _check_columns(operator: Operator, where: str, payload: Mapping[str, Any]) -> str | None:
+def _check_columns(
+    operator: Operator, where: str, payload: Mapping[str, npt.NDArray[Any] | ListColumn]
+) -> str | None:
     for name, column in payload.items():
         lists = isinstance(column, ListColumn)
         declared = operator.lists if lists else dict(_scalars(operator))

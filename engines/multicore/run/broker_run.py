@@ -7,7 +7,6 @@ thread reads the topics into these columns, and the core takes rows as they arri
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from streamlab.engines import environment
 from streamlab.engines.broker.broker import ENVIRONMENT, NAME
@@ -96,10 +95,14 @@ class BrokerRun:
                 progress = replace(progress, emitted=emitted)
             return replace(measured, counters=counters, sent=sent, progress=progress)
         # All events are due at once: no latency means anything.
-        none: dict[str, Any] = dict.fromkeys(
-            ("latency", "warm_up_latency", "service_latency", "sent")
+        return replace(
+            measured,
+            counters=counters,
+            latency=None,
+            warm_up_latency=None,
+            service_latency=None,
+            sent=None,
         )
-        return replace(measured, counters=counters, **none)
 
     def answer(self) -> Columns:
         """Return all outputs; see `Prepared.answer`."""

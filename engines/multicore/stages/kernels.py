@@ -115,7 +115,7 @@ class StageKernels(KernelSet):
 
     def _compile(self, role: str, functions: Functions, source: str, signature: Any) -> int:
         fields, state = self._fields, self._stage.state
-        names: dict[str, Any] = {
+        names: dict[str, object] = {
             **library(keyset, window_tables),
             "Tuple": self._tuple,
             "OUTPUT": emitter.EmitterType(self._stage.output, stamped=True),

@@ -12,7 +12,7 @@ of that stream's events processed.
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
 from streamlab.engines.spark.streaming.chunk import Pending, Run, separate
-from streamlab.engines.spark.streaming.kernels import KERNELS
+from streamlab.engines.spark.streaming.kernels import KERNELS, Output
 
 PACKED = "group int, src int, events binary"
 RESULT = "rows binary"
@@ -137,7 +137,7 @@ def operator(query: StatefulQuery) -> Callable[..., Iterator[pd.DataFrame]]:
     return step
 
 
-def _pack_output(query: StatefulQuery, output: Mapping[str, Any]) -> list[bytes]:
+def _pack_output(query: StatefulQuery, output: Output) -> list[bytes]:
     columns = [output[name].astype(dtype) for name, dtype in query.output] if output else []
     size = len(columns[0]) if columns else 0
     return [
@@ -146,7 +146,7 @@ def _pack_output(query: StatefulQuery, output: Mapping[str, Any]) -> list[bytes]
     ]
 
 
-def _acknowledgement(query: StatefulQuery, group: int, pending: Pending) -> dict[str, Any]:
+def _acknowledgement(query: StatefulQuery, group: int, pending: Pending) -> Output:
     sources = (group,) if query.per_stream else tuple(range(len(query.kinds)))
     rows = {name: np.zeros(len(sources)) for name, _ in query.output}
     rows["ts"] = np.array([pending.released.get(src, 0) for src in sources])

@@ -1,9 +1,9 @@
 """Reads arguments of commands: those of `lab run WORKLOAD`, and texts K=V."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -15,26 +15,44 @@ ENGINES = ("reference", "multicore")
 """The engines of `lab run WORKLOAD` without `--engine`: those that run every program."""
 
 
-def is_workload(argument: str, options: Mapping[str, Any]) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadOptions:
+    """The options of `lab run` for a workload, named as in `streamlab.lab.cli.programs`."""
+
+    engines: tuple[str, ...]
+    commands: tuple[str, ...]
+    workers: str | None
+    batch: str | None
+    repetitions: int | None
+    options: tuple[str, ...]
+    events: int | None
+    params: tuple[str, ...]
+    seed: int | None
+    dataset: str | None
+    query: tuple[str, ...]
+    load: tuple[str, ...]
+
+
+def is_workload(argument: str, options: WorkloadOptions) -> bool:
     """Return whether the argument of `lab run` is a workload, not a matrix."""
     if references.is_file(argument):
         return True
     if argument.endswith(".toml") or Path(argument).is_file():
         return False
-    return ":" in argument or argument in names() or bool(options["engines"] or options["commands"])
+    return ":" in argument or argument in names() or bool(options.engines or options.commands)
 
 
-def refuse_options(options: Mapping[str, Any]) -> None:
+def refuse_options(options: WorkloadOptions) -> None:
     """Refuse the options for a workload together with a matrix."""
     for parameter in click.get_current_context().command.params:
-        if options.get(parameter.name or "") not in (None, ()):
+        if getattr(options, parameter.name or "", None) not in (None, ()):
             raise click.UsageError(
                 f"{parameter.opts[0]} requires a WORKLOAD; with a matrix, set it in the file"
             )
 
 
 def run_arguments(
-    reference: str, options: Mapping[str, Any], *, is_suite: bool = False
+    reference: str, options: WorkloadOptions, *, is_suite: bool = False
 ) -> RunArguments:
     """Return the arguments of a run of one workload, or of all of a suite.
 
@@ -44,18 +62,18 @@ def run_arguments(
     return RunArguments(
         workloads=suite(reference) if is_suite else [reference],
         name=reference if is_suite else "",
-        engines=options["engines"] or (() if options["commands"] else ENGINES),
-        commands=options["commands"],
-        workers=_numbers("--workers", options["workers"]),
-        batch=_numbers("--batch", options["batch"]),
-        repetitions=options["repetitions"],
-        options=_toml_values("--option", options["options"]),
-        events=options["events"],
-        params=_toml_values("--param", options["params"]),
-        seed=options["seed"],
-        dataset=options["dataset"],
-        query=_toml_values("--query", options["query"]),
-        load=_toml_values("--load", options["load"]),
+        engines=options.engines or (() if options.commands else ENGINES),
+        commands=options.commands,
+        workers=_numbers("--workers", options.workers),
+        batch=_numbers("--batch", options.batch),
+        repetitions=options.repetitions,
+        options=_toml_values("--option", options.options),
+        events=options.events,
+        params=_toml_values("--param", options.params),
+        seed=options.seed,
+        dataset=options.dataset,
+        query=_toml_values("--query", options.query),
+        load=_toml_values("--load", options.load),
     )
 
 
@@ -70,9 +88,9 @@ def _numbers(option: str, text: str | None) -> list[int]:
         ) from None
 
 
-def _toml_values(option: str, texts: Sequence[str]) -> dict[str, Any]:
+def _toml_values(option: str, texts: Sequence[str]) -> dict[str, object]:
     """Return values by name, from texts K=V; values are read as TOML, else kept as text."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for name, value in split_pairs(option, texts):
         if name in values:
             raise click.BadParameter(f"{name} is set twice", param_hint=option)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from streamlab.json_value import json_list, json_object
 from streamlab.lab.cli.commands.data import catalog_at, print_id
 from streamlab.lab.cli.completion import WORKLOADS
 from streamlab.lab.cli.data import master_option, root_option, way_option
@@ -304,7 +305,9 @@ def _variable(setting: Setting) -> str:
     return "setting_" + setting.name.replace("-", "_")
 
 
-def _fills(texts: Mapping[str, str], program: Program, numbered: tuple[str, ...]) -> dict[str, Any]:
+def _fills(
+    texts: Mapping[str, str], program: Program, numbered: tuple[str, ...]
+) -> dict[str, object]:
     """Return the values of `--fill`: those of fields of numbers as numbers."""
     fields = required_columns(program).fields.keys() - set(numbered)
     return {name: _number(text) if name in fields else text for name, text in texts.items()}
@@ -334,7 +337,7 @@ def columns_of(texts: tuple[str, ...], option: str = "--columns") -> dict[str, s
     return pairs
 
 
-def _import_counts(origin: Mapping[str, Any]) -> str:
+def _import_counts(origin: Mapping[str, object]) -> str:
     return (
         f"{origin['lines']:,} lines, {origin['rows']:,} rows, {origin['bad_rows']:,} bad, "
         f"{origin['rows_out_of_order']:,} out of order; {origin['empty_lines']:,} empty lines, "
@@ -342,21 +345,25 @@ def _import_counts(origin: Mapping[str, Any]) -> str:
     )
 
 
-def _table_counts(origin: Mapping[str, Any]) -> str:
+def _table_counts(origin: Mapping[str, object]) -> str:
     moved = origin["rows_out_of_order"]
     parts = [
         f"{origin['rows']:,} rows",
         f"{origin['bad_rows']:,} bad",
         f"{moved:,} out of order{', so all rows were sorted' if moved else ''}",
     ]
-    parts += [f"{n:,} left out without {name}" for name, n in origin["skipped_by_field"].items()]
     parts += [
-        f"{n:,} filled with a value of {name}" for name, n in origin["filled_by_field"].items()
+        f"{n:,} left out without {name}"
+        for name, n in json_object(origin["skipped_by_field"]).items()
+    ]
+    parts += [
+        f"{n:,} filled with a value of {name}"
+        for name, n in json_object(origin["filled_by_field"]).items()
     ]
     return ", ".join(parts) + _lateness(origin)
 
 
-def _lateness(origin: Mapping[str, Any]) -> str:
+def _lateness(origin: Mapping[str, object]) -> str:
     """Return the largest lateness, and the rows left out as late, in words."""
     largest, bound = origin.get("largest_lateness"), origin.get("out_of_order")
     if not largest:
@@ -399,11 +406,11 @@ def _print_times(console: Console, dataset: Dataset) -> None:
         console.print(f"warning: {warning}", markup=False)
 
 
-def _print_rows(console: Console, origin: Mapping[str, Any]) -> None:
+def _print_rows(console: Console, origin: Mapping[str, object]) -> None:
     """Print the bad rows of an import, and the rows that span several lines."""
-    for line in origin["bad_lines"]:
+    for line in json_list(origin["bad_lines"]):
         console.print(f"  skipped: {line}", markup=False)
-    for line in origin.get("late_lines", ()):
+    for line in json_list(origin.get("late_lines")):
         console.print(f"  late: {line}", markup=False)
     if lines := origin["lines_in_bad_rows"]:
         console.print(f"lines inside bad rows, not read as rows: {lines:,}; {NO_QUOTES}")
@@ -412,5 +419,5 @@ def _print_rows(console: Console, origin: Mapping[str, Any]) -> None:
             f"quoted rows over several lines: {rows:,}, with {origin['lines_in_rows']:,} further "
             f"lines, not read as rows; {NO_QUOTES}"
         )
-        for place in origin["several_lines"]:
+        for place in json_list(origin["several_lines"]):
             console.print(f"  several lines: {place}", markup=False)

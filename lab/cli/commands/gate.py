@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from glob import glob
@@ -60,26 +60,57 @@ BASELINES = Path("results/baselines")
 COUNTS = BASELINES / "instructions.json"
 
 
-def gate(**options: Any) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateOptions:
+    """The command's options, named and documented as in `streamlab.lab.cli.measure`."""
+
+    matrix: Path | None
+    against: str | None
+    repo: Path | None
+    build: str | None
+    build_timeout: float
+    baseline: tuple[str, ...]
+    run_name: str | None
+    instructions: Path | None
+    benchmarks: tuple[str, ...]
+    metrics: tuple[str, ...]
+    advisory: tuple[str, ...]
+    only: tuple[str, ...]
+    repetitions: int
+    allow_inconclusive: bool
+    accept: Path | None
+    junit: Path | None
+    json: Path | None
+    markdown: Path | None
+    plant: float
+    self_test: bool
+    rounds: int
+    minutes: float
+    out: Path
+    master: str
+
+
+def gate(**values: Any) -> int:
     """Compare the working tree, or a run, with an older one; fail on a confirmed regression."""
-    if options["self_test"]:
+    options = GateOptions(**values)
+    if options.self_test:
         lines = run_self_test(
-            rounds=options["rounds"],
-            minutes=options["minutes"],
-            repetitions=options["repetitions"],
-            master=options["master"],
+            rounds=options.rounds,
+            minutes=options.minutes,
+            repetitions=options.repetitions,
+            master=options.master,
             say=_say,
         )
         for line in lines:
             echo(line)
         return EXIT_OK
     # Check all files before measuring.
-    accepted = () if options["accept"] is None else read_accepted(options["accept"])
-    files = [(name, options[name]) for name in FORMS if options[name] is not None]
+    accepted = () if options.accept is None else read_accepted(options.accept)
+    files = [(name, getattr(options, name)) for name in FORMS if getattr(options, name) is not None]
     for name, path in files:
         check_file(path, f"--{name}")
     report = apply_accepted(_report(options, accepted), accepted, datetime.now(UTC).date())
-    stored = not options["matrix"] or bool(options["run_name"])
+    stored = not options.matrix or bool(options.run_name)
     report = make_encodable(
         replace(report, notes=(*doubt_notes(report, one_stage=stored), *report.notes))
     )
@@ -87,64 +118,65 @@ def gate(**options: Any) -> int:
     for name, path in files:
         with writing(f"--{name}", path):
             write_report(report, name, path)
-    if report.headline is Headline.INCONCLUSIVE and not options["allow_inconclusive"]:
+    if report.headline is Headline.INCONCLUSIVE and not options.allow_inconclusive:
         return EXIT_INCONCLUSIVE
     return EXIT_GATE if report.failed else EXIT_OK
 
 
-def _report(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
+def _report(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport:
     """Run the gate that the options select, and return its report."""
-    forms = [name for name in ("against", "instructions", "benchmarks") if options[name]]
+    forms = [name for name in ("against", "instructions", "benchmarks") if getattr(options, name)]
     if len(forms) > 1:
         named = " and ".join(f"--{name}".replace("--b", "--pytest-b") for name in forms)
         raise click.UsageError(f"{named} select different gates; give one of them")
     for name, required in (("repo", "against"), ("build", "repo")):
-        if options[name] is not None and not options[required]:
+        if getattr(options, name) is not None and not getattr(options, required):
             raise click.UsageError(f"--{name} requires --{required}; give both")
-    if options["against"]:
-        if options["baseline"] or options["run_name"]:
+    if options.against:
+        if options.baseline or options.run_name:
             raise click.UsageError("--against measures both sides; omit --baseline and --run")
         return _against(options, accepted)
-    if options["instructions"]:
+    if options.instructions:
         return _instructions(options)
-    if options["benchmarks"]:
+    if options.benchmarks:
         return _benchmarks(options)
-    if not options["baseline"]:
+    if not options.baseline:
         raise click.UsageError("give --against REV MATRIX, --baseline RUN, or see --help")
     return _gate_stored_run(options, accepted)
 
 
 def _criteria(
-    options: dict[str, Any], *, one_stage: bool = False, default: Sequence[str] = DEFAULT_METRICS
+    options: GateOptions, *, one_stage: bool = False, default: Sequence[str] = DEFAULT_METRICS
 ) -> GateCriteria:
     fewest = values_needed(1, TWO_STAGE)
-    if not one_stage and options["repetitions"] < fewest:
+    if not one_stage and options.repetitions < fewest:
         raise click.UsageError(
-            f"--repetitions {options['repetitions']}: too few to confirm a regression; use {fewest} "
+            f"--repetitions {options.repetitions}: too few to confirm a regression; use {fewest} "
             "or more per arm for one cell, and more for more cells"
         )
-    chosen = options["metrics"] or (*default, *IF_REPEATABLE)
-    names = dict.fromkeys((*chosen, *options["advisory"]))
+    chosen = options.metrics or (*default, *IF_REPEATABLE)
+    names = dict.fromkeys((*chosen, *options.advisory))
     if "instructions" in names:
         raise click.UsageError(
             "instructions are not counted together with times: give --metric instructions alone; it "
             "counts the lab's micro-benchmarks, or with --repo the cells"
         )
-    rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=options["repetitions"])
+    rule = ONE_STAGE if one_stage else replace(TWO_STAGE, n=options.repetitions)
     return GateCriteria(
         metrics=[METRICS[name] for name in names],
-        advisory=frozenset(options["advisory"]),
-        if_repeatable=frozenset(() if options["metrics"] else IF_REPEATABLE),
+        advisory=frozenset(options.advisory),
+        if_repeatable=frozenset(() if options.metrics else IF_REPEATABLE),
         rule=rule,
     )
 
 
-def _against(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
-    if options["repo"] is not None:
+def _against(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport:
+    if options.repo is not None:
         return _repository(options)
+    assert options.against is not None, "`_report` calls this for --against only"
     root = find_checkout()
-    revisions = (resolve(root, options["against"]), commit_working_tree(root))
-    if options["metrics"] == ("instructions",) and not options["advisory"]:
+    revisions = (resolve(root, options.against), commit_working_tree(root))
+    if options.metrics == ("instructions",) and not options.advisory:
         return gate_instructions(root, revisions, _say)
     criteria = _criteria(options)
     cells = _plan(options, accepted).cells
@@ -153,33 +185,34 @@ def _against(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateRep
         revisions,
         cells,
         criteria,
-        plant=options["plant"] / 100,
-        master=options["master"],
+        plant=options.plant / 100,
+        master=options.master,
         logs=_new_logs(),
         say=_say,
     )
 
 
-def _repository(options: dict[str, Any]) -> GateReport:
-    counts = options["metrics"] == ("instructions",) and not options["advisory"]
-    if counts and options["plant"]:
+def _repository(options: GateOptions) -> GateReport:
+    counts = options.metrics == ("instructions",) and not options.advisory
+    if counts and options.plant:
         raise click.UsageError("--plant adds time, not instructions; use it with --metric cpu")
     criteria = None if counts else _criteria(options)
-    if options["matrix"] is None:
+    if options.matrix is None:
         raise click.UsageError("give a MATRIX with the cells to run")
-    root = find_repository(options["repo"])
+    assert options.repo is not None and options.against is not None, "`_report` checks --repo"
+    root = find_repository(options.repo)
     subject = Subject(
         root=root,
-        revisions=(resolve(root, options["against"]), commit_working_tree(root)),
-        recipe=Recipe(command=options["build"], timeout_s=options["build_timeout"]),
+        revisions=(resolve(root, options.against), commit_working_tree(root)),
+        recipe=Recipe(command=options.build, timeout_s=options.build_timeout),
     )
     plan = partial(
         make_plan,
-        matrix=options["matrix"].absolute(),
-        only=options["only"],
-        master=options["master"],
+        matrix=options.matrix.absolute(),
+        only=options.only,
+        master=options.master,
     )
-    plant = options["plant"] / 100
+    plant = options.plant / 100
     return gate_repository(subject, plan, criteria, plant=plant, logs=_new_logs(), say=_say)
 
 
@@ -187,13 +220,13 @@ def _new_logs() -> Path:
     return Path(tempfile.mkdtemp(prefix="lab-gate-logs-"))
 
 
-def _gate_stored_run(options: dict[str, Any], accepted: Sequence[Acceptance]) -> GateReport:
-    if len(options["baseline"]) > 1:
+def _gate_stored_run(options: GateOptions, accepted: Sequence[Acceptance]) -> GateReport:
+    if len(options.baseline) > 1:
         raise click.UsageError("give one --baseline RUN only")
-    old = read_run(find_run(options["baseline"][0], BASELINES, options["out"]))
+    old = read_run(find_run(options.baseline[0], BASELINES, options.out))
     note = f"{old.path.name} was measured in another job; differences between jobs count, too"
-    if options["run_name"]:
-        new = read_run(find_run(options["run_name"], options["out"], BASELINES))
+    if options.run_name:
+        new = read_run(find_run(options.run_name, options.out, BASELINES))
         criteria = _criteria(options, one_stage=True, default=_measured_metrics(old, new))
         pairs = pair_runs(old, new)
         lines = decide_gate(pairs, None, criteria)
@@ -205,8 +238,8 @@ def _gate_stored_run(options: dict[str, Any], accepted: Sequence[Acceptance]) ->
 
         def measure(names: Sequence[str]) -> Any:
             chosen = [cell for cell in plan.cells if cell.id in set(names)]
-            n, root = options["repetitions"], options["out"]
-            run = measure_run(plan, chosen, n, root=root, master=options["master"], say=_say)
+            n, root = options.repetitions, options.out
+            run = measure_run(plan, chosen, n, root=root, master=options.master, say=_say)
             by_cell = pair_runs(old, run)
             return run, {cell.id: by_cell[cell.id] for cell in chosen if cell.id in by_cell}
 
@@ -215,7 +248,7 @@ def _gate_stored_run(options: dict[str, Any], accepted: Sequence[Acceptance]) ->
     return GateReport(
         old=str(old.path),
         new=str(new.path),
-        rule=describe_rule(criteria.rule, two_stages=not options["run_name"]),
+        rule=describe_rule(criteria.rule, two_stages=not options.run_name),
         lines=lines,
         notes=(
             note,
@@ -238,16 +271,17 @@ def _measured_metrics(*runs: Run) -> Sequence[str]:
     ]
 
 
-def _instructions(options: dict[str, Any]) -> GateReport:
-    if len(options["baseline"]) > 1:
+def _instructions(options: GateOptions) -> GateReport:
+    if len(options.baseline) > 1:
         raise click.UsageError("give one --baseline FILE only")
-    baseline = Path(options["baseline"][0]) if options["baseline"] else COUNTS
-    names = (str(baseline), str(options["instructions"]))
-    return report_counts(read_counts(baseline), read_counts(options["instructions"]), names=names)
+    assert options.instructions is not None, "`_report` calls this for --instructions only"
+    baseline = Path(options.baseline[0]) if options.baseline else COUNTS
+    names = (str(baseline), str(options.instructions))
+    return report_counts(read_counts(baseline), read_counts(options.instructions), names=names)
 
 
-def _benchmarks(options: dict[str, Any]) -> GateReport:
-    old, new = _files(options["baseline"], "--baseline"), _files(options["benchmarks"], "NEW")
+def _benchmarks(options: GateOptions) -> GateReport:
+    old, new = _files(options.baseline, "--baseline"), _files(options.benchmarks, "NEW")
     criteria = GateCriteria(metrics=[METRIC], advisory=frozenset(), rule=ONE_STAGE)
     return GateReport(
         old=f"{len(old)} files",
@@ -270,12 +304,12 @@ def _files(patterns: Sequence[str], side: str) -> list[Path]:
     return list(files)
 
 
-def _plan(options: dict[str, Any], accepted: Sequence[Acceptance]) -> RunPlan:
+def _plan(options: GateOptions, accepted: Sequence[Acceptance]) -> RunPlan:
     """Return the cells to measure, after a check of the accepted regressions."""
-    path = options["matrix"]
+    path = options.matrix
     if path is None:
         raise click.UsageError("give a MATRIX with the cells to run")
-    plan = plan_run(read_text(path, "the matrix"), str(path), path.parent, only=options["only"])
+    plan = plan_run(read_text(path, "the matrix"), str(path), path.parent, only=options.only)
     check_accepted(accepted, [cell.id for cell in expand(plan.matrix)])
     return plan
 

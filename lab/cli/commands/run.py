@@ -10,7 +10,12 @@ import click
 
 import streamlab.lab
 from streamlab.lab.cli import EXIT_ENGINE_FAILURE, EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_OUTPUT
-from streamlab.lab.cli.commands.arguments import is_workload, refuse_options, run_arguments
+from streamlab.lab.cli.commands.arguments import (
+    WorkloadOptions,
+    is_workload,
+    refuse_options,
+    run_arguments,
+)
 from streamlab.lab.cli.commands.report import write_pages
 from streamlab.lab.cli.commands.stored_runs import find_run
 from streamlab.lab.cli.output import echo
@@ -58,9 +63,10 @@ def run(
     report: bool,
     keep_outputs: bool,
     master: str,
-    **options: Any,
+    **values: Any,
 ) -> int:
     """Run the cells of MATRIX, a TOML file, or WORKLOAD on engines, each trial in a fresh process."""
+    options = WorkloadOptions(**values)
     if suite is not None and what is not None:
         raise click.UsageError("give either WORKLOAD or --suite")
     if real_data is not None and not demo:

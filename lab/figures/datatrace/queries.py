@@ -8,8 +8,8 @@ native engine are only drawn.
 from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
-from typing import Any
 
+from streamlab.json_value import JsonObject, JsonValue
 from streamlab.lab.figures.experiment import (
     BATCH,
     degree_panel,
@@ -82,9 +82,9 @@ PAPER = Paper(name="datatrace")
 facts = PAPER.facts
 
 
-def _storm(workloads: Iterable[str], options: Options) -> dict[str, Any]:
+def _storm(workloads: Iterable[str], options: Options) -> dict[str, JsonValue]:
     """Return the matrix of Storm, where both variants compute what the typed form means."""
-    engine = {"name": STORM, "variants": [*FORMS], "workers": list(options.instances)}
+    engine: JsonObject = {"name": STORM, "variants": [*FORMS], "workers": list(options.instances)}
     return {
         "run": run_table(options, timeout_s=300),
         "workload": [_entry(workload, STORM, TYPED, options) for workload in workloads],
@@ -92,7 +92,7 @@ def _storm(workloads: Iterable[str], options: Options) -> dict[str, Any]:
     }
 
 
-def _native(workloads: Iterable[str], options: Options) -> dict[str, Any]:
+def _native(workloads: Iterable[str], options: Options) -> dict[str, JsonValue]:
     """Return the matrix of the native engine, which picks the variant for each form's model."""
     return {
         "run": run_table(options, timeout_s=300),
@@ -105,7 +105,7 @@ def _native(workloads: Iterable[str], options: Options) -> dict[str, Any]:
     }
 
 
-def _entry(workload: str, engine: str, form: str, options: Options) -> dict[str, Any]:
+def _entry(workload: str, engine: str, form: str, options: Options) -> dict[str, JsonValue]:
     return {
         "name": workload,
         "events": events(options, *_EVENTS[engine], least=1000),
@@ -140,7 +140,7 @@ def _of_form(runs: Runs, workload: str, engine: str, form: str, value: Value) ->
     return series(run, f"{workload}@{form}", min(variants), value)
 
 
-def _numbers(runs: Runs, workload: str, engine: str, form: str) -> dict[str, Any]:
+def _numbers(runs: Runs, workload: str, engine: str, form: str) -> dict[str, JsonValue]:
     """Return the rate of a form, and its CPU seconds for a million events, as JSON values."""
 
     def cpu_s(row: TrialRow) -> float | None:

@@ -6,8 +6,8 @@ Timely Dataflow, by itself and with a partition that the program knows (only of 
 """
 
 from collections.abc import Collection
-from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import events, run_table
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.flumina.paper_setup import (
@@ -51,7 +51,7 @@ def degrees(options: Options) -> tuple[int, ...]:
 
 def tree(
     options: Options, programs: Collection[Program], forms: Collection[str], inputs: Collection[str]
-) -> dict[str, Any]:
+) -> dict[str, JsonValue]:
     """Return the matrix: all numbers of workers on even input, only the most on uneven input."""
     labels = {EVEN: degrees(options), UNEVEN: (max(degrees(options)),)}
     return {
@@ -112,9 +112,9 @@ def form_cells(runs: Runs, program: Program, form: str, label: str) -> list[Cell
     return [cell for cell in of_form if PARTS.get(form, "") in cell.cell]
 
 
-def _engine(form: str, options: Options) -> dict[str, Any]:
+def _engine(form: str, options: Options) -> dict[str, JsonValue]:
     name, variant = VARIANTS[form].split("/")
-    table: dict[str, Any] = {"name": name, "variants": [variant]}
+    table: dict[str, JsonValue] = {"name": name, "variants": [variant]}
     if form in PARTS:
         return form_engine(PUBLISHED if form == "DGS" else OWN, options, batch=[SINGLE])
     return table | {"options": dict(PAPER.systems[form].options)}

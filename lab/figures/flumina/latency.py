@@ -9,8 +9,8 @@ for barriers. All cells run in the published form, which claims judge, and in th
 
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import outcome, run_table, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.flumina.paper_setup import (
@@ -123,7 +123,7 @@ def _tree(options: Options) -> Tree:
     by_heartbeats = (heartbeats_key(options), max(RATIOS), most)
     by_depth = [(depth_key(n), DEPTH_RATIO, n) for n in streams(options)]
 
-    def workload(key: str, ratio: int, streams: int) -> dict[str, Any]:
+    def workload(key: str, ratio: int, streams: int) -> dict[str, JsonValue]:
         rate_eps = streams * RATE_EPS + RATE_EPS / ratio
         return {
             "name": WINDOW.workload,
@@ -133,7 +133,9 @@ def _tree(options: Options) -> Tree:
             "params": {"streams": streams, WINDOW.per_barrier: ratio},
         }
 
-    def load(key: str, ratio: int, streams: int, beats: int = USUAL_HEARTBEATS) -> dict[str, Any]:
+    def load(
+        key: str, ratio: int, streams: int, beats: int = USUAL_HEARTBEATS
+    ) -> dict[str, JsonValue]:
         return {
             "label": _beats(beats),
             "arrival": "constant",

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures import experiment
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.judge import MeasuredClaim
@@ -67,7 +68,7 @@ class Program:
     panel: str
     per_barrier: str
 
-    def table(self, events: int, streams: int) -> dict[str, Any]:
+    def table(self, events: int, streams: int) -> dict[str, JsonValue]:
         """Return the `[[workload]]` table, with the paper's events between synchronizing events."""
         return {
             "name": self.workload,
@@ -115,14 +116,16 @@ def load_lengths_s(options: Options) -> tuple[float, float]:
     return max(0.2, 2.0 * options.scale), max(0.5, 12.0 * options.scale)
 
 
-def form_engine(form: str, options: Options, /, label: str = "", **more: Any) -> dict[str, Any]:
+def form_engine(
+    form: str, options: Options, /, label: str = "", **more: Any
+) -> dict[str, JsonValue]:
     """Return the `[[engine]]` table of a form; its label is the form, unless `label` is set."""
     chosen = dict(PAPER.systems["DGS"].options) if form == PUBLISHED else {}
     chosen |= more.pop("options", {})
     return experiment.engine(DGS, options, label=label or form, options=chosen, **more)
 
 
-def form_engines(options: Options) -> list[dict[str, Any]]:
+def form_engines(options: Options) -> list[dict[str, JsonValue]]:
     """Return the `[[engine]]` tables of `SERIES`."""
     return [form_engine(form, options, batch=[batch]) for form, batch in SERIES]
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import plain, spread_numbers
 from streamlab.lab.figures.flumina.paper_setup import DGS
 from streamlab.lab.figures.measurements import Value, cells, column, per_row
@@ -56,7 +57,7 @@ def percentiles(run: Run, key: str, workers: int, ending: str) -> Percentiles:
     }
 
 
-def named_percentiles(cell: Percentiles) -> dict[str, Any]:
+def named_percentiles(cell: Percentiles) -> dict[str, JsonValue]:
     """Return percentiles as JSON values."""
     return spread_numbers({f"{name}_ns": spread for name, spread in cell.items()})
 

@@ -8,8 +8,8 @@ engine's declaration alone.
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import numbers, outcome, stage
 from streamlab.lab.figures.figure import Figure, Outcome, Runs
 from streamlab.lab.figures.flumina.forms import (
@@ -49,7 +49,7 @@ PIPS = ("PIP1", "PIP2", "PIP3")
 _WRONG = "wrong_output"
 
 
-def _tree(options: Options) -> dict[str, Any]:
+def _tree(options: Options) -> dict[str, JsonValue]:
     return tree(options, PROGRAMS, VARIANTS, (EVEN, UNEVEN))
 
 
@@ -195,7 +195,7 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
             FORM_NOTE,
             lines_note(*(program.workload for program in PROGRAMS)),
         ),
-        texts | scales,
+        {**texts, **scales},
         "DGS, table 1: what parallelism costs, and how it scales",
         [[_panel(options, runs, p) for p in PROGRAMS]],
         height_in=2.4,

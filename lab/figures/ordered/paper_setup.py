@@ -6,8 +6,8 @@ operator takes a tuple until its outputs have left, including the wait for their
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures import experiment
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.measurements import column, counter
@@ -143,13 +143,17 @@ def key(query: BenchmarkQuery, batch: int) -> str:
     return f"{query.workload}@b{batch}"
 
 
-def workload_tables(options: Options, batches: Sequence[int]) -> list[dict[str, Any]]:
+def workload_tables(options: Options, batches: Sequence[int]) -> list[dict[str, JsonValue]]:
     """Return `[[workload]]` tables of all queries, one for each granularity."""
     tables = []
     for batch in batches:
         count = experiment.events(options, *_SIZES[batch])
         for query in QUERIES:
-            table: dict[str, Any] = {"name": query.workload, "label": f"b{batch}", "events": count}
+            table: dict[str, JsonValue] = {
+                "name": query.workload,
+                "label": f"b{batch}",
+                "events": count,
+            }
             if query.a_year:
                 table["params"] = {"orders_per_hour": max(1, count // query.a_year)}
             tables.append(table)

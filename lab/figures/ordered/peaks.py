@@ -9,8 +9,8 @@ lab's own form: serials of the source, by tuples and by blocks of 64.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
+from streamlab.json_value import JsonObject
 from streamlab.lab.figures.experiment import (
     engine,
     outcome,
@@ -139,7 +139,7 @@ def _panel(
     )
 
 
-def _tree(options: Options, schemes: Sequence[tuple[int, str, Mapping[str, Any]]]) -> Tree:
+def _tree(options: Options, schemes: Sequence[tuple[int, str, JsonObject]]) -> Tree:
     """Return the matrix: every query with every scheme, in both forms and granularities."""
     return {
         "run": run_table(options, timeout_s=600),

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import (
     engine,
     events,
@@ -94,7 +95,7 @@ def _key(sweep: str, partitions: int) -> str:
 
 def _workload(
     sweep: str, partitions: int, events: int, cost_us: float, **more: Any
-) -> dict[str, Any]:
+) -> dict[str, JsonValue]:
     """Return the `[[workload]]` table of one partitioned operator."""
     return {
         "name": "parametric",
@@ -111,7 +112,7 @@ def _workload(
 
 def _engines(
     options: Options, queues: Sequence[tuple[str, int, tuple[int, ...]]], **more: Any
-) -> list[dict[str, Any]]:
+) -> list[dict[str, JsonValue]]:
     """Return the `[[engine]]` tables of queues: their kind, partitions and numbers of workers."""
     return [
         engine(

@@ -9,8 +9,8 @@ All systems count words and pairs as a bag, as the paper's map does.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import engine, numbers, outcome, points, run_table
 from streamlab.lab.figures.figure import Figure, Outcome, Runs, Tree
 from streamlab.lab.figures.judge import MeasuredClaim
@@ -43,7 +43,7 @@ from streamlab.results.stats.estimates import lowest
 
 TWEETS = 4_300_000
 """Tweets in the paper's input."""
-COUNTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+COUNTS: tuple[tuple[str, str, dict[str, JsonValue]], ...] = (
     ("wordcount", "wordcount", {}),
     ("paircount L", "paircount@L", {"distance": 3}),
     ("paircount M", "paircount@M", {"distance": 10}),
@@ -89,14 +89,18 @@ def _maps(options: Options) -> tuple[int, ...]:
 
 
 def _tree(options: Options) -> Tree:
-    workloads = []
+    workloads: list[JsonValue] = []
     for _, key, query in COUNTS:
         name, _, label = key.partition("@")
         share = min(1.0, _scale(options) * MORE.get(key, 1))
         events = max(1000, round(TWEETS * share))
         workloads.append(
-            {"name": name, "events": events, "query": {"counting": "bag", **query}}
-            | ({"label": label} if label else {})
+            {
+                "name": name,
+                "events": events,
+                "query": {"counting": "bag", **query},
+                **({"label": label} if label else {}),
+            }
         )
     return {
         "run": run_table(options, timeout_s=600),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import (
     degree_panel,
     engine,
@@ -80,7 +81,7 @@ def _tree(options: Options) -> Tree:
     }
 
 
-def _engines(options: Options, workers: list[int], **more: Any) -> list[dict[str, Any]]:
+def _engines(options: Options, workers: list[int], **more: Any) -> list[dict[str, JsonValue]]:
     return [
         paper_engine("VSN", options, workers=workers, label=GATE, **more),
         engine(VSN, options, workers=workers, label=ORDER, options=DOWNSTREAM, **more),

@@ -1,8 +1,9 @@
 """Provides the paper's set-up for the figures of STRETCH: systems, variants, stages and notes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from streamlab.json_value import JsonObject, JsonValue
 from streamlab.lab.figures import experiment
 from streamlab.lab.figures.experiment import BATCH, engine
 from streamlab.lab.figures.figure import FigureStage, Runs, Tree
@@ -16,7 +17,7 @@ ADHOC, ONE_THREAD = "multicore/adhoc", "multicore/1t"
 FLINK = "flink/automatic"
 ALGORITHM_1 = "lab: SN, algorithm 1"
 """Name of this lab's shared-nothing instances, to distinguish them from the paper's Flink."""
-DOWNSTREAM: Mapping[str, Any] = {"downstream": 1}
+DOWNSTREAM: JsonObject = {"downstream": 1}
 """Engine option: instances publish into TB_out, and latency ends when a downstream reader takes their
 outputs, in order, as in the paper."""
 GATE, ORDER = "scalegate", "order"
@@ -46,7 +47,7 @@ def static_stages(tree: Callable[[Options], Tree]) -> tuple[FigureStage, ...]:
     )
 
 
-def paper_engine(system: str, options: Options, /, **more: Any) -> dict[str, Any]:
+def paper_engine(system: str, options: Options, /, **more: Any) -> dict[str, JsonValue]:
     """Return the `[[engine]]` table of a system as the paper runs it: a tuple at a time, VSN with TB_out.
 
     `more` are further keys; its `options` are options in addition to the system's.
@@ -58,7 +59,7 @@ def paper_engine(system: str, options: Options, /, **more: Any) -> dict[str, Any
     return engine(setup.variant, options, **{"batch": [1], "options": settings} | more)
 
 
-def flink(workers: Sequence[int], system: str, /, **more: Any) -> dict[str, Any]:
+def flink(workers: Sequence[int], system: str, /, **more: Any) -> dict[str, JsonValue]:
     """Return the `[[engine]]` table of a system of the paper that Flink runs; `more` are further keys and options.
 
     `map_instances` in `more` is an option; other keys are the table's.
@@ -75,7 +76,9 @@ def flink(workers: Sequence[int], system: str, /, **more: Any) -> dict[str, Any]
     } | more
 
 
-def replayed_load(label: str, warm_up_s: float, window_s: float, **more: Any) -> dict[str, Any]:
+def replayed_load(
+    label: str, warm_up_s: float, window_s: float, **more: Any
+) -> dict[str, JsonValue]:
     """Return the `[[load]]` table of an input that arrives as its event times say."""
     return {
         "label": label,
@@ -85,7 +88,8 @@ def replayed_load(label: str, warm_up_s: float, window_s: float, **more: Any) ->
         "tick_ns": 1e6,
         "warm_up_s": warm_up_s,
         "window_s": window_s,
-    } | more
+        **more,
+    }
 
 
 def notes(options: Options, scale: float, runs: Runs, *more: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import REPETITIONS, run_table
 from streamlab.lab.figures.figure import FigureStage, Plan, Runs
 from streamlab.lab.figures.options import Options
@@ -91,7 +92,8 @@ def _rates(options: Options, runs: Runs) -> Plan:
 def _phases(seeds: Sequence[int], options: Options, runs: Runs) -> Plan:
     share, top = scale(options), top_eps(options, runs)
     side = max(1, round(top / 2))
-    workloads, loads = [], []
+    workloads: list[JsonValue] = []
+    loads: list[JsonValue] = []
     for seed in seeds:
         planned = phases(seed, share, 2.0 * side)
         total_s = length_s(share)

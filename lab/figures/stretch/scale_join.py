@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
-from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import (
     degree_panel,
     engine,
@@ -64,9 +64,9 @@ class _Line:
     system: str = ""  # of the paper; empty: this lab's own form
     workers: tuple[int, ...] | None = None
 
-    def table(self, options: Options) -> dict[str, Any]:
+    def table(self, options: Options) -> dict[str, JsonValue]:
         """Return the system's `[[engine]]` table of the matrix."""
-        more: dict[str, Any] = {"label": self.form}
+        more: dict[str, JsonValue] = {"label": self.form}
         if self.workers is not None:
             more["workers"] = list(self.workers)
         if self.system:

@@ -1,10 +1,10 @@
 """Reproduces figure 10 of STRETCH: one provisioning and one decommissioning over time."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import outcome, plain
 from streamlab.lab.figures.figure import Outcome, Runs
 from streamlab.lab.figures.judge import MeasuredClaim
@@ -55,9 +55,9 @@ def _outcome(options: Options, runs: Runs) -> Outcome:
     )
 
 
-def _numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, Any]]]:
+def _numbers(trials: Sequence[Step]) -> dict[str, list[dict[str, JsonValue]]]:
     """Return the results of every trial, by direction, kind and start."""
-    numbers: dict[str, list[dict[str, Any]]] = {}
+    numbers: dict[str, list[dict[str, JsonValue]]] = {}
     for step in trials:
         kind = "elastic" if step.elastic else "static"
         numbers.setdefault(f"{step.direction}-{kind}-{step.start}", []).append(

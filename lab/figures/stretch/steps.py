@@ -11,6 +11,7 @@ from operator import itemgetter
 from statistics import median
 from typing import Any, TypeVar
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.experiment import run_table
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan, Runs
@@ -83,14 +84,15 @@ def rates_tree(options: Options, ws_ms: int, instances: tuple[int, ...]) -> Plan
     )
 
 
-def join_workload(events: int, left_eps: int, ws_ms: int, **more: Any) -> dict[str, Any]:
+def join_workload(events: int, left_eps: int, ws_ms: int, **more: Any) -> dict[str, JsonValue]:
     """Return the `[[workload]]` table of ScaleJoin on inputs of equal rates."""
     return {
         "name": "scale_join",
         "events": events,
         "params": {"left_eps": left_eps, "right_eps": left_eps},
         "query": {"ws_ms": ws_ms},
-    } | more
+        **more,
+    }
 
 
 def coherent_eps(ws_ms: int) -> Value:
@@ -130,12 +132,12 @@ def horizons(share: float) -> dict[str, float]:
     return dict.fromkeys(("ahead_s", "drain_s", "rate_s", "hold_s"), length_s)
 
 
-def controller(kind: str, options: Options, **more: Any) -> dict[str, Any]:
+def controller(kind: str, options: Options, **more: Any) -> dict[str, JsonValue]:
     """Return the engine options of an operator that scales up to the most requested instances."""
     most = max(options.instances)
     return {
         "max_instances": most,
-        "controller": {"kind": kind, "min": 1, "max": most, "period_ms": 100} | more,
+        "controller": {"kind": kind, "min": 1, "max": most, "period_ms": 100, **more},
     }
 
 
@@ -160,7 +162,10 @@ def _steps(options: Options, runs: Runs) -> Plan:
         DECOMMISSION: [n for n in rates if n > 1],
     }
     settled_s = SETTLED_S * share
-    workloads, loads, engines, only = [], [], [], []
+    workloads: list[JsonValue] = []
+    engines: list[JsonValue] = []
+    loads: list[JsonValue] = []
+    only: list[str] = []
     for n in sorted({n for counts in starts.values() for n in counts}):
         side = max(1, round(rates[n] / 2))
         length_s = settled_s * START + settled_s * UP

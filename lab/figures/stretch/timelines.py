@@ -5,6 +5,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import plain
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.stretch.phases import Phase
@@ -138,7 +139,7 @@ def side_by_side(columns: Sequence[Sequence[Panel]], empty: str = NO_SERIES) -> 
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def summary(timeline: ElasticTimeline) -> dict[str, object]:
+def summary(timeline: ElasticTimeline) -> dict[str, JsonValue]:
     """Return the means of a timeline, and its reconfigurations, as JSON values."""
     return {
         "mean_latency_ms": mean(timeline.latency_ms),

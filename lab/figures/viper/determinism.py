@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 from statistics import median
-from typing import Any
 
+from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import (
     engine,
     events,
@@ -176,7 +176,7 @@ def _records(variant: str, options: Options) -> int:
     return events(options, *_RECORDS[variant], least=1000)
 
 
-def _tree(question: Question, variant: str, options: Options) -> dict[str, Any]:
+def _tree(question: Question, variant: str, options: Options) -> dict[str, JsonValue]:
     return {
         "run": run_table(options, timeout_s=300),
         "workload": [

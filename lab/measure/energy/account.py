@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from streamlab.lab.measure.energy.joules import (
     Track,
@@ -22,7 +21,7 @@ MOST_LOST = 0.01
 REFRESH_S = 1e-3
 """Losses up to one refresh of the counters are ignored: a window's edge always lies between two values."""
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 COLUMNS = (
     "energy_source",

@@ -38,7 +38,9 @@ def measure(
     if row["energy_gross_j"] is None:
         return None
     window_s = (end_ns - start_ns) / 1e9
-    return {name: joules / window_s for name, joules in json.loads(row["energy_domains"]).items()}
+    return {
+        name: joules / window_s for name, joules in json.loads(str(row["energy_domains"])).items()
+    }
 
 
 def net(row: TrialRow, *, before: Watts | None, after: Watts | None) -> TrialRow:

@@ -30,7 +30,7 @@ _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
-def _columns(count: int, cells: Cells) -> dict[str, Any]:
+def _columns(count: int, cells: Cells) -> dict[str, object]:
     """Return host, url, size (or NO_SIZE) and stream of the cells."""
     host, url = cells.words("host"), cells.words("url")
     ts = cells.integers("time", _INT64_MAX)

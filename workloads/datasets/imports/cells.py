@@ -146,11 +146,11 @@ class Cells:
         return results
 
     def parse_lines(
-        self, parse: Callable[[str], Sequence[Any]], defaults: Mapping[str, Any]
+        self, parse: Callable[[str], Sequence[Any]], defaults: Mapping[str, object]
     ) -> dict[str, Any]:
         """Return columns from a function of lines, with `ts` as event times; bad and skipped rows have the defaults."""
         rows = self.each(parse, self.texts(LINE).to_pylist())
-        columns: dict[str, Any] = {
+        columns = {
             name: [default if row is None else row[at] for row in rows]
             for at, (name, default) in enumerate(defaults.items())
         }
@@ -224,7 +224,7 @@ class Cells:
         return repr(text[:_SHOWN_CHARACTERS]) + ("..." if len(text) > _SHOWN_CHARACTERS else "")
 
 
-Transform = Callable[[Cells], Mapping[str, Any]]
+Transform = Callable[[Cells], Mapping[str, object]]
 """Maps the cells of a chunk to columns of all rows, with event times as `ts`, and marks bad rows."""
 
 
@@ -232,7 +232,7 @@ def _place_of(place: str, line: int, further: int) -> str:
     return f"{place}:{line}-{line + further}" if further else f"{place}:{line}"
 
 
-def object_of(line: str) -> dict[str, Any]:
+def object_of(line: str) -> dict[str, object]:
     """Return the JSON object of a line; raises `BadRowError` for other lines."""
     try:
         value = json.loads(line)
@@ -243,7 +243,7 @@ def object_of(line: str) -> dict[str, Any]:
     return value
 
 
-def text_of(fields: dict[str, Any], field: str, *, empty: bool = False) -> str:
+def text_of(fields: dict[str, object], field: str, *, empty: bool = False) -> str:
     """Return a field's text, which may be empty if `empty`; raises `BadRowError` for other fields."""
     text = fields.get(field)
     if not isinstance(text, str) or not (text or empty):

@@ -18,7 +18,13 @@ import numpy.typing as npt
 from streamlab.workloads.datasets import pa
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.imports.cells import BadRowError, Cells, Transform
-from streamlab.workloads.datasets.imports.kind import ImportKind, ImportOptions, Layout, Setting
+from streamlab.workloads.datasets.imports.kind import (
+    ImportKind,
+    ImportOptions,
+    Layout,
+    Setting,
+    Settings,
+)
 from streamlab.workloads.datasets.imports.tracebase import TRACEBASE
 from streamlab.workloads.datasets.sorted_runs import select_rows
 from streamlab.workloads.datasets.stream_table import StreamTable, numbered_streams
@@ -77,7 +83,7 @@ def _check(options: ImportOptions) -> None:
         raise DatasetError(f"--slice-s: {error}") from error
 
 
-def _debs_columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
+def _debs_columns(settings: Settings, cells: Cells) -> dict[str, object]:
     """Return key and load; skip work, and houses beyond those imported."""
     ts = cells.integers("timestamp", _INT64_MAX)
     load_mw = cells.parse_texts("value", _milliwatts, pa.int32())
@@ -110,16 +116,16 @@ def _transform_homes(options: ImportOptions) -> Transform:
     """Return the transform for the columns of `tracebase`; too large loads make a row bad."""
     tracebase = TRACEBASE.transform(options)
 
-    def columns(cells: Cells) -> Mapping[str, Any]:
+    def columns(cells: Cells) -> Mapping[str, object]:
         readings = tracebase(cells)
-        watts, most = readings["watts"], _MOST_MW // 1000
+        watts, most = np.asarray(readings["watts"]), _MOST_MW // 1000
         cells.mark(watts > most, lambda row: f"{watts[row]} W is above {most}")
         return readings
 
     return columns
 
 
-def _layout(options: ImportOptions) -> dict[str, Any]:
+def _layout(options: ImportOptions) -> Settings:
     """Return the settings by the names of the workload's parameters."""
     return {name.replace("-", "_"): value for name, value in options.settings.items()}
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +91,7 @@ def _write(
     options: ImportOptions,
     rows: SplitRows[RowReport],
     folder: Path,
-    origin: Mapping[str, Any],
+    origin: Mapping[str, object],
     progress: Progress | None,
 ) -> Content:
     lookup = kind.lookup
@@ -157,7 +156,7 @@ def _looked_up(
     return blocks_of(looked_up())
 
 
-def _invented_events(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict[str, Any]:
+def _invented_events(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict[str, object]:
     """Return the number of events that the import invented, by kind; empty if the kind invents none."""
     counts = dict.fromkeys(kind.invents, 0)
     for stream in streams:
@@ -166,7 +165,7 @@ def _invented_events(kind: ImportKind, streams: Sequence[WrittenStream]) -> dict
     return {"invented": counts} if counts else {}
 
 
-def _import_settings(kind: ImportKind, options: ImportOptions) -> dict[str, Any]:
+def _import_settings(kind: ImportKind, options: ImportOptions) -> dict[str, object]:
     """Return the columns and settings of the import; settings that are files have hashes."""
     settings = dict(options.settings)
     for setting in kind.settings:

@@ -6,7 +6,6 @@ number of streams changes no event. `streamlab.workloads.inputs.connections.sche
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,7 @@ NUMBERS = tuple(name for name in COLUMNS if name not in TEXTS)
 _INT16_MAX, _MOST = 2**15 - 1, 2**62
 
 
-def _of_cells(cells: Cells) -> dict[str, Any]:
+def _of_cells(cells: Cells) -> dict[str, object]:
     """Return combination, texts, label and numbers; the time of a row is its number."""
     label = cells.parse_texts("label", _label, pa.string())
     texts = {name: cells.parse_texts(name, partial(_word, name), pa.string()) for name in TEXTS}

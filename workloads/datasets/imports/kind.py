@@ -35,6 +35,9 @@ from streamlab.workloads.datasets.text.report import RowReport
 from streamlab.workloads.datasets.times import ColumnTimes, TimeReader, check_form
 from streamlab.workloads.registry import workload
 
+Settings = Mapping[str, Any]
+"""Values of options by name, each checked by its `Setting`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -95,7 +98,7 @@ class ImportOptions:
     source: str | None = None
     licence: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
     times: TimeReader = field(default_factory=TimeReader)
 
 
@@ -344,7 +347,7 @@ class ImportKind:
             value = options.settings.get(setting.name, setting.default)
             if setting.valid is not None and not setting.valid(value):
                 raise DatasetError(f"--{setting.name} is {value!r}; give {setting.expected}")
-        settings: dict[str, Any] = {**defaults, **options.settings}
+        settings = {**defaults, **options.settings}
         files = [path.absolute() for path in options.files]
         tables = {
             s.name: Path(settings[s.name]).absolute()

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -153,7 +152,7 @@ class _Parser:
                 self.result.texts.setdefault(name, f"{part.place}: column {name}")
         return block
 
-    def _good(self, columns: Mapping[str, Any], cells: Cells) -> "pa.RecordBatch":
+    def _good(self, columns: Mapping[str, object], cells: Cells) -> "pa.RecordBatch":
         """Return the good rows of a chunk, and account for its rows."""
         chunk, reading = cells.chunk, self.result.reading
         reading.passed_over += int((1 + chunk.further)[cells.skipped].sum())

@@ -5,7 +5,6 @@ in milliseconds.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +53,7 @@ _HIGHEST = {
 }
 
 
-def _columns(cells: Cells) -> dict[str, Any]:
+def _columns(cells: Cells) -> dict[str, object]:
     """Return the fields of the records of lines."""
     blank = _fields(cells)
     fields = {name: cells.integers(name, _HIGHEST[name]) for name in COMMAS[:3]}

@@ -39,7 +39,7 @@ from streamlab.workloads.inputs.nexmark.schema import (
     STATES,
 )
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 _TEXTS = {"names": "name", "cities": "city", "channels": "channel"}
 """The column of each dictionary."""
@@ -61,7 +61,7 @@ def _transform(options: ImportOptions) -> Transform:
     lateness = Lateness(bound=None)
     parse = partial(_event, set())
 
-    def columns(cells: Cells) -> Mapping[str, Any]:
+    def columns(cells: Cells) -> Mapping[str, object]:
         parsed = cells.parse_lines(parse, _NOTHING)
         expires = cells.times_of(pa.array(parsed["expires"], pa.string()))
         is_auction = np.equal(parsed["type"], AUCTION)

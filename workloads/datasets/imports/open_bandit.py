@@ -7,7 +7,6 @@ line is a view; with `click` 1 also a click, directly after it at the same time.
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.errors import DatasetError
@@ -51,7 +50,7 @@ def _transform(options: ImportOptions) -> Transform:
 
 def _columns(
     location: str, campaigns_of: Callable[[str], dict[str, str]], cells: Cells
-) -> dict[str, Any]:
+) -> dict[str, object]:
     campaigns = campaigns_of(cells.part.place)
     features = [cells.texts(name) for name in USER_FEATURES]
     users = pc.binary_join_element_wise(*features, "/")

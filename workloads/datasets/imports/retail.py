@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -94,7 +93,7 @@ def _check(options: ImportOptions) -> None:
         product_columns(settings["product-columns"])
 
 
-def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, Any]:
+def _columns(known: Mapping[int, str], cells: Cells) -> dict[str, object]:
     """Return ticket, item, category, store, quantity and net_paid."""
     rows = len(cells)
     ts = cells.times("ts")

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import PurePosixPath
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ _PATH = "<appliance>/dev_<plug>_<yyyy.mm.dd>.csv"
 _MOST_WATTS = 999_999_999
 
 
-def _columns(mean: str, cells: Cells) -> dict[str, Any]:
+def _columns(mean: str, cells: Cells) -> dict[str, object]:
     """Return appliance, plug and watts; the path names plug and appliance."""
     appliance, plug = _plug(cells.part.place)
     watts = {name: cells.integers(name, _MOST_WATTS) for name in MEANS}

@@ -27,6 +27,7 @@ from streamlab.workloads.datasets.imports.kind import (
     Lookup,
     NamedColumns,
     Setting,
+    Settings,
     lookup_cells,
 )
 from streamlab.workloads.datasets.imports.kind_rows import read
@@ -124,7 +125,7 @@ def _check(options: ImportOptions) -> None:
         raise DatasetError(f"--symbol-pattern is not a regular expression: {error}") from error
 
 
-def _columns(settings: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
+def _columns(settings: Settings, cells: Cells) -> dict[str, object]:
     """Return symbol and price; skip symbols that were not requested."""
     symbol = _symbols(cells, settings["symbol-pattern"])
     if requested := str(settings["symbols"]).upper():

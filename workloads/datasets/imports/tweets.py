@@ -7,7 +7,6 @@ line). `text.words` describes how texts become words.
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -78,7 +77,7 @@ _MOST_CHARACTERS = 1 << 17
 """A longer text cannot be a tweet: usually a quote or a line end is missing."""
 
 
-def _columns(cells: Cells) -> dict[str, Any]:
+def _columns(cells: Cells) -> dict[str, object]:
     """Return user and text."""
     user = cells.texts("user") if "user" in cells else pa.repeat("", len(cells))
     if LINE in cells:

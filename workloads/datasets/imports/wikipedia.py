@@ -33,7 +33,7 @@ _EMPTY = ("comment",)
 """Fields whose text may be empty."""
 
 
-def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, Any]:
+def _columns(fields: Mapping[str, str], cells: Cells) -> dict[str, object]:
     """Return the texts of edits, given the field of each column; that of `ts` is a time."""
 
     def texts_of(line: str) -> list[str]:

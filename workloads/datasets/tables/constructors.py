@@ -18,7 +18,12 @@ from streamlab.workloads.datasets.tables.files import (
     form_of_path,
     paths_of,
 )
-from streamlab.workloads.datasets.tables.memory import arrays_source, frame_source, rows_source
+from streamlab.workloads.datasets.tables.memory import (
+    Item,
+    arrays_source,
+    frame_source,
+    rows_source,
+)
 from streamlab.workloads.datasets.tables.required_columns import KEY, KIND, TS, required_columns
 from streamlab.workloads.datasets.tables.source import Source
 from streamlab.workloads.datasets.tables.table import MADE_COLUMNS, NO_COLUMN, Table
@@ -40,7 +45,7 @@ class Meaning(TypedDict, total=False):
     derive: Mapping[str, tuple[str, Callable[[str], Any]]]
     scale: Mapping[str, int]
     decimal: str
-    fill: Mapping[str, Any]
+    fill: Mapping[str, object]
     skip_missing: Sequence[str]
     time_format: str | None
     zone: str
@@ -147,7 +152,7 @@ def arrays(data: Any, *, ts: Times, **meaning: Unpack[Meaning]) -> Table:
 
 @_table_of
 def rows(
-    function: Callable[[], Iterable[Mapping[str, Any]]],
+    function: Callable[[], Iterable[Item]],
     *,
     ts: Times = "ts",
     **meaning: Unpack[Meaning],

@@ -5,7 +5,6 @@ bound D this is a watermark that trails the latest time by D: rows behind it are
 """
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,9 +70,9 @@ class Lateness:
         self.further_lines += other.further_lines
         self.examples = [*self.examples, *other.examples][:MOST_NAMED]
 
-    def facts(self, bound: str | None) -> dict[str, Any]:
+    def facts(self, bound: str | None) -> dict[str, object]:
         """Return the record for the dataset; `bound` as declared."""
-        facts: dict[str, Any] = {"largest_lateness": self.largest}
+        facts: dict[str, object] = {"largest_lateness": self.largest}
         if bound is not None:
             facts |= {
                 "out_of_order": bound,

@@ -17,6 +17,9 @@ from streamlab.workloads.datasets.tables.source import FIRST, Head, Part, Split,
 from streamlab.workloads.datasets.text.records import Chunk
 from streamlab.workloads.model import ListColumn
 
+Item = Mapping[str, Any]
+"""A row, with a value for each column, or a block, with an array for each."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InMemory:
@@ -113,7 +116,7 @@ def arrays_source(data: Any) -> InMemory:
     return InMemory(label="arrays", batches=lambda: iter([_batch("arrays", columns)]))
 
 
-def rows_source(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) -> InMemory:
+def rows_source(function: Callable[[], Iterable[Item]], ts: str) -> InMemory:
     """Return the rows or blocks that a function yields; an item whose times are an array or a list is a block."""
     if not callable(function):
         raise DatasetError(f"rows: got {function!r:.60}; give a function without arguments")
@@ -123,7 +126,7 @@ def rows_source(function: Callable[[], Iterable[Mapping[str, Any]]], ts: str) ->
 
 
 def _checked_batches(
-    function: Callable[[], Iterable[Mapping[str, Any]]], ts: str, label: str
+    function: Callable[[], Iterable[Item]], ts: str, label: str
 ) -> "Iterator[pa.RecordBatch]":
     names: list[str] = []
     for batch in _batches(function, ts, label):
@@ -137,9 +140,9 @@ def _checked_batches(
 
 
 def _batches(
-    function: Callable[[], Iterable[Mapping[str, Any]]], ts: str, label: str
+    function: Callable[[], Iterable[Item]], ts: str, label: str
 ) -> "Iterator[pa.RecordBatch]":
-    pending: list[Mapping[str, Any]] = []
+    pending: list[Item] = []
     for number, item in enumerate(function(), start=1):
         if not isinstance(item, Mapping) or ts not in item:
             raise DatasetError(
@@ -158,7 +161,7 @@ def _batches(
         yield _of_rows(label, pending)
 
 
-def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
+def _of_rows(label: str, rows: Sequence[Item]) -> "pa.RecordBatch":
     names = list(rows[0])
     for row in rows:
         if set(row) != set(names):
@@ -169,7 +172,7 @@ def _of_rows(label: str, rows: Sequence[Mapping[str, Any]]) -> "pa.RecordBatch":
     return _batch(label, {name: [row[name] for row in rows] for name in names})
 
 
-def _batch(label: str, columns: Mapping[str, Any]) -> "pa.RecordBatch":
+def _batch(label: str, columns: Item) -> "pa.RecordBatch":
     lengths = {str(name): len(values) for name, values in columns.items()}
     if len(set(lengths.values())) != 1:
         shown = ", ".join(f"{name} {length}" for name, length in lengths.items())

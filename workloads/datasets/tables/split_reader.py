@@ -120,7 +120,7 @@ class SplitResult(Generic[Report]):
         return bool(repeated or self.reading.has_words_after(merged))
 
 
-def vars_of(recognition: Recognition | None) -> dict[str, Any] | None:
+def vars_of(recognition: Recognition | None) -> dict[str, object] | None:
     """Return the state of a recognition that has decided; None of others."""
     return None if recognition is None or recognition.form is None else vars(recognition)
 

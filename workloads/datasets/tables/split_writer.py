@@ -4,7 +4,6 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class SplitWriter:
     def __init__(self, folder: Path, split: int) -> None:
         self._folder, self._split = folder, split
         self.runs: list[dict[int, Run]] = []
-        self._pending: list[Mapping[str, Any]] = []
+        self._pending: list[Mapping[str, Column | pa.Array]] = []
         self._rows = 0
 
     def append(self, block: "Mapping[str, Column | pa.Array]") -> None:
@@ -45,7 +44,7 @@ class SplitWriter:
         """Write the rows so far."""
         if not self._rows:
             return
-        number, texts = len(self.runs), dict[str, Any]()
+        number, texts = len(self.runs), dict[str, object]()
         blocks = [dict(block) for block in self._pending]
         for name in _texts_in(blocks[0]):
             texts[name], columns = _encode([block[name] for block in blocks])

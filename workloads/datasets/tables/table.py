@@ -89,7 +89,7 @@ class Table:
     derive: Mapping[str, tuple[str, Callable[[str], Any]]] = field(default_factory=dict)
     scale: Mapping[str, int] = field(default_factory=dict)
     decimal: str = "."
-    fill: Mapping[str, Any] = field(default_factory=dict)
+    fill: Mapping[str, object] = field(default_factory=dict)
     skip_missing: tuple[str, ...] = ()
     time_format: str | None = None
     zone: str = "UTC"
@@ -174,7 +174,7 @@ class Table:
         """Return the column of a field."""
         return self.derive[name][0] if name in self.derive else self.columns.get(name, name)
 
-    def meaning(self) -> dict[str, Any]:
+    def meaning(self) -> dict[str, object]:
         """Return all attributes except the source, in a JSON form."""
         # Without these the form is that of earlier versions, whose datasets stay valid.
         absent = [n for n in ("shared", "first_texts", "key_fields") if not getattr(self, n)]
@@ -256,7 +256,7 @@ class TableSet:
         return TableSet(by_kind=tables)
 
 
-def flagged_field(name: str, fields: Mapping[str, Any]) -> str | None:
+def flagged_field(name: str, fields: Mapping[str, object]) -> str | None:
     """Return the field of whose absence a field `FIELD_missing` tells; None: it is a field like others."""
     base = name.removesuffix(_MISSING)
     return base if base != name and base in fields and fields[name] == np.bool_ else None

@@ -258,7 +258,7 @@ def _start(tables: Sequence[TableRows]) -> int:
 
 def _origin(
     required: RequiredColumns, tables: Sequence[Table], readings: Sequence[Reading]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what reading found; of several tables the totals, and each kind's own under `tables`."""
     each = [
         {
@@ -271,9 +271,9 @@ def _origin(
     ]
     if len(each) == 1:
         return each[0]
-    total: dict[str, Any] = {}
+    total: dict[str, object] = {}
     for name, value in readings[0].origin().items():
-        values = [facts[name] for facts in each]
+        values: list[Any] = [facts[name] for facts in each]
         if isinstance(value, bool):
             total[name] = any(values)
         elif isinstance(value, dict):
@@ -291,7 +291,7 @@ def _origin(
     return {**total, **common, "tables": by_kind}
 
 
-def _generated_origin(made: Recipe) -> dict[str, Any]:
+def _generated_origin(made: Recipe) -> dict[str, object]:
     """Return the origin of a table that a function generated."""
     params = {name: value for name, value in made.params.items() if name != "wanted"}
     return {
@@ -332,7 +332,7 @@ def _write(
     folder: Path,
     alphabet: Alphabet,
     index: int,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Write one file of a stream, unless a killed import did, and return the fields of its `WrittenStream`."""
     part = parts[index]
     stream = streams[part.stream]
@@ -354,7 +354,7 @@ def _write(
 
 def _blocks(stream: _Stream, keys: npt.NDArray[np.int32] | None, part: FilePart) -> Iterator[Block]:
     for rows in stream.share.blocks(stream.rows, part.begin, part.end):
-        columns: dict[str, Any] = {"ts": rows["ts"]}
+        columns = {"ts": rows["ts"]}
         if "tag" in stream.dtypes:
             number = np.asarray(rows["key"])
             key = (number if keys is None else keys[number]).astype(np.int64)

@@ -183,7 +183,7 @@ def _without_stamps(kind: "pa.DataType") -> "pa.DataType":
 
 def _parse_lines(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
     """Return the columns of all objects, line by line, and the lines that hold no object."""
-    objects: list[dict[str, Any]] = []
+    objects: list[dict[str, object]] = []
     bad: Bad = {}
     for index, line in enumerate(record_lines(records)):
         try:
@@ -201,7 +201,7 @@ def _refuse(text: str) -> None:
     raise ValueError(f"{text} is not a JSON number")
 
 
-def _leaves(prefix: str, value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _leaves(prefix: str, value: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
     for key, each in value.items():
         if isinstance(each, dict):
             yield from _leaves(f"{prefix}{key}.", each)

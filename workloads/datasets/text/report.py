@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +58,7 @@ class RowReport:
     first_descent: str = ""
     last_ts: int | None = None
     last_place: str = ""
-    times: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, object] = field(default_factory=dict)
 
     @property
     def lines(self) -> int:

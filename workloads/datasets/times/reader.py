@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
 from fractions import Fraction
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from streamlab.workloads.datasets.errors import DatasetError
@@ -124,7 +123,7 @@ class TimeReader:
         else:
             self._without_zone = self._without_zone or text
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         """Return how times were read, for the record of an import; empty if none were read."""
         if not self.used:
             return {}

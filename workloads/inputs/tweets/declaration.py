@@ -1,7 +1,6 @@
 """Declares the common parts of workloads on tweets: windows and ways of counting."""
 
 from functools import partial
-from typing import Any
 
 from streamlab.workloads.inputs.query_workload import declare_workload
 from streamlab.workloads.inputs.tweets import generate
@@ -41,7 +40,7 @@ def counts_bag(query: Params) -> bool:
     return counting == BAG
 
 
-def counting_arguments(query: Params) -> dict[str, Any]:
+def counting_arguments(query: Params) -> dict[str, object]:
     """Return the query parameters with `bag` in place of `counting`."""
     values = {name: value for name, value in query.items() if name != "counting"}
     return {**values, "bag": counts_bag(query)}

@@ -195,7 +195,7 @@ def _emitting(update: Callable[..., Any], every: Kinds) -> Kinds:
 class _Reader:
     """Finds the kinds that an event can have at statements that use the emitter."""
 
-    def __init__(self, event: str, out: str, names: dict[str, Any]) -> None:
+    def __init__(self, event: str, out: str, names: dict[str, object]) -> None:
         self._event, self._out, self._names = event, out, names
 
     def emitting(self, statements: Sequence[ast.stmt], kinds: Kinds) -> Kinds:

@@ -138,14 +138,14 @@ class _Out:
     emit: Callable[..., None]
 
 
-def _call(function: Function, named: dict[str, Any], emitted: list[tuple[Any, ...]]) -> None:
+def _call(function: Function, named: dict[str, object], emitted: list[tuple[Any, ...]]) -> None:
     out = _Out(lambda *fields: emitted.append(fields))
     function(*(out if name == "out" else value for name, value in named.items()))
 
 
 def _copies(
-    named: dict[str, Any], arguments: _Arguments, records: dict[str, RecordType]
-) -> dict[str, Any]:
+    named: dict[str, object], arguments: _Arguments, records: dict[str, RecordType]
+) -> dict[str, object]:
     copied = (*arguments.reads, *arguments.changes)
     return {
         name: records[name].copy(value) if name in copied else value
@@ -157,7 +157,7 @@ def _same(record: RecordType, a: Any, b: Any) -> bool:
     return near(record.values(a), record.values(b))
 
 
-def _lines(role: str, named: dict[str, Any], records: dict[str, RecordType]) -> list[str]:
+def _lines(role: str, named: dict[str, object], records: dict[str, RecordType]) -> list[str]:
     lines = [f"{role}({', '.join(named)}) with"]
     for name, value in named.items():
         if name in records:
@@ -170,7 +170,7 @@ def _lines(role: str, named: dict[str, Any], records: dict[str, RecordType]) -> 
 def _outcome(
     when: str,
     arguments: _Arguments,
-    named: dict[str, Any],
+    named: dict[str, object],
     emitted: list[tuple[Any, ...]],
     records: dict[str, RecordType],
 ) -> list[str]:

@@ -20,7 +20,7 @@ QUERY = {
 }
 
 
-def arguments(query: Params) -> dict[str, Any]:
+def arguments(query: Params) -> dict[str, object]:
     """Return the arguments of the program and its oracle.
 
     Raises:

@@ -1,7 +1,5 @@
 """TPCx-BB query 1: finds the pairs of items sold together most often in stores, every hour."""
 
-from typing import Any
-
 from streamlab.workloads.inputs.query_workload import bind_arguments, declare_workload
 from streamlab.workloads.inputs.retail import STRICT, store_sales
 from streamlab.workloads.inputs.retail.parameters import parse_ids
@@ -37,7 +35,7 @@ QUERY = {
 }
 
 
-def arguments(query: Params) -> dict[str, Any]:
+def arguments(query: Params) -> dict[str, object]:
     """Return the arguments of the program and its oracle.
 
     Raises:

@@ -1,7 +1,5 @@
 """TPCx-BB query 3: finds the items viewed last before a given item is bought."""
 
-from typing import Any
-
 from streamlab.workloads.inputs.query_workload import bind_arguments, declare_workload
 from streamlab.workloads.inputs.retail import STRICT, web_clickstreams
 from streamlab.workloads.inputs.retail.parameters import parse_ids
@@ -27,7 +25,7 @@ QUERY = {
 }
 
 
-def arguments(query: Params) -> dict[str, Any]:
+def arguments(query: Params) -> dict[str, object]:
     """Return the arguments of the program and its oracle.
 
     Raises:

@@ -4,8 +4,6 @@ It also has example 4.1 of the paper: `table_plugs` joins a table of places and 
 `aggregate=maximum` gives the greatest of the blocks' averages.
 """
 
-from typing import Any
-
 from streamlab.workloads.inputs.power_readings.declaration import (
     QUERY,
     declare_power_workload,
@@ -53,7 +51,7 @@ FORMS: Forms = {TYPED: typed.program, HANDCRAFTED: handcrafted.program}
 OUTPUT = output_per_key("average", key_field="plug")
 
 
-def arguments(query: Params) -> dict[str, Any]:
+def arguments(query: Params) -> dict[str, object]:
     """Return the arguments of the program and its oracle."""
     values = {**parameters_without_form(query)}
     aggregate = values.pop("aggregate")

@@ -1,7 +1,5 @@
 """Smart-home prediction: predicts the next ten minutes' consumption of device types by a tree each."""
 
-from typing import Any
-
 from streamlab.workloads.inputs.power_readings.declaration import (
     QUERY,
     declare_power_workload,
@@ -38,7 +36,7 @@ FORMS: Forms = {TYPED: typed.program, HANDCRAFTED: handcrafted.program}
 OUTPUT = output_per_key("prediction", key_field="device")
 
 
-def arguments(query: Params) -> dict[str, Any]:
+def arguments(query: Params) -> dict[str, object]:
     """Return the arguments of the program and its oracle."""
     return {**parameters_without_form(query), "tree": read_tree()}
 

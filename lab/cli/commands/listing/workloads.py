@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from streamlab.workloads.model import Dataflow, DGSProgram, ModelError, Pipeline, Query
 from streamlab.workloads.model.workload import Parameter
@@ -22,8 +21,8 @@ class WorkloadRecord:
     model: str | None = None
     input: str | None = None
     stages: tuple[dict[str, str], ...] = ()
-    parameters: tuple[dict[str, Any], ...] = ()
-    query: tuple[dict[str, Any], ...] = ()
+    parameters: tuple[dict[str, object], ...] = ()
+    query: tuple[dict[str, object], ...] = ()
     error: str | None = None
 
 
@@ -51,7 +50,7 @@ def _record(name: str) -> WorkloadRecord:
     )
 
 
-def _parameters(parameters: Mapping[str, Parameter]) -> tuple[dict[str, Any], ...]:
+def _parameters(parameters: Mapping[str, Parameter]) -> tuple[dict[str, object], ...]:
     return tuple(
         {"name": n, "default": spec.default, "help": spec.help} for n, spec in parameters.items()
     )

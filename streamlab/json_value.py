@@ -1,0 +1,43 @@
+"""Types of values from or for a JSON file, and functions that narrow them."""
+
+from collections.abc import Mapping, Sequence
+
+JsonValue = str | int | float | bool | None | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
+JsonObject = Mapping[str, JsonValue]
+
+
+def json_object(value: object) -> JsonObject:
+    """Return a value that is a JSON object; null, as of an absent key, is an empty one.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def json_list(value: object) -> Sequence[JsonValue]:
+    """Return a value that is a JSON list; null, as of an absent key, is an empty one.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"expected a JSON list, got {type(value).__name__}")
+    return value
+
+
+def json_number(value: object) -> float:
+    """Return a value that is a JSON number.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"expected a number, got {value!r:.60}")
+    return value
