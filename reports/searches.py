@@ -160,12 +160,15 @@ class _Bracket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True):
-    """The file of a search, which `streamlab.lab.runner.search` writes."""
+    """The record of a search; `streamlab.lab.runner.search` writes its file, which also names the cell."""
 
-    cell: str
     over: bool = False
     bracket: _Bracket | None = None
     probes: tuple[_StoredProbe, ...] = ()
+
+
+class _RecordFile(_Record, frozen=True, kw_only=True):
+    cell: str
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,10 +181,10 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _read_records(run_dir: Path) -> dict[str, _Record]:
-    records = {}
+    records: dict[str, _Record] = {}
     for path in sorted((run_dir / "searches").glob("*.json")):
         try:
-            record = msgspec.json.decode(read_sealed(run_dir, path), type=_Record)
+            record = msgspec.json.decode(read_sealed(run_dir, path), type=_RecordFile)
             records[record.cell] = record
         except (OSError, ValueError) as error:
             raise ResultsError(f"{path} is damaged ({error!r}); {remedy(run_dir, path)}") from error
