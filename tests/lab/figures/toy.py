@@ -1,6 +1,6 @@
 """A figure of two stages on engines that are always there, for trying the machinery."""
 
-from streamlab.lab.figures.stretch.shared import notes
+from streamlab.lab.figures.stretch.paper_setup import notes
 
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.experiment import numbers, points, run_table

@@ -360,7 +360,7 @@ def test_every_path_of_a_specification_is_translated_also_of_a_cut_dataset(tmp_p
     assert (inside.job.series, inside.job.outputs) == (None, None)  # the judge writes them
     told = {"dataset": cut, "series": spec.series, "outputs": spec.outputs}
     assert msgspec.structs.replace(inside.job, **told) == spec
-    assert [(m.inside, m.writable) for m in inside.mounts] == [("/data/0", False), ("/trial", True)]
+    assert [(m.target, m.writable) for m in inside.mounts] == [("/data/0", False), ("/trial", True)]
 
 
 @pytest.mark.parametrize("attribute", ["", ":OTHER"])
@@ -369,7 +369,7 @@ def test_the_folder_of_a_workloads_own_file_is_there_to_be_read(tmp_path, small_
     job = OracleJob(dataset=small_dataset(), workload=f"{own}{attribute}")
     inside = translate(job, tmp_path)
     assert inside.job.workload == f"/workload/sensors.py{attribute}"
-    (mount,) = (m for m in inside.mounts if m.inside == "/workload")
+    (mount,) = (m for m in inside.mounts if m.target == "/workload")
     assert (mount.host, mount.writable) == (own.parent, False)
     named = msgspec.structs.replace(job, workload="event_window")
     assert translate(named, tmp_path).job.workload == "event_window"

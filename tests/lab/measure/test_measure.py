@@ -108,5 +108,5 @@ def test_clean_process_leaves_nothing_and_its_output_is_in_the_log(tmp_path):
     log = tmp_path / "log"
     log.write_text("before\n")
     outcome = run_isolated([sys.executable, "-c", "print('said')"], log=log, timeout_s=600)
-    assert (outcome.returncode, outcome.timed_out, outcome.left) == (0, False, ())
+    assert (outcome.returncode, outcome.timed_out, outcome.leftovers) == (0, False, ())
     assert log.read_text() == "before\nsaid\n"

@@ -296,7 +296,7 @@ def test_an_oracles_job_leaves_its_answer_where_trials_find_it(tmp_path, small_d
 
 def classified(result=None, log="", phase="run", **ending):
     """The row of a trial that ended so, with this result."""
-    normal = {"returncode": 0, "timed_out": False, "oom_kills": 0, "left": ()}
+    normal = {"returncode": 0, "timed_out": False, "oom_kills": 0, "leftovers": ()}
     return classify(Outcome(**{**normal, **ending}), result, log, phase=phase, timeout_s=1)
 
 
