@@ -129,7 +129,12 @@ def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
     Raises:
         ResultsError: a record of a search is damaged.
     """
-    stored = msgspec.convert(run.meta.recorded.get("searches") or {}, dict[str, _Record])
+    try:
+        stored = msgspec.convert(run.meta.recorded.get("searches") or {}, dict[str, _Record])
+    except msgspec.ValidationError as error:
+        raise ResultsError(
+            f"{run.path}: run.json has a damaged record of a search: {error}"
+        ) from error
     records = stored | _read_records(run.path)
     free = [cell for cell in cells if cell.load is None]
     return tuple(

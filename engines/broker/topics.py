@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -91,11 +91,10 @@ def write_topics(address: str, dataset: Dataset, data: Input) -> tuple[Topic, ..
 
 @contextmanager
 def _turn(dataset: Dataset) -> Iterator[None]:
-    """Hold the lock of a dataset's folder, which ends with the process."""
+    """Hold the lock of a dataset's folder, which ends with the process; OSError: a file system without locks."""
     folder = os.open(dataset.streams[0].path.parent, os.O_RDONLY)
     try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(folder, fcntl.LOCK_EX)
+        fcntl.flock(folder, fcntl.LOCK_EX)
         yield
     finally:
         os.close(folder)

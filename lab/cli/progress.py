@@ -20,6 +20,7 @@ from rich.progress import (
 )
 
 from streamlab.lab.cli.table import print_results
+from streamlab.lab.errors import LabError
 from streamlab.lab.matrix.cells import Trial
 from streamlab.lab.runner.execution import Audience
 from streamlab.lab.runner.time_left import TimeLeft
@@ -174,7 +175,13 @@ class Terminal(Audience):
             return
         print_results(rows, {}, self._console)
         if self._write_page is not None:
-            self._print(f"report so far: {self._write_page(run_dir)}")
+            try:
+                self._print(f"report so far: {self._write_page(run_dir)}")
+            except (
+                LabError,
+                OSError,
+            ) as error:  # the run goes on, and its end writes the page again
+                self._print(f"no report so far: {error}")
 
     def _print(self, text: str) -> None:
         self._console.print(escape(text), highlight=False, soft_wrap=True)

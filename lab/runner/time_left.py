@@ -1,9 +1,26 @@
 """Estimates how long the remaining trials of a run take."""
 
+from collections import Counter
 from collections.abc import Sequence
-from statistics import mean
+from dataclasses import dataclass
 
-from streamlab.lab.matrix.cells import Trial
+from streamlab.lab.matrix.cells import Cell, Trial
+
+
+@dataclass(slots=True)
+class _Mean:
+    """Mean duration of trials, in seconds."""
+
+    sum_s: float = 0.0
+    count: int = 0
+
+    def add(self, seconds: float) -> None:
+        self.sum_s += seconds
+        self.count += 1
+
+    @property
+    def seconds(self) -> float:
+        return self.sum_s / self.count
 
 
 class TimeLeft:
@@ -16,26 +33,36 @@ class TimeLeft:
     def __init__(self, trials: Sequence[Trial]) -> None:
         """Prepare for the trials of a run, in order."""
         self._trials = trials
-        self._measured: dict[tuple[str, ...], list[float]] = {}
+        self._next = 0
+        self._cells = {trial.cell.id: trial.cell for trial in trials}
+        self._remaining = Counter(trial.cell.id for trial in trials)
+        self._measured: dict[tuple[str, ...], _Mean] = {}
 
     def measured(self, trial: Trial, seconds: float) -> None:
         """Note how long a trial took."""
-        for key in _keys(trial):
-            self._measured.setdefault(key, []).append(seconds)
+        for key in _keys(trial.cell):
+            self._measured.setdefault(key, _Mean()).add(seconds)
 
     def after(self, trial: Trial) -> float:
-        """Return the seconds for the trials that follow one; at least one was measured."""
-        return sum(self._expected(later) for later in self._trials[trial.order_index + 1 :])
+        """Return the seconds for the trials that follow one, which is not before that of the last call.
 
-    def _expected(self, trial: Trial) -> float:
-        cell, variant, all_trials = _keys(trial)
-        for key in (cell, variant):
+        At least one trial was measured.
+        """
+        while self._next <= trial.order_index:
+            self._remaining[self._trials[self._next].cell.id] -= 1
+            self._next += 1
+        return sum(
+            count * self._expected(self._cells[cell]) for cell, count in self._remaining.items()
+        )
+
+    def _expected(self, cell: Cell) -> float:
+        own, variant, all_trials = _keys(cell)
+        for key in (own, variant):
             if key in self._measured:
-                return mean(self._measured[key])
-        return trial.cell.trial_s or mean(self._measured[all_trials])
+                return self._measured[key].seconds
+        return cell.trial_s or self._measured[all_trials].seconds
 
 
-def _keys(trial: Trial) -> tuple[tuple[str, ...], ...]:
-    """Return keys of the trials that are like one, from the most to the least alike."""
-    cell = trial.cell
+def _keys(cell: Cell) -> tuple[tuple[str, ...], ...]:
+    """Return keys of the cells that are like one, from the most to the least alike."""
     return (cell.id,), (cell.engine, cell.variant), ()

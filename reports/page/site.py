@@ -251,7 +251,12 @@ def _cell_page(cell: str) -> str:
 def _update_cell(cell: str, parts: Sequence[_Part], target: Path) -> bool:
     """Write a cell's page unless it is current; return whether it was written."""
     facts = [
-        (part.machine, part.tracks, [(run.name, run.commit, run.start_time) for run in part.runs])
+        (
+            part.machine,
+            part.tracks,
+            [(run.commit, run.start_time) for run in part.runs],
+            [(run.name, failure, texts) for run, failure, texts in _table(cell, part)[1]],
+        )
         for part in parts
     ]
     digest = hashlib.sha256(_digest_of_code() + msgspec.json.encode(facts))

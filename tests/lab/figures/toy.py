@@ -1,13 +1,12 @@
 """A figure of two stages on engines that are always there, for trying the machinery."""
 
-from streamlab.lab.figures.stretch.paper_setup import notes
-
 from streamlab.lab.errors import FigureError
 from streamlab.lab.figures.experiment import numbers, points, run_table
 from streamlab.lab.figures.figure import Figure, FigureStage, Outcome, Plan
 from streamlab.lab.figures.judge import PublishedClaim, judge
 from streamlab.lab.figures.measurements import column, quotient, series
 from streamlab.lab.figures.offered_stages import latency_plan
+from streamlab.lab.figures.stretch.paper_setup import notes
 from streamlab.reports.figures.paper import Layout, Line, Panel, draw
 from streamlab.reports.published import Fact, Facts
 
