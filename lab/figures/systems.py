@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from streamlab.json_value import JsonObject
 from streamlab.reports.published.facts import FOLDER, read_pairs, read_rows
 from streamlab.results.errors import ResultsError
 
@@ -48,7 +47,7 @@ class System:
     source: str
     algorithm: str
     variant: str = ""
-    options: JsonObject = field(default_factory=dict, hash=False)
+    options: Mapping[str, int | str] = field(default_factory=dict, hash=False)
     engine: str = ""
     absent: str = ""
     stand_in: str = ""
