@@ -150,7 +150,7 @@ void a_run_that_was_started_only_ends_without_the_family() {
 void settings_out_of_range_are_refused() {
   void (*const wrong[])(lab::RunSettings&) = {
       [](lab::RunSettings& s) { s.workers = 0; },
-      [](lab::RunSettings& s) { s.workers = 65; },
+      [](lab::RunSettings& s) { s.workers = lab::RunSettings::kMostWorkers + 1; },
       [](lab::RunSettings& s) { s.batch = 0; },
       [](lab::RunSettings& s) { s.ring_blocks = 0; },
       [](lab::RunSettings& s) { s.ring_blocks = lab::RunSettings::kMostRingBlocks + 1; },
