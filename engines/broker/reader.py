@@ -189,7 +189,7 @@ class _StreamState:
         decoded = self.topic.decode(message.value() or b"")
         if decoded is None:
             raise EngineCrashError(
-                f"{_place(message)} is none that the lab wrote for this dataset; keep other programs from "
+                f"{_place(message)} was not written by the lab for this dataset; keep other programs from "
                 f"this topic, and {REMEDY}"
             )
         if message.offset() != self._offsets[partition]:

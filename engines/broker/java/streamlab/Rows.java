@@ -21,7 +21,7 @@ final class Rows {
         kinds = topics.kinds;
         if (record == null || record.length < HEADER_BYTES || !ours(topics, topic, record)) {
             throw new IllegalStateException(
-                    place + " is none that the lab wrote for this dataset; delete the topic, and the next"
+                    place + " was not written by the lab for this dataset; delete the topic, and the next"
                             + " trial writes it again");
         }
         bytes = ByteBuffer.wrap(record).order(ByteOrder.LITTLE_ENDIAN);
