@@ -8,7 +8,7 @@
     element.append(...children);
     return element;
   };
-  const { runs, higher } = JSON.parse(place("known").textContent);
+  const { runs, higher, level } = JSON.parse(place("known").textContent);
   const machines = new Map(runs.map((run) => [run.name, run.machine]));
   const selects = [place("a"), place("b")];
   const address = () => new URLSearchParams(location.hash.slice(1));
@@ -27,12 +27,18 @@
     const sorted = values.toSorted((a, b) => a - b), half = sorted.length >> 1;
     return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
   };
-  // The range of the repetitions; a single one counts as 30 % either way, as in a report.
-  const range = (values) =>
-    values.length > 1 ? [Math.min(...values), Math.max(...values)] : [values[0] / 1.3, values[0] * 1.3];
+  const range = (values) => [Math.min(...values), Math.max(...values)];
+  // The smallest two-sided p-value of Mann and Whitney's test: 2 / binomial(n + m, n).
+  const smallestP = (n, m) => {
+    let p = 2;
+    for (let k = 1; k <= n; k++) p *= k / (m + k);
+    return p;
+  };
   const times = (metric, ratio) => ratio >= 0.01 ? ratio.toFixed(3)
     : `${(1 / ratio).toPrecision(3)} \u00d7 ${higher.includes(metric) ? "slower" : "less"}`;
-  const verdict = (metric, a, b) => {
+  // Repetitions that no test could tell apart, of so many cells, are too few, as for `lab compare`.
+  const verdict = (metric, a, b, tests) => {
+    if (smallestP(a.length, b.length) * tests > level) return "too few";
     const [[lowA, highA], [lowB, highB]] = [range(a), range(b)];
     if (lowA <= highB && lowB <= highA) return "no difference shown";
     return (lowB > highA) === higher.includes(metric) ? "better" : "worse";
@@ -49,7 +55,7 @@
     return text ? make("span", { textContent: text[0], title: text[1] })
       : make("span", { className: "none", textContent: cell.failure ?? "\u2013" });
   };
-  const row = (name, metric, a, b, same) => {
+  const row = (name, metric, a, b, same, tests) => {
     const values = [a, b].map((cell) => cell?.values[metric]);
     const line = make("tr", {}, make("th", { scope: "row", textContent: name }));
     line.dataset.cell = name;
@@ -69,7 +75,7 @@
       return line;
     }
     const ratio = median(values[1]) / median(values[0]);
-    const word = verdict(metric, ...values);
+    const word = verdict(metric, ...values, tests);
     const clear = word === "better" || word === "worse";
     add("num value", "B / A", make("span", {
       className: clear ? "" : "unclear", title: `${ratio} times`,
@@ -91,12 +97,16 @@
   const cells = (a, b) => {
     const same = machines.get(a.name) === machines.get(b.name);
     const [inA, inB] = [a, b].map((run) => new Map(run.cells.map((cell) => [cell.cell, cell])));
+    const tests = (metric) => a.cells.filter((cell) => {
+      const other = inB.get(cell.cell);
+      return cell.values[metric] && other?.values[metric] && !unlike(cell, other, same);
+    }).length;
     const rows = [];
     for (const name of new Set([...inA.keys(), ...inB.keys()])) {
       const pair = [inA.get(name), inB.get(name)];
       const metrics = new Set(pair.flatMap((cell) => Object.keys(cell?.values ?? {})));
       for (const metric of metrics.size ? metrics : ["throughput"])
-        rows.push(row(name, metric, ...pair, same));
+        rows.push(row(name, metric, ...pair, same, tests(metric)));
     }
     const headings = [["Cell"], ["Metric"], ["A", true], ["B", true], ["B / A", true], ["n", true], ["Verdict"]];
     place("cells").replaceChildren(make("h2", { textContent: "Cells" }),

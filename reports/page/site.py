@@ -30,7 +30,7 @@ from streamlab.reports.searches import read_searches
 from streamlab.reports.side_by_side import write_times, write_value
 from streamlab.reports.steps import Measured, Track, follow
 from streamlab.reports.summary import summarise
-from streamlab.results.compare import HIGHER_IS_BETTER, METRICS, SUSTAINABLE
+from streamlab.results.compare import HIGHER_IS_BETTER, LEVEL, METRICS, SUSTAINABLE
 from streamlab.results.errors import ResultsError
 from streamlab.results.machines import compare_machines
 from streamlab.results.seal import SEALS
@@ -115,7 +115,7 @@ def write_site(run_dirs: Sequence[Path], out: Path, *, seed: int) -> Written:
             name="comparison of two runs",
             home="index.html",
             scripts=("page.js", "compare.js"),
-            known={"runs": known, "higher": HIGHER_IS_BETTER},
+            known={"runs": known, "higher": HIGHER_IS_BETTER, "level": LEVEL},
             colours={},
             runs=runs[::-1],
         ),

@@ -163,6 +163,13 @@ class TestComparison:
         visible = re.findall(r'<tr (?![^>]*hidden)[^>]*data-cell="([^"]+)"', dom)
         assert visible == [FAST]
 
+    def test_processes_that_no_test_could_tell_apart_are_too_few(self, tmp_path, trial):
+        for name, eps in (("x", 1e8), ("y", 3e8)):
+            row = trial(variant="fast", eps=eps, fingerprint="fast")
+            write_run(tmp_path / "runs", [row], name=name, meta=META)
+        _, text = self.shown(tmp_path / "runs", tmp_path, "a=x&b=y")
+        assert "~ 3.000 1, 1 too few" in text
+
     def test_machines_and_inputs_that_differ_have_no_ratio(self, runs, tmp_path, trial):
         change_meta(runs / "z", host=META["host"] | {"cpu_model": "Another"})
         _, text = self.shown(runs, tmp_path, "a=y&b=z")

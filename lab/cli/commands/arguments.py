@@ -1,5 +1,7 @@
 """Reads arguments of commands: those of `lab run WORKLOAD`, and texts K=V."""
 
+import shlex
+import shutil
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,7 +65,7 @@ def run_arguments(
         workloads=suite(reference) if is_suite else [reference],
         name=reference if is_suite else "",
         engines=options.engines or (() if options.commands else ENGINES),
-        commands=options.commands,
+        commands=_commands(options.commands),
         workers=_numbers("--workers", options.workers),
         batch=_numbers("--batch", options.batch),
         repetitions=options.repetitions,
@@ -75,6 +77,21 @@ def run_arguments(
         query=_toml_values("--query", options.query),
         load=_toml_values("--load", options.load),
     )
+
+
+def _commands(commands: Sequence[str]) -> Sequence[str]:
+    """Return commands; refuse one whose program is not found. The engine refuses malformed ones."""
+    for command in commands:
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            continue
+        if words and shutil.which(words[0]) is None:
+            raise click.UsageError(
+                f"--command: no program {words[0]!r} in PATH or the current folder; build it first, and "
+                "name a file of this folder as ./program"
+            )
+    return commands
 
 
 def _numbers(option: str, text: str | None) -> list[int]:
