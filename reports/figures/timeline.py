@@ -37,7 +37,9 @@ class Panel:
     unit: float = 1.0
 
 
-def draw_timeline(timeline: TrialTimeline, *, colour: str, alt: str, scaled: bool) -> str:
+def draw_timeline(
+    timeline: TrialTimeline, *, colour: str, alt: str, scaled: bool, offered: bool
+) -> str:
     """Return the SVG element.
 
     Args:
@@ -46,8 +48,9 @@ def draw_timeline(timeline: TrialTimeline, *, colour: str, alt: str, scaled: boo
         alt: text alternative of the drawing.
         scaled: whether to show values at the vertical axes and points; False for trials that are
             not verified.
+        offered: whether the trial had a load, so that its latencies begin at due times.
     """
-    panels = _panels(timeline)
+    panels = _panels(timeline, offered=offered)
     height = _TOP + len(panels) * (_PANEL + _GAP) + _BOTTOM
     end_s = max(timeline.phases[-1].end_s, 0.1)
 
@@ -71,14 +74,14 @@ def draw_timeline(timeline: TrialTimeline, *, colour: str, alt: str, scaled: boo
     )
 
 
-def _panels(timeline: TrialTimeline) -> list[Panel]:
+def _panels(timeline: TrialTimeline, *, offered: bool) -> list[Panel]:
     cores = {"cores": timeline.cores}
     most = max((value for value in timeline.memory_bytes if value is not None), default=0.0)
     panels = [
         Panel(title="events/s", lines=timeline.rates, write=count),
         Panel(title="backlog, events", lines={"backlog": timeline.backlog}, write=count),
         Panel(
-            title="latency from due time",
+            title="latency from due time" if offered else "latency in the engine",
             lines={name: timeline.latency_ns[name] for name in ("max", "p99", "p50")},
             write=duration,
             log=True,

@@ -86,6 +86,7 @@ def _draw(run: Run, row: TrialRow, colours: Mapping[str, Colour]) -> DrawnTrial 
         colour=f"var(--{engine_variable(row.engine, colours)})",
         alt=f"{name} over time: rates, backlog, latency, CPU, memory and power where recorded",
         scaled=row.status in VERIFIED,
+        offered=row.load is not None,
     )
     return DrawnTrial(name=name, status=row.status, reason=row.reason or "", svg=svg)
 
