@@ -46,9 +46,9 @@ class TimeLeft:
     def after(self, trial: Trial) -> float:
         """Return the seconds for the trials that follow one, which is not before that of the last call.
 
-        At least one trial was measured.
+        At least one trial was measured. Votes of searches come after all trials.
         """
-        while self._next <= trial.order_index:
+        for _ in range(self._next, min(trial.order_index + 1, len(self._trials))):
             self._remaining[self._trials[self._next].cell.id] -= 1
             self._next += 1
         return sum(

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from streamlab.lab.matrix.cells import expand, interleave
 from streamlab.lab.matrix.matrix import parse_matrix
 from streamlab.lab.runner.time_left import TimeLeft
@@ -39,3 +41,10 @@ def test_the_matrix_says_how_long_trials_of_an_engine_take_until_one_was_measure
     assert left.after(trials[0]) == 2 + 2 * 30
     left.measured(trials[2], 9)
     assert left.after(trials[2]) == 9
+
+
+def test_nothing_is_left_after_votes_of_searches():
+    trials, left = time_left()
+    vote = replace(trials[-1], order_index=len(trials) + 5)
+    left.measured(vote, 2)
+    assert left.after(vote) == 0
