@@ -42,9 +42,9 @@ def bracket_panel(
 ) -> Panel:
     """Draw a panel with a row for each search; a search without a rate gets a note instead."""
     names = place_names(search.place for search in searches)
-    words = "sustained rate, events/s; bracket: pass to fail, diamond: catch-up"
-    if any(search.broker_ceiling_eps for search in searches):
-        words += ", dotted: the broker's ceiling"
+    limited = any(search.broker_ceiling_eps for search in searches)
+    mark = "dotted: broker's ceiling" if limited else "diamond: catch-up"
+    words = f"sustained rate, events/s; bracket: pass to fail, {mark}"
     axes = log_row_panel(
         title,
         words,
