@@ -237,7 +237,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
         float | None, "median over the steps with work of the instances' load CoV"
     ] = None
     # Energy. Null with the reason where no counter can be read, never 0.
-    energy_source: Annotated[str | None, "pyrapl, powercap, perf, hwmon, or none"] = None
+    energy_source: Annotated[str | None, "pyrapl, powercap, perf, or none"] = None
     energy_reason: Annotated[
         str | None, "why the columns are null, or which readings were lost"
     ] = None

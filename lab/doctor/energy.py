@@ -1,11 +1,9 @@
 """Probes the energy counters of this machine, by the providers that measurements use."""
 
-from dataclasses import replace
-
 from streamlab.lab.doctor.finding import Finding, ok, warn
 from streamlab.lab.host.machine import Machine
 from streamlab.lab.measure.energy.choose import NONE, choose, probe
-from streamlab.lab.measure.energy.counter_files import HWMON, POWERCAP, FileProvider
+from streamlab.lab.measure.energy.counter_files import PLACE, Powercap
 from streamlab.lab.measure.energy.perf import Perf
 from streamlab.lab.measure.energy.provider import BARE_METAL, Provider
 from streamlab.lab.measure.energy.pyrapl import PyRapl
@@ -13,7 +11,7 @@ from streamlab.lab.measure.energy.pyrapl import PyRapl
 
 def powercap(machine: Machine) -> Finding:
     """Report the powercap (RAPL) zones: absent, denied, not changing, or counting."""
-    return _probe(_files(POWERCAP, machine), machine)
+    return _probe(_powercap(machine), machine)
 
 
 def pyrapl(machine: Machine) -> Finding:
@@ -28,12 +26,7 @@ def perf(machine: Machine) -> Finding:
 
 def provider(machine: Machine) -> Finding:
     """Report the provider that a run would use."""
-    providers = (
-        PyRapl(),
-        _files(POWERCAP, machine),
-        _files(HWMON, machine),
-        _perf(machine),
-    )
+    providers = (PyRapl(), _powercap(machine), _perf(machine))
     choice = choose(providers=providers, pause=machine.pause)
     if choice.name != NONE:
         (report,) = [report for report in choice.reports if report.name == choice.name]
@@ -44,8 +37,8 @@ def provider(machine: Machine) -> Finding:
     return warn(seen, remedies[0] if remedies else BARE_METAL)
 
 
-def _files(family: FileProvider, machine: Machine) -> Provider:
-    return replace(family, root=machine.path(str(family.root)), read=machine.read)
+def _powercap(machine: Machine) -> Provider:
+    return Powercap(root=machine.path(PLACE), read=machine.read)
 
 
 def _perf(machine: Machine) -> Provider:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from streamlab.lab.errors import EnergyError
-from streamlab.lab.measure.energy.counter_files import HWMON, POWERCAP
+from streamlab.lab.measure.energy.counter_files import Powercap
 from streamlab.lab.measure.energy.joules import track
 from streamlab.lab.measure.energy.perf import Perf
 from streamlab.lab.measure.energy.provider import (
@@ -23,7 +23,7 @@ at 1 W adds 20,000 uJ."""
 
 AUTO = "auto"
 NONE = "none"
-PROVIDERS: Sequence[Provider] = (PyRapl(), POWERCAP, HWMON, Perf())
+PROVIDERS: Sequence[Provider] = (PyRapl(), Powercap(), Perf())
 """Providers in the order in which `auto` tries them."""
 NAMES = (AUTO, *(provider.name for provider in PROVIDERS), NONE)
 

@@ -1,15 +1,9 @@
-"""Reads energy counters from files with one number each, as in sysfs.
+"""Reads the RAPL counters of powercap, files of one number each, on Intel and AMD.
 
-`POWERCAP` reads the RAPL counters. The kernel shows every zone as `intel-rapl:<zone>[:<child>]`, on AMD processors as
-well. A zone has `name` (package-0, psys; children core, uncore, dram), `energy_uj` and `max_energy_range_uj`
+The kernel shows every zone as `intel-rapl:<zone>[:<child>]`. A zone has `name` (package-0, psys;
+children core, uncore, dram), `energy_uj` and `max_energy_range_uj`
 (Documentation/power/powercap/powercap.rst of Linux).
 Since Linux 5.10 only root may read `energy_uj` (CVE-2020-8694).
-
-`HWMON` reads AMD's counters from hardware-monitoring files, for machines without powercap zones.
-The driver `amd_energy` was in Linux 5.8 to 5.12 and is still built outside the kernel; `zenergy` is its successor.
-Both show `energy<N>_input` in microjoules with `energy<N>_label`: `Esocket0` for a package, `Ecore000` for a core.
-The driver extends the counters to 64 bits, so they do not wrap.
-Only sockets are read: cores are parts of a socket, and there may be over a hundred.
 """
 
 import re
@@ -32,8 +26,8 @@ ReadText = Callable[[Path], str]
 
 # `intel-rapl-mmio:0` repeats the package of `intel-rapl:0`, so only `intel-rapl` counts.
 _ZONE = re.compile(r"intel-rapl(:\d+)+")
-_DRIVERS = ("amd_energy", "zenergy")
-_SOCKET = re.compile(r"Esocket(\d+)")
+PLACE = "/sys/class/powercap"
+REMEDY = f"sudo chmod a+r {PLACE}/*/energy_uj (until the next boot)"
 
 
 def read_text(path: Path) -> str:
@@ -91,27 +85,18 @@ class FileCounters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileProvider:
-    """A family of counter files.
+class Powercap:
+    """The provider of these counters; `root` is the folder of the zones."""
 
-    Attributes:
-        place: where the files are, for messages.
-        remedy: command that allows this user to read them.
-        find: returns the counter files below a folder, by domain.
-    """
-
-    name: str
-    place: str
-    remedy: str
-    root: Path
-    find: Callable[[Path, ReadText], Mapping[Domain, Path]]
+    root: Path = Path(PLACE)
     read: ReadText = read_text
+    name: str = "powercap"
 
     def open(self) -> FileCounters | Unusable:
         """Open the readable files; `Unusable` if the machine's total is incomplete."""
-        files = self.find(self.root, self.read)
+        files = find_zones(self.root, self.read)
         if not files:
-            return Unusable(reason=f"no energy counter in {self.place}", remedy=BARE_METAL)
+            return Unusable(reason=f"no energy counter in {PLACE}", remedy=BARE_METAL)
         (first,) = FileCounters(files, read=self.read).read()
         readable = {
             domain: path for domain, path in files.items() if domain.name in first.counters_uj
@@ -120,12 +105,12 @@ class FileProvider:
         total = gross_domains([domain.name for domain in files])
         if not total:
             names = ", ".join(domain.name for domain in files)
-            reason = f"{self.place}: {names}, but no package or psys"
+            reason = f"{PLACE}: {names}, but no package or psys"
             return Unusable(reason=reason, remedy=BARE_METAL)
         # A total without one of its sockets would be wrong, and would not look wrong.
         if any(name in first.failed and kind_of(name) is not Kind.DRAM for name in total):
             denied = any("permission denied" in remark for remark in remarks)
-            return Unusable(reason="; ".join(remarks), remedy=self.remedy if denied else BARE_METAL)
+            return Unusable(reason="; ".join(remarks), remedy=REMEDY if denied else BARE_METAL)
         return FileCounters(readable, remarks=remarks, read=self.read)
 
 
@@ -155,36 +140,9 @@ def counter_range(counter: Path, read: ReadText = read_text) -> int | None:
     return int(text) or None if text.isdecimal() else None
 
 
-def _find_sockets(root: Path, read: ReadText) -> dict[Domain, Path]:
-    """Return the counter files of the sockets of AMD's drivers."""
-    files: dict[Domain, Path] = {}
-    for label in sorted(root.glob("hwmon*/energy*_label")):
-        socket = _SOCKET.fullmatch(_text(label, read))
-        if socket is not None and _text(label.with_name("name"), read) in _DRIVERS:
-            path = label.with_name(label.name.replace("_label", "_input"))
-            files.setdefault(Domain(name=f"package-{socket[1]}"), path)
-    return files
-
-
 def _text(path: Path, read: ReadText) -> str:
     """Return a file's text without surrounding white space; empty if it cannot be read."""
     try:
         return read(path).strip()
     except OSError:
         return ""
-
-
-POWERCAP = FileProvider(
-    name="powercap",
-    place="/sys/class/powercap",
-    remedy="sudo chmod a+r /sys/class/powercap/*/energy_uj (until the next boot)",
-    root=Path("/sys/class/powercap"),
-    find=find_zones,
-)
-HWMON = FileProvider(
-    name="hwmon",
-    place="/sys/class/hwmon (amd_energy, zenergy)",
-    remedy="sudo chmod a+r /sys/class/hwmon/hwmon*/energy*_input (until the next boot)",
-    root=Path("/sys/class/hwmon"),
-    find=_find_sockets,
-)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from streamlab.lab.measure.energy.counter_files import POWERCAP, counter_range, describe_error
+from streamlab.lab.measure.energy.counter_files import PLACE, REMEDY, counter_range, describe_error
 from streamlab.lab.measure.energy.provider import BARE_METAL, Domain, Reading, Unusable
 from streamlab.workloads.optional_packages import missing_package
 
@@ -58,14 +58,12 @@ class PyRapl:
                 counters = PyRaplCounters(sensor)
                 (first,) = counters.read()
             except PermissionError as error:
-                return Unusable(
-                    reason=f"{error.filename}: {describe_error(error)}", remedy=POWERCAP.remedy
-                )
+                return Unusable(reason=f"{error.filename}: {describe_error(error)}", remedy=REMEDY)
             except Exception as error:
                 # pyRAPL's error for a machine without counters has no message.
                 reason = describe_error(error)
                 if ":" not in reason:
-                    reason = f"{reason} (found no counter in {POWERCAP.place})"
+                    reason = f"{reason} (found no counter in {PLACE})"
                 return Unusable(reason=reason, remedy=BARE_METAL)
         if not first.counters_uj:
             counters.close()

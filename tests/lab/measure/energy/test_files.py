@@ -1,17 +1,15 @@
-"""The powercap zones and hwmon files, on trees of ordinary files."""
+"""The powercap zones, on trees of ordinary files."""
 
 import itertools
 import json
 import os
 import shutil
-from dataclasses import replace
 
 import pytest
 
 from streamlab.lab.measure.energy.counter_files import (
-    HWMON,
-    POWERCAP,
     FileCounters,
+    Powercap,
     find_zones,
     read_text,
 )
@@ -28,7 +26,7 @@ def names(counters):
 
 def test_all_zones_of_a_socket_are_found_once_with_their_range(tmp_path):
     socket_tree(tmp_path)
-    counters = replace(POWERCAP, root=tmp_path).open()
+    counters = Powercap(root=tmp_path).open()
     assert names(counters) == ["package-0", "core-0", "uncore-0", "dram-0", "psys"]
     assert [domain.range_uj for domain in counters.domains][3:] == [65_532_610_987, RANGE_UJ]
     (reading,) = counters.read()
@@ -41,7 +39,7 @@ def test_two_sockets_and_two_dies_keep_their_children_apart(tmp_path):
     tree.zone("0", "package-1", 1).zone("0:0", "dram", 2)
     tree.zone("1", "package-0", 3).zone("1:0", "dram", 4)
     tree.zone("2", "package-2-die-1", 5).zone("2:0", "dram", 6)
-    (reading,) = replace(POWERCAP, root=tmp_path).open().read()
+    (reading,) = Powercap(root=tmp_path).open().read()
     assert reading.counters_uj == {
         "package-1": 1,
         "dram-1": 2,
@@ -55,14 +53,14 @@ def test_two_sockets_and_two_dies_keep_their_children_apart(tmp_path):
 def test_the_memory_mapped_twin_of_a_package_is_not_counted_again(tmp_path):
     socket_tree(tmp_path)
     PowercapTree(tmp_path, "intel-rapl-mmio").zone("0", "package-0", 7)
-    counters = replace(POWERCAP, root=tmp_path).open()
+    counters = Powercap(root=tmp_path).open()
     assert names(counters).count("package-0") == 1
     assert counters.read()[0].counters_uj["package-0"] == 1_000_000
 
 
 def test_cores_alone_are_no_total(tmp_path):
     PowercapTree(tmp_path).zone("0", "core", 1)
-    opened = replace(POWERCAP, root=tmp_path).open()
+    opened = Powercap(root=tmp_path).open()
     assert isinstance(opened, Unusable)
     assert "no package or psys" in opened.reason
 
@@ -78,7 +76,7 @@ def denied(*zones):
 
 def test_a_denied_package_makes_the_provider_unusable_and_names_file_and_remedy(tmp_path):
     socket_tree(tmp_path)
-    opened = replace(POWERCAP, root=tmp_path, read=denied("intel-rapl:0")).open()
+    opened = Powercap(root=tmp_path, read=denied("intel-rapl:0")).open()
     assert isinstance(opened, Unusable)
     assert opened.reason == f"{tmp_path}/intel-rapl:0/energy_uj: permission denied"
     assert "chmod a+r" in opened.remedy
@@ -86,13 +84,13 @@ def test_a_denied_package_makes_the_provider_unusable_and_names_file_and_remedy(
 
 def test_a_denied_second_socket_is_not_left_out_of_the_total(tmp_path):
     PowercapTree(tmp_path).zone("0", "package-0", 1).zone("1", "package-1", 1)
-    opened = replace(POWERCAP, root=tmp_path, read=denied("intel-rapl:1")).open()
+    opened = Powercap(root=tmp_path, read=denied("intel-rapl:1")).open()
     assert isinstance(opened, Unusable)
 
 
 def test_a_denied_dram_zone_is_a_remark(tmp_path):
     socket_tree(tmp_path)
-    counters = replace(POWERCAP, root=tmp_path, read=denied("intel-rapl:0:2")).open()
+    counters = Powercap(root=tmp_path, read=denied("intel-rapl:0:2")).open()
     assert "dram-0" not in names(counters)
     assert "intel-rapl:0:2" in counters.remarks[0]
 
@@ -103,10 +101,9 @@ def test_a_file_that_is_closed_to_others_is_denied_for_real(tmp_path):
     socket_tree(tmp_path).path("0").chmod(0o400 if os.geteuid() == 0 else 0)
     script = (
         "import encodings.ascii, os, sys; from pathlib import Path;"
-        "from dataclasses import replace;"
-        "from streamlab.lab.measure.energy.counter_files import POWERCAP;"
+        "from streamlab.lab.measure.energy.counter_files import Powercap;"
         "os.geteuid() or (os.setgroups([]), os.setgid(65534), os.setuid(65534));"
-        "print(replace(POWERCAP, root=Path(sys.argv[1])).open().reason)"
+        "print(Powercap(root=Path(sys.argv[1])).open().reason)"
     )
     for directory in (tmp_path, *tmp_path.parents):
         if directory.stat().st_mode & 0o005 != 0o005:
@@ -118,7 +115,7 @@ def test_a_file_that_is_closed_to_others_is_denied_for_real(tmp_path):
 
 def test_garbage_in_a_counter_is_a_failed_reading(tmp_path):
     tree = socket_tree(tmp_path)
-    counters = replace(POWERCAP, root=tmp_path).open()
+    counters = Powercap(root=tmp_path).open()
     tree.path("0").write_text("\n")
     (reading,) = counters.read()
     assert "package-0" not in reading.counters_uj
@@ -180,23 +177,3 @@ def test_a_zone_that_disappears_while_recorded_voids_the_total_with_a_reason(tmp
     assert "package-0" in row["energy_reason"] and "no such file" in row["energy_reason"]
     assert "package-0" not in json.loads(row["energy_domains"])
     assert row["energy_dropped_s"] is not None
-
-
-def test_amd_sockets_are_read_from_hwmon_and_cores_are_not(tmp_path):
-    for chip, driver in (("hwmon0", "nvme"), ("hwmon1", "amd_energy")):
-        (tmp_path / chip).mkdir()
-        (tmp_path / chip / "name").write_text(driver + "\n")
-        for n, label in ((1, "Ecore000"), (2, "Esocket0"), (3, "Esocket1")):
-            (tmp_path / chip / f"energy{n}_label").write_text(label + "\n")
-            (tmp_path / chip / f"energy{n}_input").write_text(f"{n}00\n")
-    counters = replace(HWMON, root=tmp_path).open()
-    assert names(counters) == ["package-0", "package-1"]
-    assert counters.read()[0].counters_uj == {"package-0": 200, "package-1": 300}
-    assert all(domain.range_uj is None for domain in counters.domains)
-
-
-def test_another_hwmon_chip_with_energy_is_not_taken_for_a_processor(tmp_path):
-    (tmp_path / "hwmon0").mkdir()
-    (tmp_path / "hwmon0" / "name").write_text("i915\n")
-    (tmp_path / "hwmon0" / "energy1_input").write_text("5\n")
-    assert isinstance(replace(HWMON, root=tmp_path).open(), Unusable)
