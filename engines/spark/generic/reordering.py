@@ -41,7 +41,7 @@ class StreamProgress:
 
 
 @dataclass(slots=True)
-class GroupState:
+class GroupProgress:
     """The state of a group between micro-batches, which can be pickled.
 
     Attributes:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamlab.engines.spark.files import END
-from streamlab.engines.spark.generic.reordering import BEGIN, GroupState, StreamProgress
+from streamlab.engines.spark.generic.reordering import BEGIN, GroupProgress, StreamProgress
 from streamlab.engines.spark.generic.segment_runners import runner
 from streamlab.engines.spark.generic.segments import Segments, assign_groups
 from streamlab.engines.spark.generic.tables import ROW, pack, sort_by_place, stream_table, unpack
@@ -71,9 +71,9 @@ def pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
             yield batch.slice(begin, end - begin)
 
 
-def initial_state(reference: TaskReference) -> GroupState:
+def initial_state(reference: TaskReference) -> GroupProgress:
     """Return the initial state of a group."""
-    return GroupState(streams=[StreamProgress() for _ in range(reference.streams)])
+    return GroupProgress(streams=[StreamProgress() for _ in range(reference.streams)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class Step:
     index: int
 
     def process(
-        self, group: int, state: GroupState, parcels: Iterable[Parcel], *, ended: bool
+        self, group: int, state: GroupProgress, parcels: Iterable[Parcel], *, ended: bool
     ) -> list[Parcel]:
         """Process a group's parcels, all or those of a micro-batch, and return those for the next segment.
 
@@ -106,7 +106,7 @@ class Step:
         return self._next_parcels(output, watermark)
 
     def _complete_records(
-        self, state: GroupState, parcels: Iterable[Parcel], ended: bool
+        self, state: GroupProgress, parcels: Iterable[Parcel], ended: bool
     ) -> tuple[pa.Table | None, int]:
         """Return the records that are complete, in order, and the watermark after them."""
         places = self.cut.segments[self.index].places

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from streamlab.engines.spark.generic.reordering import GroupState
+from streamlab.engines.spark.generic.reordering import GroupProgress
 from streamlab.engines.spark.generic.segments import Segments, segments
 from streamlab.engines.spark.generic.steps import (
     PARCEL,
@@ -85,7 +85,7 @@ class SegmentProcessor(ValueProcessor):
 
 
 def _process(
-    step: Step, label: int, state: GroupState, parcels: Iterable[Parcel], *, ended: bool
+    step: Step, label: int, state: GroupProgress, parcels: Iterable[Parcel], *, ended: bool
 ) -> pa.RecordBatch:
     """Run a step on the group with a label, and return its parcels for the groups of the next segment."""
     segments_ = step.cut.segments

@@ -13,13 +13,13 @@ from streamlab.workloads.datasets.tables.lateness import DROP, ERROR, KEEP
 from streamlab.workloads.datasets.tables.source import Source
 from streamlab.workloads.datasets.times import check_form
 from streamlab.workloads.datasets.times.duration import parse_duration
-from streamlab.workloads.datasets.times.recognition import NAMES
+from streamlab.workloads.datasets.times.units import UNIT_NAMES
 from streamlab.workloads.model.code.fingerprint import code_of
 
 MOST_STREAMS = 1024
 """The same maximum as for generators: each stream is a file, and a thread or a task in engines."""
 
-UNITS = tuple(NAMES)
+UNITS = tuple(UNIT_NAMES)
 NO_COLUMN = "-"
 """Given instead of a column: the table lacks the field, which is 0 or an empty list in all rows."""
 

@@ -12,12 +12,8 @@ from streamlab.workloads.datasets import pa, pc
 from streamlab.workloads.datasets.arrow import has_hexadecimal
 from streamlab.workloads.datasets.errors import DatasetError
 from streamlab.workloads.datasets.times.reader import TimeReader
-from streamlab.workloads.datasets.times.recognition import (
-    FARTHEST,
-    ISO,
-    NAMES,
-    PER_SECOND,
-)
+from streamlab.workloads.datasets.times.recognition import ISO
+from streamlab.workloads.datasets.times.units import FARTHEST, PER_SECOND, UNIT_NAMES
 from streamlab.workloads.datasets.times.zones import Ints, utc_times
 
 _MOST_CACHED = 1 << 20
@@ -197,7 +193,7 @@ class ColumnTimes:
         most = min(2**63 - 1, FARTHEST * before // after)
         far = (values > most) | (values < -most)
         for at in np.flatnonzero(far):
-            bad.setdefault(int(at), f"{values[at]} is beyond 2^61 {NAMES[self.reader.unit]}")
+            bad.setdefault(int(at), f"{values[at]} is beyond 2^61 {UNIT_NAMES[self.reader.unit]}")
         values = np.where(far, 0, values)
         return values // (before // after) if after <= before else values * (after // before), bad
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from fractions import Fraction
 
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.times.recognition import PER_SECOND
+from streamlab.workloads.datasets.times.units import PER_SECOND
 
 _UNITS = {
     "ns nanosecond nanoseconds": Fraction(1, 10**9),

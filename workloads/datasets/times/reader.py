@@ -11,10 +11,7 @@ from streamlab.workloads.datasets.times.recognition import (
     AS_IS,
     DATES,
     DAY_TIME,
-    FARTHEST,
     ISO,
-    NAMES,
-    PER_SECOND,
     Recognition,
     finer_ns,
     is_number,
@@ -22,10 +19,11 @@ from streamlab.workloads.datasets.times.recognition import (
     parse_iso,
     text_form,
 )
+from streamlab.workloads.datasets.times.units import FARTHEST, PER_SECOND, UNIT_NAMES
 from streamlab.workloads.datasets.times.zones import is_missing, is_repeated, missing_words
 
 HHMMSS = "hhmmss"
-FORMS = (ISO, *NAMES, HHMMSS)
+FORMS = (ISO, *UNIT_NAMES, HHMMSS)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -87,7 +85,7 @@ class TimeReader:
     def numeric_unit(self) -> str | None:
         """The unit of times that are numbers; None if they are not."""
         form = self.recognition.form if self.form is None else self.form
-        return self.unit if form == AS_IS else form if form in NAMES else None
+        return self.unit if form == AS_IS else form if form in UNIT_NAMES else None
 
     def parse(self, text: str) -> int | str:
         """Return the time of a text without surrounding blanks, or why it is not a time."""
@@ -98,7 +96,7 @@ class TimeReader:
             return self._iso(text)
         if form == HHMMSS:
             return self._hhmmss(text)
-        if form is None or form in (DATES, AS_IS) or form in NAMES:
+        if form is None or form in (DATES, AS_IS) or form in UNIT_NAMES:
             return self._number(text)
         return self._parse_date(text, form)
 
@@ -150,9 +148,9 @@ class TimeReader:
             return f"timestamps, {here}"
         recognized = " (recognized)" if self.form is None else ""
         if form == AS_IS or form is None:
-            return f"as they are, in {NAMES[self.unit]}"
-        if form in NAMES:
-            return f"{NAMES[form]} since 1970{recognized}"
+            return f"as they are, in {UNIT_NAMES[self.unit]}"
+        if form in UNIT_NAMES:
+            return f"{UNIT_NAMES[form]} since 1970{recognized}"
         if form == HHMMSS or self.recognition.form == DAY_TIME:
             return f"times of day, counted from midnight{recognized}"
         if self._with_zone and self._without_zone:
@@ -168,7 +166,7 @@ class TimeReader:
             if self.form is None and (form := text_form(text)):
                 return self.recognition.text_words(form, text)
             if unit:
-                return f"{text[:60]!r} is not a number of {NAMES[unit]}"
+                return f"{text[:60]!r} is not a number of {UNIT_NAMES[unit]}"
             return f"{text[:60]!r} is not a time; give the format of times (time_format=, --time-format)"
         if self.form is None and not self.recognition.admits(abs(float(text))):
             return self.recognition.number_words(text)

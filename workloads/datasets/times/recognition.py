@@ -12,12 +12,7 @@ from datetime import datetime, time
 import numpy as np
 import numpy.typing as npt
 
-PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-
-FARTHEST = 2**61
-"""The limit of event times, because engines add windows to them in 64 bits."""
-
+from streamlab.workloads.datasets.times.units import UNIT_NAMES
 
 AS_IS, ISO, DAY_TIME, DATES = "", "iso", "time of day", "dates as numbers"
 """Forms other than the units; AS_IS: numbers that count the unit of event time."""
@@ -156,15 +151,15 @@ class Recognition:
         """Return why a small number with a fraction is bad, as its unit is unknown."""
         return (
             f"{text} has a fraction, and no unit shows; {self._remedy('s')} takes all for seconds, "
-            f"{self._remedy(self._unit)} for {NAMES[self._unit]} and drops fractions"
+            f"{self._remedy(self._unit)} for {UNIT_NAMES[self._unit]} and drops fractions"
         )
 
     def _mixture(self, text: str, form: str) -> str:
         assert self.form is not None, "the form is decided"
         unit = self.form or self._unit
         remedy = "write all in one form"
-        if form in _BY_SIZE and unit in NAMES:
-            remedy = f"{self._remedy(unit)} takes all for {NAMES[unit]}"
+        if form in _BY_SIZE and unit in UNIT_NAMES:
+            remedy = f"{self._remedy(unit)} takes all for {UNIT_NAMES[unit]}"
         return (
             f"{text} looks like {self._words(form)}, but {self._evidence} "
             f"{self._words(self.form)}; {remedy}"
@@ -177,14 +172,14 @@ class Recognition:
         return (
             f"{text} looks like the date {datetime.strptime(text, pattern)} as a number; "
             f"{self._remedy(pattern)} reads dates, {self._remedy(self._unit)} takes all for "
-            f"{NAMES[self._unit]}"
+            f"{UNIT_NAMES[self._unit]}"
         )
 
     def _words(self, form: str) -> str:
         if form == AS_IS:
-            return f"a count of {NAMES[self._unit]}"
-        if form in NAMES:
-            return f"{NAMES[form]} since 1970"
+            return f"a count of {UNIT_NAMES[self._unit]}"
+        if form in UNIT_NAMES:
+            return f"{UNIT_NAMES[form]} since 1970"
         return "a time of day" if form == DAY_TIME else "ISO 8601"
 
     def _grow(self, sizes: Sizes) -> None:
