@@ -32,9 +32,8 @@ from streamlab.lab.gate.comparison import (
 )
 from streamlab.lab.gate.decision import GateCriteria, decide_gate
 from streamlab.lab.gate.instructions import read_counts, report_counts
-from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE, METRICS
+from streamlab.lab.gate.metrics import DEFAULT_METRICS, IF_REPEATABLE, METRICS, Metric
 from streamlab.lab.gate.outcome import GateReport, Headline, make_encodable
-from streamlab.lab.gate.pytest_benchmark import METRIC, read_sides
 from streamlab.lab.gate.render import FORMS, as_text, write_report
 from streamlab.lab.gate.report_notes import doubt_notes, reference_notes
 from streamlab.lab.gate.repository import Recipe, find_repository
@@ -50,14 +49,19 @@ from streamlab.lab.gate.stored_baseline import (
 from streamlab.lab.gate.trials import check_cells
 from streamlab.lab.matrix.cells import expand
 from streamlab.lab.matrix.toml_table import read_text
+from streamlab.lab.runner.run_directory import now
 from streamlab.lab.runner.run_plan import RunPlan, plan_run
 from streamlab.results import schema
+from streamlab.results.exchange.external_run import read_external_run
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 from streamlab.results.store import Run, read_run
 
 BASELINES = Path("results/baselines")
 
 COUNTS = BASELINES / "instructions.json"
+
+MEDIAN = Metric(name="median", about="median seconds of a round", column="duration_s")
+"""The metric of pytest-benchmark's files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,21 +285,39 @@ def _instructions(options: GateOptions) -> GateReport:
 
 
 def _benchmarks(options: GateOptions) -> GateReport:
-    old, new = _files(options.baseline, "--baseline"), _files(options.benchmarks, "NEW")
-    criteria = GateCriteria(metrics=[METRIC], advisory=frozenset(), rule=ONE_STAGE)
+    """Gate files of pytest-benchmark as the runs that `lab import-run` would make of them.
+
+    Each file is one process, since rounds within a process are not independent: treating them so
+    gives false alarms in one of four comparisons (docs/gates.md).
+    """
+    sides = _files(options.baseline, "--baseline"), _files(options.benchmarks, "NEW")
+    if both := set(sides[0]) & set(sides[1]):
+        raise GateError(f"{min(both)}: this file is on both sides; use narrower patterns")
+    old, new = map(_external_run, sides)
+    criteria = GateCriteria(metrics=[MEDIAN], advisory=frozenset(), rule=ONE_STAGE)
     return GateReport(
-        old=f"{len(old)} files",
-        new=f"{len(new)} files",
+        old=str(old.path),
+        new=str(new.path),
         rule=describe_rule(ONE_STAGE, two_stages=False),
-        lines=decide_gate(read_sides(old, new), None, criteria),
+        lines=decide_gate(pair_runs(old, new), None, criteria),
         notes=("each file is one process: run pytest several times, with one file each",),
     )
 
 
+def _external_run(files: Sequence[Path]) -> Run:
+    imported = read_external_run(files, now=now(), name=None)
+    if "cpu_model" not in imported.meta.host:
+        raise GateError(
+            f"{files[0]}: it names no processor, which identifies the machine; do not replace "
+            "pytest-benchmark's machine_info in a hook"
+        )
+    return Run(path=Path(f"{len(files)} files"), meta=imported.meta, rows=imported.rows)
+
+
 def _files(patterns: Sequence[str], side: str) -> list[Path]:
-    """Return the files that match the patterns, each once."""
+    """Return the files that match the patterns, each once, without links."""
     files = {
-        Path(name): None
+        Path(name).resolve(): None
         for pattern in patterns
         for name in sorted(glob(pattern))  # noqa: PTH207 - patterns may be absolute
     }
