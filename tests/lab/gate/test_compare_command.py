@@ -169,15 +169,6 @@ def test_compare_takes_only_the_metrics_that_are_named(stored, capsys):
     assert "| cpu" in said and "| throughput" not in said
 
 
-def test_runs_are_found_by_a_part_of_their_name_if_it_is_one_run(stored, capsys):
-    stored("day-one", RATES), stored("day-two", RATES)
-    assert call(["compare", "one", "two"]) == EXIT_OK
-    assert call(["compare", "day", "two"]) == EXIT_USER_ERROR
-    assert "matches several runs" in capsys.readouterr().err
-    assert call(["compare", "three", "two"]) == EXIT_USER_ERROR
-    assert "'three' is neither a run's directory" in capsys.readouterr().err
-
-
 def test_planted_work_is_told(stored, capsys):
     names = [stored("old", RATES), stored("new", SLOWER, planted_slowdown=0.1)]
     assert call(["compare", *names]) == EXIT_OK

@@ -103,26 +103,11 @@ def test_right_answer_is_ok_and_its_files_are_where_they_belong(trial, tmp_path,
     assert "# attempt 1\n# phase: prepare\n" in (tmp_path / "trial.log").read_text()
 
 
-@pytest.mark.full
-def test_error_in_the_engine_is_a_crash_with_its_words(trial, tmp_path):
-    row = trial("crash")
-    assert row["status"] == "crash"
-    assert row["reason"] == "EngineCrashError: the fake engine crashed, as its variant requires"
-    assert "Traceback" in (tmp_path / "trial.log").read_text()
-
-
 def test_killed_process_is_a_crash_that_names_signal_and_phase(trial):
     row = trial("die")
     assert row["status"] == "crash"
     assert "was killed by SIGKILL in phase run" in row["reason"]
     assert row["returncode"] == -9
-
-
-@pytest.mark.full
-def test_hanging_engine_is_stopped_with_its_container(trial):
-    row = trial("hang", timeout_s=8)
-    assert row["status"] == "timeout"
-    assert row["reason"] == "stopped after 8 s in phase run; raise timeout_s"
 
 
 def test_trial_that_exceeds_its_memory_is_oom(trial):

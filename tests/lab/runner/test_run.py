@@ -423,16 +423,6 @@ def test_list_runs_tells_damaged_runs_and_lists_the_others(capsys, tmp_path, dam
     assert second.startswith(str(tmp_path / "lacks")) and "is damaged" in second
 
 
-def test_list_runs_tells_every_cut_of_run_json(capsys, tmp_path):
-    store_meta(tmp_path / "a", {"cells": {}, "complete": True, "vcs": {"commit": None}})
-    path = tmp_path / "a" / "run.json"
-    whole = path.read_bytes()
-    for end in range(len(whole) - 2):  # the last brace and newline
-        path.write_bytes(whole[:end])
-        assert call(["list", "runs", "--out", str(tmp_path)]) == EXIT_OK
-        assert "is damaged" in capsys.readouterr().out
-
-
 def test_what_the_kernel_took_of_a_timed_part_is_among_the_warnings(capsys, matrix, monkeypatch):
     monkeypatch.setattr("streamlab.lab.measure.usage.MOST_SYSTEM_SHARE", -1.0)
     monkeypatch.setattr("streamlab.lab.measure.usage.LEAST_SYSTEM_S", 0.0)
