@@ -53,6 +53,7 @@ from streamlab.lab.runner.run_directory import now
 from streamlab.lab.runner.run_plan import RunPlan, plan_run
 from streamlab.results import schema
 from streamlab.results.exchange.external_run import read_external_run
+from streamlab.results.exchange.pytest_benchmark_file import TOOL
 from streamlab.results.stats.decision import ONE_STAGE, TWO_STAGE, values_needed
 from streamlab.results.store import Run, read_run
 
@@ -306,6 +307,11 @@ def _benchmarks(options: GateOptions) -> GateReport:
 
 def _external_run(files: Sequence[Path]) -> Run:
     imported = read_external_run(files, now=now(), name=None)
+    if (tool := imported.rows[0].engine) != TOOL:
+        raise GateError(
+            f"{files[0]}: output of {tool}, not of pytest --benchmark-json; store both sides with "
+            "`lab import-run`, and gate these runs: lab gate --baseline RUN --run RUN"
+        )
     if "cpu_model" not in imported.meta.host:
         raise GateError(
             f"{files[0]}: it names no processor, which identifies the machine; do not replace "

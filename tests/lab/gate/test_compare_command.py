@@ -219,12 +219,6 @@ def test_a_stored_run_is_gated_against_a_stored_baseline(
     assert (BY_REFERENCE in said) == ("checked_by" in new)
 
 
-def test_a_baseline_of_another_host_is_refused_by_the_gate(stored, capsys):
-    stored("old", RATES), stored("new", RATES, cpu_model="A slow one")
-    assert call(["gate", "--baseline", "old", "--run", "new"]) == EXIT_USER_ERROR
-    assert "host.cpu_model" in capsys.readouterr().err
-
-
 def test_a_gate_of_too_few_processes_is_inconclusive_in_every_form(stored, tmp_path, capsys):
     stored("old", RATES[:4]), stored("new", SLOWER[:4])
     files = {name: tmp_path / name for name in ("json", "junit", "markdown")}

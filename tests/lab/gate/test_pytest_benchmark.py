@@ -121,6 +121,27 @@ def test_byte_order_marks_are_skipped(tmp_path, encoding):
     assert gate(new, old) == EXIT_INCONCLUSIVE
 
 
+OTHER_TOOLS = {
+    "google-benchmark": {
+        "context": {},
+        "benchmarks": [{"name": "a", "real_time": 1, "cpu_time": 1}],
+    },
+    "hyperfine": {"results": [{"command": "sleep 1", "mean": 1.0, "median": 1.0}]},
+    "pyperf": {"benchmarks": [{"runs": [{"values": [0.1]}]}], "metadata": {}, "version": "1.0"},
+    "asv": {"commit_hash": "1", "result_columns": [], "results": {}},
+    "other JSON": {"benchmarks": 7},
+}
+
+
+@pytest.mark.parametrize("tool", OTHER_TOOLS)
+def test_other_tools_files_are_named_as_such(tmp_path, refused, tool):
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps(OTHER_TOOLS[tool]), encoding="utf-8")
+    error = refused(file)
+    assert f"other.json: {tool}" in error.replace("output of ", "")
+    assert "pytest" in error
+
+
 @pytest.mark.parametrize("content", [b"", b"goos: linux", b"\xff\xfe\x00", b"[" * 100_000, b"\x80"])
 def test_what_is_no_json_is_refused_by_name(tmp_path, refused, content):
     file = tmp_path / "odd.json"

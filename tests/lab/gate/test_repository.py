@@ -77,18 +77,6 @@ def test_a_build_folder_that_is_committed_has_no_verdict(repo, capsys):
 
 
 @pytest.mark.full
-def test_ten_times_the_work_is_caught_and_the_same_work_is_not(repo, capsys):
-    """How little is caught depends on the machine's noise: `lab gate --self-test` measures that."""
-    repo.works(ROUNDS)
-    repo.commit("Before")
-    repo.works(10 * ROUNDS)
-    repo.commit("Ten times the work")
-    assert gate(repo, "--build", PIP, against="main~1", repetitions=10) == EXIT_GATE
-    assert "REGRESSION" in capsys.readouterr().out
-    assert gate(repo, "--build", PIP, "--allow-inconclusive", repetitions=10) == EXIT_OK
-
-
-@pytest.mark.full
 def test_the_documented_commands_pass(repo, monkeypatch):
     text = (ROOT / "docs" / "gates.md").read_text()
     section = text.split("## Your own repository\n")[1].split("\n## ")[0]
