@@ -105,10 +105,9 @@ def data_show() -> None:
 
 @data.command("verify", cls=LazyCommand)
 @click.argument("dataset_ids", metavar="[ID]...", nargs=-1, **DATASETS)
-@click.option("--all", "every", is_flag=True, help="Check all datasets, as without an ID.")
 @root_option
 def data_verify() -> None:
-    """Check the files of datasets against their checksums.
+    """Check the files of datasets, without an ID of all, against their checksums.
 
     Prints one line per dataset, and one per damaged file, with the remedy. Exit codes: 0 no damage,
     2 a dataset is damaged.

@@ -2,25 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from statistics import fmean
 
 from streamlab.lab.matrix.cells import Cell, Trial
-
-
-@dataclass(slots=True)
-class _Mean:
-    """Mean duration of trials, in seconds."""
-
-    sum_s: float = 0.0
-    count: int = 0
-
-    def add(self, seconds: float) -> None:
-        self.sum_s += seconds
-        self.count += 1
-
-    @property
-    def seconds(self) -> float:
-        return self.sum_s / self.count
 
 
 class TimeLeft:
@@ -36,12 +20,12 @@ class TimeLeft:
         self._next = 0
         self._cells = {trial.cell.id: trial.cell for trial in trials}
         self._remaining = Counter(trial.cell.id for trial in trials)
-        self._measured: dict[tuple[str, ...], _Mean] = {}
+        self._seconds: dict[tuple[str, ...], list[float]] = {}
 
     def measured(self, trial: Trial, seconds: float) -> None:
         """Note how long a trial took."""
         for key in _keys(trial.cell):
-            self._measured.setdefault(key, _Mean()).add(seconds)
+            self._seconds.setdefault(key, []).append(seconds)
 
     def after(self, trial: Trial) -> float:
         """Return the seconds for the trials that follow one, which is not before that of the last call.
@@ -58,9 +42,9 @@ class TimeLeft:
     def _expected(self, cell: Cell) -> float:
         own, variant, all_trials = _keys(cell)
         for key in (own, variant):
-            if key in self._measured:
-                return self._measured[key].seconds
-        return cell.trial_s or self._measured[all_trials].seconds
+            if key in self._seconds:
+                return fmean(self._seconds[key])
+        return cell.trial_s or fmean(self._seconds[all_trials])
 
 
 def _keys(cell: Cell) -> tuple[tuple[str, ...], ...]:

@@ -1,4 +1,4 @@
-"""Records and checks what files of other tools contain: benchmarks with one trial per process."""
+"""Records, recognizes and checks files of other tools: benchmarks with one trial per process."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,18 @@ LEAST_S, MOST_S = 1e-12, 1e9
 """Range of plausible times: a clock's finest step to thirty years. Others could overflow a ratio."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+KINDS = {
+    "pytest-benchmark": {"machine_info", "benchmarks"},
+    "Google Benchmark": {"context", "real_time"},
+    "pyperf": {"benchmarks", "runs"},
+    "hyperfine": {"results", "command"},
+    "JMH": {"jmhVersion", "primaryMetric"},
+    "Criterion.rs": {"mean", "median", "std_dev"},
+    "BenchmarkDotNet": {"HostEnvironmentInfo"},
+    "asv": {"commit_hash", "result_columns"},
+}
+"""Keys of a tool's JSON file and of its first benchmark, by tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +94,27 @@ def check_seconds(path: Path, name: str, what: str, value: object) -> float:
             f"number from {LEAST_S:g} to {MOST_S:g}; run this benchmark again"
         )
     return float(value)  # type: ignore[arg-type]
+
+
+def find_kind(content: object) -> str | None:
+    """Return the name of the tool that probably wrote a file; None if no tool is known for it."""
+    first = content[0] if isinstance(content, list) and content else content
+    if not isinstance(first, Mapping):
+        return None
+    benchmarks = first.get("benchmarks") or first.get("results")
+    inner = benchmarks[0] if isinstance(benchmarks, list) and benchmarks else {}
+    keys = first.keys() | (inner.keys() if isinstance(inner, Mapping) else set())
+    return next((tool for tool, marks in KINDS.items() if marks <= keys), None)
+
+
+def describe_kind(content: object) -> str:
+    """Return a description of a file's kind for an error message."""
+    kind = find_kind(content)
+    if kind is not None:
+        return f"output of {kind}"
+    first = content[0] if isinstance(content, list) and content else content
+    return (
+        "other JSON"
+        if isinstance(first, Mapping)
+        else f"JSON that begins with {type(content).__name__}"
+    )

@@ -13,9 +13,9 @@ from streamlab.results.exchange.external_file import (
     ExternalFile,
     ExternalTrial,
     check_seconds,
+    describe_kind,
     read_json,
 )
-from streamlab.results.exchange.file_kind import describe_kind
 from streamlab.results.row_conversion import escape_text
 
 TOOL = "pytest-benchmark"

@@ -13,12 +13,14 @@ from typing import Any
 
 from streamlab.results.errors import ResultsError
 from streamlab.results.exchange.external_file import (
+    KINDS,
     ExternalFile,
     ExternalTrial,
     check_seconds,
+    describe_kind,
+    find_kind,
     read_json,
 )
-from streamlab.results.exchange.file_kind import KINDS, describe_kind, find_kind
 from streamlab.results.exchange.pytest_benchmark_file import TOOL as PYTEST_BENCHMARK
 from streamlab.results.exchange.pytest_benchmark_file import read_pytest_benchmark
 from streamlab.results.query import group_by

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-import click
 from rich.console import Console
 from rich.table import Table
 
@@ -104,10 +103,8 @@ def data_show(dataset_id: str, as_json: bool, root: Path | None) -> None:
     print_dataset(dataset, catalog)
 
 
-def data_verify(dataset_ids: tuple[str, ...], every: bool, root: Path | None) -> int:
+def data_verify(dataset_ids: tuple[str, ...], root: Path | None) -> int:
     """Check the files of datasets against their checksums."""
-    if every and dataset_ids:
-        raise click.UsageError("give either IDs or --all")
     catalog = catalog_at(root)
     folders = [catalog.entry(prefix) for prefix in dict.fromkeys(dataset_ids)] or catalog.entries()
     damaged = 0
