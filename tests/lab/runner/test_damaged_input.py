@@ -110,13 +110,12 @@ def test_verify_tells_what_is_whole_and_what_is_damaged(capsys, dataset):
     streams = catalog.get(dataset).streams
     for stream in streams[:2]:
         flip(stream.path, WITHIN_THE_FIRST_PAGE)
-    for arguments in ([], ["--all"], [dataset[:6]]):
+    for arguments in ([], [dataset[:6]]):
         code, out, err = run_verify(capsys, *arguments)
         assert code == EXIT_USER_ERROR
         assert out[0] == f"{folder.name}  DAMAGED"
         assert all(str(stream.path) in out[1 + place] for place, stream in enumerate(streams[:2]))
         assert len(out) == 3 and "1 datasets" in err and "1 damaged" in err
-    assert run_verify(capsys, "--all", dataset[:6])[0] == EXIT_USER_ERROR
     assert run_verify(capsys, "abcdef")[0] == EXIT_USER_ERROR
 
 
