@@ -20,11 +20,10 @@ from streamlab.lab.figures.verdict import (
     MET,
     MISSED,
     REPRODUCED,
-    SHAPE_ONLY,
     conclude,
 )
 from streamlab.results.stats.estimates import cell_median, ratio
-from tests.lab.figures.sample_trials import AS_PUBLISHED, LATE, joins, pace, trials
+from tests.lab.figures.sample_trials import AS_PUBLISHED, LATE, pace, trials
 from tests.results.stats.noise import factors
 
 pytestmark = pytest.mark.usefixtures("opponents_are_here")
@@ -182,33 +181,3 @@ def test_worst_of_many_cells_keeps_the_promise(row, make_run):
     runs = (make_run(trials(row, "ordered:8", TWO, numbers), repetitions=5),)
     true, found = verdicts("ordered:8", runs, np.random.default_rng(5), 0.03, 25)
     assert sum(verdict not in (true, INCONCLUSIVE) for verdict in found) <= 1
-
-
-@pytest.mark.parametrize("growth", [1.6, 1.6 * (1 - 1e-5)])
-def test_linear_growth_of_stretch_8_at_its_bound_keeps_the_promise(row, make_run, growth):
-    runs = joins(row, make_run, growth=growth), make_run([], "late")
-    true, found = verdicts("stretch:8", runs, np.random.default_rng(6), 0.03, 40)
-    assert true == (SHAPE_ONLY if growth == 1.6 else CONTRADICTED)
-    assert sum(verdict not in (true, INCONCLUSIVE) for verdict in found) <= WRONG * len(found)
-
-
-@pytest.mark.parametrize("gain", [0.97, 0.97 * (1 - OUTSIDE)])
-def test_layers_of_viper_at_their_bound_keep_the_promise(row, make_run, gain):
-    rows = [
-        row(
-            f"linear_road_pos_rep@i{injectors}",
-            "storm/layers",
-            instances,
-            label=layer,
-            rate=5e6 * (gain if layer == "cl" and injectors + instances > 2 else 1.0),
-            latency_p50_ns=round(1e7),
-            counters={"graph_cpu_s_per_mtuple": 0.2, "switches_per_mtuple": 5.0, "threads": 6},
-        )
-        for injectors in (1, 2)
-        for instances in (1, 2)
-        for layer in ("cl", "ol")
-    ]
-    runs = make_run(rows, repetitions=8), make_run([], "native")
-    true, found = verdicts("viper:4a", runs, np.random.default_rng(7), 0.03, 40)
-    assert true == (SHAPE_ONLY if gain == 0.97 else CONTRADICTED)
-    assert sum(verdict not in (true, INCONCLUSIVE) for verdict in found) <= WRONG * len(found)

@@ -2,21 +2,13 @@
 
 import fcntl
 import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
-import psutil
 import pytest
 
+from streamlab.lab.gate import build
 from streamlab.lab.gate.build import lock_revision, source_tree
 from streamlab.lab.gate.source import Revision, resolve
 from streamlab.lab.host.git import git
-from tests.processes import Popen
-
-ROOT = Path(__file__).parents[3]
-PATIENCE_S = 600
 
 
 def test_a_checkout_that_git_did_not_finish_is_made_again(clone):
@@ -39,54 +31,13 @@ def test_two_gates_do_not_make_a_revision_at_once(tmp_path):
     os.close(lock)
 
 
-BUILD = """
-import sys
-from pathlib import Path
-from streamlab.lab.gate.build import build_arm
-from streamlab.lab.gate.source import resolve
-from streamlab.lab.interrupt import keep_interrupts
-keep_interrupts()
-clone = Path(sys.argv[1])
-build_arm(clone, resolve(clone, "HEAD"), "old", print)
-"""
-# Says that it runs, and that it was ended, unless by SIGKILL; compiles nothing.
-COMPILER = """#!{python}
-import subprocess, sys, time
-if "--version" in sys.argv:
-    sys.exit(subprocess.run(["c++", *sys.argv[1:]]).returncode)
-open({up!r}, "a").write("up")
-time.sleep(600)
-"""
+def test_a_build_that_is_interrupted_is_made_again(clone, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
 
-
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)]
-)
-def test_a_signal_for_the_gate_alone_ends_its_compilers(clone, tmp_path, number):
-    compiler, up = tmp_path / "slow-c++", tmp_path / "up"
     stamp = source_tree(clone, resolve(clone, "HEAD")).parent / "built.json"
     stamp.write_text("{}")  # an earlier build's, with other tools
-    compiler.write_text(COMPILER.format(python=sys.executable, up=str(up)))
-    compiler.chmod(0o755)
-    with Popen(
-        [sys.executable, "-c", BUILD, str(clone)],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]]),
-            "CXX": str(compiler),
-        },
-        stderr=subprocess.PIPE,
-    ) as process:
-        while not up.exists():
-            try:
-                process.wait(0.1)
-            except subprocess.TimeoutExpired:
-                continue
-            raise AssertionError(process.stderr.read())
-        below = psutil.Process(process.pid).children(recursive=True)
-        assert any(str(compiler) in child.cmdline() for child in below)
-        process.send_signal(number)
-        _, err = process.communicate(timeout=PATIENCE_S)
-    assert b"KeyboardInterrupt" in err
-    assert [child for child in below if child.is_running()] == []
+    monkeypatch.setattr(build, "run_build", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        build.build_arm(clone, resolve(clone, "HEAD"), "old", print)
     assert not stamp.exists()
