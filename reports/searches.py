@@ -27,23 +27,21 @@ FAIL = "fail"
 CRASH = "crash"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vote:
-    """A trial of a probe: its verdict, status (empty if unknown), and reason."""
+class Vote(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial of a probe: its verdict, its reason, and its status, which the row has and the record lacks."""
 
     verdict: str
-    status: str
-    reason: str
+    reason: str | None
+    status: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
-    """A test of one rate; `outcome` is empty if undecided, and for a level."""
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """A test of one rate; `outcome` is None if undecided, and for a level."""
 
     number: int
     purpose: str
     rate_eps: float
-    outcome: str
+    outcome: str | None
     votes: tuple[Vote, ...]
 
 
@@ -143,19 +141,6 @@ def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
     )
 
 
-class _StoredVote(msgspec.Struct, frozen=True, kw_only=True):
-    verdict: str
-    reason: str | None
-
-
-class _StoredProbe(msgspec.Struct, frozen=True, kw_only=True):
-    number: int
-    purpose: str
-    rate_eps: float
-    outcome: str | None
-    votes: tuple[_StoredVote, ...]
-
-
 class _Bracket(msgspec.Struct, frozen=True, kw_only=True):
     r_pass_eps: float | None = None
     r_fail_eps: float | None = None
@@ -169,7 +154,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
 
     over: bool = False
     bracket: _Bracket | None = None
-    probes: tuple[_StoredProbe, ...] = ()
+    probes: tuple[Probe, ...] = ()
 
 
 class _RecordFile(_Record, frozen=True, kw_only=True):
@@ -255,25 +240,18 @@ def _probes(rows: Sequence[TrialRow], record: _Record | None) -> tuple[Probe, ..
                 number=number,
                 purpose=trials[0].purpose or "",
                 rate_eps=_requested_eps(trials[0]),
-                outcome="",
+                outcome=None,
                 votes=tuple(
-                    Vote(verdict="", status=row.status, reason=row.reason or "") for row in trials
+                    Vote(verdict="", status=row.status, reason=row.reason) for row in trials
                 ),
             )
             for number, trials in by_number.items()
         )
     return tuple(
-        Probe(
-            number=probe.number,
-            purpose=probe.purpose,
-            rate_eps=probe.rate_eps,
-            outcome=probe.outcome or "",
+        replace(
+            probe,
             votes=tuple(
-                Vote(
-                    verdict=vote.verdict,
-                    status=_status(by_number.get(probe.number, ()), index),
-                    reason=vote.reason or "",
-                )
+                replace(vote, status=_status(by_number.get(probe.number, ()), index))
                 for index, vote in enumerate(probe.votes, 1)
             ),
         )
