@@ -28,8 +28,8 @@ def alarm(key: Any, value: Any, out: Any) -> None:
         out.emit(value.ts, value.load / 2, True)
 
 
-def alert(gives: Any = U(None, ALERT), name: str = "alert") -> OpStateless:
-    return OpStateless(name=name, reads=READINGS, gives=gives, on_item=alarm)
+def alert(value: np.dtype[np.void] = ALERT) -> OpStateless:
+    return OpStateless(name="alert", reads=READINGS, gives=U(None, value), on_item=alarm)
 
 
 def loads(sinks: Sequence[int]) -> Dataflow:
@@ -107,8 +107,8 @@ def test_a_flow_may_give_other_sinks_afterwards():
 def test_columns_that_do_not_fit_each_other_are_refused(field: str, dtype: Any, expected: str):
     flow = Flow("loads", markers=10)
     source = flow.source("reading", READING)
-    other = U(None, np.dtype([("ts", np.int64), (field, dtype)]))
-    sinks = flow.add(JFM, source), flow.add(alert(other), source)
+    other = alert(np.dtype([("ts", np.int64), (field, dtype)]))
+    sinks = flow.add(JFM, source), flow.add(other, source)
     with pytest.raises(ProgramError, match=f"dataflow loads: {expected}; rename"):
         flow.gives(*sinks)
 
