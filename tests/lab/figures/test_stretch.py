@@ -252,7 +252,6 @@ def test_the_steps_are_a_matrix_with_one_cell_a_start_and_a_static_one(row, make
     assert offers["provision-1"].params["factor"] == pytest.approx(1.2 / 0.7)
 
 
-@pytest.mark.parametrize(("number", "stage"), [("9", 1), ("11", 1), ("13", 0)])
 def test_all_starts_of_table_4_run_where_the_cores_suffice_and_figure_10_shows_18():
     many = dataclasses.replace(TWO, cores=72)
     _, matrix = planned("stretch:T4", many)
@@ -281,6 +280,7 @@ def test_map_instances_of_figure_6_end_at_the_cores_or_the_papers_36(cores, maps
     assert tuple(sorted(found)) == maps
 
 
+@pytest.mark.parametrize(("number", "stage"), [("9", 1), ("11", 1), ("13", 0)])
 def test_an_operator_that_may_be_scaled_up_has_the_threads_for_it(row, make_run, number, stage):
     runs = (joins(row, make_run),) if stage else ()
     _, matrix = planned(f"stretch:{number}", TWO, runs)
