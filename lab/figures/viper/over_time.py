@@ -109,7 +109,8 @@ def rows_over_time(
                 ],
                 log_y=write is not None,
                 write=write,
-                empty="no verified trial has a series",
+                x_span=(0.0,),
+                empty="no verified trial with a series is long enough",
             )
             for lines, scale in zip(drawn, scales, strict=True)
         ]
