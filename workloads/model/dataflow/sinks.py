@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from streamlab.workloads.generated_code import define
+from streamlab.workloads.model.code.generated import define
 from streamlab.workloads.model.dataflow.operators import Function, OpStateless
 from streamlab.workloads.model.dataflow.types import TraceType, U
 from streamlab.workloads.model.errors import ProgramError
