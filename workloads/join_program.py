@@ -14,7 +14,6 @@ from streamlab.workloads.declarative.declaration import LEFT, MATCHED, RIGHT, TI
 from streamlab.workloads.declarative.expressions import HELPERS, TS
 from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.declarative.windows import fields_of
-from streamlab.workloads.generated_code import define_all
 from streamlab.workloads.model import (
     DGSProgram,
     ForkJoin,
@@ -26,6 +25,7 @@ from streamlab.workloads.model import (
     Window,
     equi_join,
 )
+from streamlab.workloads.model.code.generated import define_all
 from streamlab.workloads.model.operators.program import SINGLE
 
 _AT, _SEEN, _VERSION = "right_at", "right_seen", "right_version"

@@ -15,6 +15,7 @@ from streamlab.engines.recording import histogram_of
 from streamlab.engines.storm import files, topologies
 from streamlab.engines.storm.build import ENVIRONMENT, HERE, MAIN, class_path, storm_version
 from streamlab.engines.storm.files import LayersOptions, TopologyOptions
+from streamlab.engines.storm.progress import read_progress
 from streamlab.workloads.model import Columns, Dataflow, Input, Pipeline
 
 LONGEST = 1 << 61
@@ -137,9 +138,13 @@ class StormPrepared:
         """Open the spouts and wait until the sinks have all rows."""
         took_ns, cpu_ns, switches, threads = self._process.ask("go")
         events = self._task.dataset.events
+        has_records = (
+            self._task.variant == "layers"
+        )  # outputs at markers have no record of their own
         return Measured(
             events=events,
-            latency=self._latency(),
+            latency=self._latency() if has_records else None,
+            progress=read_progress(self._task.scratch / "steps") if has_records else None,
             plan=f"{self._plan}; {threads} executors, Java {self._process.java}",
             counters={
                 "in_java_ns": float(took_ns),
@@ -151,10 +156,8 @@ class StormPrepared:
             },
         )
 
-    def _latency(self) -> Histogram | None:
-        """Return the latencies of records; outputs at markers have no record of their own."""
-        if self._task.variant != "layers":
-            return None
+    def _latency(self) -> Histogram:
+        """Return the latencies of records."""
         latencies = np.fromfile(self._task.scratch / "latencies", dtype="<i8").astype(np.int64)
         return histogram_of(latencies, HANDED_OVER)
 

@@ -13,6 +13,7 @@ from streamlab.results.store import Run
 from streamlab.results.table import table_of
 
 STEP_S = 0.1
+_ROWS_OF_SECOND = round(1 / STEP_S)
 MOST_BINS = 600
 """More points would be indistinguishable in a drawing."""
 Values = npt.NDArray[np.float64]
@@ -103,6 +104,13 @@ def bin_means(t_s: Values, values: Values, *, last: bool = False) -> list[tuple[
         middle = np.nan if not len(part) else part[-1] if last else part.mean()
         bins.append((float(t_s[at]), float(middle)))
     return bins
+
+
+def means_by_second(values: Values) -> Values:
+    """Return float64[seconds]: the mean of each whole second's rows with a value; NaN without any."""
+    seconds = values[: len(values) // _ROWS_OF_SECOND * _ROWS_OF_SECOND]
+    means = [mean(rows) for rows in seconds.reshape(-1, _ROWS_OF_SECOND)]
+    return np.array([np.nan if value is None else value for value in means], dtype=np.float64)
 
 
 def longest_above(values: Values, bound: float) -> float:

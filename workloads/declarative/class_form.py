@@ -25,7 +25,7 @@ from streamlab.workloads.declarative.user_functions import (
     read_function,
     returned_names,
 )
-from streamlab.workloads.generated_code import define
+from streamlab.workloads.model.code.generated import define
 from streamlab.workloads.model.errors import ModelError
 from streamlab.workloads.model.operators.program import RESERVED
 from streamlab.workloads.name_suggestions import suggest_names

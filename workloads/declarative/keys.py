@@ -10,7 +10,7 @@ from typing import Any
 
 from streamlab.workloads.declarative.declaration import Column
 from streamlab.workloads.declarative.expressions import BOOL
-from streamlab.workloads.generated_code import define
+from streamlab.workloads.model.code.generated import define
 
 _BITS = 64
 

@@ -41,13 +41,13 @@ from streamlab.workloads.declarative.expressions import (
 from streamlab.workloads.declarative.input_columns import FIELD_NAMES, InputColumns, is_field_name
 from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.declarative.user_functions import read_function
-from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import (
     DGSProgram,
     ModelError,
     Window,
     Workload,
 )
+from streamlab.workloads.model.code.generated import define
 from streamlab.workloads.model.operators.program import DROP, FLUSH, arrival_tick_ns
 from streamlab.workloads.model.workload import OpenDeclaration
 from streamlab.workloads.user_workload import name_of_file

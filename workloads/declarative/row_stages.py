@@ -15,8 +15,8 @@ from streamlab.workloads.declarative.expressions import HELPERS
 from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.declarative.state_functions import clear
 from streamlab.workloads.declarative.windows import fields_of
-from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import InputType, Operator, Pipeline, Window
+from streamlab.workloads.model.code.generated import define
 from streamlab.workloads.model.operators.program import SINGLE, keep
 from streamlab.workloads.model.pipeline.program import Stage, partitioned, stateful, stateless
 

@@ -32,8 +32,8 @@ from streamlab.workloads.declarative.declaration import (
 )
 from streamlab.workloads.declarative.keys import Key
 from streamlab.workloads.declarative.state_functions import clear
-from streamlab.workloads.generated_code import define
 from streamlab.workloads.model import InputType, Operator, Window, Workload, aggregate
+from streamlab.workloads.model.code.generated import define
 from streamlab.workloads.model.operators.program import SINGLE
 
 FIRST, LAST = "first", "last"

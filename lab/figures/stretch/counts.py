@@ -51,8 +51,8 @@ COUNTS: tuple[tuple[str, str, dict[str, JsonValue]], ...] = (
 )
 """Panel, key of the workload in the matrix, query."""
 
-MOST_MAPS = 32
-"""Most map instances of the figure, a power of two; the paper has up to 36."""
+MOST_MAPS = 36
+"""Most map instances of the figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _scale(options: Options) -> float:
 
 
 def _maps(options: Options) -> tuple[int, ...]:
-    """Return the map stage's degrees of parallelism: up to the cores, as in the paper, or the limit."""
+    """Return the map stage's degrees of parallelism: powers of two up to the cores or the limit, and that."""
     most = min(options.cores, MOST_MAPS)
     return tuple(sorted({1 << k for k in range(most.bit_length())} | {most}))
 

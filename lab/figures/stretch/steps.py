@@ -29,6 +29,7 @@ from streamlab.lab.figures.preconditions import Need
 from streamlab.lab.figures.stretch.paper_setup import (
     ADHOC,
     VSN,
+    facts,
     notes,
     paper_engine,
 )
@@ -142,15 +143,23 @@ def controller(kind: str, options: Options, **more: Any) -> dict[str, JsonValue]
 
 
 def shown_start(options: Options, direction: str, starts: list[int]) -> int | None:
-    """Return the start that figure 10 shows: about half of the cores, in the paper 18 of 36."""
+    """Return the start that figure 10 shows: the paper's 18 of 36 cores, or about half of fewer cores."""
     if not starts:
         return None
-    half = max(1, options.cores // 2)
-    return min(starts, key=lambda n: (abs(n - half), n))
+    start = max(1, min(options.cores // 2, 18))
+    return min(starts, key=lambda n: (abs(n - start), n))
+
+
+def starting_instances(options: Options) -> tuple[int, ...]:
+    """Return the chosen numbers of instances, else the default ones and the starts of table IV, up to the cores."""
+    if options.workers is not None:
+        return options.instances
+    published = {int(f.x) for d in DIRECTIONS for f in facts().of(figure="T4", series=d)}
+    return tuple(sorted({*options.instances, *(n for n in published if n <= options.cores)}))
 
 
 def _rates(options: Options, runs: Runs) -> Plan:
-    return rates_tree(options, window_ms(scale(options)), options.instances)
+    return rates_tree(options, window_ms(scale(options)), starting_instances(options))
 
 
 def _steps(options: Options, runs: Runs) -> Plan:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from math import isfinite
 
 import numpy as np
 
@@ -9,7 +10,14 @@ from streamlab.json_value import JsonValue
 from streamlab.lab.figures.experiment import plain
 from streamlab.lab.figures.figure import Runs
 from streamlab.lab.figures.stretch.phases import Phase
-from streamlab.lab.figures.timeline import ElasticTimeline, Values, bin_means, mean, read_timeline
+from streamlab.lab.figures.timeline import (
+    ElasticTimeline,
+    Values,
+    bin_means,
+    mean,
+    means_by_second,
+    read_timeline,
+)
 from streamlab.reports.figures.paper import Line, Mark, Panel, Point, Shade
 from streamlab.results.query import by_cell, group_by
 from streamlab.results.schema import VERIFIED
@@ -58,13 +66,6 @@ def second_means(timeline: ElasticTimeline) -> Values:
     rows = len(timeline.offered_eps) // 10 * 10
     rates = np.nan_to_num(timeline.offered_eps[:rows]).reshape(-1, 10)
     return np.asarray(rates.mean(axis=1), dtype=np.float64)
-
-
-def _latency_by_second(timeline: ElasticTimeline) -> list[float]:
-    """Return the mean latency in ms of each second with outputs."""
-    rows = len(timeline.latency_ms) // 10 * 10
-    seconds = timeline.latency_ms[:rows].reshape(-1, 10)
-    return [float(np.nanmean(second)) for second in seconds if not np.isnan(second).all()]
 
 
 def line(
@@ -124,7 +125,7 @@ def panels(
             x_label="seconds",
             lines=[line(timeline, timeline.latency_ms)],
             marks=marks_ms,
-            boxed=_latency_by_second(timeline),
+            boxed=[ms for ms in means_by_second(timeline.latency_ms).tolist() if isfinite(ms)],
             shades=shades,
             log_y=True,
             write=plain,

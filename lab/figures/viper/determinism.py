@@ -38,6 +38,7 @@ from streamlab.lab.figures.measurements import (
 from streamlab.lab.figures.options import Options
 from streamlab.lab.figures.paper import Paper
 from streamlab.lab.figures.preconditions import outputs, several_workers, sweep_points, trials
+from streamlab.lab.figures.viper.over_time import Course, as_numbers, read_courses, rows_over_time
 from streamlab.reports.figures.paper import Line, Mark, Panel
 from streamlab.reports.numbers import number_of
 from streamlab.results.stats.estimates import Estimate, Extreme, Monotone, highest, lowest
@@ -234,6 +235,14 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
         tuple_energy["energy_mj_per_tuple"] = quantity(TUPLE_ENERGY)
         drawn = tuple_energy["energy_mj_per_tuple"]
         quantities.insert(3, ("energy", "energy of a tuple (RAPL), mJ", drawn, False, plain))
+    courses = _courses(question, options, runs)
+    over_time = rows_over_time(
+        [
+            {number_of(i, "injector"): courses[layer, i] for i in degrees(options)}
+            for layer in FORMS
+        ],
+        [form.variant for form in FORMS.values()],
+    )
     return outcome(
         _claims(question, options, runs, energy, rate, late, energies),
         _notes(options, runs, energy, threads),
@@ -246,13 +255,29 @@ def _outcome(question: Question, options: Options, runs: Runs) -> Outcome:
                 switches_per_mtuple=switches[layer, injectors],
                 threads=threads[layer, injectors],
             )
+            | as_numbers(courses[layer, injectors])
             for layer, injectors in rate
         },
         f"Viper, figure {question.number}: {question.operator}",
-        [_row(question, options, energy, *each) for each in quantities],
+        [*(_row(question, options, energy, *each) for each in quantities), *over_time],
         height_in=1.6,
         width_in=2.7,
     )
+
+
+def _courses(
+    question: Question, options: Options, runs: Runs
+) -> Mapping[tuple[str, int], Sequence[Course]]:
+    """Return the trials with most instances over time, by layer and number of injectors."""
+    courses: dict[tuple[str, int], Sequence[Course]] = {}
+    for layer, form in FORMS.items():
+        run = runs[VARIANTS.index(form.variant)]
+        for injectors in degrees(options):
+            key = f"{question.workload}@i{injectors}/"
+            of = f"/{form.variant}/", f"/{label(layer)}"
+            rows = trials(run, key, *of, workers=degrees(options)[-1:])
+            courses[layer, injectors] = read_courses(run, rows)
+    return courses
 
 
 def _claims(
@@ -346,6 +371,8 @@ def _notes(options: Options, runs: Runs, energy: Energy, threads: Quantity) -> t
         f"{_records(STORM, options):,} records in Storm and {_records(NATIVE, options):,} in the native engine, "
         "at full speed, handed over one by one, as in the paper. Latency is from an injector to a "
         "sink, mostly time in full channels.",
+        f"Over time: the first trial with {number_of(degrees(options)[-1], 'instance')}. Rates are those at which "
+        "injectors emit in periods of 5 s; a latency is the mean of a second's medians of 100 ms.",
         *(() if energy.measured else (no_counter,)),
         begin=[
             f"{options.cores} cores here; the paper's machine: 2 x 8 cores, 32 hardware threads "

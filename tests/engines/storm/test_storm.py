@@ -16,6 +16,7 @@ from streamlab.engines.errors import EngineCrashError, UnsupportedError
 from streamlab.engines.storm.adapter import StormEngine
 from streamlab.engines.storm.build import storm_version
 from streamlab.engines.storm.files import RECORD, answer
+from streamlab.engines.storm.progress import read_progress
 from streamlab.workloads.datasets.catalog import Catalog
 from streamlab.workloads.registry import workload
 from tests.engines.separate_environment import requires_environment
@@ -64,6 +65,10 @@ def test_real_records_are_answered_as_the_oracle_says(name, determinism, workers
     measured, found = check_task(StormEngine(), task)
     assert (np.diff(found["ts"]) >= 0).all()
     assert measured.latency.counts.sum() == len(found["ts"])
+    counts = measured.progress
+    assert (counts.emitted.sum(), counts.consumed.sum()) == (task.dataset.events,) * 2
+    assert counts.outputs.sum() == len(found["ts"])
+    assert counts.latency_max_ns.max() <= measured.latency.values_ns[-1]
     mergers = 0 if determinism == "communication" else workers + (workers if workers > 1 else 0)
     assert measured.counters["threads"] == 3 + 2 * workers + mergers
 
@@ -105,6 +110,22 @@ def test_a_java_process_that_dies_is_a_crash_and_leaves_nothing(tmp_path):
     finally:
         prepared.close()
     assert not java.is_running()
+
+
+def test_counts_over_time_are_read_with_the_percentiles_of_each_step(tmp_path):
+    steps = np.zeros((3, 4 + 488), dtype="<i8")
+    steps[:, :4] = [(7, 0, 0, 0), (0, 5, 4, 40), (0, 2, 1, 9)]
+    # 8, 9, 21 and 40 ns in buckets of 8, 9, 20 to 21 and 40 to 43 ns.
+    steps[1, [4 + 8, 4 + 9, 4 + 18, 4 + 26]] = 1
+    steps[2, 4 + 9] = 1
+    steps.tofile(tmp_path / "steps")
+    found = read_progress(tmp_path / "steps")
+    assert found.emitted.tolist() == [7, 0, 0]
+    assert found.consumed.tolist() == [0, 5, 2]
+    assert found.outputs.tolist() == [0, 4, 1]
+    assert found.latency_p50_ns.tolist() == [-1, 9, 9]
+    assert found.latency_p99_ns.tolist() == [-1, 40, 9]
+    assert found.latency_max_ns.tolist() == [-1, 40, 9]
 
 
 def test_times_that_no_order_of_64_bits_holds_are_refused(tmp_path):

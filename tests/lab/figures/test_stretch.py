@@ -252,6 +252,34 @@ def test_the_steps_are_a_matrix_with_one_cell_a_start_and_a_static_one(row, make
     assert offers["provision-1"].params["factor"] == pytest.approx(1.2 / 0.7)
 
 
+def test_all_starts_of_table_4_run_where_the_cores_suffice_and_figure_10_shows_18():
+    many = dataclasses.replace(TWO, cores=72)
+    _, matrix = planned("stretch:T4", many)
+    starts = sorted({n for entry in matrix.engines for n in entry.workers})
+    assert {1, 5, 9, 18, 30, 40, 60, 70} <= set(starts)
+    assert max(starts) == 72
+    assert steps.starting_instances(dataclasses.replace(TWO, cores=8)) == (1, 2, 4, 5, 8)
+    assert steps.starting_instances(dataclasses.replace(many, workers=(1, 3))) == (1, 3)
+    shown = [
+        steps.shown_start(dataclasses.replace(TWO, cores=n), "provision", starts)
+        for n in (2, 9, 72)
+    ]
+    assert shown == [1, 4, 18]
+
+
+@pytest.mark.parametrize(
+    ("cores", "maps"), [(2, (1, 2)), (6, (1, 2, 4, 6)), (72, (1, 2, 4, 8, 16, 32, 36))]
+)
+def test_map_instances_of_figure_6_end_at_the_cores_or_the_papers_36(cores, maps):
+    _, matrix = planned("stretch:6", dataclasses.replace(TWO, cores=cores))
+    found = {
+        entry.options["map_instances"]
+        for entry in matrix.engines
+        if "map_instances" in entry.options
+    }
+    assert tuple(sorted(found)) == maps
+
+
 @pytest.mark.parametrize(("number", "stage"), [("9", 1), ("11", 1), ("13", 0)])
 def test_an_operator_that_may_be_scaled_up_has_the_threads_for_it(row, make_run, number, stage):
     runs = (joins(row, make_run),) if stage else ()

@@ -24,11 +24,17 @@ NUMBERS = ["4a", "4b"]
 
 
 @pytest.fixture
-def layered(row, make_run):
+def layered(row, make_run, write_timeline, tmp_path):
     """The runs of a figure: CL by OL in throughput, latency and energy; watts if there are any."""
 
-    def make(number, gain=1.4, late=0.8, used=0.6, watts=None, options=QUICK, status="ok"):
+    def make(
+        number, gain=1.4, late=0.8, used=0.6, watts=None, options=QUICK, status="ok", course=None
+    ):
         rows = {STORM: [], NATIVE: []}
+        series = {
+            variant: {} if course is None else write_timeline(tmp_path / name, "all", **course)
+            for variant, name in ((STORM, "storm"), (NATIVE, "native"))
+        }
         for injectors in degrees(options):
             for instances in degrees(options):
                 for layer, form in FORMS.items():
@@ -47,6 +53,7 @@ def layered(row, make_run):
                             latency_p50_ns=round(1e7 * (late if merged else 1.0)),
                             power_w=None if watts is None else watts * (used if merged else 1.0),
                             energy_j_per_1000=None if watts is None else 0.25,
+                            **series[form.variant],
                             counters={
                                 "graph_cpu_s_per_mtuple": 0.2 * (used if merged else 1.0),
                                 "switches_per_mtuple": 500.0 if merged else 5000.0,
@@ -106,6 +113,26 @@ def test_columns_of_one_engine_have_one_scale(layered):
     for row in zip(*(axes[column::6] for column in range(6)), strict=True):
         for columns in (row[:2], row[2:]):
             assert len({round(each.get_ylim()[1], 6) for each in columns}) == 1
+
+
+def test_trials_with_a_series_are_followed_by_periods_of_5_s_and_by_seconds(layered):
+    course = {
+        "seconds": 12,
+        "rate": lambda t: 3000 if t < 5 else 1000,
+        "instances": lambda t: 4,
+        "latency_ms": lambda t: 20.0 if t % 1 < 0.45 else 40.0,
+    }
+    outcome = find("viper:4b").outcome(QUICK, layered("4b", course=course))
+    for name in ("CL, 1 injectors", "OL, own, 4 injectors"):
+        rates = outcome.numbers[name]["throughput_by_5_s_eps"]
+        assert {tuple(map(round, trial)) for trial in rates} == {(3000, 1000, 1000)}
+        (seconds,) = {tuple(trial) for trial in outcome.numbers[name]["latency_by_second_ms"]}
+        assert seconds == pytest.approx([30.0] * 12)
+    axes = outcome.draw().axes
+    assert len(axes) == 6 * 6
+    rates, latencies = axes[6 * 4], axes[6 * 5]
+    assert rates.lines[0].get_xdata().tolist() == pytest.approx([2.5, 7.5, 10.95])
+    assert latencies.lines[0].get_xdata().tolist() == [at + 0.5 for at in range(12)]
 
 
 def test_a_full_figure_has_the_sixteen_configurations_of_the_paper():

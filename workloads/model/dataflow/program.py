@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from streamlab.workloads.model.dataflow.operators import FlowOperator
+from streamlab.workloads.model.dataflow.sinks import answer_type, merge, to_answer
 from streamlab.workloads.model.dataflow.types import O, TraceType, U, of_events
 from streamlab.workloads.model.errors import ProgramError
 
@@ -71,7 +72,7 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataflow:
-    """Describes a typed dataflow graph with one sink; made by `Flow.gives`.
+    """Describes a typed dataflow graph; made by `Flow.gives`, which merges several sinks.
 
     Attributes:
         markers: Event time between two markers.
@@ -296,13 +297,43 @@ class Flow:
         fields = (by,) if isinstance(by, str) else tuple(by)
         return self._add(Vertex(name=name, type=O(link.key, link.value), inputs=inputs, by=fields))
 
-    def gives(self, vertex: int) -> Dataflow:
-        """Return the graph whose answer is the output of `vertex`.
+    def gives(self, *sinks: int) -> Dataflow:
+        """Return the graph whose answer is the output of a vertex, or of several.
+
+        Rows of several sinks have the columns of all of them, zero where a sink lacks one, and `sink`,
+        the number of theirs from 0. Such an answer is unordered, even where a sink gives an O.
 
         Raises:
-            ProgramError: See `Dataflow`.
+            ProgramError: See `Dataflow`, and `answer_type`.
         """
-        self._require_vertex("gives", vertex)
+        if not sinks:
+            raise ProgramError(f"dataflow {self._name}: gives needs at least one vertex")
+        for vertex in sinks:
+            self._require_vertex("gives", vertex)
+        return self._given(*sinks) if len(sinks) == 1 else self._merged(sinks)
+
+    def _merged(self, sinks: tuple[int, ...]) -> Dataflow:
+        """Return the graph with several sinks, which a last vertex merges."""
+        where = f"dataflow {self._name}"
+        if len(set(sinks)) < len(sinks):
+            twice = next(i for i in sinks if sinks.count(i) > 1)
+            raise ProgramError(
+                f"{where} gives {self._vertices[twice].name} twice; list each sink once"
+            )
+        links = [self._vertices[i].type for i in sinks]
+        answer = answer_type(where, links)
+        merged = Flow(self._name, markers=self._markers)
+        merged._vertices = [*self._vertices]
+        rows = [
+            merged.add(
+                to_answer(f"sink {number}: {self._vertices[i].name}", number, link, answer), i
+            )
+            for number, (i, link) in enumerate(zip(sinks, links, strict=True))
+        ]
+        return merged._given(merged.add(merge(answer), *rows))
+
+    def _given(self, vertex: int) -> Dataflow:
+        """Return the graph with a single sink."""
         order = [i for i in range(len(self._vertices)) if i != vertex]
         if any(vertex in self._vertices[i].inputs for i in order):
             name = self._vertices[vertex].name

@@ -12,6 +12,7 @@ final class Collect extends BaseRichBolt {
     private transient Run run;
     private transient Sources sources;
     private transient Answer answer;
+    private transient Steps steps;
     private transient int phase;
 
     @Override
@@ -20,6 +21,7 @@ final class Collect extends BaseRichBolt {
         sources = Sources.of(context);
         run.channels.read(context.getThisTaskId(), sources.tasks());
         answer = run.answers[context.getThisTaskIndex()];
+        steps = run.newSteps();
         run.isPrepared();
     }
 
@@ -30,7 +32,9 @@ final class Collect extends BaseRichBolt {
             run.hasEnded(phase++);
         } else if (event.kind() == Event.DATA && run.job.isTimed(phase)) {
             event.put(answer.row(), run.job.ts(phase, event.order()));
-            answer.countLatency(System.nanoTime() - event.handedOverNs());
+            long nowNs = System.nanoTime();
+            answer.countLatency(nowNs - event.handedOverNs());
+            steps.countOutput(nowNs - event.handedOverNs(), nowNs);
         }
     }
 

@@ -12,6 +12,7 @@ final class Injector extends BaseRichSpout {
     private transient Run run;
     private transient Sender sender;
     private transient Rows rows;
+    private transient Steps steps;
     private transient int number;
     private transient boolean keyed;
     private transient int phase;
@@ -27,6 +28,7 @@ final class Injector extends BaseRichSpout {
         run = Run.current();
         number = context.getThisTaskIndex();
         rows = run.job.rows[number];
+        steps = run.newSteps();
         keyed = Rule.isKeyed(run.job.workload);
         sender =
                 Sender.toAll(
@@ -50,13 +52,17 @@ final class Injector extends BaseRichSpout {
         if (row % Sender.ROWS_PER_PROMISE == 0 && !run.lead.mayEmit(number, order)) {
             return;
         }
-        Event event = Event.of(rows, row, order, System.nanoTime());
+        long nowNs = System.nanoTime();
+        Event event = Event.of(rows, row, order, nowNs);
         if (keyed) {
             sender.sendByHash(event.vehicle(), event);
         } else {
             sender.deal(event);
         }
         sender.countRow(order);
+        if (run.job.isTimed(phase)) {
+            steps.count(Steps.EMITTED, nowNs);
+        }
         row++;
     }
 

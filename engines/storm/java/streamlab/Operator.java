@@ -10,9 +10,12 @@ import org.apache.storm.tuple.Tuple;
 /** An instance of the workload's operator. */
 final class Operator extends BaseRichBolt {
     private final String consumer;
+    private transient Run run;
     private transient Rule rule;
     private transient Sources sources;
     private transient Sender sender;
+    private transient Steps steps;
+    private transient int phase;
 
     Operator(String consumer) {
         this.consumer = consumer;
@@ -20,7 +23,8 @@ final class Operator extends BaseRichBolt {
 
     @Override
     public void prepare(Map<String, Object> conf, TopologyContext context, OutputCollector collector) {
-        Run run = Run.current();
+        run = Run.current();
+        steps = run.newSteps();
         rule = Rule.of(run.job.workload);
         sources = Sources.of(context);
         run.channels.read(context.getThisTaskId(), sources.tasks());
@@ -39,12 +43,16 @@ final class Operator extends BaseRichBolt {
                     sender.deal(event);
                 }
                 sender.countRow(event.order());
+                if (run.job.isTimed(phase)) {
+                    steps.count(Steps.CONSUMED, System.nanoTime());
+                }
             }
             case Event.PROMISE -> sender.promise(event.order());
             default -> {
                 if (sources.end()) {
                     rule.reset();
                     sender.end(event.order());
+                    phase++;
                 }
             }
         }

@@ -6,8 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 
 /** What the tasks of the topology share: the input, the gate, the answers. A process has one run. */
@@ -22,7 +24,9 @@ public final class Run {
 
     private final List<CountDownLatch> unfinishedSinks = new ArrayList<>();
     private final Set<String> threads = ConcurrentHashMap.newKeySet();
+    private final Queue<Steps> steps = new ConcurrentLinkedQueue<>();
     private CountDownLatch unpreparedTasks;
+    private long startNs;
     private volatile int open = -1;
 
     Run(Job job) {
@@ -48,6 +52,18 @@ public final class Run {
         unpreparedTasks = new CountDownLatch(tasks);
     }
 
+    /** Returns the counts of a task. */
+    Steps newSteps() {
+        Steps counts = new Steps(this);
+        steps.add(counts);
+        return counts;
+    }
+
+    /** Called by tasks in an open phase: they see the time that was set before it opened. */
+    long startNs() {
+        return startNs;
+    }
+
     /** Called by the thread of each task. */
     public void isPrepared() {
         try { // `self` alone is the process.
@@ -69,7 +85,7 @@ public final class Run {
     /** Lets the injectors begin a phase, waits until all sinks have its end, and returns the time in ns. */
     long runToEnd(int phase) throws InterruptedException {
         lead.restart();
-        long startNs = System.nanoTime();
+        startNs = System.nanoTime();
         open = phase;
         unfinishedSinks.get(phase).await();
         return System.nanoTime() - startNs;
@@ -89,6 +105,7 @@ public final class Run {
 
     void writeLatencies() throws IOException {
         Answer.writeLatencies(answers, job.folder.resolve("latencies"));
+        Steps.write(steps, job.folder.resolve("steps"));
     }
 
     /** What the threads of all tasks have used so far. */

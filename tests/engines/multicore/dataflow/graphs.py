@@ -216,11 +216,20 @@ def disjoint() -> Dataflow:
     return flow.gives(flow.add(ORDERED[1], *parts, disjoint_keys=True))
 
 
+def several_sinks() -> Dataflow:
+    """Return a graph with sinks of three types; one of them is read by the others."""
+    flow = Flow("sinks", markers=4)
+    pairs = flow.add(STATELESS[0], flow.source(KINDS[0], EVENT))
+    in_order = flow.add(ORDERED[0], flow.sort(pairs))
+    return flow.gives(pairs, in_order, flow.add(STATELESS[3], pairs))
+
+
 BY = ((), "-n", ("-w",), ("n", "-ts"))
 """Orders of SORT."""
 
 NAMED = {
     "disjoint": disjoint(),
+    "several sinks": several_sinks(),
     "stateless": chain(STATELESS[1], STATELESS[2], kinds=2),
     "ordered": chain(STATELESS[0], ORDERED[0], ORDERED[1], kinds=2),
     "one sequence": chain(STATELESS[0], STATELESS[3], ORDERED[2]),

@@ -156,7 +156,7 @@ def disjoint(markers: int = PERIOD) -> Dataflow:
 
 @st.composite
 def graphs(draw: st.DrawFn, *, markers: int = 4, max_vertices: int = 5) -> Dataflow:
-    """Draw a graph: one or two sources, merges, what several vertices read, all templates."""
+    """Draw a graph: one or two sources, merges, vertices with several readers, all templates, several sinks."""
     flow = Flow("random", markers=markers)
     flags = st.booleans()
     is_ordered: dict[int, bool] = {}
@@ -186,11 +186,11 @@ def graphs(draw: st.DrawFn, *, markers: int = 4, max_vertices: int = 5) -> Dataf
         operator = draw(st.sampled_from(makers))(f"op{index}")
         inputs = draw(st.lists(st.sampled_from(sorted(is_ordered)), min_size=1, max_size=2))
         _grow_sorted(draw, flow, grow, operator, sorted(set(inputs)), is_ordered, unread)
-    if len(unread) > 1:
+    if len(unread) > 1 and draw(flags):
         _grow_sorted(
             draw, flow, grow, draw(st.sampled_from(makers))("last"), [*unread], is_ordered, unread
         )
-    return flow.gives(unread[0])
+    return flow.gives(*unread)
 
 
 def _grow_sorted(

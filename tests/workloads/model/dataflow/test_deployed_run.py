@@ -116,8 +116,12 @@ def test_a_deployment_with_a_fault_is_found(fault: str, monkeypatch: pytest.Monk
 
 def plant(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if fault == "hash":  # keys are anywhere
-        turns = iter(range(1 << 30))
-        monkeypatch.setattr(network, "instance_of_key", lambda key, n: next(turns) % n)
+        split, deal = network._splitter, network.Route.ROUND_ROBIN
+        monkeypatch.setattr(
+            network,
+            "_splitter",
+            lambda route, to: split(deal if route is network.Route.HASH else route, to),
+        )
     elif fault == "round robin":  # keyed instances that have the keys of others
         monkeypatch.setattr(plan, "preserves_keys", lambda vertex: True)
     elif fault == "markers":  # channels are not aligned

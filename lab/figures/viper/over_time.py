@@ -1,0 +1,121 @@
+"""Follows trials of figures 4a and 4b over time: rates of periods of 5 s, and latencies of seconds.
+
+The paper counts what the injectors emit in periods of 5 s, and averages latencies at the sinks by second.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from streamlab.json_value import JsonValue
+from streamlab.lab.figures.experiment import plain
+from streamlab.lab.figures.timeline import (
+    STEP_S,
+    ElasticTimeline,
+    means_by_second,
+    read_timeline,
+)
+from streamlab.reports.figures.paper import Line, Panel, Point
+from streamlab.results.schema import TrialRow
+from streamlab.results.store import Run
+
+PERIOD_S = 5
+_ROWS = round(PERIOD_S / STEP_S)
+
+Samples = tuple[tuple[float, float], ...]
+"""(time in s, value), of the middle of each period."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """A trial over time.
+
+    Attributes:
+        rates: tuples/s that the injectors emitted, by period of 5 s; the last period may be shorter.
+        latencies: ms, by second with outputs: the mean of the medians of 100 ms.
+    """
+
+    rates: Samples
+    latencies: Samples
+
+
+def read_courses(run: Run, rows: Sequence[TrialRow]) -> tuple[Course, ...]:
+    """Return the courses of trials that have a series."""
+    timelines = (read_timeline(run, row) for row in rows)
+    return tuple(course(timeline) for timeline in timelines if timeline is not None)
+
+
+def course(timeline: ElasticTimeline) -> Course:
+    """Return the course of a trial; without samples if the engine keeps no counts."""
+    emitted = np.trim_zeros(np.nan_to_num(timeline.offered_eps), "b")
+    full = emitted[:-1] if len(emitted) > 1 else emitted  # the injectors end within the last row
+    periods = [full[at : at + _ROWS] for at in range(0, len(full), _ROWS)]
+    begins = np.arange(len(periods)) * PERIOD_S
+    seconds = means_by_second(timeline.latency_ms).tolist()
+    return Course(
+        rates=tuple(
+            (float(begin + len(period) * STEP_S / 2), float(period.mean()))
+            for begin, period in zip(begins, periods, strict=True)
+        ),
+        latencies=tuple((at + 0.5, ms) for at, ms in enumerate(seconds) if isfinite(ms)),
+    )
+
+
+def as_numbers(courses: Sequence[Course]) -> dict[str, JsonValue]:
+    """Return the values of trials as JSON; empty without trials."""
+    if not courses:
+        return {}
+    return {
+        "throughput_by_5_s_eps": [[rate for _, rate in each.rates] for each in courses],
+        "latency_by_second_ms": [[ms for _, ms in each.latencies] for each in courses],
+    }
+
+
+def rows_over_time(
+    by_column: Sequence[Mapping[str, Sequence[Course]]], scales: Sequence[str]
+) -> list[list[Panel]]:
+    """Return a row of panels of rates and one of latencies, of the first trial of each line.
+
+    `by_column` has the trials of each line, for each column of the figure. Columns with equal `scales` have
+    one vertical scale. Without any trials there are no rows.
+    """
+    if not any(trials for column in by_column for trials in column.values()):
+        return []
+
+    def row(
+        y_label: str, pick: Callable[[Course], Samples], write: Callable[[float], str] | None
+    ) -> list[Panel]:
+        drawn = [
+            {name: pick(trials[0]) if trials else () for name, trials in column.items()}
+            for column in by_column
+        ]
+        return [
+            Panel(
+                title="",
+                y_label=y_label,
+                x_label="seconds",
+                lines=[
+                    Line(name=name, colour=colour, points=[Point(t, v, v, v) for t, v in samples])
+                    for colour, (name, samples) in enumerate(lines.items())
+                ],
+                span=[
+                    v
+                    for other, of in zip(drawn, scales, strict=True)
+                    if of == scale
+                    for samples in other.values()
+                    for _, v in samples
+                ],
+                log_y=write is not None,
+                write=write,
+                x_span=(0.0,),
+                empty="no verified trial with a series is long enough",
+            )
+            for lines, scale in zip(drawn, scales, strict=True)
+        ]
+
+    return [
+        row("tuples/s, periods of 5 s", lambda each: each.rates, None),
+        row("latency of each second, ms", lambda each: each.latencies, plain),
+    ]
