@@ -195,7 +195,7 @@ def write_file(
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             rows += len(ts)
             report(path.with_suffix(".done"), rows)
-    return describe((path,), name, kinds, dtypes)
+    return _describe_file(path, name, kinds, dtypes)
 
 
 def join_files(files: Sequence[WrittenStream]) -> WrittenStream:
@@ -296,26 +296,13 @@ class _Digest:
         return hashlib.sha256(self._values.digest() + self._ends.digest()).digest()
 
 
-def describe(
-    paths: Sequence[Path], name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
-) -> WrittenStream:
-    """Read the files of a stream and return its record, with the checksum of its content.
-
-    Raises:
-        DamagedError: a file is missing or damaged, or lacks a column.
-        DatasetError: as `join_files`.
-    """
-    return join_files([_describe_file(path, name, kinds, dtypes) for path in paths])
-
-
 def _describe_file(
     path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
 ) -> WrittenStream:
+    """Read a file of a stream and return its record, with the checksum of its content."""
     hashes = {column: _Digest(column, dtype) for column, dtype in dtypes.items()}
     rows, ts_min, ts_max = 0, 0, 0
     for group in read_groups(path):
-        if set(group) != set(dtypes):
-            raise _unreadable(path, f"its columns are {', '.join(group)}")
         if not len(group["ts"]):
             continue
         ts = group["ts"]
