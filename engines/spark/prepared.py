@@ -34,7 +34,7 @@ from streamlab.engines.spark.workloads import (
     PIPELINES,
     STREAMING,
     SparkOptions,
-    forms,
+    form_of,
 )
 from streamlab.engines.work_split import NoPartialsError
 from streamlab.workloads.datasets.dataset import Dataset
@@ -171,8 +171,7 @@ class SparkPrepared:
 
         Spark sorts the outputs of pipelines and of generic variants.
         Other streaming queries emit each stream's outputs in order; here streams are merged by event time.
-        Other batch queries return a relation without an order; here rows are sorted by event time, stream and
-        position.
+        Other batch queries return a relation without an order; here rows are sorted by event time and stream.
 
         Raises:
             EngineError: Spark evicted cached tables from memory while the query ran.
@@ -188,8 +187,7 @@ class SparkPrepared:
             for src in np.unique(columns["src"]):
                 mask = columns["src"] == src
                 time[mask] = np.maximum.accumulate(time[mask])
-        row = (columns["row"],) if "row" in columns else ()
-        order = np.lexsort((*row, columns["src"], time))
+        order = np.lexsort((columns["src"], time))
         return {name: columns[name][order].astype(kind) for name, kind in self._query.output}
 
     def close(self) -> None:
@@ -215,7 +213,7 @@ class SparkPrepared:
             else:
                 result = self._query.batch(self._session, dataset)
         self._columns = result.columns
-        plan = f"{self._task.variant}, form {result.form}"
+        plan = f"{self._task.variant}, form {self._query.form}"
         return Measured(events=result.events - heartbeats, plan=plan, counters=result.counters)
 
 
@@ -254,7 +252,7 @@ def _query(task: Task) -> SparkQuery:
         kind = PipelineQuery
     elif isinstance(program, Query):
         kind = OperatorQuery
-    form = str(task.options.get("form", forms(workload.name, task.variant)[0]))
+    form = form_of(workload.name, task.variant)
     return kind(workload=workload, output=output, form=form, workers=task.workers)
 
 
