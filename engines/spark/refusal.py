@@ -89,12 +89,12 @@ def refusal(engine: Engine, task: Task) -> str | None:
         return _refuse_query(task, task.workload.program)
     if isinstance(task.workload.program, Pipeline) and task.load is not None:
         return _NO_LOAD.format(name=name, operators="operators of a pipeline")
-    if name in PROGRAMS and task.variant != "streaming":
+    if name in PROGRAMS:
         for stream in task.dataset.streams:
             if len(stream.kinds) > 1:
                 return (
-                    f"spark {task.variant} joins streams of different kinds, and stream {stream.name} has "
-                    f"several kinds; {_ANY}"
+                    f"spark {task.variant} reads a stream for each kind, and stream {stream.name} has several "
+                    f"kinds; {_ANY}"
                 )
     return None
 

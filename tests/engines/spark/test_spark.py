@@ -74,17 +74,10 @@ def test_checkpoints_are_written_by_what_starts_no_process_to_look(spark, tmp_pa
     assert manager.getClass().getSimpleName() == "FileSystemBasedCheckpointFileManager"
 
 
-@pytest.mark.some(1)
-@pytest.mark.spark
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(name, spark, tmp_path):
-    data = tied_input(name, seed=11, mixed=True)
-    assert_right(spark_task(name, data, tmp_path, variant="streaming"))
-
-
-def test_batch_queries_refuse_streams_of_several_kinds(tmp_path):
+@pytest.mark.parametrize("variant", FORMS)
+def test_queries_of_programs_refuse_streams_of_several_kinds(variant, tmp_path):
     data = tied_input("event_window", seed=11, mixed=True)
-    given = spark_task("event_window", data, tmp_path, variant="batch")
+    given = spark_task("event_window", data, tmp_path, variant=variant)
     assert "stream stream-4 has several kinds" in SparkEngine().unsupported(given)
 
 
