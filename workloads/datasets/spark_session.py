@@ -92,9 +92,7 @@ def spark_session(
                     _end_java()
             if not failed or was_interrupted(error):
                 raise
-            raise DatasetError(
-                f"Spark does not start with master {master!r}: {why}{_without_loopback()}"
-            ) from None
+            raise DatasetError(f"Spark does not start with master {master!r}: {why}") from None
     session.sparkContext.setLogLevel("ERROR")
     return session
 
@@ -124,14 +122,6 @@ def spark_refusal() -> str | None:
             f"user:x:{os.getuid()}:{os.getgid()}::/tmp:/bin/sh"
         )
     return None
-
-
-def _without_loopback() -> str:
-    """Return the remedy if the loopback interface is down, as in a new network namespace, else ""."""
-    loopback = psutil.net_if_stats().get("lo")
-    if loopback is None or loopback.isup:
-        return ""
-    return "; its two processes talk over 127.0.0.1, whose interface is down: ip link set lo up"
 
 
 def _logged_error(log: IO[bytes]) -> str:
