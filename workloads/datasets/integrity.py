@@ -46,7 +46,8 @@ def check_stream(stream: DatasetStream) -> DatasetStream:
     before = _stamp(stream)
     if stream.stamp == before:
         return stream
-    for file in (stream, *stream.further):
+    _check_bytes(stream.path, f"stream {stream.name}", stream.file_sha256)
+    for file in stream.further:
         _check_bytes(file.path, f"stream {stream.name}", file.file_sha256)
     if _stamp(stream) != before:
         raise DamagedError(f"{stream.path} (stream {stream.name}) changed while it was checked")

@@ -84,6 +84,7 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
     mine = updates["src"] == stream
     replaced = np.empty(count, dtype=np.int64)
     replaced[order] = chain[np.arange(count) + updates["key"][order]]
+    values: tuple[Any, ...]
     if stream in prefix.bulk:
         run = prefix.bulk[stream]
         place = _next_of_key(updates["key"], order, run["key"], prefix.before[stream])
