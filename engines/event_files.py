@@ -1,6 +1,7 @@
 """Exchanges files with an engine's own process: columns of events, and rows with the events that made them."""
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from streamlab.engines import environment
+from streamlab.engines.command_process import CommandProcess
+from streamlab.engines.environment import Environment
 from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import IntArray, Measured, OfferedLoad, Task
 from streamlab.engines.recording import OpenRun, measured
 from streamlab.workloads.model import Columns, Input, ListColumn, Stream
 from streamlab.workloads.model.streams.total_order import merge
+
+CEILING_EVENTS = 4_000_000
+"""Events that measure how fast a source hands over."""
 
 LONG, INT = np.dtype("<i8"), np.dtype("<i4")
 ROW = [
@@ -117,6 +124,39 @@ def _value(stream: Stream, shape: Shape, kinds: int) -> npt.NDArray[Any] | None:
         rows = kind_of_event == kind
         value[rows] = np.asarray(stream.payload[str(column)])[rows]
     return value
+
+
+def measure_ceiling(
+    engine: str,
+    packages: Environment,
+    settings: Mapping[str, object],
+    start: Callable[[Path], CommandProcess],
+) -> float:
+    """Run a job of one source, whose events are all due, and a task that drops them; return its events/s.
+
+    A job with more workers has more sources, so this is a lower bound. `settings` are the engine's own.
+
+    Raises:
+        EngineError: the engine's environment cannot be used.
+    """
+    reason = environment.unusable_reason(engine, packages)
+    if reason is not None:
+        raise EngineError(reason)
+    times, none = np.arange(CEILING_EVENTS), np.empty(0)
+    columns = {"ts": times, "due_ns": np.zeros_like(times), "beat_ts": none, "beat_due_ns": none}
+    job = {"workload": "nothing", "variant": "ceiling", "workers": 1, "offered": "yes"}
+    stream = {"streams": 1, "kinds": 1, "kinds_of.0": 0}
+    with tempfile.TemporaryDirectory(prefix=f"{engine}-ceiling-") as name:
+        folder = Path(name)
+        write_columns({name: (values, LONG) for name, values in columns.items()}, 0, folder)
+        write_properties({**job, **stream, **settings}, folder)
+        process = start(folder)
+        try:
+            process.ready()
+            took_ns, events = process.ask("go")
+            return events * 1e9 / took_ns
+        finally:
+            process.close()
 
 
 def read_rows(folder: Path, parts: int, *, timed: bool) -> Rows:

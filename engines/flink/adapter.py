@@ -47,6 +47,16 @@ MOST_LEAVES = 1_000_000
 """Most leaves of all trees of variant `manual`: about 150 MB of semaphores."""
 
 _CONDITIONS = Conditions(unit=RECORD, origin=MEMORY)
+_AUTOMATIC = Variant(
+    name="automatic",
+    summary="DataStream programs that only Flink parallelizes",
+    label="Flink",
+    takes_load=True,
+    source="memory source",
+    models=(DGSProgram, Query),
+    conditions=_CONDITIONS,
+    options=AutomaticOptions,
+)
 
 
 class FlinkEngine(BaseEngine):
@@ -54,39 +64,26 @@ class FlinkEngine(BaseEngine):
 
     name: ClassVar[str] = "flink"
     known_variants = (
-        Variant(
-            name="automatic",
-            summary="DataStream programs that only Flink parallelizes",
-            label="Flink",
-            takes_load=True,
-            source="memory source",
-            models=(DGSProgram, Query),
-            conditions=_CONDITIONS,
-            options=AutomaticOptions,
-        ),
-        Variant(
+        _AUTOMATIC,
+        replace(
+            _AUTOMATIC,
             name="manual",
             summary="hand-written synchronization plans, with a service outside Flink",
             label="Flink, hand-written plan",
-            takes_load=True,
-            source="memory source",
             models=(DGSProgram,),
             lacking={
                 "keyed_counter": "its keys are independent, so it needs no plan; use variant "
                 "automatic"
             },
-            conditions=_CONDITIONS,
             options=ManualOptions,
         ),
-        Variant(
+        replace(
+            _AUTOMATIC,
             name="sequential",
             summary="one task takes all events in order, the base of the DGS paper's growth",
             label="Flink, sequential",
-            takes_load=True,
-            source="memory source",
             models=(DGSProgram,),
             lacking={"keyed_counter": "its keys are independent; use variant automatic"},
-            conditions=_CONDITIONS,
             sequential=True,
             options=SequentialOptions,
         ),

@@ -1,22 +1,14 @@
-"""Starts the Java process of a trial.
-
-Also measures how fast the source can hand over events that are all due, without work on them.
-"""
+"""Starts the Java process of a trial."""
 
 import os
-import tempfile
+from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from streamlab.engines import environment
-from streamlab.engines.errors import EngineError
-from streamlab.engines.event_files import LONG, write_properties
+from streamlab.engines import environment, event_files
 from streamlab.engines.flink.build import ENVIRONMENT, HERE, MAIN, class_path
 from streamlab.engines.flink.workloads import LOAD_BUFFER_TIMEOUT_MS
 from streamlab.engines.java_process import JavaProcess
 
-CEILING_EVENTS = 4_000_000
 CEILING_WARM_UP_EVENTS = 1_000_000
 CEILING_HEAP_MB = 1024
 _FRAMEWORK_DIRECT_MB = 128
@@ -69,48 +61,18 @@ class FlinkProcess(JavaProcess):
 
 
 def measure_ceiling() -> float:
-    """Run a job of one source and one task that drops all events, and return its events/s.
-
-    A job with more workers has more sources, so this is a lower bound.
-    """
-    reason = environment.unusable_reason("flink", ENVIRONMENT)
-    if reason is not None:
-        raise EngineError(reason)
-    with tempfile.TemporaryDirectory(prefix="flink-ceiling-") as name:
-        folder = Path(name)
-        empty = np.empty(0)
-        columns = {
-            "ts": np.arange(CEILING_EVENTS),
-            "due_ns": np.zeros(CEILING_EVENTS),
-            "beat_ts": empty,
-            "beat_due_ns": empty,
-        }
-        for column, values in columns.items():
-            values.astype(LONG).tofile(folder / f"0.{column}")
-        job = {
-            "workload": "nothing",
-            "variant": "ceiling",
-            "workers": 1,
-            "slots": 1,
-            "offered": "yes",
-            "streams": 1,
-            "rows.0": CEILING_EVENTS,
-            "time_per_event": 1.0,
-            "checkpoint_ms": 0,
-            "kinds": 1,
-            "kinds_of.0": 0,
-            "state": "heap",
-            "buffer_timeout_ms": LOAD_BUFFER_TIMEOUT_MS,
-            "managed_memory_mb": 16,
-            "network_mb": network_mb(1),
-            "warm_up_rounds": 2,
-            "warm_up_rows.0": CEILING_WARM_UP_EVENTS,
-        }
-        write_properties(job, folder)
-        process = FlinkProcess(folder, heap_mb=CEILING_HEAP_MB, workers=1)
-        try:
-            process.ready()
-            took_ns, events = process.ask("go")
-            return events * 1e9 / took_ns
-        finally:
-            process.close()
+    """Return how many events/s a source hands over (`event_files.measure_ceiling`)."""
+    job = {
+        "slots": 1,
+        "rows.0": event_files.CEILING_EVENTS,
+        "time_per_event": 1.0,
+        "checkpoint_ms": 0,
+        "state": "heap",
+        "buffer_timeout_ms": LOAD_BUFFER_TIMEOUT_MS,
+        "managed_memory_mb": 16,
+        "network_mb": network_mb(1),
+        "warm_up_rounds": 2,
+        "warm_up_rows.0": CEILING_WARM_UP_EVENTS,
+    }
+    start = partial(FlinkProcess, heap_mb=CEILING_HEAP_MB, workers=1)
+    return event_files.measure_ceiling("flink", ENVIRONMENT, job, start)

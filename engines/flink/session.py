@@ -10,6 +10,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
+import psutil
+
 from streamlab.engines import environment
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
 from streamlab.engines.errors import EngineError
@@ -163,11 +165,8 @@ def host_of(task_manager: Mapping[str, object]) -> str:
 def worker_processes(ids: set[str]) -> tuple[int, ...]:
     """Return the processes of task managers on this machine, of those that `daemons` described."""
     found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
-        except OSError:  # it has just ended
-            continue
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or ()
         if _WORKER in words and any(word.removeprefix(_ID) in ids for word in words):
-            found.append(int(folder.name))
+            found.append(process.pid)
     return tuple(sorted(found))

@@ -10,8 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.state import GroupStateTimeout
 
-from streamlab.engines.spark.batch import bucket_joins, total_order_windows
-from streamlab.engines.spark.batch.windows import CrowdedError
+from streamlab.engines.spark.batch import bucket_joins
 from streamlab.engines.spark.files import END, check_end
 from streamlab.engines.spark.layout import BULK, ddl
 from streamlab.engines.spark.query import Part, QueryResult, SparkQuery
@@ -47,19 +46,9 @@ class DgsQuery(SparkQuery):
     row: ClassVar[str] = "pos"
 
     def batch(self, session: SparkSession, dataset: Dataset) -> QueryResult:
-        """Return the output of the whole input, unordered.
-
-        Form `buckets` falls back to `ordered` if a stream mixes bulk events with separators, or these are too dense.
-        """
-        if self.form == "buckets" and all(len(stream.kinds) == 1 for stream in dataset.streams):
-            try:
-                columns = bucket_joins.QUERIES[self.workload.name](session, dataset)
-            except CrowdedError:
-                pass
-            else:
-                return QueryResult(columns=columns, events=dataset.events, form="buckets")
-        columns = total_order_windows.run(session, dataset, self.workload.name)
-        return QueryResult(columns=columns, events=dataset.events, form="ordered")
+        """Return the output of the whole input, unordered."""
+        columns = bucket_joins.QUERIES[self.workload.name](session, dataset)
+        return QueryResult(columns=columns, events=dataset.events)
 
     def parts(self, dataset: Dataset) -> tuple[Part, ...]:
         """Return the streams; those with separators, which depend on each other in ties, have positions."""

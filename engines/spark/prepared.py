@@ -15,7 +15,7 @@ from streamlab.engines.clusters import Placement
 from streamlab.engines.errors import EngineCrashError, EngineError, OutOfMemoryError
 from streamlab.engines.options import options_of
 from streamlab.engines.protocol import Measured, Task
-from streamlab.engines.spark.cluster import check_nodes, master_check, settings_of
+from streamlab.engines.spark.cluster import check_nodes, settings_of
 from streamlab.engines.spark.dgs import DgsQuery
 from streamlab.engines.spark.files import prefix
 from streamlab.engines.spark.generic.query import GenericQuery
@@ -34,7 +34,7 @@ from streamlab.engines.spark.workloads import (
     PIPELINES,
     STREAMING,
     SparkOptions,
-    forms,
+    form_of,
 )
 from streamlab.engines.work_split import NoPartialsError
 from streamlab.workloads.datasets.dataset import Dataset
@@ -101,7 +101,6 @@ class SparkPrepared:
             master=master,
             conf=conf | settings_of(options, master, task.workers),
             python=options.python or sys.executable,
-            check=master_check(options, master, task.workers),
         )
 
     def placement(self) -> Placement | None:
@@ -171,8 +170,7 @@ class SparkPrepared:
 
         Spark sorts the outputs of pipelines and of generic variants.
         Other streaming queries emit each stream's outputs in order; here streams are merged by event time.
-        Other batch queries return a relation without an order; here rows are sorted by event time, stream and
-        position.
+        Other batch queries return a relation without an order; here rows are sorted by event time and stream.
 
         Raises:
             EngineError: Spark evicted cached tables from memory while the query ran.
@@ -188,8 +186,7 @@ class SparkPrepared:
             for src in np.unique(columns["src"]):
                 mask = columns["src"] == src
                 time[mask] = np.maximum.accumulate(time[mask])
-        row = (columns["row"],) if "row" in columns else ()
-        order = np.lexsort((*row, columns["src"], time))
+        order = np.lexsort((columns["src"], time))
         return {name: columns[name][order].astype(kind) for name, kind in self._query.output}
 
     def close(self) -> None:
@@ -215,7 +212,7 @@ class SparkPrepared:
             else:
                 result = self._query.batch(self._session, dataset)
         self._columns = result.columns
-        plan = f"{self._task.variant}, form {result.form}"
+        plan = f"{self._task.variant}, form {self._query.form}"
         return Measured(events=result.events - heartbeats, plan=plan, counters=result.counters)
 
 
@@ -254,7 +251,7 @@ def _query(task: Task) -> SparkQuery:
         kind = PipelineQuery
     elif isinstance(program, Query):
         kind = OperatorQuery
-    form = str(task.options.get("form", forms(workload.name, task.variant)[0]))
+    form = form_of(workload.name, task.variant)
     return kind(workload=workload, output=output, form=form, workers=task.workers)
 
 

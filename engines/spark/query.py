@@ -40,11 +40,10 @@ ROCKS_DB = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """The outputs of a query, in the order of emission, the number of events read, and the form that ran."""
+    """The outputs of a query, in the order of emission, and the number of events read."""
 
     columns: Columns
     events: int
-    form: str
     counters: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -121,7 +120,7 @@ class SparkQuery(ABC):
             frames = [(part, self.scan(session, dataset, part)) for part in parts]
             table = self.load(self.relation(frames, dataset, streaming=False), streaming=False)
         columns = columns_of(table.cast(self.schema()))
-        return QueryResult(columns=columns, events=dataset.events, form=self.form)
+        return QueryResult(columns=columns, events=dataset.events)
 
     def scan(self, session: SparkSession, dataset: Dataset, part: Part) -> DataFrame:
         """Return the rows of the stream of a part."""
@@ -185,7 +184,6 @@ class SparkQuery(ABC):
         return QueryResult(
             columns=columns_of(pa.concat_tables([schema.empty_table(), *tables])),
             events=sum(report["numInputRows"] for report in progress),
-            form=self.form,
             counters={
                 "micro_batches": float(len(answers)),
                 "state_rows_peak": float(max(state, default=0)),

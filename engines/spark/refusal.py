@@ -12,14 +12,14 @@ from streamlab.engines.spark.operators.clock import out_of_range, timestamp_over
 from streamlab.engines.spark.workloads import (
     ANY_PROGRAM,
     BATCH_ONLY,
+    COMPILED,
     COMPILER,
     FORMS,
     GENERIC,
     LACKING,
     NATIVE,
-    RELATIONS,
+    PROGRAMS,
     WORKLOADS,
-    forms,
 )
 from streamlab.engines.work_split import SplitsWork
 from streamlab.workloads.datasets.dataset import Dataset
@@ -76,13 +76,10 @@ def refusal(engine: Engine, task: Task) -> str | None:
             "spark takes no load on a cluster: the order in which nodes see the files that arrive "
             "is not proven; run it at full speed, or in local mode"
         )
+    if "form" in task.options and task.variant not in COMPILED:
+        return f"spark {task.variant} has no forms; remove the option form"
     if task.variant in ANY_PROGRAM:
         return _refuse_any_program(task)
-    available = forms(name, task.variant)
-    form = task.options.get("form", available[0])
-    if form not in available:
-        subject = name if name in RELATIONS else task.variant
-        return f"spark {subject} has no form {form!r}; it has {', '.join(available)}"
     if task.load is not None and task.variant != "streaming":
         return (
             f"spark {task.variant} takes no load: a batch query reads its whole input at once; run "
@@ -92,6 +89,13 @@ def refusal(engine: Engine, task: Task) -> str | None:
         return _refuse_query(task, task.workload.program)
     if isinstance(task.workload.program, Pipeline) and task.load is not None:
         return _NO_LOAD.format(name=name, operators="operators of a pipeline")
+    if name in PROGRAMS:
+        for stream in task.dataset.streams:
+            if len(stream.kinds) > 1:
+                return (
+                    f"spark {task.variant} reads a stream for each kind, and stream {stream.name} has several "
+                    f"kinds; {_ANY}"
+                )
     return None
 
 
@@ -99,10 +103,6 @@ def _refuse_any_program(task: Task) -> str | None:
     """Return why a variant for any program cannot run a task, or None."""
     if task.load is not None:
         return f"spark {task.variant} takes no load: it runs at full speed only"
-    available = forms(task.workload.name, task.variant)
-    if "form" in task.options and (len(available) == 1 or task.options["form"] not in available):
-        offer = f"only the forms {', '.join(available)}" if len(available) > 1 else "no forms"
-        return f"spark {task.variant} has {offer}; remove the option form"
     name = task.workload.name
     for param, off in PERSISTENCE_OFF.get(name, {}).items():
         if task.workload.query_params.get(param, off) != off:

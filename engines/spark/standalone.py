@@ -1,10 +1,11 @@
 """Describes a standalone cluster of Spark: the commands of its daemons, and its state."""
 
 import json
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
+
+import psutil
 
 from streamlab.engines.clusters import ClusterPlan, ClusterState, Daemon
 from streamlab.engines.errors import EngineError
@@ -97,15 +98,10 @@ def worker_processes(application: str) -> dict[int, int]:
         application: the id that the master gave it.
     """
     parents = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            if os.fsencode(application) in words and any(
-                word.endswith(b"CoarseGrainedExecutorBackend") for word in words
-            ):
-                # proc(5): field 4 is the parent; the name, in brackets, may contain anything.
-                stat = (folder / "stat").read_text(encoding="utf-8", errors="replace")
-                parents[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
-        except OSError:  # it has just ended
-            continue
+    for process in psutil.process_iter(["cmdline", "ppid"]):
+        words = process.info["cmdline"] or ()
+        if application in words and any(
+            word.endswith("CoarseGrainedExecutorBackend") for word in words
+        ):
+            parents[process.pid] = process.info["ppid"]
     return parents

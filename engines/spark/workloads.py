@@ -8,7 +8,7 @@ PIP3, API compliance: the program keeps to the documented contract of the API.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -28,14 +28,14 @@ from streamlab.engines.protocol import Property
 PROGRAMS = ("event_window", "fraud_detection", "keyed_counter", "page_view_join")
 """Workloads with a DGS program."""
 OPERATORS = {
-    "forward": ("explode",),
-    "longest_tweet_per_hashtag": ("window",),
-    "nyse_hedge": ("pairs",),
-    "paircount": ("window",),
-    "scale_join": ("pairs", "bins"),
-    "wordcount": ("window",),
+    "forward": "explode",
+    "longest_tweet_per_hashtag": "window",
+    "nyse_hedge": "pairs",
+    "paircount": "window",
+    "scale_join": "pairs",
+    "wordcount": "window",
 }
-"""Forms of queries of operators, by workload, the default first."""
+"""The form of queries of operators, for users, by workload."""
 PIPELINES = dict.fromkeys(
     (
         "cart_abandonment",
@@ -47,9 +47,9 @@ PIPELINES = dict.fromkeys(
         "linear_road_pos_rep",
         *(f"nexmark_q{number}" for number in (*range(10), 11, *range(13, 21))),
     ),
-    ("sql",),
+    "sql",
 )
-"""Forms of pipelines, and of queries of operators whose relation needs the places of records, by workload."""
+"""The form of pipelines, and of queries of operators whose relation needs the places of records, by workload."""
 BATCH_ONLY = tuple(f"nexmark_q{number}" for number in (*range(3, 10), 11, *range(15, 21)))
 """Workloads with a batch query only."""
 LACKING: Mapping[str, str] = {
@@ -66,12 +66,8 @@ LACKING: Mapping[str, str] = {
 """Pipelines without a Spark query, with the reason."""
 RELATIONS = {**OPERATORS, **PIPELINES}
 WORKLOADS = (*PROGRAMS, *RELATIONS)
-FORMS = {
-    "streaming": ("packed",),
-    "batch": ("buckets", "ordered"),
-    "cached": ("buckets", "ordered"),
-}
-"""Forms of DGS programs by variant, the default first; the others serve comparison."""
+FORMS = {"streaming": "packed", "batch": "buckets", "cached": "buckets"}
+"""The form of DGS programs by variant."""
 GENERIC = ("generic-streaming", "generic-batch")
 """Variants that run any program's functions in Python; each has one form."""
 NATIVE, COMPILER = "native", "multicore"
@@ -81,20 +77,16 @@ NATIVE_STREAMING = "native-streaming"
 COMPILED = (NATIVE, NATIVE_STREAMING)
 ANY_PROGRAM = (*GENERIC, *COMPILED)
 """Variants that run any program."""
-PARTIALS, BLOCKS = "partials", "blocks"
-"""Forms of compiled variants: partial states or aggregates where the program has them, or never."""
+BLOCKS = "blocks"
+"""The form of compiled variants without partial states or aggregates."""
 STREAMING = ("streaming", "generic-streaming", NATIVE_STREAMING)
 
 MASTERS = ("spark://", "yarn", "k8s://")
 """How the address of a cluster begins."""
 
 
-def forms(workload: str, variant: str) -> tuple[str, ...]:
-    """Return the forms of a workload in a variant, the default first."""
-    if variant in COMPILED:
-        return (PARTIALS, BLOCKS)
-    if variant in GENERIC:
-        return ("generic",)
+def form_of(workload: str, variant: str) -> str:
+    """Return the form of a workload's query in a variant."""
     return RELATIONS.get(workload) or FORMS[variant]
 
 
@@ -102,14 +94,15 @@ def forms(workload: str, variant: str) -> tuple[str, ...]:
 class SparkOptions:
     """Options of all variants, which docs/engines/spark.md describes.
 
-    `form` None means the workload's default; `micro_batches` None means a number that fits the input.
+    `form` None means `partials` where a compiled program has them; `micro_batches` None means a number that fits the
+    input.
     `master` None means local mode. On a cluster, `python` None means the path of this Python.
     """
 
     # About the duration of a stateful micro-batch; with shorter files, answers would not come sooner.
     file_ms: Annotated[int, Meta(ge=1)] = 250
     executor_memory_mb: Annotated[int, Meta(ge=512)] = 1024
-    form: str | None = None
+    form: Literal["partials", "blocks"] | None = None
     master: str | None = None
     micro_batches: Annotated[int, Meta(ge=1)] | None = None
     python: str | None = None
@@ -117,13 +110,6 @@ class SparkOptions:
     warm_up_rounds: Annotated[int, Meta(ge=0)] = 3
 
     def __post_init__(self) -> None:
-        names = dict.fromkeys(
-            form
-            for forms in (*FORMS.values(), *RELATIONS.values(), (PARTIALS, BLOCKS))
-            for form in forms
-        )
-        if self.form is not None and self.form not in names:
-            raise ValueError(f"spark has no form {self.form!r}; it has {', '.join(names)}")
         if self.master is not None and not self.master.startswith(MASTERS):
             raise ValueError(
                 f"option master is {self.master!r}; it must be spark://HOST:PORT, yarn or k8s://URL"

@@ -1,5 +1,6 @@
 """Adapts Storm to the engine protocol: one topology on a local cluster in a Java process of the trial."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +26,15 @@ HANDED_OVER = (
     "time spent in queues"
 )
 _CONDITIONS = Conditions(unit=RECORD, origin=MEMORY)
+_TYPED = Variant(
+    name="typed",
+    summary="a topology compiled from a typed graph: bolts merge by markers, hash and sort",
+    label="Storm, typed",
+    models=(Dataflow,),
+    written_for=topologies.WORKLOADS,
+    conditions=_CONDITIONS,
+    options=TopologyOptions,
+)
 
 
 class StormEngine(BaseEngine):
@@ -41,23 +51,12 @@ class StormEngine(BaseEngine):
             conditions=_CONDITIONS,
             options=LayersOptions,
         ),
-        Variant(
-            name="typed",
-            summary="a topology compiled from a typed graph: bolts merge by markers, hash and sort",
-            label="Storm, typed",
-            models=(Dataflow,),
-            written_for=topologies.WORKLOADS,
-            conditions=_CONDITIONS,
-            options=TopologyOptions,
-        ),
-        Variant(
+        _TYPED,
+        replace(
+            _TYPED,
             name="handcrafted",
             summary="the meaning of a typed graph as a topology by hand, on Storm's groupings",
             label="Storm, handcrafted",
-            models=(Dataflow,),
-            written_for=topologies.WORKLOADS,
-            conditions=_CONDITIONS,
-            options=TopologyOptions,
         ),
     )
     most_workers = None

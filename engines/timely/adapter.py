@@ -1,6 +1,7 @@
 """Adapts Timely Dataflow to the engine protocol: one dataflow in a process of the trial."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from streamlab.engines import event_files
@@ -14,7 +15,16 @@ from streamlab.engines.timely.process import SHAPES, measure_ceiling, start_proc
 from streamlab.workloads.model import Columns, DGSProgram, Input
 
 _NO_PLAN = "its program has no synchronization by hand; use variant automatic"
-_CONDITIONS = Conditions(unit=BLOCK, origin=MEMORY)
+_AUTOMATIC = Variant(
+    name="automatic",
+    summary="dataflows that only Timely parallelizes; fraud detection has a feedback loop",
+    label="Timely",
+    uses_batch=True,
+    takes_load=True,
+    source="memory source",
+    models=(DGSProgram,),
+    conditions=Conditions(unit=BLOCK, origin=MEMORY),
+)
 _PIP1 = Property(holds=True, why="the number of workers is a setting; no program names it")
 _PIP2 = {
     "event_window": Property(holds=True, why="barriers are broadcast; any worker sums any value"),
@@ -32,26 +42,13 @@ class TimelyEngine(BaseEngine):
 
     name: ClassVar[str] = "timely"
     known_variants = (
-        Variant(
-            name="automatic",
-            summary="dataflows that only Timely parallelizes; fraud detection has a feedback loop",
-            label="Timely",
-            uses_batch=True,
-            takes_load=True,
-            source="memory source",
-            models=(DGSProgram,),
-            conditions=_CONDITIONS,
-        ),
-        Variant(
+        _AUTOMATIC,
+        replace(
+            _AUTOMATIC,
             name="manual",
             summary="updates broadcast, and views joined where they arrive",
             label="Timely, manual",
-            uses_batch=True,
-            takes_load=True,
-            source="memory source",
-            models=(DGSProgram,),
             lacking={"event_window": _NO_PLAN, "fraud_detection": _NO_PLAN},
-            conditions=_CONDITIONS,
         ),
     )
     queries = SHAPES

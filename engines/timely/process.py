@@ -1,23 +1,14 @@
-"""Starts the process of a trial with the files of its task (see job.rs).
+"""Starts the process of a trial with the files of its task (see job.rs)."""
 
-Also measures how fast the source can hand over events that are all due, without work on them.
-"""
-
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from streamlab.engines import environment, event_files
 from streamlab.engines.command_process import CommandProcess
-from streamlab.engines.errors import EngineError
-from streamlab.engines.event_files import LONG, Shape
+from streamlab.engines.event_files import Shape
 from streamlab.engines.protocol import FULL, Task
 from streamlab.engines.timely.build import ENVIRONMENT, PROGRAM
 from streamlab.workloads.model import Input
-
-CEILING_EVENTS = 4_000_000
 
 SHAPES: Mapping[str, Shape] = {
     "event_window": Shape(values=("value", None), answer={"sum": "value"}),
@@ -60,36 +51,6 @@ def start_process(scratch: Path) -> CommandProcess:
 
 
 def measure_ceiling(batch: int) -> float:
-    """Run one source with a task that drops all events, and return its events/s.
-
-    A dataflow with more workers has more sources, so this is a lower bound.
-    """
-    reason = environment.unusable_reason("timely", ENVIRONMENT)
-    if reason is not None:
-        raise EngineError(reason)
-    with tempfile.TemporaryDirectory(prefix="timely-ceiling-") as name:
-        folder = Path(name)
-        times = np.arange(CEILING_EVENTS)
-        columns = {"ts": (times, LONG), "due_ns": (np.zeros_like(times), LONG)}
-        event_files.write_columns(columns, 0, folder)
-        job = {
-            "workload": "nothing",
-            "variant": "ceiling",
-            "workers": 1,
-            "batch": batch,
-            "offered": "yes",
-            "full": "no",
-            "streams": 1,
-            "kinds": 1,
-            "keys": 1,
-            "expected_outputs": 0,
-            "kinds_of.0": 0,
-        }
-        event_files.write_properties(job, folder)
-        process = start_process(folder)
-        try:
-            process.ready()
-            took_ns, events = process.ask("go")
-            return events * 1e9 / took_ns
-        finally:
-            process.close()
+    """Return how many events/s a source hands over (`event_files.measure_ceiling`)."""
+    job = {"batch": batch, "full": "no", "keys": 1, "expected_outputs": 0}
+    return event_files.measure_ceiling("timely", ENVIRONMENT, job, start_process)

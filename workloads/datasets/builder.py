@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from streamlab.workloads.datasets.catalog import LARGEST_SEED, Catalog, Recipe
@@ -22,10 +21,8 @@ from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_file import (
     ROWS_PER_FILE,
     FilePart,
-    file_parts,
-    join_parts,
     write_file,
-    write_once,
+    write_parts,
 )
 from streamlab.workloads.datasets.user_input import dataset_of_source
 from streamlab.workloads.model import (
@@ -86,17 +83,17 @@ def ensure(
     with catalog.staging(recipe) as staging:
         folder = staging / "dataset"
         folder.mkdir(exist_ok=True)
-        parts = file_parts((spec.events for spec in specs), ROWS_PER_FILE)
-        task = partial(_write, workload.found_by, complete, seed, specs, parts, folder)
+        write = partial(_write, workload.found_by, complete, seed, specs, folder)
         with (
             executor(step, way, master=master) as on,
             watch(progress, step, folder, total),
         ):
-            written = msgspec.convert(on.run(task, len(parts)), list[WrittenStream])
+            rows = (spec.events for spec in specs)
+            written = write_parts(on, rows, ROWS_PER_FILE, write, folder)
         content = Content(
             workload=workload.input_name,
             alphabet=Alphabet(kinds=workload.program.kinds, keys=workload.keys(complete)),
-            streams=join_parts(parts, written),
+            streams=written,
             origin={
                 "generator": workload.input_name,
                 "generator_version": workload.generator_version,
@@ -127,25 +124,10 @@ def _write(
     params: Params,
     seed: int,
     specs: tuple[StreamSpec, ...],
-    parts: tuple[FilePart, ...],
     folder: Path,
-    index: int,
-) -> dict[str, object]:
-    """Generate one file, unless an interrupted build wrote it, and return the fields of its `WrittenStream`."""
-    return write_once(
-        folder / f"{index}.written",
-        partial(_generate, name, params, seed, specs, parts[index], folder),
-    )
-
-
-def _generate(
-    name: str,
-    params: Params,
-    seed: int,
-    specs: tuple[StreamSpec, ...],
     part: FilePart,
-    folder: Path,
 ) -> WrittenStream:
+    """Generate one file."""
     workload, spec = workload_named(name), specs[part.stream]
     first = workload.generate(params, seed, specs, part.stream, 0, 0)
 

@@ -41,7 +41,7 @@ class DatasetStream:
         further: of a long stream, the files after the first.
         sha256: of the columns' content (`stream_file`), in hex.
         heartbeats: event times of heartbeats.
-        file_sha256: of the file's bytes; None: written by a version that did not store it.
+        file_sha256: of the bytes of the first file.
         stamp: the state of its files when their content was last verified (`integrity`).
         whole: of a truncated stream, the complete one; the files have all its rows.
     """
@@ -54,8 +54,8 @@ class DatasetStream:
     ts_max: int
     columns: tuple[tuple[str, str], ...]
     sha256: str
+    file_sha256: str
     heartbeats: tuple[int, ...] = ()
-    file_sha256: str | None = None
     stamp: str | None = field(default=None, compare=False)
     whole: "DatasetStream | None" = None
     further: tuple[FurtherFile, ...] = ()
@@ -68,14 +68,11 @@ class DatasetStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DictionaryFile:
-    """A file of ids and their texts, next to the streams of an import.
-
-    `file_sha256` is that of the file's bytes; None: written by a version that did not store it.
-    """
+    """A file of ids and their texts, next to the streams of an import; `file_sha256` is that of its bytes."""
 
     name: str
     path: Path
-    file_sha256: str | None
+    file_sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

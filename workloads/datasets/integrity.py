@@ -1,8 +1,6 @@
 """Detects damage: compares files of a dataset with the checksums in its record.
 
-    bytes     SHA-256 of each file, in newer records; takes 0.7 CPU seconds per GB
-    content   SHA-256 of a stream's columns, in every record; used without a hash of the bytes.
-              Decoding the file takes about seven times as long.
+    bytes     SHA-256 of each file; takes 0.7 CPU seconds per GB
     pages     CRC-32 of every Parquet page, checked by the decoder
 
 A run checks its datasets once and records a stamp of each verified file: size, inode, and times of last
@@ -13,12 +11,10 @@ can only save time. Stamps are in memory and in the specifications of the run's 
 from dataclasses import replace
 from pathlib import Path
 
-from streamlab.workloads.datasets import manifest, pa, pq
+from streamlab.workloads.datasets import manifest, pq
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream, DictionaryFile
 from streamlab.workloads.datasets.errors import DamagedError
 from streamlab.workloads.datasets.remedy import rebuild_command
-from streamlab.workloads.datasets.stream_file import describe
-from streamlab.workloads.model import column_type
 
 _SHOWN = 12
 """Hex digits of a checksum in messages."""
@@ -50,29 +46,21 @@ def check_stream(stream: DatasetStream) -> DatasetStream:
     before = _stamp(stream)
     if stream.stamp == before:
         return stream
-    complete = stream.whole or stream
-    if stream.file_sha256 is not None:
-        _check_bytes(stream.path, f"stream {stream.name}", stream.file_sha256)
-        for file in stream.further:
-            _check_bytes(file.path, f"stream {stream.name}", file.file_sha256)
-    else:
-        _check_content(complete)
+    _check_bytes(stream.path, f"stream {stream.name}", stream.file_sha256)
+    for file in stream.further:
+        _check_bytes(file.path, f"stream {stream.name}", file.file_sha256)
     if _stamp(stream) != before:
         raise DamagedError(f"{stream.path} (stream {stream.name}) changed while it was checked")
     return replace(stream, stamp=before)
 
 
 def check_dictionary(part: DictionaryFile) -> None:
-    """Compare a dictionary with its checksum, if the record has one.
+    """Compare a dictionary with its checksum.
 
     Raises:
         DamagedError: the file is missing or damaged.
     """
-    what = f"dictionary {part.name}"
-    if part.file_sha256 is not None:
-        _check_bytes(part.path, what, part.file_sha256)
-    elif not part.path.is_file():
-        raise DamagedError(f"{part.path} ({what}) is missing")
+    _check_bytes(part.path, f"dictionary {part.name}", part.file_sha256)
 
 
 def dictionary_texts(part: DictionaryFile) -> list[str]:
@@ -82,12 +70,8 @@ def dictionary_texts(part: DictionaryFile) -> list[str]:
         DamagedError: the file is missing or damaged.
     """
     check_dictionary(part)
-    try:
-        table = pq.read_table(part.path, columns=["text"], page_checksum_verification=True)
-        texts: list[str] = table.column("text").to_pylist()
-    except (OSError, LookupError, ValueError, pa.ArrowException) as error:
-        # If the record has no checksum of the file, Parquet and UTF-8 detect some damage.
-        raise DamagedError(f"{part.path} (dictionary {part.name}) is damaged: {error}") from error
+    table = pq.read_table(part.path, columns=["text"])
+    texts: list[str] = table.column("text").to_pylist()
     return texts
 
 
@@ -97,29 +81,10 @@ def _check_bytes(path: Path, what: str, expected: str) -> None:
     except OSError as error:
         raise DamagedError(f"{path} ({what}) cannot be read: {error.strerror}") from error
     if actual != expected:
-        raise DamagedError(_differs(path, what, "bytes have", actual, expected))
-
-
-def _check_content(stream: DatasetStream) -> None:
-    dtypes = {name: column_type(dtype) for name, dtype in stream.columns}
-    actual = describe(stream.paths, stream.name, stream.kinds, dtypes)
-    what = f"stream {stream.name}"
-    if actual.sha256 != stream.sha256:
         raise DamagedError(
-            _differs(stream.path, what, "columns have", actual.sha256, stream.sha256)
+            f"{path} ({what}) is damaged: its bytes have SHA-256 {actual[:_SHOWN]}..., and had "
+            f"{expected[:_SHOWN]}... when it was written"
         )
-    in_file, in_record = ((part.rows, part.ts_min, part.ts_max) for part in (actual, stream))
-    if in_file != in_record:
-        raise DamagedError(
-            f"{stream.path} ({what}) has rows, first and last time {in_file}; its record has {in_record}"
-        )
-
-
-def _differs(path: Path, what: str, has: str, actual: str, expected: str) -> str:
-    return (
-        f"{path} ({what}) is damaged: its {has} SHA-256 {actual[:_SHOWN]}..., and had "
-        f"{expected[:_SHOWN]}... when it was written"
-    )
 
 
 def _stamp(stream: DatasetStream) -> str:

@@ -7,12 +7,11 @@
      "origin": {...}, "source": ..., "licence": ...,
      "files": {"value-0.parquet": "<SHA-256 of its bytes>", ...}, "checksum": "<SHA-256>"}
 
-`checksum` covers everything else as canonical JSON. Older records lack `files` and `checksum`.
-In every record, the id is checked against the content that it covers.
+`checksum` covers everything else as canonical JSON. The id is checked against the content that it covers.
 
 File names are relative to the folder, so a catalogue can be moved. `id` is the SHA-256 of the data:
 workload, alphabet, each stream's name, kinds, columns, heartbeats and values, and the texts of each
-dictionary (not in older records without `dictionary_sha256`). It does not cover source, licence and origin.
+dictionary. It does not cover source, licence and origin.
 The record is written last, so a folder without it is not a dataset.
 """
 
@@ -135,8 +134,7 @@ def restate(folder: Path, *, source: str, licence: str, origin: Mapping[str, obj
     path = folder / NAME
     record = json.loads(path.read_text(encoding="utf-8"))
     record.update(source=source, licence=licence, origin=dict(origin))
-    if "checksum" in record:
-        record["checksum"] = _checksum(record)
+    record["checksum"] = _checksum(record)
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{NAME}-") as staging:
         new = Path(staging) / NAME
         new.write_text(f"{json.dumps(record, indent=2)}\n", encoding="utf-8")
@@ -208,12 +206,11 @@ def _dataset(folder: Path, record: Mapping[str, object]) -> Dataset:
     Raises:
         DatasetError, ModelError, LookupError, TypeError, ValueError: the record is invalid.
     """
-    sums = record.get("files")
-    if (sums is not None or "checksum" in record) and record["checksum"] != _checksum(record):
+    if record["checksum"] != _checksum(record):
         raise ValueError("its content does not match its checksum")
     content = msgspec.convert(record, Content)
     msgspec.convert(content.origin, _Origin)
-    sums = msgspec.convert(sums, dict[str, _Sha256] | None)
+    sums = msgspec.convert(record["files"], dict[str, _Sha256])
     if content.id() != msgspec.convert(record["id"], _Sha256):
         raise ValueError(f"its id is {record['id']!r:.80}, but its content has id {content.id()}")
     here = folder.absolute()
@@ -224,12 +221,12 @@ def _dataset(folder: Path, record: Mapping[str, object]) -> Dataset:
         streams=tuple(
             DatasetStream(
                 path=here / part.file,
-                file_sha256=None if sums is None else sums[part.file],
+                file_sha256=sums[part.file],
                 further=tuple(
                     FurtherFile(
                         path=here / each.file,
                         first_row=each.first_row,
-                        file_sha256=(sums or {})[each.file],
+                        file_sha256=sums[each.file],
                     )
                     for each in part.further
                 ),
@@ -238,11 +235,7 @@ def _dataset(folder: Path, record: Mapping[str, object]) -> Dataset:
             for part in content.streams
         ),
         dictionaries=tuple(
-            DictionaryFile(
-                name=name,
-                path=here / file,
-                file_sha256=None if sums is None else sums[file],
-            )
+            DictionaryFile(name=name, path=here / file, file_sha256=sums[file])
             for name, file in content.dictionaries.items()
         ),
         origin=content.origin,

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
@@ -50,7 +50,6 @@ def spark_session(
     master: str = DEFAULT_MASTER,
     conf: Mapping[str, str],
     python: str = sys.executable,
-    check: Callable[[Any], None] | None = None,
 ) -> "pyspark.sql.SparkSession":
     """Return the running Spark session, or a new one.
 
@@ -63,7 +62,6 @@ def spark_session(
         master: its master.
         conf: settings.
         python: the Python of tasks, as a path on every node.
-        check: called with the view of a started Java process before Spark starts in it; may raise.
 
     Raises:
         DatasetError: no PySpark, no Java, the user has no name, or Spark does not start.
@@ -85,8 +83,6 @@ def spark_session(
                 if starts_java:
                     streams = {"stdout": log, "stderr": subprocess.STDOUT}
                     pyspark.SparkContext._ensure_initialized(gateway=_launch(settings, streams))
-                if check is not None:
-                    check(pyspark.SparkContext._jvm)
                 session = pyspark.sql.SparkSession.builder.config(conf=settings).getOrCreate()
         except BaseException as error:
             failed = isinstance(error, pyspark.errors.PySparkException | py4j.Py4JError | OSError)
@@ -96,9 +92,7 @@ def spark_session(
                     _end_java()
             if not failed or was_interrupted(error):
                 raise
-            raise DatasetError(
-                f"Spark does not start with master {master!r}: {why}{_without_loopback()}"
-            ) from None
+            raise DatasetError(f"Spark does not start with master {master!r}: {why}") from None
     session.sparkContext.setLogLevel("ERROR")
     return session
 
@@ -128,14 +122,6 @@ def spark_refusal() -> str | None:
             f"user:x:{os.getuid()}:{os.getgid()}::/tmp:/bin/sh"
         )
     return None
-
-
-def _without_loopback() -> str:
-    """Return the remedy if the loopback interface is down, as in a new network namespace, else ""."""
-    loopback = psutil.net_if_stats().get("lo")
-    if loopback is None or loopback.isup:
-        return ""
-    return "; its two processes talk over 127.0.0.1, whose interface is down: ip link set lo up"
 
 
 def _logged_error(log: IO[bytes]) -> str:

@@ -13,6 +13,7 @@ The hash of a stream of several files is over their hashes.
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import numpy as np
 from streamlab.workloads.datasets import pa, pq
 from streamlab.workloads.datasets.arrow import Column, arrow_array, arrow_type, column_of
 from streamlab.workloads.datasets.errors import DamagedError, DatasetError
+from streamlab.workloads.datasets.executor import Executor
 from streamlab.workloads.datasets.manifest import WrittenFile, WrittenStream
 from streamlab.workloads.datasets.progress import report
 from streamlab.workloads.model import Alphabet, Block, ColumnType, ListColumn, ListType
@@ -90,6 +92,22 @@ class FilePart:
     end: int
 
 
+def write_parts(
+    on: Executor,
+    rows: Iterable[int],
+    rows_per_file: int,
+    write: Callable[[FilePart], WrittenStream],
+    folder: Path,
+) -> tuple[WrittenStream, ...]:
+    """Write streams with these numbers of rows, in a task for each file, and return their records."""
+    parts = file_parts(rows, rows_per_file)
+    task = partial(write_part, parts, write, folder)
+    written = msgspec.convert(on.run(task, len(parts)), list[WrittenStream])
+    each = list(zip(parts, written, strict=True))
+    streams = range(parts[-1].stream + 1)
+    return tuple(join_files([file for part, file in each if part.stream == n]) for n in streams)
+
+
 def file_parts(rows: Iterable[int], rows_per_file: int) -> tuple[FilePart, ...]:
     """Return the files of streams, given their numbers of rows."""
     return tuple(
@@ -99,20 +117,17 @@ def file_parts(rows: Iterable[int], rows_per_file: int) -> tuple[FilePart, ...]:
     )
 
 
-def join_parts(
-    parts: Sequence[FilePart], written: Sequence[WrittenStream]
-) -> tuple[WrittenStream, ...]:
-    """Return the record of each stream from those of the files of all streams."""
-    streams = range(parts[-1].stream + 1)
-    each = list(zip(parts, written, strict=True))
-    return tuple(join_files([file for part, file in each if part.stream == n]) for n in streams)
-
-
-def write_once(record: Path, write: Callable[[], WrittenStream]) -> dict[str, object]:
+def write_part(
+    parts: Sequence[FilePart],
+    write: Callable[[FilePart], WrittenStream],
+    folder: Path,
+    index: int,
+) -> dict[str, object]:
     """Return the fields of a file's record: that of a killed process, else of the file written now."""
+    record = folder / f"{index}.written"
     if record.is_file():
         return msgspec.json.decode(record.read_bytes(), type=dict[str, object])
-    written = write()
+    written = write(parts[index])
     new = record.with_suffix(".new")
     new.write_bytes(msgspec.json.encode(written))
     new.replace(record)
@@ -180,7 +195,7 @@ def write_file(
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             rows += len(ts)
             report(path.with_suffix(".done"), rows)
-    return describe((path,), name, kinds, dtypes)
+    return _describe_file(path, name, kinds, dtypes)
 
 
 def join_files(files: Sequence[WrittenStream]) -> WrittenStream:
@@ -281,26 +296,13 @@ class _Digest:
         return hashlib.sha256(self._values.digest() + self._ends.digest()).digest()
 
 
-def describe(
-    paths: Sequence[Path], name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
-) -> WrittenStream:
-    """Read the files of a stream and return its record, with the checksum of its content.
-
-    Raises:
-        DamagedError: a file is missing or damaged, or lacks a column.
-        DatasetError: as `join_files`.
-    """
-    return join_files([_describe_file(path, name, kinds, dtypes) for path in paths])
-
-
 def _describe_file(
     path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
 ) -> WrittenStream:
+    """Read a file of a stream and return its record, with the checksum of its content."""
     hashes = {column: _Digest(column, dtype) for column, dtype in dtypes.items()}
     rows, ts_min, ts_max = 0, 0, 0
     for group in read_groups(path):
-        if set(group) != set(dtypes):
-            raise _unreadable(path, f"its columns are {', '.join(group)}")
         if not len(group["ts"]):
             continue
         ts = group["ts"]

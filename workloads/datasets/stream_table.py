@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from streamlab.workloads.datasets.executor import Executor
@@ -14,10 +13,8 @@ from streamlab.workloads.datasets.sorted_runs import SortedRuns, select_rows
 from streamlab.workloads.datasets.stream_file import (
     ROWS_PER_FILE,
     FilePart,
-    file_parts,
-    join_parts,
     write_file,
-    write_once,
+    write_parts,
     write_stream,
 )
 from streamlab.workloads.model import Alphabet, Block, ColumnType
@@ -52,10 +49,8 @@ def write_streams(
 ) -> tuple[WrittenStream, ...]:
     """Write streams from all rows: a task for each file if each row gives an event, else for each stream."""
     events = (rows.count if table.each_row else 0 for table in tables)
-    parts = file_parts(events, ROWS_PER_FILE)
-    task = partial(_write, tables, rows, folder, alphabet, parts, ROWS_PER_FILE)
-    written = msgspec.convert(on.run(task, len(parts)), list[WrittenStream])
-    return join_parts(parts, written)
+    write = partial(_write, tables, rows, folder, alphabet, ROWS_PER_FILE)
+    return write_parts(on, events, ROWS_PER_FILE, write, folder)
 
 
 def _write(
@@ -63,22 +58,16 @@ def _write(
     rows: SortedRuns,
     folder: Path,
     alphabet: Alphabet,
-    parts: tuple[FilePart, ...],
     rows_per_file: int,
-    index: int,
-) -> dict[str, object]:
-    """Write a file or a stream, unless a killed import did, and return the fields of its `WrittenStream`."""
-    part = parts[index]
+    part: FilePart,
+) -> WrittenStream:
+    """Write a file or a stream."""
     table = tables[part.stream]
     stream = (folder, table.name, table.kinds, table.dtypes)
-
-    def write() -> WrittenStream:
-        if not table.each_row:
-            return write_stream(*stream, table.blocks(rows.blocks()), alphabet, rows_per_file)
-        blocks = table.blocks(rows.blocks(part.begin, part.end))
-        return write_file(*stream, blocks, alphabet, number=part.number, first_row=part.begin)
-
-    return write_once(folder / f"{index}.written", write)
+    if not table.each_row:
+        return write_stream(*stream, table.blocks(rows.blocks()), alphabet, rows_per_file)
+    blocks = table.blocks(rows.blocks(part.begin, part.end))
+    return write_file(*stream, blocks, alphabet, number=part.number, first_row=part.begin)
 
 
 def numbered_streams(

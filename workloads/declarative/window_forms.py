@@ -4,7 +4,7 @@ These functions are public names of `streamlab`. Each returns a `Workload`, or t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import overload
+from typing import TypedDict, Unpack, overload
 
 from streamlab.workloads.argument_errors import check_arguments
 from streamlab.workloads.declarative import windows
@@ -41,36 +41,41 @@ from streamlab.workloads.model import (
 from streamlab.workloads.model.operators.program import DROP, FLUSH
 
 
+class RowArguments(TypedDict, total=False):
+    """Arguments of windows of any kind: see `window`."""
+
+    key: KeyNames | None
+    where: Where | None
+    types: Mapping[str, type] | None
+    name: str | None
+
+
+class TimeArguments(RowArguments, total=False):
+    """Arguments of windows that the end of the input may leave open."""
+
+    at_end: str
+
+
+class SizeArguments(TimeArguments, total=False):
+    """Arguments of windows of a fixed length of time."""
+
+    every: Length | None
+    allowed_lateness: Length | None
+
+
 @overload
 def window(
     size: Length,
     *,
     input: Source,
     result: Mapping[str, Aggregate],
-    every: Length | None = None,
-    key: KeyNames | None = None,
-    where: Where | None = None,
-    allowed_lateness: Length | None = None,
     time: str = EVENT,
-    at_end: str = DROP,
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
+    **more: Unpack[SizeArguments],
 ) -> Workload: ...
 
 
 @overload
-def window(
-    size: Length,
-    *,
-    input: Source,
-    every: Length | None = None,
-    key: KeyNames | None = None,
-    where: Where | None = None,
-    allowed_lateness: Length | None = None,
-    at_end: str = DROP,
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
-) -> Decorator: ...
+def window(size: Length, *, input: Source, **more: Unpack[SizeArguments]) -> Decorator: ...
 
 
 @check_arguments(ModelError)
@@ -139,29 +144,12 @@ def window(
 
 @overload
 def session(
-    pause: Length,
-    *,
-    input: Source,
-    result: Mapping[str, Aggregate],
-    key: KeyNames | None = None,
-    where: Where | None = None,
-    at_end: str = DROP,
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
+    pause: Length, *, input: Source, result: Mapping[str, Aggregate], **more: Unpack[TimeArguments]
 ) -> Workload: ...
 
 
 @overload
-def session(
-    pause: Length,
-    *,
-    input: Source,
-    key: KeyNames | None = None,
-    where: Where | None = None,
-    at_end: str = DROP,
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
-) -> Decorator: ...
+def session(pause: Length, *, input: Source, **more: Unpack[TimeArguments]) -> Decorator: ...
 
 
 @check_arguments(ModelError)
@@ -195,27 +183,12 @@ def session(
 
 @overload
 def count_window(
-    rows: int,
-    *,
-    input: Source,
-    result: Mapping[str, Aggregate],
-    key: KeyNames | None = None,
-    where: Where | None = None,
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
+    rows: int, *, input: Source, result: Mapping[str, Aggregate], **more: Unpack[RowArguments]
 ) -> Workload: ...
 
 
 @overload
-def count_window(
-    rows: int,
-    *,
-    input: Source,
-    key: KeyNames | None = None,
-    where: Where | None = None,
-    types: Mapping[str, type] | None = None,
-    name: str | None = None,
-) -> Decorator: ...
+def count_window(rows: int, *, input: Source, **more: Unpack[RowArguments]) -> Decorator: ...
 
 
 @check_arguments(ModelError)

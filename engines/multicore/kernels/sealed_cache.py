@@ -7,21 +7,16 @@
 Numba's own cache unpickles and runs any content: a damaged file raises at best and runs wrong code at worst.
 The cache stores the vector width on request, since Numba does not show the code of a loaded kernel.
 Reading the width generates the machine code again, which takes a tenth of the compile time.
-
-Several processes that need the same kernel (pytest-xdist) compile it once.
-The others wait for the lock of its source and load the result of the first.
 """
 
-import fcntl
 import hashlib
 import os
 import pickle
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from numba.core import sigutils
 from numba.core.caching import FunctionCache
@@ -30,8 +25,6 @@ from numba.core.serialize import dumps
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
-_PATIENCE_S = 60.0
-"""Maximum wait for another process's compilation. The longest in the suite takes 10 s."""
 _REGISTERS = (("%zmm", 512), ("%ymm", 256), ("%xmm", 128))
 """Vector registers of x86-64 and their widths in bits, widest first."""
 _NOTED = "_lab_vector_bits"
@@ -59,19 +52,6 @@ def sealed_cfunc(
 class _SealedCFunc(CFunc):
     _cache: Any
 
-    def compile(self) -> None:
-        cache = self._cache
-        if not isinstance(cache, SealedCache) or cache.holds(*self._cache_key()):
-            super().compile()
-        else:
-            source = Path(self.__wrapped__.__code__.co_filename)
-            with _in_turn(source, lambda: cache.holds(*self._cache_key())):
-                super().compile()
-
-    def _cache_key(self) -> tuple[Any, Any]:
-        target = self._targetdescr.target_context  # type: ignore[attr-defined]  # Numba's gap
-        return self._sig, target  # type: ignore[attr-defined]  # Numba's gap
-
     def _compile_uncached(self) -> Any:
         # A function that raises needs its environment, to build the exception's arguments. Numba
         # sets it when it generates the function's machine code, or loads it from a cache. Inlined
@@ -89,13 +69,6 @@ class SealedCache(FunctionCache):
     def __init__(self, function: Callable[..., Any], *, width: bool) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]  # Numba's gap
         self._keeps_width = width
-
-    def holds(self, sig: Any, target_context: Any) -> bool:
-        """Return whether a file exists for this signature, damaged or not."""
-        try:
-            return self._path(sig, target_context.codegen()).exists()
-        except OSError:  # The folder is not readable.
-            return False
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -155,34 +128,3 @@ def _vector_bits_of(library: Any) -> int:
         return int(noted)
     text = library.get_asm_str()
     return next((bits for name, bits in _REGISTERS if name in text), 0)
-
-
-@contextmanager
-def _in_turn(source: Path, stored: Callable[[], bool]) -> Iterator[None]:
-    """Hold the lock of a source file, so that other processes wait for the compilation.
-
-    Continues without the lock if the file cannot be locked or the wait takes too long. It also releases the lock if
-    another process compiled the kernel and could not store it (`stored`): then waiting does not help.
-    """
-    with ExitStack() as held:
-        with suppress(OSError):
-            file = held.enter_context(source.open("rb"))
-            waited = _lock(file)
-            held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # A forked child shares the open file.
-            if waited and not stored():
-                held.close()
-        yield
-
-
-def _lock(file: IO[bytes]) -> bool:
-    """Try to lock a file until `_PATIENCE_S`; return whether another process held the lock."""
-    until = time.monotonic() + _PATIENCE_S
-    waited = False
-    while time.monotonic() < until:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            waited = True
-            time.sleep(0.02)
-    return waited

@@ -85,7 +85,7 @@ QUERIES: dict[str, Callable[[SparkSession, Dataset], Columns]] = {
     "keyed_counter": keyed_counter,
     "page_view_join": page_view_join,
 }
-"""By workload, a function that raises CrowdedError if separators are too dense in time."""
+"""By workload."""
 
 
 def _totals(

@@ -3,8 +3,7 @@
 Spark has no fast range join, but a fast equality join with a broadcast table of longs. Each bulk event computes its
 bucket by a shift, finds the windows that overlap the bucket, and keeps the one whose bounds contain it.
 Buckets are about as wide as windows, so one or two windows overlap a bucket.
-If separators are dense in time, a bucket has many windows and the join would be quadratic: `build` then raises
-CrowdedError, and the caller uses the sort-based form.
+If many separators share an instant, so do the windows of its bucket, and the join is slow.
 """
 
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (the name everyone uses)
 
+from streamlab.engines.errors import EngineError
 from streamlab.engines.protocol import IntArray
 from streamlab.engines.spark.layout import SEPARATORS
 from streamlab.engines.spark.query import scan
@@ -24,11 +24,7 @@ from streamlab.workloads.datasets.dataset import Dataset
 MAX_ROWS = 4_000_000
 """Upper bound of the table of buckets: about 250 MB when broadcast."""
 MAX_PER_BUCKET = 32
-"""Windows of one key that may overlap a bucket before a sort is faster than the join."""
-
-
-class CrowdedError(Exception):
-    """Separators are so dense in time that no bucket width keeps the join linear."""
+"""Windows of one key that overlap a bucket before narrower buckets are tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +55,7 @@ def read(session: SparkSession, dataset: Dataset, src: int, *fields: str) -> Dat
 
 
 def collect(session: SparkSession, dataset: Dataset, field: str | None = None) -> Separators:
-    """Load the separators of a dataset without mixed streams into the driver."""
+    """Load the separators of a dataset into the driver."""
     parts: list[list[npt.NDArray[Any]]] = []
     for src, stream in enumerate(dataset.streams):
         if stream.kinds != SEPARATORS:
@@ -148,7 +144,11 @@ class Buckets:
 
 
 def build(session: SparkSession, dataset: Dataset, windows: Windows, begin: int) -> Buckets:
-    """Split windows into buckets; CrowdedError: no width keeps both the table and the windows per bucket small."""
+    """Split windows into buckets, so that few of one key overlap a bucket.
+
+    Raises:
+        EngineError: the table of buckets is too large to broadcast.
+    """
     count = len(windows.key)
     span = int((windows.last - windows.first + 1).sum()) if count else 1
     # The mean window, rounded up to a power of two, so that the bucket is a shift instead of a division.
@@ -157,15 +157,17 @@ def build(session: SparkSession, dataset: Dataset, windows: Windows, begin: int)
         lowest, highest = (windows.first - begin) >> shift, (windows.last - begin) >> shift
         copies = highest - lowest + 1
         if int(copies.sum()) > MAX_ROWS:
-            raise CrowdedError
+            raise EngineError(
+                f"spark broadcasts {MAX_ROWS:,} windows between separators at most, and the input has "
+                f"{count:,}; use fewer events, or variant native"
+            )
         row = np.repeat(np.arange(count), copies)
         offset = np.arange(len(row)) - np.repeat(np.cumsum(copies) - copies, copies)
         bucket = (lowest[row] + offset) * dataset.alphabet.keys + windows.key[row]
         most = int(np.unique(bucket, return_counts=True)[1].max(initial=0))
-        if most <= MAX_PER_BUCKET:
+        # Buckets of half the width have twice the rows at most.
+        if most <= MAX_PER_BUCKET or shift == 0 or 2 * int(copies.sum()) > MAX_ROWS:
             break
-        if shift == 0:
-            raise CrowdedError
         shift -= 1
     rows = {
         "window_bucket": bucket,

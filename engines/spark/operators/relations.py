@@ -33,7 +33,6 @@ class Inputs:
     kinds: Mapping[str, DataFrame]
     params: Params
     clock: Clock
-    form: str
     tasks: int
     streaming: bool
 
@@ -62,19 +61,10 @@ PER_WINDOW_STREAMING = 2
 """The same in a stream, where copies are state: 5 of a right tuple, and 25 % more pairs than necessary."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bins:
-    """An additional equality on values, as SQL: the left tuple's bin, and all bins of a right tuple."""
+def near_join(inputs: Inputs, match: str, output: list[str]) -> DataFrame:
+    """Return the join of the kinds `left` and `right` within `ws_ms`, which compares all pairs near in time.
 
-    left: str
-    right: str
-
-
-def near_join(inputs: Inputs, match: str, output: list[str], bins: Bins | None = None) -> DataFrame:
-    """Return the join of the kinds `left` and `right` within `ws_ms`.
-
-    `match` is the SQL condition of a pair, with prefixes `l_` and `r_`; `output` is the SQL of the output without `ts`;
-    `bins` None compares all pairs near in time.
+    `match` is the SQL condition of a pair, with prefixes `l_` and `r_`; `output` is the SQL of the output without `ts`.
     """
     size = int(inputs.params["ws_ms"])
     count = PER_WINDOW_STREAMING if inputs.streaming else PER_WINDOW
@@ -86,11 +76,6 @@ def near_join(inputs: Inputs, match: str, output: list[str], bins: Bins | None =
     bucket = f"{inputs.clock.since('r_ts')} div {width}"
     copies = f"sequence({bucket} - {reach}, {bucket} + {reach})"
     right = right.select("*", F.explode(F.expr(copies)).alias("r_bucket"))
-    equal = "l_bucket = r_bucket"
-    if bins is not None:
-        left = left.select("*", F.expr(bins.left).alias("l_bin"))
-        right = right.select("*", F.explode(F.expr(bins.right)).alias("r_bin"))
-        equal += " and l_bin = r_bin"
     if inputs.streaming:
         # On timestamps, from which Spark derives when a tuple can leave the state.
         close = (
@@ -99,11 +84,10 @@ def near_join(inputs: Inputs, match: str, output: list[str], bins: Bins | None =
         )
     else:
         close = f"r_ts between l_ts - {size}L and l_ts + {size}L"
-        by = ["bucket"] if bins is None else ["bucket", "bin"]
         # One hash table per bucket: a sort would not reduce the pairs.
-        left = left.repartition(inputs.tasks, *(f"l_{name}" for name in by))
-        right = right.repartition(inputs.tasks, *(f"r_{name}" for name in by)).hint("shuffle_hash")
-    joined = left.join(right, F.expr(f"{equal} and {match} and {close}"))
+        left = left.repartition(inputs.tasks, "l_bucket")
+        right = right.repartition(inputs.tasks, "r_bucket").hint("shuffle_hash")
+    joined = left.join(right, F.expr(f"l_bucket = r_bucket and {match} and {close}"))
     return joined.selectExpr("greatest(l_ts, r_ts) + 1 as ts", *output, "cast(0 as short) as src")
 
 
@@ -133,16 +117,10 @@ def _hedges(inputs: Inputs) -> DataFrame:
 
 _MATCH = f"abs(l_x - r_a) <= {BAND} and abs(l_y - r_b) <= {BAND}"
 _OUTPUT = ["l_x as x", "l_y as y", "r_a as a", "r_b as b", "r_c as c", "r_d as d"]
-_BIN = f"cast(floor({{}} / {BAND}) as int)"
-"""A bin is as wide as the band, so that a partner is in the same bin or in a neighbouring bin."""
-_BINS = Bins(
-    left=_BIN.format("l_x"),
-    right=f"sequence({_BIN.format('r_a')} - 1, {_BIN.format('r_a')} + 1)",
-)
 
 
 def _band_pairs(inputs: Inputs) -> DataFrame:
-    return near_join(inputs, _MATCH, _OUTPUT, _BINS if inputs.form == "bins" else None)
+    return near_join(inputs, _MATCH, _OUTPUT)
 
 
 def _word_counts(inputs: Inputs) -> DataFrame:

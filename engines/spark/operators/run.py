@@ -80,7 +80,6 @@ class OperatorQuery(SparkQuery):
             kinds={name: reduce(DataFrame.unionAll, parts) for name, parts in kinds.items()},
             params=self.workload.query_params,
             clock=times,
-            form=self.form,
             tasks=TASKS_PER_WORKER * self.workers,
             streaming=streaming,
         )

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamlab.engines.spark.files import END
+from streamlab.engines.spark.layout import BULK
 
 Run = dict[str, npt.NDArray[Any]]
 """Events of one stream in order: `ts`, optionally `tag` and `pos`, and payload columns."""
@@ -141,43 +142,32 @@ def separate(
 ) -> Prefix:
     """Split a complete prefix into separators, in total order, and bulk events with their positions among them.
 
-    `kinds` are the kinds of each stream; `payload` is the separator's payload column, or `ts` if it has none.
+    `kinds` are the kinds of each stream, which has one; `payload` is the separator's payload column, or `ts` if it has
+    none.
     """
     marked: list[tuple[Any, ...]] = []
     bulk: dict[int, Run] = {}
-    rows: dict[int, npt.NDArray[np.int64]] = {}
     for src, run in prefix.items():
         key = _keys(run, n_kinds)
-        if kinds[src] == (0,):
+        if kinds[src] == BULK:
             bulk[src] = run | {"key": key}
-            continue
-        kind = run["tag"] % n_kinds if len(kinds[src]) > 1 else np.ones(len(key), dtype=np.int8)
-        at = np.flatnonzero(kind == 1)
-        if len(kinds[src]) > 1:
-            rest = np.flatnonzero(kind == 0)
-            bulk[src] = {name: column[rest] for name, column in (run | {"key": key}).items()}
-            bulk[src]["row"] = rest
-            rows[src] = rest
-        marked.append((run["ts"][at], np.full(len(at), src), at, key[at], run[payload][at]))
+        else:
+            rows = np.arange(len(key))
+            marked.append((run["ts"], np.full_like(rows, src), rows, key, run[payload]))
     if not marked:
         marked.append((np.zeros(0, dtype=np.int64),) * 5)
     ts, source, row, key, value = (np.concatenate(column) for column in zip(*marked, strict=True))
     order = np.lexsort((row, source, ts))
     separators = {"ts": ts, "src": source, "row": row, "key": key, "value": value}
     separators = {name: column[order] for name, column in separators.items()}
-    before = {src: _windows_of(src, run, separators, rows.get(src)) for src, run in bulk.items()}
+    before = {src: _windows_of(src, run, separators) for src, run in bulk.items()}
     return Prefix(separators=separators, bulk=bulk, before=before)
 
 
-def _windows_of(
-    src: int, run: Run, separators: Run, rows: npt.NDArray[np.int64] | None
-) -> npt.NDArray[np.int64]:
-    same_stream = separators["src"] == src
+def _windows_of(src: int, run: Run, separators: Run) -> npt.NDArray[np.int64]:
     late = np.searchsorted(run["ts"], separators["ts"], side="right")
     early = np.searchsorted(run["ts"], separators["ts"], side="left")
     cut = np.where(separators["src"] > src, late, early)
-    if rows is not None:
-        cut[same_stream] = np.searchsorted(rows, separators["row"][same_stream])
     # Cuts ascend with the separators, so the runs between them are the windows.
     sizes = np.diff(np.concatenate([[0], cut, [len(run["ts"])]]))
     return np.repeat(np.arange(len(cut) + 1), sizes)

@@ -39,9 +39,8 @@ def fraud_detection(state: State, prefix: Prefix, keys: int) -> Output:
     parts = [(rules["ts"], np.full(count, AGGREGATE), sums[:-1], rules["src"], rules["row"])]
     for src, run in prefix.bulk.items():
         at = np.flatnonzero(run["value"] % MODULUS == models[prefix.before[src]])
-        row = run["row"][at] if "row" in run else at
         parts.append(
-            (run["ts"][at], np.full(len(at), FRAUD), run["value"][at], np.full(len(at), src), row)
+            (run["ts"][at], np.full(len(at), FRAUD), run["value"][at], np.full(len(at), src), at)
         )
     ts, kind, value, source, row = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((row, source, ts))
@@ -85,26 +84,17 @@ def page_view_join(state: State, prefix: Prefix, keys: int) -> Output:
     mine = updates["src"] == stream
     replaced = np.empty(count, dtype=np.int64)
     replaced[order] = chain[np.arange(count) + updates["key"][order]]
-    parts = [
-        (updates["ts"][mine], np.full(mine.sum(), UPDATE, np.int8), updates["key"][mine],
-         np.full(mine.sum(), NO_USER), replaced[mine], updates["row"][mine])
-    ]  # fmt: skip
+    values: tuple[Any, ...]
     if stream in prefix.bulk:
         run = prefix.bulk[stream]
         place = _next_of_key(updates["key"], order, run["key"], prefix.before[stream])
-        size = len(place)
-        row = run.get("row", np.arange(size))
-        kind = np.full(size, VIEW, np.int8)
-        parts.append((run["ts"], kind, run["key"], run["user"], chain[place + run["key"]], row))
-    ts, kind, page, user, value, row = (
-        np.concatenate(column) if len(column) > 1 and mine.any() else column[-1]
-        for column in zip(*parts, strict=True)
+        values = run["ts"], VIEW, run["key"], run["user"], chain[place + run["key"]]
+    else:
+        values = updates["ts"][mine], UPDATE, updates["key"][mine], NO_USER, replaced[mine]
+    output = dict(
+        zip(("ts", "kind", "page", "user", "meta", "src"), (*values, stream), strict=True)
     )
-    output = {"ts": ts, "kind": kind, "page": page, "user": user, "meta": value}
-    if len(parts) > 1 and mine.any():
-        order = np.argsort(row, kind="stable")
-        output = {name: column[order] for name, column in output.items()}
-    return output | {"src": np.full(len(ts), stream)}
+    return {name: np.broadcast_to(column, len(values[0])) for name, column in output.items()}
 
 
 def _sums(prefix: Prefix) -> npt.NDArray[np.int64]:

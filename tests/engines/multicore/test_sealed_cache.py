@@ -1,16 +1,12 @@
-"""The cache of kernels: what is damaged is compiled again, and what several want at once, once."""
+"""The cache of kernels: what is damaged is compiled again."""
 
-import fcntl
 import os
 import random
 import shutil
 import subprocess
 import sys
 import sysconfig
-import threading
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +17,6 @@ import pytest
 from streamlab.engines.multicore import _core
 from streamlab.engines.multicore.dgs.kernels import Kernels
 from streamlab.engines.multicore.kernels import compile as compiling
-from streamlab.engines.multicore.kernels import sealed_cache
 from streamlab.engines.multicore.kernels.sealed_cache import vector_bits
 from streamlab.workloads.suite.event_window.program import PROGRAM
 from tests.engines.multicore import kernel_samples
@@ -110,90 +105,6 @@ def test_a_kernel_from_the_cache_has_the_vectors_that_it_was_compiled_with(tmp_p
     (first, compiled), (second, loaded) = widths
     assert (first, second) == (False, True)
     assert loaded == compiled > 0
-
-
-COMPILES = """
-import sys
-from streamlab.engines.multicore.kernels import sealed_cache
-from tests.engines.multicore.kernel_samples import summing
-
-class Waits(sealed_cache._SealedCFunc):
-    def _compile_uncached(self):
-        print("compiles", flush=True)
-        sys.stdin.readline()
-        return super()._compile_uncached()
-
-sealed_cache._SealedCFunc = Waits
-print(summing().cache_hits, flush=True)
-"""
-
-
-def has_open(process: subprocess.Popen[str], path: Path) -> bool:
-    for link in Path(f"/proc/{process.pid}/fd").iterdir():
-        with suppress(OSError):  # closed meanwhile
-            if link.readlink() == path.resolve():
-                return True
-    return False
-
-
-def test_processes_that_want_a_kernel_at_once_compile_it_once(tmp_path: Path, monkeypatch):
-    monkeypatch.setenv("LAB_CACHE", str(tmp_path))
-    summing()
-    (source,) = tmp_path.rglob("*.py")
-    (kernel,) = tmp_path.rglob("*.kernel")
-    kernel.unlink()  # what is locked is the source, which is there
-
-    def begin() -> subprocess.Popen[str]:
-        command, pipe = [sys.executable, "-c", COMPILES], subprocess.PIPE
-        environment = {**os.environ, "LAB_CACHE": str(tmp_path)}
-        return subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, text=True, env=environment, cwd=ROOT
-        )
-
-    with begin() as first, begin() as second:
-        deadline = time.monotonic() + 600
-        while not (has_open(first, source) and has_open(second, source)):  # one waits
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        for process in (first, second):
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
-        said = [process.communicate()[0] for process in (first, second)]
-    assert sorted(said) == ["1\n", "compiles\n0\n"]
-
-
-def test_who_waits_in_vain_compiles(tmp_path, monkeypatch):
-    monkeypatch.setenv("LAB_CACHE", str(tmp_path))
-    monkeypatch.setattr(sealed_cache, "_PATIENCE_S", 0.1)
-    summing()
-    (source,) = tmp_path.rglob("*.py")
-    (kernel,) = tmp_path.rglob("*.kernel")
-    kernel.unlink()
-    compiling._loaded.clear()
-    with source.open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        assert summing().cache_hits == 0
-    assert kernel.exists()
-
-
-def test_who_waited_for_what_was_not_kept_lets_others_compile(tmp_path):
-    """Such kernels would be compiled one after the other."""
-    source = tmp_path / "source.py"
-    source.touch()
-    theirs = source.open()
-    fcntl.flock(theirs, fcntl.LOCK_EX)
-    timer = threading.Timer(0.2, theirs.close)
-    timer.start()
-    with sealed_cache._in_turn(source, lambda: False), source.open() as others:
-        fcntl.flock(others, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    timer.join()
-    with (
-        sealed_cache._in_turn(source, lambda: False),
-        source.open() as others,
-        pytest.raises(BlockingIOError),
-    ):
-        fcntl.flock(others, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_a_width_that_nobody_asked_for_is_read_when_somebody_does(tmp_path, monkeypatch):

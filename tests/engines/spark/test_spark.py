@@ -31,7 +31,7 @@ from streamlab.engines.spark.workloads import (
     PROGRAMS,
     WORKLOADS,
     SparkOptions,
-    forms,
+    form_of,
 )
 from streamlab.workloads.model import Pipeline, Query
 from streamlab.workloads.model.answers.trace import compare
@@ -45,21 +45,19 @@ from tests.engines.spark.runs import VARIANTS, assert_right, micro_batch_options
 @pytest.mark.full
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("name", "variant", "form"),
+    ("name", "variant"),
     # `cached` runs the queries of `batch`.
     [
-        (name, variant, form)
+        (name, variant)
         for name in WORKLOADS
         for variant in VARIANTS
-        for form in forms(name, variant)
         if variant != "streaming" or name not in BATCH_ONLY
     ],
 )
-def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(
-    name, variant, form, spark, tmp_path
-):
+def test_the_answer_is_the_oracles_with_ties_and_unaligned_streams(name, variant, spark, tmp_path):
+    form = form_of(name, variant)
     data = spark_input(name, seed=len(variant + form))
-    how = {"variant": variant, "form": form, **micro_batch_options(variant, 3)}
+    how = {"variant": variant, **micro_batch_options(variant, 3)}
     chosen = workload(name).bound(PARAMS.get(name, {}))
     measured, outputs = assert_right(spark_task(chosen, data, tmp_path, **how))
     assert measured.plan == f"{variant}, form {form}"
@@ -76,15 +74,11 @@ def test_checkpoints_are_written_by_what_starts_no_process_to_look(spark, tmp_pa
     assert manager.getClass().getSimpleName() == "FileSystemBasedCheckpointFileManager"
 
 
-@pytest.mark.pairwise(strength=1)
-@pytest.mark.spark
 @pytest.mark.parametrize("variant", FORMS)
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_streams_that_mix_bulk_events_with_markers_give_the_oracles_answer(
-    name, variant, spark, tmp_path
-):
-    data = tied_input(name, seed=11, mixed=True)
-    assert_right(spark_task(name, data, tmp_path, variant=variant))
+def test_queries_of_programs_refuse_streams_of_several_kinds(variant, tmp_path):
+    data = tied_input("event_window", seed=11, mixed=True)
+    given = spark_task("event_window", data, tmp_path, variant=variant)
+    assert "stream stream-4 has several kinds" in SparkEngine().unsupported(given)
 
 
 EMPTY = [
@@ -125,7 +119,7 @@ def test_labels_spread_groups_evenly_as_spark_hashes_them(spark):
 
 
 @pytest.mark.spark
-def test_crowded_markers_fall_back_to_the_sort(spark, tmp_path):
+def test_crowded_markers_give_the_oracles_answer(spark, tmp_path):
     data = tied_input("keyed_counter", seed=3, keys=1)
     crowd = np.full(2 * windows.MAX_PER_BUCKET, 7)
     marked = replace(
@@ -186,7 +180,8 @@ def test_an_event_at_the_time_of_the_closing_heartbeat_is_refused(tmp_path):
     [
         ({"variant": "continuous"}, "no variant 'continuous'"),
         ({"options": {"speed": 1}}, "no option 'speed'"),
-        ({"options": {"form": "buckets"}}, "streaming has no form 'buckets'"),
+        ({"options": {"form": "blocks"}}, "streaming has no forms"),
+        ({"options": {"form": "buckets"}}, "form is 'buckets'; it must be one of blocks, partials"),
         (
             {"options": {"micro_batches": 0}},
             "micro_batches is 0; it must be a whole number of at least 1",

@@ -1,5 +1,7 @@
 """The streaming operator's arithmetic, without Spark: micro-batches do not change the answer."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -66,11 +68,13 @@ def run_group(name, data, group, cuts):
 def test_any_cut_into_micro_batches_gives_the_oracles_answer(name):
     found = workload(name)
     names = found.program.output.names
+    streams = (kinds for count in (1, 2, 3) for kinds in product(found.program.kinds, repeat=count))
+    layouts = [[(kind,) for kind in kinds] for kinds in streams]
 
     @settings(deadline=None, max_examples=examples(150))
     @given(st.data())
     def holds(draw):
-        data = draw.draw(inputs(found.program, max_events=25, values=WIDE))
+        data = draw.draw(inputs(found.program, layouts=layouts, max_events=25, values=WIDE))
         cuts = [
             sorted(draw.draw(st.lists(st.integers(0, len(s) + 1), min_size=3, max_size=3)))
             for s in data.streams

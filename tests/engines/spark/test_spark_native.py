@@ -93,7 +93,7 @@ def test_what_cannot_be_run_is_refused_with_the_reason(tmp_path):
     load = load_at_once([stream.rows for stream in task.dataset.streams])
     for change, reason in [
         ({"load": load}, "takes no load: it runs at full speed only"),
-        ({"options": {"form": "packed"}}, "only the forms partials, blocks"),
+        ({"options": {"form": "packed"}}, "one of blocks, partials"),
         ({"workload": replace(chosen, reference="", name="mine")}, "load a program by reference"),
     ]:
         assert reason in SparkEngine().unsupported(replace(task, **change))

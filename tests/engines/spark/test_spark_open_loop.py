@@ -56,10 +56,9 @@ def run(name, dataset, folder, load, **options):
 @pytest.mark.full
 @pytest.mark.pairwise(strength=1)
 @pytest.mark.spark
-@pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(name, mixed, spark, tmp_path):
-    data = tied_input(name, fewest=1, seed=len(name) + mixed, mixed=mixed)
+def test_the_answer_is_the_oracles_whatever_files_a_micro_batch_takes(name, spark, tmp_path):
+    data = tied_input(name, fewest=1, seed=len(name))
     due = due_in_order([stream.ts for stream in data.streams], 800 * MS)
     dataset = write_dataset(data, name, tmp_path / "data")
     load = load_of(due, warm_up_ns=400 * MS)

@@ -9,7 +9,6 @@ import pytest
 from streamlab.engines.spark.adapter import SparkEngine
 from streamlab.engines.spark.operators.clock import clock
 from streamlab.engines.spark.operators.run import OperatorQuery
-from streamlab.engines.spark.workloads import OPERATORS as FORMS
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
 from streamlab.workloads.model import ModelError
 from streamlab.workloads.model.reference import answer_of
@@ -65,11 +64,6 @@ def test_a_stream_join_lets_go_of_tuples_that_the_watermark_has_passed(spark, tm
     left, right = (len(stream) for stream in kept.streams)
     copies = 5
     assert measured.counters["state_rows_peak"] < (left + copies * right) / 2
-
-
-def test_a_form_of_another_workload_is_refused(tmp_path):
-    given = task("nyse_hedge", operator_input("nyse_hedge", seed=1), tmp_path, form="bins")
-    assert "nyse_hedge has no form 'bins'; it has pairs" in SparkEngine().unsupported(given)
 
 
 def test_windows_that_overlap_too_much_for_a_plan_are_refused(tmp_path):
@@ -129,8 +123,7 @@ def test_the_clock_moves_by_whole_advances_and_keeps_all_times_above_its_origin(
 
 def cut(given, folder, files):
     """Split an input into files; return its parts."""
-    form = FORMS[given.workload.name][0]
-    query = OperatorQuery(workload=given.workload, output=(), form=form, workers=2)
+    query = OperatorQuery(workload=given.workload, output=(), form="pairs", workers=2)
     query.cut(given.dataset, folder, files)
     return query.parts(given.dataset)
 

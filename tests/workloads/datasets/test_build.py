@@ -158,21 +158,6 @@ def test_a_master_that_is_none_is_told_in_the_words_of_spark(catalog: Catalog):
     assert list(catalog.root.iterdir()) == []
 
 
-@pytest.mark.spark
-@pytest.mark.full
-def test_a_machine_that_cannot_talk_to_itself_is_told_how_to():
-    """In a network namespace of its own, whose loopback interface is down."""
-    apart = ["unshare", "--map-root-user", "--net"]
-    tried = subprocess.run([*apart, "true"], capture_output=True, check=False)
-    if tried.returncode:
-        pytest.skip("this user may not make a network namespace")
-    program = "from streamlab.workloads.datasets.spark_session import spark_session; spark_session('x', conf={})"
-    told = run_apart(*apart, sys.executable, "-c", program)
-    last = told.stderr.strip().splitlines()[-1]
-    assert "Spark does not start with master 'local[*]'" in last
-    assert last.endswith("whose interface is down: ip link set lo up")
-
-
 # On Spark half a minute; `make test` interrupts one that starts (see tests/lab/runner).
 @pytest.mark.parametrize(
     "way", ["process", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.full])]

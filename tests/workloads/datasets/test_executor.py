@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from streamlab.workloads.datasets.imports.importer import import_files
 from streamlab.workloads.datasets.imports.kind import ImportOptions
 from streamlab.workloads.datasets.imports.registry import KINDS, import_kind
 from streamlab.workloads.datasets.integrity import verify
+from streamlab.workloads.datasets.stream_file import file_parts, write_part
 from streamlab.workloads.datasets.tables.constructors import arrays
 from streamlab.workloads.datasets.tables.table_dataset import dataset_of
 from streamlab.workloads.registry import names, workload
@@ -160,12 +162,12 @@ def test_a_build_that_was_killed_is_resumed_with_its_finished_files(
         )
         left = staging.with_name(staging.name.replace(str(os.getpid()), ended.stdout.strip()))
         specs = chosen.streams(chosen.params({}), 20_000)
-        parts = builder.file_parts((spec.events for spec in specs), builder.ROWS_PER_FILE)
-        (staging / "dataset").mkdir()
+        parts = file_parts((spec.events for spec in specs), builder.ROWS_PER_FILE)
+        folder = staging / "dataset"
+        folder.mkdir()
+        write = partial(builder._write, "event_window", chosen.params({}), SEED, specs, folder)
         for index in range(3):
-            builder._write(
-                "event_window", chosen.params({}), SEED, specs, parts, staging / "dataset", index
-            )
+            write_part(parts, write, folder, index)
         staging.rename(left)
     finished = {path.name: path.stat().st_mtime_ns for path in (left / "dataset").glob("*.parquet")}
     dataset = ensure(chosen, {}, 20_000, SEED, catalog=catalog)

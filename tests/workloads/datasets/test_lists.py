@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from streamlab.workloads.datasets.dataset import Dataset, DatasetStream
 from streamlab.workloads.datasets.errors import DatasetError
-from streamlab.workloads.datasets.manifest import WrittenStream
+from streamlab.workloads.datasets.manifest import WrittenStream, file_sha256
 from streamlab.workloads.datasets.stream_file import ROWS_PER_GROUP, write_stream
 from streamlab.workloads.datasets.stream_reader import ALIGNMENT_BYTES, load_stream
 from streamlab.workloads.datasets.time_cutoff import event_times, truncate
@@ -55,6 +55,7 @@ def listed(folder: Path, record: WrittenStream) -> DatasetStream:
         ts_max=record.ts_max,
         columns=record.columns,
         sha256=record.sha256,
+        file_sha256=file_sha256(folder / record.file),
     )
 
 

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -25,10 +24,8 @@ from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER
 from streamlab.workloads.datasets.stream_file import (
     ROWS_PER_FILE,
     FilePart,
-    file_parts,
-    join_parts,
     write_file,
-    write_once,
+    write_parts,
 )
 from streamlab.workloads.datasets.stream_split import Share, shares
 from streamlab.workloads.datasets.tables.required_columns import (
@@ -215,16 +212,18 @@ def dataset_of(
             _stream(share, required, *rows_of_kind[share.kind], keys) for share in streams
         )
         alphabet = Alphabet(kinds=required.kinds, keys=keys.count)
-        files_of_streams = file_parts(
-            (each.share.rows(each.rows.count) for each in stream_tables), ROWS_PER_FILE
-        )
         with watch(progress, "writing streams", folder, 0):
-            task = partial(_write, stream_tables, keys.values, files_of_streams, folder, alphabet)
-            written = msgspec.convert(on.run(task, len(files_of_streams)), list[WrittenStream])
+            written = write_parts(
+                on,
+                (each.share.rows(each.rows.count) for each in stream_tables),
+                ROWS_PER_FILE,
+                partial(_write, stream_tables, keys.values, folder, alphabet),
+                folder,
+            )
         content = Content(
             workload=name,
             alphabet=alphabet,
-            streams=join_parts(files_of_streams, written),
+            streams=written,
             origin={
                 "import": "table",
                 "files": named,
@@ -328,28 +327,22 @@ def _stream(
 def _write(
     streams: tuple[_Stream, ...],
     keys: npt.NDArray[np.int32] | None,
-    parts: tuple[FilePart, ...],
     folder: Path,
     alphabet: Alphabet,
-    index: int,
-) -> dict[str, object]:
-    """Write one file of a stream, unless a killed import did, and return the fields of its `WrittenStream`."""
-    part = parts[index]
+    part: FilePart,
+) -> WrittenStream:
+    """Write one file of a stream."""
     stream = streams[part.stream]
-
-    def write() -> WrittenStream:
-        return write_file(
-            folder,
-            stream.share.name,
-            (stream.share.kind,),
-            stream.dtypes,
-            _blocks(stream, keys, part),
-            alphabet,
-            number=part.number,
-            first_row=part.begin,
-        )
-
-    return write_once(folder / f"{index}.written", write)
+    return write_file(
+        folder,
+        stream.share.name,
+        (stream.share.kind,),
+        stream.dtypes,
+        _blocks(stream, keys, part),
+        alphabet,
+        number=part.number,
+        first_row=part.begin,
+    )
 
 
 def _blocks(stream: _Stream, keys: npt.NDArray[np.int32] | None, part: FilePart) -> Iterator[Block]:

@@ -26,26 +26,10 @@ COUNTS = tuple(
 )
 """Columns of statistics, in this order."""
 
-_SEEN = np.dtype([("day", np.int64), ("bits", np.int32)])
+_SEEN = fields("day", "bits")
 _TOTALS = np.dtype([("day", np.int64), ("counts", np.int64, (3 * PARTS,))])
-_BIDDER = np.dtype(
-    [
-        ("ts", np.int64),
-        ("channel", np.int32),
-        ("auction", np.int32),
-        ("bits", np.int32),
-        ("bidder_bits", np.int32),
-    ]
-)
-_AUCTION = np.dtype(
-    [
-        ("ts", np.int64),
-        ("channel", np.int32),
-        ("bits", np.int32),
-        ("bidder_bits", np.int32),
-        ("auction_bits", np.int32),
-    ]
-)
+_BIDDER = fields("ts", "channel", "auction", "bits", "bidder_bits")
+_AUCTION = fields("ts", "channel", "bits", "bidder_bits", "auction_bits")
 
 
 def statistics_columns(*names: str) -> np.dtype[np.void]:

@@ -8,7 +8,10 @@ Texts are numbers: `person_name`, `letters` and the tuples here give the texts o
 import has its own texts of names, cities and channels, as dictionaries.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 INPUT = "nexmark"
 """Name of this input in the catalogue."""
@@ -116,9 +119,22 @@ def letters(number: int) -> str:
     return "".join(chr(ord("a") + number // ALPHABET**place % ALPHABET) for place in range(LETTERS))
 
 
+_TYPES: Mapping[str, DTypeLike] = {
+    **{name: FIELDS[name] for name in FIELDS.names or ()},
+    **dict.fromkeys(("is_open", "has_bid", "day_part", "joins"), np.int8),
+    **dict.fromkeys(("bidder", "seller", "item", "rank", "value", "c_count"), np.int32),
+    **dict.fromkeys(("bits", "bidder_bits", "auction_bits"), np.int32),
+    **dict.fromkeys(("ts", "bid_ts", "opened", "initial_bid", "day", "first", "last"), np.int64),
+    **dict.fromkeys(("bids", "bids_low", "bids_middle", "bids_high"), np.int64),
+    **dict.fromkeys(("lowest", "highest", "sum"), np.int64),
+    "average": np.float64,
+}
+"""Types of fields, of events and of the records and states of operators; a name has one type in all queries."""
+
+
 def fields(*names: str) -> np.dtype[np.void]:
-    """Return the type of some fields, in this order: a program's event."""
-    return np.dtype([(name, FIELDS[name]) for name in names])
+    """Return the type of some fields, in this order: a program's event, or a record or state of an operator."""
+    return np.dtype([(name, _TYPES[name]) for name in names])
 
 
 FOREVER_MS = 2**42

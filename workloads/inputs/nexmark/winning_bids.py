@@ -27,21 +27,19 @@ EVERY = {
 }
 """Query parameter of queries on closed auctions."""
 
-STATE = np.dtype(
-    [
-        ("is_open", np.int8),
-        ("has_bid", np.int8),
-        ("seller", np.int32),
-        ("category", np.int32),
-        ("item", np.int32),
-        ("bidder", np.int32),
-        ("opened", np.int64),
-        ("expires", np.int64),
-        ("initial_bid", np.int64),
-        ("reserve", np.int64),
-        ("bid_ts", np.int64),
-        ("price", np.int64),
-    ]
+STATE = fields(
+    "is_open",
+    "has_bid",
+    "seller",
+    "category",
+    "item",
+    "bidder",
+    "opened",
+    "expires",
+    "initial_bid",
+    "reserve",
+    "bid_ts",
+    "price",
 )
 """An auction and its best bid so far; if it is not open, the best one of the latest time."""
 

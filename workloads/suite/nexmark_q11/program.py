@@ -11,15 +11,7 @@ from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import InputType, Operator, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("bidder", np.int32),
-        ("bids", np.int64),
-        ("first", np.int64),
-        ("last", np.int64),
-    ]
-)
+OUTPUT = fields("ts", "bidder", "bids", "first", "last")
 
 _SESSION = np.dtype(
     [

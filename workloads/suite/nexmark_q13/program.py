@@ -7,15 +7,7 @@ import numpy as np
 from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import Pipeline, stateless
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("auction", np.int32),
-        ("bidder", np.int32),
-        ("price", np.int64),
-        ("value", np.int32),
-    ]
-)
+OUTPUT = fields("ts", "auction", "bidder", "price", "value")
 
 
 def program(rows: int) -> Pipeline:

@@ -6,22 +6,10 @@ It selects bids above 1,000,000 and below 50,000,000 euro cents. `day_part` is 0
 
 from typing import Any
 
-import numpy as np
-
 from streamlab.workloads.inputs.nexmark.schema import ALPHABET, BID, EVENT, LETTERS, fields
 from streamlab.workloads.model import Pipeline, stateless
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("auction", np.int32),
-        ("bidder", np.int32),
-        ("price", np.int64),
-        ("day_part", np.int8),
-        ("extra", np.int32),
-        ("c_count", np.int32),
-    ]
-)
+OUTPUT = fields("ts", "auction", "bidder", "price", "day_part", "extra", "c_count")
 
 HOUR_MS = 3_600_000
 DAY, NIGHT, OTHER = 0, 1, 2

@@ -8,20 +8,18 @@ from streamlab.workloads.inputs.nexmark.price_ranges import RANGES, price_range
 from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import Pipeline, partitioned
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("auction", np.int32),
-        ("day", np.int64),
-        ("bids", np.int64),
-        ("bids_low", np.int64),
-        ("bids_middle", np.int64),
-        ("bids_high", np.int64),
-        ("lowest", np.int64),
-        ("highest", np.int64),
-        ("average", np.float64),
-        ("sum", np.int64),
-    ]
+OUTPUT = fields(
+    "ts",
+    "auction",
+    "day",
+    "bids",
+    "bids_low",
+    "bids_middle",
+    "bids_high",
+    "lowest",
+    "highest",
+    "average",
+    "sum",
 )
 """`day` is the number of days since 1970."""
 

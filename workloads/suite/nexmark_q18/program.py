@@ -11,17 +11,7 @@ import numpy as np
 from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import InputType, Operator, Query, Window
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("auction", np.int32),
-        ("bidder", np.int32),
-        ("price", np.int64),
-        ("channel", np.int32),
-        ("bid_ts", np.int64),
-        ("extra", np.int32),
-    ]
-)
+OUTPUT = fields("ts", "auction", "bidder", "price", "channel", "bid_ts", "extra")
 
 _BID = np.dtype(OUTPUT.descr[1:])
 

@@ -14,17 +14,7 @@ from streamlab.workloads.model import Pipeline, partitioned
 MOST = 10
 """Number of ranks."""
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("auction", np.int32),
-        ("rank", np.int32),
-        ("bidder", np.int32),
-        ("price", np.int64),
-        ("channel", np.int32),
-        ("extra", np.int32),
-    ]
-)
+OUTPUT = fields("ts", "auction", "rank", "bidder", "price", "channel", "extra")
 
 _STATE = np.dtype([("bids", np.int64), ("price", np.int64, (MOST,))])
 

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
 from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import Pipeline, stateless
 
-OUTPUT = np.dtype([("ts", np.int64), ("auction", np.int32), ("price", np.int64)])
+OUTPUT = fields("ts", "auction", "price")
 
 
 def program(every: int) -> Pipeline:

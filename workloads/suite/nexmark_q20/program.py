@@ -2,40 +2,26 @@
 
 from typing import Any
 
-import numpy as np
-
 from streamlab.workloads.inputs.nexmark.incremental_join import incremental_join
-from streamlab.workloads.inputs.nexmark.schema import AUCTION, FIRST_CATEGORY, PERSON
+from streamlab.workloads.inputs.nexmark.schema import AUCTION, FIRST_CATEGORY, PERSON, fields
 from streamlab.workloads.model import Query
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("auction", np.int32),
-        ("bidder", np.int32),
-        ("price", np.int64),
-        ("channel", np.int32),
-        ("bid_ts", np.int64),
-        ("item", np.int32),
-        ("initial_bid", np.int64),
-        ("reserve", np.int64),
-        ("opened", np.int64),
-        ("expires", np.int64),
-        ("seller", np.int32),
-    ]
+OUTPUT = fields(
+    "ts",
+    "auction",
+    "bidder",
+    "price",
+    "channel",
+    "bid_ts",
+    "item",
+    "initial_bid",
+    "reserve",
+    "opened",
+    "expires",
+    "seller",
 )
 
-_AUCTION = np.dtype(
-    [
-        ("joins", np.int8),
-        ("item", np.int32),
-        ("initial_bid", np.int64),
-        ("reserve", np.int64),
-        ("opened", np.int64),
-        ("expires", np.int64),
-        ("seller", np.int32),
-    ]
-)
+_AUCTION = fields("joins", "item", "initial_bid", "reserve", "opened", "expires", "seller")
 
 
 def program() -> Query:

@@ -2,24 +2,20 @@
 
 from typing import Any
 
-import numpy as np
-
 from streamlab.workloads.inputs.nexmark.incremental_join import incremental_join
-from streamlab.workloads.inputs.nexmark.schema import AUCTION, FIRST_CATEGORY, PERSON, STATES
+from streamlab.workloads.inputs.nexmark.schema import (
+    AUCTION,
+    FIRST_CATEGORY,
+    PERSON,
+    STATES,
+    fields,
+)
 from streamlab.workloads.model import Query
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("name", np.int32),
-        ("city", np.int32),
-        ("state", np.int8),
-        ("auction", np.int32),
-    ]
-)
+OUTPUT = fields("ts", "name", "city", "state", "auction")
 
 _STATES = tuple(STATES.index(state) for state in ("OR", "ID", "CA"))
-_SELLER = np.dtype([("joins", np.int8), ("name", np.int32), ("city", np.int32), ("state", np.int8)])
+_SELLER = fields("joins", "name", "city", "state")
 
 
 def program() -> Query:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.inputs.nexmark.schema import fields
 from streamlab.workloads.inputs.nexmark.winning_bids import averages_by_step
 from streamlab.workloads.model import Query
 
-WON = np.dtype([("ts", np.int64), ("category", np.int32), ("price", np.int64)])
+WON = fields("ts", "category", "price")
 SUMS = np.dtype(
     [("ts", np.int64), ("category", np.int32), ("auctions", np.int64), ("sum", np.int64)]
 )

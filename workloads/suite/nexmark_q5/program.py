@@ -11,7 +11,7 @@ from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import InputType, Operator, Query, Window
 from streamlab.workloads.model.operators.program import SINGLE
 
-OUTPUT = np.dtype([("ts", np.int64), ("auction", np.int32), ("bids", np.int64)])
+OUTPUT = fields("ts", "auction", "bids")
 
 MOST_TIES = 256
 """Most hot items of a window; more end the run with an error."""

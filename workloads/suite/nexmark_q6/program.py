@@ -10,21 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from streamlab.workloads.inputs.nexmark.schema import fields
 from streamlab.workloads.inputs.nexmark.winning_bids import averages_by_step
 from streamlab.workloads.model import Query
 
 LATEST = 10
 """Number of auctions in an average."""
 
-WON = np.dtype(
-    [
-        ("ts", np.int64),
-        ("seller", np.int32),
-        ("auction", np.int32),
-        ("expires", np.int64),
-        ("price", np.int64),
-    ]
-)
+WON = fields("ts", "seller", "auction", "expires", "price")
 RANKED = np.dtype(
     [
         ("ts", np.int64),
@@ -36,7 +29,7 @@ RANKED = np.dtype(
 )
 """Of `auctions` ones of a seller and step, ranks 0 to `auctions` - 1."""
 
-OUTPUT = np.dtype([("ts", np.int64), ("seller", np.int32), ("average", np.float64)])
+OUTPUT = fields("ts", "seller", "average")
 
 _STEP = np.dtype(
     [

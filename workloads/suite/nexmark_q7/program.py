@@ -11,16 +11,7 @@ import numpy as np
 from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, fields
 from streamlab.workloads.model import InputType, Operator, Query, Window
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("auction", np.int32),
-        ("bidder", np.int32),
-        ("price", np.int64),
-        ("bid_ts", np.int64),
-        ("extra", np.int32),
-    ]
-)
+OUTPUT = fields("ts", "auction", "bidder", "price", "bid_ts", "extra")
 
 SHARES = 64
 """Prices have a share each, by remainder, so that any number of workers compares them."""

@@ -7,7 +7,7 @@ import numpy as np
 from streamlab.workloads.inputs.nexmark.schema import BID, EVENT, PERSON, fields
 from streamlab.workloads.model import InputType, Operator, Query, Window
 
-OUTPUT = np.dtype([("ts", np.int64), ("person", np.int32), ("name", np.int32)])
+OUTPUT = fields("ts", "person", "name")
 
 _STATE = np.dtype([("registered", np.int8), ("opened", np.int8), ("name", np.int32)])
 

@@ -2,26 +2,23 @@
 
 from typing import Any
 
-import numpy as np
-
+from streamlab.workloads.inputs.nexmark.schema import fields
 from streamlab.workloads.inputs.nexmark.winning_bids import winning_bids
 from streamlab.workloads.model import Query
 
-OUTPUT = np.dtype(
-    [
-        ("ts", np.int64),
-        ("auction", np.int32),
-        ("item", np.int32),
-        ("initial_bid", np.int64),
-        ("reserve", np.int64),
-        ("opened", np.int64),
-        ("expires", np.int64),
-        ("seller", np.int32),
-        ("category", np.int32),
-        ("bidder", np.int32),
-        ("price", np.int64),
-        ("bid_ts", np.int64),
-    ]
+OUTPUT = fields(
+    "ts",
+    "auction",
+    "item",
+    "initial_bid",
+    "reserve",
+    "opened",
+    "expires",
+    "seller",
+    "category",
+    "bidder",
+    "price",
+    "bid_ts",
 )
 
 
