@@ -81,7 +81,7 @@ def test_engines_that_need_java_get_a_compiler_and_those_with_jars_get_maven():
     lacks = {name: line for alternatives, line in by_line for name in alternatives.split("|")}
     environments = {name: declared_environment(engine(name)) for name in names()}
     environments[broker.NAME] = broker.ENVIRONMENT
-    with_jars = {name for name, each in environments.items() if each and each.jars is not None}
+    with_jars = {name for name, each in environments.items() if each and each.lock.suffix == ".xml"}
     assert {name for name, line in lacks.items() if " maven" in line} == with_jars
     assert {name for name, line in lacks.items() if " default-jdk" in line} == with_jars | {"flink"}
 
@@ -124,7 +124,7 @@ def test_each_health_check_asks_the_host_at_a_port_of_its_command_for_all_worker
 def test_the_matrix_of_the_lab_addresses_each_cluster_as_its_engine_does(tmp_path):
     path, options = parse(SERVICES["lab"]["command"])
     assert path == "run"
-    matrix = read_matrix(ROOT / "benchmarks" / options["matrix"].name)
+    matrix = read_matrix(ROOT / options["what"])
     used = {
         (option, str(value))
         for cell in expand(matrix)

@@ -20,8 +20,8 @@ DEADLINE_S = 120
 def start_node(place: Path, host: str, *words: str) -> Popen:
     environ = os.environ | {"LAB_CLUSTERS": str(place / "clusters")}
     command = [LAB, "cluster", "node", "--engine", "spark", "--hosts", HOSTS, "--host", host]
-    log = (place / f"{host}.log").open("wb")
-    return Popen([*command, *words], env=environ, stdout=log, stderr=subprocess.STDOUT)
+    with (place / f"{host}.log").open("wb") as log:
+        return Popen([*command, *words], env=environ, stdout=log, stderr=subprocess.STDOUT)
 
 
 @pytest.mark.spark
