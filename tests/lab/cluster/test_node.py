@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamlab.lab.cluster.network import free_ports
-from tests.lab.cluster.commands import LAB, run_command, run_row
+from tests.lab.cluster.commands import LAB, run_command
 from tests.processes import Popen
 
 HOSTS = "127.0.0.1,127.0.0.2"
@@ -25,7 +25,7 @@ def start_node(place: Path, host: str, *words: str) -> Popen:
 
 
 @pytest.mark.spark
-def test_a_master_and_a_worker_run_a_task_that_is_verified_and_end_by_a_signal(tmp_path):
+def test_a_worker_joins_the_master_that_its_options_name_and_both_end_by_a_signal(tmp_path):
     ports = [str(port) for port in free_ports("127.0.0.1")]
     nodes = [start_node(tmp_path, host, "--ports", *ports) for host in HOSTS.split(",")]
     page = [ANSWERS, "127.0.0.1", ports[1], "/json/", "aliveworkers.* 1"]
@@ -33,10 +33,6 @@ def test_a_master_and_a_worker_run_a_task_that_is_verified_and_end_by_a_signal(t
     while subprocess.run(page, capture_output=True, check=False).returncode != 0:
         assert time.monotonic() < deadline, (tmp_path / "127.0.0.2.log").read_text()
         time.sleep(0.2)
-    options = ("spark.warm_up_rounds=0", f"spark.master=spark://127.0.0.1:{ports[0]}")
-    words = [word for option in options for word in ("--option", option)]
-    row = run_row(tmp_path, "--engine", "spark/batch", "-w", "1", *words)
-    assert (row.status, row.reason, row.node_cores) == ("ok", None, "1")
     for node in reversed(nodes):
         node.send_signal(signal.SIGTERM)
         # The shutdown hooks of Java end with 128 and the signal.
