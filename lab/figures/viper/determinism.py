@@ -305,7 +305,7 @@ def _claims(
         pose("highest throughput", all_of(merged, highest), *needs),
         pose("latency", all_of(ratios(late), _middle), *needs, section=section),
         pose("energy", energy_ratio, *needs, section=section, energy=energy.name),
-        pose("power", energy_ratio, *needs, read),
+        pose("power", energy_ratio if energy.measured else None, *needs, read),
     ]
     if question.number == "4a":
         claims += [

@@ -74,6 +74,7 @@ def test_without_a_counter_cpu_time_is_drawn_and_says_so(layered, number):
     outcome = find(f"viper:{number}").outcome(QUICK, layered(number))
     assert outcomes(outcome, "CL's CPU time a tuple") == {MET}
     assert outcomes(outcome, "CL's power") == {NOT_JUDGED}
+    assert {claim.measured for claim in outcome.claims if "CL's power" in claim.text} == {""}
     assert conclude(outcome.claims).verdict == SHAPE_ONLY
     assert any("no energy counter" in note for note in outcome.notes)
     labels = {text.get_text() for axes in outcome.draw().axes for text in axes.texts}
